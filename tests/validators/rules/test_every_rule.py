@@ -1,0 +1,78 @@
+"""Each rule's examples are its tests: the good ones are silent, the bad ones are told where they say."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from validators import pipeline, rules
+from validators.gates import Gates
+from validators.hierarchy.tree import GroupTree
+from validators.lookup import KnownObjects
+from validators.model.group import CompositePodGroup, PodGroup
+from validators.rules.base import About, Example, Operation, Rule, Settings
+
+JUDGED_HERE = [rule for rule in rules.ALL.values() if rule.about is not About.FILE]
+
+
+def examples(kind: str) -> list[object]:
+    return [
+        pytest.param(rule, example, id=f"{rule.id}-{number}") for rule in JUDGED_HERE for number, example in enumerate(getattr(rule, kind))
+    ]
+
+
+def settings(example: Example, *, linting: bool) -> Settings:
+    return Settings(minor=int(example.kubernetes.partition(".")[2]), gates=Gates(frozenset(example.gates_off)), linting=linting)
+
+
+def told(rule: Rule, example: Example) -> list[str]:
+    judged = changed(example) if example.old else linted(example)
+    return [str(each.error.path) for each in judged if each.error.origin == rule.id]
+
+
+def linted(example: Example) -> tuple[pipeline.Judged, ...]:
+    """What is said of the first document, all of them being known and the others read before it."""
+    with_gates = settings(example, linting=True)
+    examined = [pipeline.examine(document, with_gates) for document in yaml.safe_load_all(example.yaml)]
+    first = examined[0]
+    if first.judged or first.object is None:
+        return first.judged
+    known = [each.object for each in (*examined[1:], first) if each.object is not None]
+    tree = GroupTree.build(each for each in known if isinstance(each, (PodGroup, CompositePodGroup)))
+    return pipeline.judge(first.object, with_gates, lookup=KnownObjects(known, complete=False), tree=tree, version=first.version)
+
+
+def changed(example: Example) -> tuple[pipeline.Judged, ...]:
+    """What is said of an update from the old object to the new."""
+    new, old = yaml.safe_load(example.yaml), yaml.safe_load(example.old)
+    for each in (new, old):
+        each["metadata"].setdefault("namespace", "default")
+    return pipeline.validate(
+        new["kind"], new, old, Operation.UPDATE, subresource="status" if example.status else "", settings=settings(example, linting=False)
+    )
+
+
+@pytest.mark.parametrize(("rule", "example"), examples("good"))
+def test_a_good_example_is_clean(rule: Rule, example: Example) -> None:
+    """No rule at all has anything to say of a good example of any."""
+    judged = changed(example) if example.old else linted(example)
+
+    assert [f"{each.error.origin} {each.error.path}: {each.error}" for each in judged] == []
+
+
+@pytest.mark.parametrize(("rule", "example"), examples("bad"))
+def test_a_bad_example_is_told_at_its_places(rule: Rule, example: Example) -> None:
+    """The rule tells each place that the example names, and no other."""
+    assert sorted(example.at) == sorted(told(rule, example))
+
+
+@pytest.mark.parametrize("rule", rules.ALL.values(), ids=lambda rule: rule.id)
+def test_a_rule_is_documented(rule: Rule) -> None:
+    """Claim, reason and source are sentences; there is a good and a bad example."""
+    assert rule.claim.endswith(".")
+    assert rule.why.endswith(".")
+    assert rule.source
+    assert rule.good
+    assert rule.bad
+    assert all(example.at for example in rule.bad)
+    assert not any(example.at for example in rule.good)

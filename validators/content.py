@@ -1,0 +1,101 @@
+"""Is a text a DNS label, a DNS subdomain, a label key, a path segment?  Each answers with messages; none means yes.
+
+Limits count bytes of UTF-8, as the API server does (apimachinery, ``pkg/api/validate/content``).
+"""
+
+from __future__ import annotations
+
+import re
+
+_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+_KEY_NAME = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_CONDITION_REASON = r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
+
+_is_label = re.compile(_LABEL, re.ASCII).fullmatch
+_is_subdomain = re.compile(_SUBDOMAIN, re.ASCII).fullmatch
+_is_key_name = re.compile(_KEY_NAME, re.ASCII).fullmatch
+_is_condition_reason = re.compile(_CONDITION_REASON, re.ASCII).fullmatch
+
+_LABEL_TEXT = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an "
+    f"alphanumeric character (e.g. 'my-name', or '123-abc', regex used for validation is '{_LABEL}')"
+)
+_SUBDOMAIN_TEXT = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with "
+    f"an alphanumeric character (e.g. 'example.com', regex used for validation is '{_SUBDOMAIN}')"
+)
+_KEY_NAME_TEXT = (
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character "
+    f"(e.g. 'MyName', or 'my.name', or '123-abc', regex used for validation is '{_KEY_NAME}')"
+)
+_REASON_TEXT = (
+    "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters or "
+    "'_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name', or 'MY_NAME', or 'MyName', or "
+    f"'ReasonA,ReasonB', or 'ReasonA:ReasonB', regex used for validation is '{_CONDITION_REASON}')"
+)
+
+
+def label(value: str, *, unit: str = "bytes") -> list[str]:
+    """A DNS label of at most 63 bytes ("short name")."""
+    if len(value) <= 63 and _is_label(value):
+        return []
+    messages = _too_long(value, 63, unit)
+    if not _is_label(value):
+        messages.append("must not contain dots" if _is_subdomain(value) else _LABEL_TEXT)
+    return messages
+
+
+def subdomain(value: str, *, unit: str = "bytes") -> list[str]:
+    """A DNS subdomain of at most 253 bytes ("long name")."""
+    if len(value) <= 253 and _is_subdomain(value):
+        return []
+    messages = _too_long(value, 253, unit)
+    if not _is_subdomain(value):
+        messages.append(_SUBDOMAIN_TEXT)
+    return messages
+
+
+def label_key(value: str) -> list[str]:
+    """A label key: an optional DNS subdomain and ``/``, then a name of at most 63 bytes."""
+    prefix, slash, name = value.rpartition("/")
+    if "/" in prefix:
+        return [f"a valid label key {_KEY_NAME_TEXT} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"]
+    messages: list[str] = []
+    if slash:
+        messages += [f"prefix part {text}" for text in (subdomain(prefix) if prefix else ["must be non-empty"])]
+    if not name:
+        messages.append("name part must be non-empty")
+    messages += [f"name part {text}" for text in _too_long(name, 63)]
+    if not _is_key_name(name):
+        messages.append(f"name part {_KEY_NAME_TEXT}")
+    return messages
+
+
+def label_value(value: str) -> list[str]:
+    """A label value: empty, or a name of at most 63 bytes."""
+    messages = _too_long(value, 63)
+    if value and not _is_key_name(value):
+        messages.append(f"a valid label must be an empty string or {_KEY_NAME_TEXT.removeprefix('must ')}")
+    return messages
+
+
+def path_segment(value: str) -> list[str]:
+    """A name that can stand in a URL path: neither ``.`` nor ``..``, and no ``/`` or ``%``."""
+    if value in {".", ".."}:
+        return [f"may not be '{value}'"]
+    return [f"may not contain '{character}'" for character in "/%" if character in value]
+
+
+def condition_reason(value: str) -> list[str]:
+    """A condition's reason, as metav1 wants it."""
+    return [] if _is_condition_reason(value) else [_REASON_TEXT]
+
+
+def generated(prefix: str) -> str:
+    """The name that stands for what ``generateName`` will make: its last dash gives way to a letter."""
+    return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
+
+
+def _too_long(value: str, limit: int, unit: str = "bytes") -> list[str]:
+    return [f"must be no more than {limit} {unit}"] if len(value.encode()) > limit else []

@@ -1,0 +1,1 @@
+"""What the API server fills in, and what it drops, before it looks at an object."""

@@ -1,0 +1,119 @@
+"""Fields whose feature gate is off: the API server drops them, unless the stored object uses them already.
+
+Source: Kubernetes 1.37.1, the strategies' ``dropDisabled*``.  Flat templates are matched with the old object by their
+place in the list, composite ones by name, as there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from validators import gates as names
+from validators.field import FieldPath
+from validators.gates import Gates
+from validators.model.group import CompositePodGroup, PodGroup
+from validators.model.meta import replaced
+from validators.model.objects import Object
+from validators.model.pod import Job, Pod
+from validators.model.templates import COMPOSITES, LEAVES, SPEC
+from validators.model.workload import CompositePodGroupTemplate, PodGroupTemplate, Shape, Workload, WorkloadSpec
+
+Dropped = list[tuple[FieldPath, str]]
+"""Each field that was dropped, with the gate that is off."""
+
+
+def drop(new: Object, old: Object | None, gates: Gates) -> tuple[Object, Dropped]:
+    """*new* as the API server goes on with it, and what it dropped."""
+    dropped: Dropped = []
+    if not gates.off:
+        return new, dropped
+    if isinstance(new, Workload):
+        was = old.spec if isinstance(old, Workload) else None
+        return replaced(new, spec=_workload(new.spec, was, gates, dropped)), dropped
+    if isinstance(new, PodGroup):
+        before = old.spec if isinstance(old, PodGroup) else None
+        changes = _unused(new.spec, before, gates, SPEC, dropped, leaf=True)
+        if (
+            not gates.on(names.COMPOSITE)
+            and new.spec.parent_composite_pod_group_name is not None
+            and not (before and before.parent_composite_pod_group_name is not None)
+        ):
+            changes["parent_composite_pod_group_name"] = None
+            dropped.append((SPEC / "parentCompositePodGroupName", names.COMPOSITE))
+        return replaced(new, spec=replaced(new.spec, **changes)), dropped
+    if isinstance(new, CompositePodGroup):
+        changes = _unused(new.spec, old.spec if isinstance(old, CompositePodGroup) else None, gates, SPEC, dropped, leaf=False)
+        return replaced(new, spec=replaced(new.spec, **changes)), dropped
+    return _others(new, old, gates, dropped), dropped
+
+
+def _others(new: Object, old: Object | None, gates: Gates, dropped: Dropped) -> Object:
+    if isinstance(new, Job) and new.spec.scheduling is not None and not gates.on(names.WITH_JOB):
+        if not (isinstance(old, Job) and old.spec.scheduling is not None):
+            dropped.append((SPEC / "scheduling", names.WITH_JOB))
+            return replaced(new, spec=replaced(new.spec, scheduling=None))
+    if isinstance(new, Pod) and new.spec.scheduling_group is not None and not gates.on(names.GENERIC_WORKLOAD):
+        if not (isinstance(old, Pod) and old.spec.scheduling_group is not None):
+            dropped.append((SPEC / "schedulingGroup", names.GENERIC_WORKLOAD))
+            return replaced(new, spec=replaced(new.spec, scheduling_group=None))
+    return new
+
+
+def _unused(new: Shape, old: Shape | None, gates: Gates, path: FieldPath, dropped: Dropped, *, leaf: bool) -> dict[str, object]:
+    """The fields of a template or group that are dropped, each set to None."""
+    gated = [("preemption_policy", "preemptionPolicy", names.PREEMPTION_POLICY)]
+    if leaf:
+        gated += [("scheduling_constraints", "schedulingConstraints", names.TOPOLOGY), ("resource_claims", "resourceClaims", names.CLAIMS)]
+    changes: dict[str, object] = {}
+    for name, wire, gate in gated:
+        used = getattr(old, name, None)
+        if not gates.on(gate) and getattr(new, name) is not None and (used is None or used == ()):
+            changes[name] = None
+            dropped.append((path / wire, gate))
+    return changes
+
+
+def _workload(new: WorkloadSpec, old: WorkloadSpec | None, gates: Gates, dropped: Dropped) -> WorkloadSpec:
+    leaves = _leaves(new.pod_group_templates, old.pod_group_templates if old else None, gates, SPEC / LEAVES, dropped)
+    composites = new.composite_pod_group_templates
+    if composites and not gates.on(names.COMPOSITE) and not (old and old.composite_pod_group_templates):
+        dropped.append((SPEC / COMPOSITES, names.COMPOSITE))
+        composites = None
+    kept = _composites(composites, old.composite_pod_group_templates if old else None, gates, SPEC / COMPOSITES, dropped)
+    return replaced(new, pod_group_templates=leaves, composite_pod_group_templates=kept)
+
+
+def _leaves(
+    new: Sequence[PodGroupTemplate] | None, old: Sequence[PodGroupTemplate] | None, gates: Gates, path: FieldPath, dropped: Dropped
+) -> tuple[PodGroupTemplate, ...]:
+    before = old or ()
+    return tuple(
+        replaced(each, **_unused(each, before[place] if place < len(before) else None, gates, path / place, dropped, leaf=True))
+        for place, each in enumerate(new or ())
+    )
+
+
+def _composites(
+    new: Sequence[CompositePodGroupTemplate] | None,
+    old: Sequence[CompositePodGroupTemplate] | None,
+    gates: Gates,
+    path: FieldPath,
+    dropped: Dropped,
+) -> tuple[CompositePodGroupTemplate, ...]:
+    before = {each.name: each for each in old or ()}
+    kept: list[CompositePodGroupTemplate] = []
+    for place, each in enumerate(new or ()):
+        here, was = path / place, before.get(each.name)
+        changes = _unused(each, was, gates, here, dropped, leaf=False)
+        children = each.composite_pod_group_templates
+        if children and not gates.on(names.COMPOSITE) and not (was and was.composite_pod_group_templates):
+            dropped.append((here / COMPOSITES, names.COMPOSITE))
+            children = None
+        changes["composite_pod_group_templates"] = _composites(
+            children, was.composite_pod_group_templates if was else None, gates, here / COMPOSITES, dropped
+        )
+        changes["pod_group_templates"] = _leaves(
+            each.pod_group_templates, was.pod_group_templates if was else None, gates, here / LEAVES, dropped
+        )
+        kept.append(replaced(each, **changes))
+    return tuple(kept)

@@ -1,0 +1,55 @@
+"""Values filled in because they were absent (Kubernetes 1.37.1, ``SetDefaults_*``; KEP-6012, Spec).
+
+Twice: on the raw JSON, where unknown fields survive, for the mutating webhook; and on typed objects, for validation,
+which the API server does after defaulting.  Templates have no defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from validators.gates import GENERIC_WORKLOAD, PREEMPTION_POLICY, Gates
+from validators.model.cluster import PREEMPT_LOWER_PRIORITY, PriorityClass
+from validators.model.decode import Json
+from validators.model.group import CompositePodGroup, PodGroup
+from validators.model.meta import Empty, replaced
+from validators.model.objects import Object
+from validators.model.workload import DisruptionMode
+
+_GROUPS = frozenset({"PodGroup", "CompositePodGroup"})
+_SINGLE = DisruptionMode(single=Empty())
+
+
+def apply(kind: str, content: Mapping[str, Json], gates: Gates) -> dict[str, Json]:
+    """The same object with absent values filled in; what is there, known or not, stays.  *content* is not changed."""
+    filled = dict(content)
+    if kind in _GROUPS and isinstance(content.get("spec"), Mapping):
+        spec = dict(content["spec"])
+        if spec.get("disruptionMode") is None:
+            spec["disruptionMode"] = {"single": {}}
+        if spec.get("preemptionPolicy") is None and _policy_has_default(gates):
+            spec["preemptionPolicy"] = PREEMPT_LOWER_PRIORITY
+        filled["spec"] = spec
+    elif kind == "PriorityClass" and content.get("preemptionPolicy") is None:
+        filled["preemptionPolicy"] = PREEMPT_LOWER_PRIORITY
+    return filled
+
+
+def fill(new: Object, gates: Gates) -> Object:
+    """The typed object with absent values filled in."""
+    if isinstance(new, PriorityClass):
+        return new if new.preemption_policy is not None else replaced(new, preemption_policy=PREEMPT_LOWER_PRIORITY)
+    if not isinstance(new, (PodGroup, CompositePodGroup)):
+        return new
+    changes: dict[str, object] = {}
+    if new.spec.disruption_mode is None:
+        changes["disruption_mode"] = _SINGLE
+    if new.spec.preemption_policy is None and _policy_has_default(gates):
+        changes["preemption_policy"] = PREEMPT_LOWER_PRIORITY
+    if not changes:
+        return new
+    return replaced(new, spec=replaced(new.spec, **changes))
+
+
+def _policy_has_default(gates: Gates) -> bool:
+    return gates.on(GENERIC_WORKLOAD) and gates.on(PREEMPTION_POLICY)

@@ -1,0 +1,63 @@
+"""The API server's feature gates: which there are, what each needs, and a set of them switched on or off.
+
+Source: Kubernetes 1.37.1, ``pkg/features``; KEP-4671 for 1.35's WorkloadBasicPolicyDesiredCount.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+GENERIC_WORKLOAD = "GenericWorkload"
+TOPOLOGY = "TopologyAwareWorkloadScheduling"
+COMPOSITE = "CompositePodGroup"
+PREEMPTION_POLICY = "PodGroupPreemptionPolicy"
+CLAIMS = "DRAWorkloadResourceClaims"
+WITH_JOB = "WorkloadWithJob"
+DESIRED_COUNT = "WorkloadBasicPolicyDesiredCount"
+
+NEEDS = {
+    GENERIC_WORKLOAD: (),
+    TOPOLOGY: (GENERIC_WORKLOAD,),
+    COMPOSITE: (TOPOLOGY, GENERIC_WORKLOAD),
+    PREEMPTION_POLICY: (GENERIC_WORKLOAD,),
+    CLAIMS: (GENERIC_WORKLOAD,),
+    WITH_JOB: (GENERIC_WORKLOAD,),
+    DESIRED_COUNT: (GENERIC_WORKLOAD,),
+}
+"""Each gate with those that must be on with it: otherwise no API server starts."""
+
+
+class GateError(ValueError):
+    """A gate that does not exist, or a combination with which no API server starts."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Gates:
+    """Feature gates, all on but those in ``off``."""
+
+    off: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, switches: Iterable[tuple[str, bool]]) -> Gates:
+        """The gates after *switches*, the later of two for one gate counting.
+
+        Raises:
+            GateError: an unknown gate, or one that is on while what it needs is off.
+
+        """
+        explicit = dict(switches)
+        for name in explicit.keys() - NEEDS.keys():
+            raise GateError(f"there is no feature gate {name!r}; known are {', '.join(NEEDS)}")
+        state = dict.fromkeys(NEEDS, True) | explicit
+        for name, needed in NEEDS.items():
+            lacking = [each for each in needed if not state[each]]
+            if lacking and name == DESIRED_COUNT and name not in explicit:
+                state[name] = False
+            elif state[name] and lacking:
+                raise GateError(f"no API server starts with {name} on and {' and '.join(lacking)} off: switch {name} off too")
+        return cls(frozenset(name for name, on in state.items() if not on))
+
+    def on(self, name: str) -> bool:
+        """Whether the gate is on."""
+        return name not in self.off

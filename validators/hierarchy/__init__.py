@@ -1,0 +1,1 @@
+"""Trees of groups: who is whose parent, and how deep it goes."""

@@ -1,0 +1,58 @@
+"""What every object has, and the base that all structs here share."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeVar
+
+import msgspec
+
+Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+
+
+class Struct(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """A struct of the API: immutable, wire names in camel case, unknown fields passed over.
+
+    As in Go, a string or number that is absent has its zero value; where absence means something else the type
+    admits None.  None and an empty list are the same thing (``same`` below knows).
+    """
+
+
+S = TypeVar("S", bound=Struct)
+
+
+class Empty(Struct, frozen=True, gc=False):
+    """A struct without fields, whose presence is what it says."""
+
+
+class ObjectMeta(Struct, frozen=True, gc=False):
+    """``metadata``, as far as rules read it."""
+
+    name: str = ""
+    generate_name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+    finalizers: tuple[str, ...] | None = None
+
+
+def same(one: object, other: object) -> bool:
+    """Whether two values are the same to the API server: an absent list and an empty one do not differ."""
+    if one == other:
+        return True
+    if isinstance(one, tuple) or isinstance(other, tuple):
+        left, right = one or (), other or ()
+        if not (isinstance(left, tuple) and isinstance(right, tuple)):
+            return False
+        return len(left) == len(right) and all(same(a, b) for a, b in zip(left, right, strict=True))
+    if isinstance(one, Struct) and type(one) is type(other):
+        return all(same(getattr(one, name), getattr(other, name)) for name in one.__struct_fields__)
+    return False
+
+
+def replaced(struct: S, **changes: object) -> S:
+    """A copy of *struct* with some fields changed."""
+    return msgspec.structs.replace(struct, **changes)

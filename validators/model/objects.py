@@ -1,0 +1,38 @@
+"""All kinds that rules judge or look up, by name."""
+
+from __future__ import annotations
+
+from validators.model.cluster import Node, PriorityClass
+from validators.model.group import CompositePodGroup, PodGroup
+from validators.model.pod import Job, Pod
+from validators.model.workload import Workload
+
+Object = Workload | PodGroup | CompositePodGroup | Pod | Job | PriorityClass | Node
+
+SCHEDULING = "scheduling.k8s.io"
+
+KINDS: dict[str, type[Object]] = {
+    "Workload": Workload,
+    "PodGroup": PodGroup,
+    "CompositePodGroup": CompositePodGroup,
+    "Pod": Pod,
+    "Job": Job,
+    "PriorityClass": PriorityClass,
+    "Node": Node,
+}
+CLUSTER_SCOPED = frozenset({"PriorityClass", "Node"})
+
+GROUP_OF = {
+    "Workload": SCHEDULING,
+    "PodGroup": SCHEDULING,
+    "CompositePodGroup": SCHEDULING,
+    "Pod": "",
+    "Job": "batch",
+    "PriorityClass": SCHEDULING,
+    "Node": "",
+}
+
+
+def namespace_of(item: Object) -> str:
+    """The namespace an object lives in: empty for kinds that have none, ``default`` where none is written."""
+    return "" if item.kind in CLUSTER_SCOPED else item.metadata.namespace or "default"

@@ -1,0 +1,96 @@
+"""Pod and Job, as far as rules read them."""
+
+from __future__ import annotations
+
+from validators.model.meta import Empty, Int32, ObjectMeta, Struct
+from validators.model.workload import Constraints, DisruptionMode, ResourceClaim
+
+DEFAULT_SCHEDULER = "default-scheduler"
+
+
+class SchedulingGroup(Struct, frozen=True, gc=False):
+    """A union with one member so far: the PodGroup that the pod belongs to."""
+
+    pod_group_name: str | None = None
+
+
+class PodWorkloadRef(Struct, frozen=True, gc=False):
+    """v1alpha1's link from a pod to a group inside a Workload (KEP-4671, Associating Pod into PodGroups)."""
+
+    name: str = ""
+    pod_group: str = ""
+    pod_group_replica_key: str = ""
+
+
+class EvictionResponder(Struct, frozen=True, gc=False):
+    """Read only for its presence: it does not go together with a scheduling group."""
+
+
+class PodSpec(Struct, frozen=True, gc=False):
+    """``spec`` of a pod or of a pod template."""
+
+    scheduling_group: SchedulingGroup | None = None
+    workload_ref: PodWorkloadRef | None = None
+    scheduler_name: str = ""
+    priority_class_name: str = ""
+    priority: Int32 | None = None
+    preemption_policy: str | None = None
+    eviction_responders: tuple[EvictionResponder, ...] | None = None
+
+    @property
+    def group(self) -> str:
+        """The name of the PodGroup that the pod belongs to; empty if none."""
+        return (self.scheduling_group.pod_group_name if self.scheduling_group else None) or ""
+
+
+class Pod(Struct, frozen=True, gc=False):
+    """core/v1 Pod."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PodSpec = PodSpec()
+    kind: str = "Pod"
+
+
+class PodTemplate(Struct, frozen=True, gc=False):
+    """The pod template of a controller."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PodSpec = PodSpec()
+
+
+class JobGang(Struct, frozen=True, gc=False):
+    """A Job's gang; unlike in a PodGroup, an absent count is the Job's parallelism."""
+
+    min_count: Int32 | None = None
+
+
+class JobPolicy(Struct, frozen=True, gc=False):
+    """A union: exactly one of basic and gang."""
+
+    basic: Empty | None = None
+    gang: JobGang | None = None
+
+
+class JobScheduling(Struct, frozen=True, gc=False):
+    """``spec.scheduling`` (KEP-6089, Job Integration)."""
+
+    scheduling_policy: JobPolicy | None = None
+    scheduling_constraints: Constraints | None = None
+    disruption_mode: DisruptionMode | None = None
+    resource_claims: tuple[ResourceClaim, ...] | None = None
+
+
+class JobSpec(Struct, frozen=True, gc=False):
+    """``spec`` of a Job."""
+
+    parallelism: Int32 | None = None
+    scheduling: JobScheduling | None = None
+    template: PodTemplate = PodTemplate()
+
+
+class Job(Struct, frozen=True, gc=False):
+    """batch/v1 Job."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: JobSpec = JobSpec()
+    kind: str = "Job"

@@ -1,0 +1,183 @@
+"""The template tree of a Workload, or the one shape of a group, laid flat: the walk that all rules share.
+
+Two views are kept apart because the API server keeps them apart (Kubernetes 1.37.1, declarative and hand-written
+validation): *every* template, and those that are *judged*, that is, whose own fields are looked at.  A template is not
+judged below a list that is itself refused (too long, items added or removed), nor where it is the same as before.
+Paths are made only when asked for: a clean object costs no path.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+from validators.field import FieldPath
+from validators.model.group import CompositePodGroup, PodGroup
+from validators.model.meta import same
+from validators.model.workload import (
+    MAX_TEMPLATES,
+    CompositePodGroupTemplate,
+    CompositeShape,
+    LeafShape,
+    PodGroupTemplate,
+    Template,
+    Workload,
+    WorkloadSpec,
+)
+
+LEAVES, COMPOSITES = "podGroupTemplates", "compositePodGroupTemplates"
+SPEC = FieldPath("spec")
+
+Holder = WorkloadSpec | CompositePodGroupTemplate
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TemplateList:
+    """One list of templates that is judged; ``old`` is what it was before an update."""
+
+    path: FieldPath
+    new: Sequence[Template]
+    old: Sequence[Template]
+    updating: bool
+
+    @property
+    def added(self) -> list[int]:
+        """Places of items that the old list does not have, by name."""
+        names = {item.name for item in self.old}
+        return [place for place, item in enumerate(self.new) if item.name not in names]
+
+    @property
+    def removed(self) -> list[str]:
+        """Names that the new list no longer has."""
+        names = {item.name for item in self.new}
+        return [item.name for item in self.old if item.name not in names]
+
+    @property
+    def refused(self) -> bool:
+        """Whether the list is refused as a whole, so that nothing in it is judged."""
+        return len(self.new) > MAX_TEMPLATES or (self.updating and bool(self.added or self.removed))
+
+
+class Templates:
+    """One walk over a tree of templates (or over the single shape of a group)."""
+
+    def __init__(self, new: Workload | PodGroup | CompositePodGroup, old: Workload | PodGroup | CompositePodGroup | None) -> None:
+        self.leaves: list[LeafShape] = []
+        self.composites: list[CompositeShape] = []
+        self.judged_leaves: list[LeafShape] = self.leaves
+        self.judged_composites: list[CompositeShape] = self.composites
+        self.crowded = False
+        """Whether some list is too long."""
+        self._lists: list[TemplateList] | None = None
+        self._spec = new.spec
+        self._old: dict[int, LeafShape | CompositeShape] = {}
+        if isinstance(new, Workload):
+            self._flatten(new.spec)
+            if old is not None or self.crowded:
+                self._reach(new.spec, old.spec if isinstance(old, Workload) else None)
+        else:
+            self._single(new, old)
+
+    @property
+    def lists(self) -> list[TemplateList]:
+        """The lists of templates that are judged; on an update, those that are not as they were."""
+        if self._lists is None:
+            self._reach(self._spec, None)
+        return self._lists or []
+
+    @property
+    def every(self) -> list[LeafShape | CompositeShape]:
+        """All templates; leaves first."""
+        return [*self.leaves, *self.composites]
+
+    @property
+    def judged(self) -> list[LeafShape | CompositeShape]:
+        """The templates whose own fields are to be judged; leaves first."""
+        return [*self.judged_leaves, *self.judged_composites]
+
+    def old(self, shape: LeafShape | CompositeShape) -> LeafShape | CompositeShape | None:
+        """What a judged template was before the update; None on creation."""
+        return self._old.get(id(shape))
+
+    def path(self, shape: LeafShape | CompositeShape) -> FieldPath:
+        """Where *shape* stands (the very object, not one that is equal)."""
+        if shape is self._spec:
+            return SPEC
+        return next(path for path, template in self.walk() if template is shape)
+
+    def walk(self) -> Iterator[tuple[FieldPath, Template]]:
+        """Every template with its path, a parent before its children, leaves before composites, else as written."""
+        stack: list[tuple[FieldPath, Template | None, Holder | None]] = [
+            (SPEC, None, self._spec if isinstance(self._spec, WorkloadSpec) else None)
+        ]
+        while stack:
+            path, template, holder = stack.pop()
+            if template is not None:
+                yield path, template
+            if holder is None:
+                continue
+            for place, leaf in enumerate(holder.pod_group_templates or ()):
+                yield path.join((LEAVES, place)), leaf
+            children = holder.composite_pod_group_templates or ()
+            stack.extend((path.join((COMPOSITES, place)), children[place], children[place]) for place in reversed(range(len(children))))
+
+    def _flatten(self, spec: WorkloadSpec) -> None:
+        stack: list[Holder] = [spec]
+        while stack:
+            holder = stack.pop()
+            leaves, composites = holder.pod_group_templates, holder.composite_pod_group_templates
+            if leaves:
+                self.leaves.extend(leaves)
+                self.crowded = self.crowded or len(leaves) > MAX_TEMPLATES
+            if composites:
+                self.composites.extend(composites)
+                stack.extend(composites)
+                self.crowded = self.crowded or len(composites) > MAX_TEMPLATES
+
+    def _single(self, new: PodGroup | CompositePodGroup, old: Workload | PodGroup | CompositePodGroup | None) -> None:
+        if isinstance(new, PodGroup):
+            self.leaves.append(new.spec)
+        else:
+            self.composites.append(new.spec)
+        if old is None or isinstance(old, Workload):
+            return
+        if same(new.spec, old.spec):
+            self.judged_leaves, self.judged_composites = [], []
+        self._old[id(new.spec)] = old.spec
+
+    def _reach(self, spec: object, old_spec: WorkloadSpec | None) -> None:
+        self.judged_leaves, self.judged_composites, self._lists = [], [], []
+        if not isinstance(spec, WorkloadSpec):
+            return
+        updating = old_spec is not None
+        stack: list[tuple[FieldPath, Holder, Holder | None]] = [(SPEC, spec, old_spec)]
+        while stack:
+            path, holder, old = stack.pop()
+            for template_list in _lists_of(path, holder, old, updating=updating):
+                if not (updating and same(tuple(template_list.new), tuple(template_list.old))):
+                    self._lists.append(template_list)
+                    if not template_list.refused:
+                        stack.extend(self._judge(template_list))
+
+    def _judge(self, template_list: TemplateList) -> Iterator[tuple[FieldPath, Holder, Holder | None]]:
+        before: dict[str, Template] = {}
+        for item in template_list.old:
+            before.setdefault(item.name, item)
+        for place, item in enumerate(template_list.new):
+            old = before.get(item.name)
+            if old is not None and same(item, old):
+                continue
+            if old is not None:
+                self._old[id(item)] = old
+            if isinstance(item, PodGroupTemplate):
+                self.judged_leaves.append(item)
+            else:
+                self.judged_composites.append(item)
+                yield template_list.path / place, item, old if isinstance(old, CompositePodGroupTemplate) else None
+
+
+def _lists_of(path: FieldPath, holder: Holder, old: Holder | None, *, updating: bool) -> Iterator[TemplateList]:
+    yield TemplateList(path / LEAVES, holder.pod_group_templates or (), (old and old.pod_group_templates) or (), updating)
+    yield TemplateList(
+        path / COMPOSITES, holder.composite_pod_group_templates or (), (old and old.composite_pod_group_templates) or (), updating
+    )

@@ -1,0 +1,264 @@
+"""One object in, everything that is wrong with it out: shape, decoding, defaults, rules.
+
+Two ways in.  ``validate`` judges a request: the object as the API server sends it, where only a wrong JSON type ends
+the judging early.  ``examine`` and ``judge`` are the two passes over files: first every document by itself, so that
+all inputs are known, then each again among the others.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from validators import field, lookup, rules, schema
+from validators.defaults import drop, fill
+from validators.field import ErrorType, FieldError, FieldPath
+from validators.hierarchy.tree import GroupTree
+from validators.lookup import Lookup
+from validators.model import decode
+from validators.model.decode import Json, Source, WrongShapeError
+from validators.model.objects import GROUP_OF, KINDS, SCHEDULING, Object
+from validators.rules.base import About, Context, Operation, Profile, Rule, Settings, Severity
+from validators.versions import served, v1alpha1, v1alpha2
+
+_HUB: dict[str, Callable[[Mapping[str, Json]], dict[str, Json]]] = {"v1alpha1": v1alpha1.to_hub, "v1alpha2": v1alpha2.to_hub}
+_WRITTEN: dict[str, Callable[[FieldPath], FieldPath]] = {"v1alpha1": v1alpha1.written, "v1alpha2": v1alpha2.written}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Judged:
+    """A FieldError (whose origin is the rule) and what it leads to."""
+
+    error: FieldError
+    severity: Severity
+    by_plugin: bool = False
+    """Whether the API server would answer it as a plugin does: HTTP 403."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Examined:
+    """What one document is by itself.
+
+    ``object`` is None where nothing usable could be read; it may be there although something is wrong.  A ``foreign``
+    object is of a kind that no rule speaks of.
+    """
+
+    object: Object | None
+    judged: tuple[Judged, ...]
+    foreign: bool = False
+    version: str = ""
+
+
+def is_judged(group: str, kind: str) -> bool:
+    """Whether there are rules for this kind of this API group."""
+    return kind in KINDS and GROUP_OF[kind] == group
+
+
+def validate(
+    kind: str,
+    new: Source,
+    old: Source | None,
+    operation: Operation,
+    *,
+    version: str = "",
+    subresource: str = "",
+    settings: Settings,
+    lookup: Lookup = lookup.NOTHING,
+) -> tuple[Judged, ...]:
+    """Everything that is wrong with a request, in order of field path.
+
+    *version* is that of the objects, needed for retired ones.  Requests for a subresource other than ``status``, and
+    deletions, are nothing that rules speak of.
+
+    Raises:
+        ValueError: an object is not JSON.
+
+    """
+    if operation is Operation.DELETE or subresource not in {"", "status"}:
+        return ()
+    try:
+        typed = _decoded(kind, version, new)
+        before = None if old is None else _decoded(kind, version, old)
+    except WrongShapeError as error:
+        return _wrong_types(kind, version, error.content)
+    typed, before, dropped = _as_stored(typed, before, settings)
+    context = Context(typed, before, operation, settings=settings, lookup=lookup, version=version)
+    plan = _plan(kind, operation, subresource, settings)
+    found = [*_gate_warnings(dropped, settings), *_run(plan, context)]
+    return _in_order(found, version)
+
+
+def examine(content: Mapping[str, Json], settings: Settings) -> Examined:
+    """One document of a file by itself: is its kind one of ours, is its version served, has it the right shape?"""
+    api_version, kind = content.get("apiVersion"), content.get("kind")
+    head = list(_head(api_version, kind))
+    if head or not isinstance(api_version, str) or not isinstance(kind, str):
+        return Examined(None, _with_severity(head, settings))
+    group, _, version = api_version.rpartition("/")
+    if not served.is_ours(group, kind):
+        return Examined(None, (), foreign=True)
+    if problem := _unserved(group, version, kind, settings.minor):
+        return Examined(None, _with_severity([problem], settings))
+    return _examine_shape(kind, version, decode.plain(content), settings)
+
+
+def judge(new: Object, settings: Settings, *, lookup: Lookup, tree: GroupTree | None = None, version: str = "") -> tuple[Judged, ...]:
+    """What all rules have to say of a document whose shape is right, in order of field path."""
+    typed, _, dropped = _as_stored(new, None, settings, fill_in=False)
+    if typed is not new:
+        tree = None  # it holds the object as written
+    context = Context(typed, None, Operation.CREATE, settings=settings, lookup=lookup, tree=tree, version=version)
+    found = [*_gate_warnings(dropped, settings), *_run(_plan(new.kind, Operation.CREATE, "", settings), context)]
+    return _in_order(found, version)
+
+
+def _decoded(kind: str, version: str, source: Source) -> Object:
+    if version in _HUB:
+        return decode.decode(kind, _HUB[version](decode.parse(source)))
+    return decode.decode(kind, source)
+
+
+def _as_stored(new: Object, old: Object | None, settings: Settings, *, fill_in: bool = True) -> tuple[Object, Object | None, drop.Dropped]:
+    """Both objects as the API server holds them when it validates: gated fields dropped, defaults filled in."""
+    dropped: drop.Dropped = []
+    if settings.gates.off:
+        new, dropped = drop.drop(new, old, settings.gates)
+    if fill_in:
+        new = fill.fill(new, settings.gates)
+        old = None if old is None else fill.fill(old, settings.gates)
+    return new, old, dropped
+
+
+def _wrong_types(kind: str, version: str, content: Json) -> tuple[Judged, ...]:
+    """The values of a wrong type, and numbers that do not fit: all that can be said of such an object."""
+    told = {"schema-type", "schema-limit"}
+    name = version or ("v1" if GROUP_OF[kind] != SCHEDULING or kind == "PriorityClass" else "v1alpha3")
+    if name not in served.VERSIONS[kind]:
+        name = next(reversed(served.VERSIONS[kind]))
+    found = [error for error in schema.check(kind, name, decode.plain(content)) if error.origin in told]
+    # The schemas look at what the model looks at; should one be laxer, the object is refused all the same.
+    found = found or [dataclasses.replace(field.type_invalid(FieldPath(), None, "must have the shape of its kind"), origin="schema-type")]
+    return tuple(Judged(error, Severity.ERROR) for error in found)
+
+
+def _head(api_version: Json, kind: Json) -> Iterator[FieldError]:
+    for name, value in (("apiVersion", api_version), ("kind", kind)):
+        if value is None or value == "":
+            yield dataclasses.replace(field.required(FieldPath(name), "a Kubernetes object says what it is"), origin="schema-required")
+        elif not isinstance(value, str):
+            yield dataclasses.replace(field.type_invalid(FieldPath(name), value, "must be a string"), origin="schema-type")
+
+
+def _unserved(group: str, version: str, kind: str, minor: int) -> FieldError | None:
+    if kind not in served.VERSIONS:
+        known = sorted(each for each in served.VERSIONS if GROUP_OF[each] == SCHEDULING)
+        return dataclasses.replace(field.not_supported(FieldPath("kind"), kind, known), origin="schema-enum")
+    found = served.VERSIONS[kind].get(version)
+    api_version = f"{group}/{version}" if group else version
+    if found is None or GROUP_OF[kind] != group or found.since > minor:
+        return dataclasses.replace(
+            field.not_supported(FieldPath("apiVersion"), api_version, served.versions_served(kind, minor)), origin="schema-enum"
+        )
+    if found.until < minor:
+        detail = f"{kind} of this version is no longer served since Kubernetes 1.{found.until + 1}; {found.instead} replaced it"
+        return dataclasses.replace(field.not_supported(FieldPath("apiVersion"), api_version, ()), detail=detail, origin="retired-version")
+    return None
+
+
+def _examine_shape(kind: str, version: str, content: Json, settings: Settings) -> Examined:
+    found = schema.check(kind, version, content)
+    wrong = [error.path for error in found if error.origin in {"schema-type", "schema-limit"}]
+    readable = schema.without(content, wrong)
+    try:
+        typed = _decoded(kind, version, readable)
+    except WrongShapeError:
+        return Examined(None, _with_severity(found, settings), version=version)
+    context = Context(typed, None, Operation.CREATE, settings=settings, lookup=lookup.NOTHING, version=version)
+    plan = tuple(rule for rule in _plan(kind, Operation.CREATE, "", settings) if rule.about is About.SHAPE)
+    written = _WRITTEN.get(version)
+    for each in _run(plan, context):
+        path = written(each.error.path) if written else each.error.path
+        # A value that was taken out for its type is not missing besides.
+        if not any(path.starts_with(gone) for gone in wrong) and not any(
+            error.path == path and error.origin == each.error.origin for error in found
+        ):
+            found.append(dataclasses.replace(each.error, path=path))
+    return Examined(typed, _with_severity(found, settings), version=version)
+
+
+def _with_severity(found: Iterable[FieldError], settings: Settings) -> tuple[Judged, ...]:
+    judged = [
+        Judged(error, severity) for error in found if (severity := _severity(_rule(error.origin), settings, error)) is not Severity.OFF
+    ]
+    return tuple(sorted(judged, key=_place))
+
+
+def _rule(identity: str) -> Rule:
+    return rules.discover()[identity]
+
+
+@functools.lru_cache(maxsize=256)
+def _plan(kind: str, operation: Operation, subresource: str, settings: Settings) -> tuple[Rule, ...]:
+    """The rules that speak of such a request, in order of id.
+
+    Requests for the status are judged by the rules about it alone.  Files have both.
+    """
+    chosen = []
+    for rule in rules.discover().values():
+        if kind not in rule.kinds or dict(settings.severities).get(rule.id) is Severity.OFF:
+            continue
+        if settings.profile is Profile.UPSTREAM and rule.profile is Profile.KEP:
+            continue
+        if settings.linting:
+            wanted = rule.status or operation in rule.on
+        else:
+            wanted = operation in rule.on and rule.status is (subresource == "status")
+        if wanted:
+            chosen.append(rule)
+    return tuple(chosen)
+
+
+def _run(plan: Iterable[Rule], context: Context) -> Iterator[Judged]:
+    for rule in plan:
+        for error in rule.check(context):
+            yield Judged(dataclasses.replace(error, origin=rule.id), _severity(rule, context.settings, error), rule.by_plugin)
+
+
+def _severity(rule: Rule, settings: Settings, error: FieldError) -> Severity:
+    chosen = dict(settings.severities).get(rule.id)
+    if chosen is not None:
+        return chosen
+    if not settings.linting:
+        # The other object may arrive a moment later.
+        if error.type is ErrorType.NOT_FOUND:
+            return Severity.WARNING
+        if rule.at_admission is not None:
+            return rule.at_admission
+    return rule.severity
+
+
+def _gate_warnings(dropped: drop.Dropped, settings: Settings) -> Iterator[Judged]:
+    for path, gate in dropped:
+        error = field.forbidden(path, f"the feature gate {gate} is off: the API server drops this field without a word")
+        severity = dict(settings.severities).get("gate-off", Severity.WARNING)
+        if severity is not Severity.OFF:
+            yield Judged(dataclasses.replace(error, origin="gate-off"), severity)
+
+
+def _in_order(found: list[Judged], version: str) -> tuple[Judged, ...]:
+    if len(found) > 1:
+        found.sort(key=_place)
+    written = _WRITTEN.get(version)
+    if written is None:
+        return tuple(found)
+    return tuple(dataclasses.replace(each, error=dataclasses.replace(each.error, path=written(each.error.path))) for each in found)
+
+
+def _place(judged: Judged) -> tuple[tuple[tuple[bool, int, str], ...], str, str]:
+    """Sorts by field path, numbers as numbers, then by rule."""
+    parts = tuple(
+        (isinstance(part, int), part if isinstance(part, int) else 0, "" if isinstance(part, int) else part)
+        for part in judged.error.path.parts
+    )
+    return parts, judged.error.origin, judged.error.detail

@@ -1,0 +1,36 @@
+"""The rules: one file each.  ``ALL`` finds them by walking this package, so adding one edits no list."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from validators.rules.base import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_NOT_RULES = frozenset({"base", "checks"})
+
+
+@functools.cache
+def discover() -> Mapping[str, Rule]:
+    """Every rule by its id, in order of id.  A rule's id is its file's name with dashes."""
+    found: dict[str, Rule] = {}
+    for module_name in sorted(each.name for each in pkgutil.iter_modules(__path__) if each.name not in _NOT_RULES):
+        module = importlib.import_module(f"{__name__}.{module_name}")
+        rule: Rule = module.RULE
+        if rule.id != module_name.replace("_", "-"):
+            raise ValueError(f"rule {rule.id!r} stands in {module_name}.py")
+        found[rule.id] = replace(rule, claim=" ".join((module.__doc__ or "").split()))
+    return MappingProxyType(dict(sorted(found.items())))
+
+
+def __getattr__(name: str) -> Mapping[str, Rule]:
+    if name == "ALL":
+        return discover()
+    raise AttributeError(name)

@@ -1,0 +1,54 @@
+"""Disruption mode All is for gangs: a leaf with the basic policy cannot have it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from validators import field
+from validators.field import FieldError
+from validators.rules.base import SHAPED, Context, Example, Profile, Rule
+
+
+def check(context: Context) -> Iterator[FieldError]:
+    """Tells at ``disruptionMode``.  About leaves only: a composite may be basic and disrupted as a whole."""
+    for leaf in context.templates.judged_leaves:
+        mode = leaf.disruption_mode
+        if mode is not None and mode.all is not None and leaf.scheduling_policy.basic is not None:
+            yield field.invalid(
+                context.templates.path(leaf) / "disruptionMode",
+                "all",
+                "must be `single` with the basic scheduling policy: `all` is for a gang",
+            )
+
+
+RULE = Rule(
+    id="all-needs-gang",
+    kinds=SHAPED,
+    why="Pods that are placed one by one have no size below which they are useless, so there is nothing that must leave together.",
+    source="KEP-5710 (as Kubernetes 1.37's workloadbuilder and Job API enforce it)",
+    check=check,
+    profile=Profile.KEP,
+    good=(
+        Example("""\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers}
+spec:
+  schedulingPolicy: {gang: {minCount: 4}}
+  disruptionMode: {all: {}}
+"""),
+    ),
+    bad=(
+        Example(
+            """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers}
+spec:
+  schedulingPolicy: {basic: {}}
+  disruptionMode: {all: {}}
+""",
+            at=("spec.disruptionMode",),
+        ),
+    ),
+)

@@ -1,0 +1,84 @@
+"""A claim's status is that of a claim in the spec, told once, with a claim name that is one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from validators import content, field
+from validators.field import FieldError, FieldPath
+from validators.model.group import PodGroup, ResourceClaimStatus
+from validators.model.meta import same
+from validators.model.workload import MAX_CLAIMS
+from validators.rules import checks
+from validators.rules.base import UPDATE_ONLY, Context, Example, Rule
+
+_PATH = FieldPath("status", "resourceClaimStatuses")
+
+
+def check(context: Context) -> Iterator[FieldError]:
+    """Tells at the list, the entry, or its field."""
+    if not isinstance(context.new, PodGroup):
+        return
+    new = context.new.status.resource_claim_statuses or ()
+    old = (context.old.status.resource_claim_statuses if isinstance(context.old, PodGroup) else None) or ()
+    # A status cannot bring claims along: they are those of the spec that is stored.
+    spec = context.old.spec if isinstance(context.old, PodGroup) else context.new.spec
+    claims = {claim.name for claim in spec.resource_claims or ()}
+    for place, status in enumerate(new):
+        if status.name not in claims:
+            yield field.invalid(_PATH.join((place, "name")), status.name, "must match the name of an entry in `spec.resourceClaims`")
+    if not same(new, old):
+        yield from _entries(new, old)
+
+
+def _entries(new: tuple[ResourceClaimStatus, ...], old: tuple[ResourceClaimStatus, ...]) -> Iterator[FieldError]:
+    if len(new) > MAX_CLAIMS:
+        yield field.too_many(_PATH, len(new), MAX_CLAIMS)
+        return
+    before: dict[str, ResourceClaimStatus] = {}
+    for status in old:
+        before.setdefault(status.name, status)
+    seen: set[str] = set()
+    for place, status in enumerate(new):
+        if status.name in seen:
+            yield field.duplicate(_PATH / place, status.name, "must be the only status of its claim")
+        seen.add(status.name)
+        was = before.get(status.name)
+        if status.resource_claim_name is not None and (was is None or was.resource_claim_name != status.resource_claim_name):
+            yield from checks.messages(_PATH.join((place, "resourceClaimName")), status.resource_claim_name, content.subdomain)
+
+
+_GOOD = """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers}
+spec:
+  schedulingPolicy: {gang: {minCount: 4}}
+  resourceClaims:
+  - name: fabric
+    resourceClaimTemplateName: fabric
+status:
+  resourceClaimStatuses:
+  - name: fabric
+    resourceClaimName: fabric-x7k2p
+"""
+_BEFORE = _GOOD.partition("status:")[0]
+
+RULE = Rule(
+    id="claim-statuses",
+    kinds=frozenset({"PodGroup"}),
+    on=UPDATE_ONLY,
+    status=True,
+    why="The kubelet finds the claim that was made for a group through this list.",
+    source="Kubernetes 1.37.1, PodGroupResourceClaimStatus",
+    check=check,
+    good=(Example(_GOOD, old=_BEFORE, status=True),),
+    bad=(
+        Example(
+            _GOOD.replace("  - name: fabric\n    resourceClaimName", "  - name: network\n    resourceClaimName"),
+            old=_BEFORE,
+            at=("status.resourceClaimStatuses[0].name",),
+            status=True,
+        ),
+    ),
+)

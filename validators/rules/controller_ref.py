@@ -1,0 +1,61 @@
+"""``controllerRef`` names a group without a version, and a kind and name that can stand in a URL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from validators import content
+from validators.field import FieldError
+from validators.model.templates import SPEC
+from validators.model.workload import Workload
+from validators.rules import checks
+from validators.rules.base import WORKLOAD, Context, Example, Rule
+
+
+def check(context: Context) -> Iterator[FieldError]:
+    """Tells at the field of ``controllerRef``."""
+    reference = context.new.spec.controller_ref if isinstance(context.new, Workload) else None
+    if reference is None:
+        return
+    path = SPEC / "controllerRef"
+    if reference.api_group:
+        yield from checks.messages(path / "apiGroup", reference.api_group, content.subdomain)
+    for name, value in (("kind", reference.kind), ("name", reference.name)):
+        if value:
+            yield from checks.messages(path / name, value, content.path_segment)
+
+
+RULE = Rule(
+    id="controller-ref",
+    kinds=WORKLOAD,
+    why="Tools follow the reference to the object that the Workload describes: Job controllers and dashboards among them.",
+    source="KEP-4671, API: TypedLocalObjectReference",
+    check=check,
+    good=(
+        Example("""\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: Workload
+metadata: {name: train}
+spec:
+  controllerRef: {apiGroup: batch, kind: Job, name: train}
+  podGroupTemplates:
+  - name: workers
+    schedulingPolicy: {gang: {minCount: 4}}
+"""),
+    ),
+    bad=(
+        Example(
+            """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: Workload
+metadata: {name: train}
+spec:
+  controllerRef: {apiGroup: batch/v1, kind: Job, name: train}
+  podGroupTemplates:
+  - name: workers
+    schedulingPolicy: {gang: {minCount: 4}}
+""",
+            at=("spec.controllerRef.apiGroup",),
+        ),
+    ),
+)

@@ -1,0 +1,57 @@
+"""``basic.desiredCount`` of a v1alpha1 Workload is positive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from validators import field
+from validators.field import FieldError
+from validators.rules.base import CREATE_AND_UPDATE, WORKLOAD, Context, Example, Rule
+
+
+def check(context: Context) -> Iterator[FieldError]:
+    """Tells at the count.  Later versions have no such field: there it is an unknown one."""
+    for leaf in context.templates.judged_leaves:
+        basic = leaf.scheduling_policy.basic
+        if basic is not None and basic.desired_count is not None and basic.desired_count < 1:
+            path = context.templates.path(leaf).join(("schedulingPolicy", "basic", "desiredCount"))
+            yield field.invalid(path, basic.desired_count, "must be greater than or equal to 1")
+
+
+RULE = Rule(
+    id="desired-count",
+    kinds=WORKLOAD,
+    why="The count is a hint for how many pods a placement should have room for; none or fewer is no hint.",
+    source="KEP-4671, Basic Policy Extension",
+    check=check,
+    on=CREATE_AND_UPDATE,
+    good=(
+        Example(
+            """\
+apiVersion: scheduling.k8s.io/v1alpha1
+kind: Workload
+metadata: {name: train}
+spec:
+  podGroups:
+  - name: workers
+    policy: {basic: {desiredCount: 8}}
+""",
+            kubernetes="1.35",
+        ),
+    ),
+    bad=(
+        Example(
+            """\
+apiVersion: scheduling.k8s.io/v1alpha1
+kind: Workload
+metadata: {name: train}
+spec:
+  podGroups:
+  - name: workers
+    policy: {basic: {desiredCount: 0}}
+""",
+            at=("spec.podGroups[0].policy.basic.desiredCount",),
+            kubernetes="1.35",
+        ),
+    ),
+)

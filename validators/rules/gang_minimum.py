@@ -1,0 +1,79 @@
+"""A gang has a minimum of at least 1: ``minCount`` pods, or ``minGroupCount`` groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from validators import field
+from validators.field import FieldError
+from validators.model.workload import CompositeGang, CompositeShape, Gang, LeafShape
+from validators.rules.base import CREATE_AND_UPDATE, SHAPED, Context, Example, Rule
+
+
+def check(context: Context) -> Iterator[FieldError]:
+    """Tells at the count.  To the API server 0 is the same as absent."""
+    if context.policy_is_fixed:
+        return
+    suspects: list[LeafShape | CompositeShape] = [
+        each for each in context.templates.judged_leaves if (gang := each.scheduling_policy.gang) and gang.min_count < 1
+    ]
+    suspects += [each for each in context.templates.judged_composites if (pack := each.scheduling_policy.gang) and pack.min_group_count < 1]
+    for shape in suspects:
+        count, old = _count(shape.scheduling_policy.gang), context.templates.old(shape)
+        # A gang that was not there before is refused as such, and one of the same count is not judged again.
+        if old is not None and (old.scheduling_policy.gang is None or _count(old.scheduling_policy.gang) == count):
+            continue
+        name = "minCount" if isinstance(shape, LeafShape) else "minGroupCount"
+        path = context.templates.path(shape).join(("schedulingPolicy", "gang", name))
+        if count:
+            yield field.invalid(path, count, "must be greater than or equal to 1")
+        else:
+            yield field.required(path, "must be given, and greater than or equal to 1")
+
+
+def _count(gang: Gang | CompositeGang | None) -> int:
+    if gang is None:
+        return 0
+    return gang.min_count if isinstance(gang, Gang) else gang.min_group_count
+
+
+RULE = Rule(
+    id="gang-minimum",
+    kinds=SHAPED,
+    why="A gang of none is no gang: its members would be scheduled one by one, which basic says plainly.",
+    source="KEP-4671, API; KEP-6012, Scheduling policy",
+    check=check,
+    on=CREATE_AND_UPDATE,
+    good=(
+        Example("""\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers}
+spec:
+  schedulingPolicy: {gang: {minCount: 1}}
+"""),
+    ),
+    bad=(
+        Example(
+            """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers}
+spec:
+  schedulingPolicy: {gang: {minCount: 0}}
+""",
+            at=("spec.schedulingPolicy.gang.minCount",),
+        ),
+        Example(
+            """\
+apiVersion: scheduling.k8s.io/v1alpha3
+kind: CompositePodGroup
+metadata: {name: replica-0}
+spec:
+  workloadRef: {workloadName: train, templateName: replica}
+  schedulingPolicy: {gang: {minGroupCount: -1}}
+""",
+            at=("spec.schedulingPolicy.gang.minGroupCount",),
+        ),
+    ),
+)

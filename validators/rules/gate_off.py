@@ -1,0 +1,40 @@
+"""A field is not used while its feature gate is off."""
+
+from __future__ import annotations
+
+from validators.rules.base import SHAPED, About, Example, Profile, Rule, Severity, nothing
+
+RULE = Rule(
+    id="gate-off",
+    kinds=SHAPED | {"Pod", "Job"},
+    about=About.SHAPE,
+    profile=Profile.KEP,
+    severity=Severity.WARNING,
+    why="The API server drops the field without a word, and what it was to say is lost: a gang is then scheduled pod by pod.",
+    source="Kubernetes 1.37.1, feature gates; KEP-6012 and KEP-5732, feature gate markers",
+    check=nothing,
+    good=(
+        Example("""\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers}
+spec:
+  schedulingPolicy: {gang: {minCount: 4}}
+  schedulingConstraints: {topology: [{key: rack}]}
+"""),
+    ),
+    bad=(
+        Example(
+            """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers}
+spec:
+  schedulingPolicy: {gang: {minCount: 4}}
+  schedulingConstraints: {topology: [{key: rack}]}
+""",
+            at=("spec.schedulingConstraints",),
+            gates_off=("TopologyAwareWorkloadScheduling", "CompositePodGroup"),
+        ),
+    ),
+)

@@ -1,0 +1,54 @@
+"""The parent that a group names is there, in the group's own namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from validators import field
+from validators.field import FieldError
+from validators.model.templates import SPEC
+from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule
+
+
+def check(context: Context) -> Iterator[FieldError]:
+    """Tells at ``parentCompositePodGroupName``.  Nothing is said where no CompositePodGroup at all is known."""
+    parent = context.group.spec.parent_composite_pod_group_name
+    if parent and context.node.orphan and context.lookup.everything("CompositePodGroup") is not None:
+        yield field.not_found(
+            SPEC / "parentCompositePodGroupName", parent, f"there must be a CompositePodGroup of this name in namespace {context.namespace}"
+        )
+
+
+_TREE = """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers-0}
+spec:
+  parentCompositePodGroupName: replica-0
+  workloadRef: {workloadName: train, templateName: workers}
+  schedulingPolicy: {gang: {minCount: 4}}
+---
+apiVersion: scheduling.k8s.io/v1alpha3
+kind: CompositePodGroup
+metadata: {name: replica-0}
+spec:
+  workloadRef: {workloadName: train, templateName: replica}
+  schedulingPolicy: {basic: {}}
+"""
+
+RULE = Rule(
+    id="parent-exists",
+    kinds=GROUPS,
+    about=About.TREE,
+    profile=Profile.KEP,
+    why="A group whose parent never comes is never scheduled: its pods wait for the root of their tree.",
+    source="KEP-6012, Changes to the PodGroup API; Scheduling Queue Support for CPGs",
+    check=check,
+    good=(Example(_TREE),),
+    bad=(
+        Example(
+            _TREE.replace("parentCompositePodGroupName: replica-0", "parentCompositePodGroupName: replica-1"),
+            at=("spec.parentCompositePodGroupName",),
+        ),
+    ),
+)

@@ -1,0 +1,52 @@
+"""A PodGroup that names a parent also names the Workload it was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from validators import field
+from validators.field import FieldError
+from validators.model.group import PodGroup
+from validators.model.templates import SPEC
+from validators.rules.base import Context, Example, Rule
+
+
+def check(context: Context) -> Iterator[FieldError]:
+    """Tells at the missing ``workloadRef``."""
+    if isinstance(context.new, PodGroup):
+        spec = context.new.spec
+        if spec.parent_composite_pod_group_name is not None and spec.workload_ref is None:
+            yield field.required(SPEC / "workloadRef", "must be set when parentCompositePodGroupName is set")
+
+
+RULE = Rule(
+    id="parent-needs-workload-ref",
+    kinds=frozenset({"PodGroup"}),
+    why="Standalone groups are for flat workloads; the place of a group in a tree comes from the Workload's templates.",
+    source="KEP-6012, Standalone PodGroup objects",
+    check=check,
+    good=(
+        Example("""\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers-0}
+spec:
+  parentCompositePodGroupName: replica-0
+  workloadRef: {workloadName: train, templateName: workers}
+  schedulingPolicy: {gang: {minCount: 4}}
+"""),
+    ),
+    bad=(
+        Example(
+            """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers-0}
+spec:
+  parentCompositePodGroupName: replica-0
+  schedulingPolicy: {gang: {minCount: 4}}
+""",
+            at=("spec.workloadRef",),
+        ),
+    ),
+)

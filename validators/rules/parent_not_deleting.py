@@ -1,0 +1,64 @@
+"""No group or pod joins a group that is being deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from validators import field
+from validators.field import FieldError, FieldPath
+from validators.lookup import parent_of
+from validators.model.objects import Object
+from validators.model.pod import Pod
+from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule
+
+_FIELDS = {
+    "Pod": ("PodGroup", FieldPath("spec", "schedulingGroup", "podGroupName")),
+    "PodGroup": ("CompositePodGroup", FieldPath("spec", "parentCompositePodGroupName")),
+    "CompositePodGroup": ("CompositePodGroup", FieldPath("spec", "parentCompositePodGroupName")),
+}
+
+
+def check(context: Context) -> Iterator[FieldError]:
+    """Tells at the field that names the group."""
+    new: Object = context.new
+    name = parent_of(new)
+    kind, path = _FIELDS[new.kind]
+    parent = context.lookup.get(kind, context.namespace, name) if name else None
+    if parent is not None and parent.metadata.deletion_timestamp is not None:
+        what = "pod" if isinstance(new, Pod) else "group"
+        yield field.forbidden(path, f"cannot create a {what} referencing {kind} {name!r} because it is being deleted")
+
+
+_TREE = """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers-0}
+spec:
+  parentCompositePodGroupName: replica-0
+  workloadRef: {workloadName: train, templateName: workers}
+  schedulingPolicy: {gang: {minCount: 4}}
+---
+apiVersion: scheduling.k8s.io/v1alpha3
+kind: CompositePodGroup
+metadata: {name: replica-0}
+spec:
+  workloadRef: {workloadName: train, templateName: replica}
+  schedulingPolicy: {basic: {}}
+"""
+
+RULE = Rule(
+    id="parent-not-deleting",
+    kinds=GROUPS | {"Pod"},
+    about=About.TREE,
+    profile=Profile.KEP,
+    why="Groups are deleted from the leaves to the root; a newcomer would hold up the deletion, or be left without its parent.",
+    source="KEP-6012, Object ownership and garbage collection",
+    check=check,
+    good=(Example(_TREE),),
+    bad=(
+        Example(
+            _TREE.replace("metadata: {name: replica-0}", 'metadata: {name: replica-0, deletionTimestamp: "2026-01-01T00:00:00Z"}'),
+            at=("spec.parentCompositePodGroupName",),
+        ),
+    ),
+)

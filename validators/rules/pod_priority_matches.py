@@ -1,0 +1,56 @@
+"""A pod has the priority class and the priority of its PodGroup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from validators import field
+from validators.field import FieldError
+from validators.model.group import PodGroup
+from validators.rules.base import PODS, About, Context, Example, Profile, Rule
+
+
+def check(context: Context) -> Iterator[FieldError]:
+    """Tells at ``priorityClassName`` (absent differs from set) and at ``priority`` (where both sides write one)."""
+    pod, path = context.pod_spec, context.pod_path
+    group = context.lookup.get("PodGroup", context.namespace, pod.group) if pod.group else None
+    if not isinstance(group, PodGroup):
+        return
+    if pod.priority_class_name != group.spec.priority_class_name:
+        yield field.invalid(
+            path / "priorityClassName",
+            pod.priority_class_name,
+            f"must be {group.spec.priority_class_name!r}, as that of PodGroup {pod.group}",
+        )
+    if pod.priority is not None and group.spec.priority is not None and pod.priority != group.spec.priority:
+        yield field.invalid(path / "priority", pod.priority, f"must be {group.spec.priority}, as that of PodGroup {pod.group}")
+
+
+_PAIR = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: worker-0}
+spec:
+  schedulingGroup: {podGroupName: workers}
+  priorityClassName: high
+  containers: [{name: main, image: train}]
+---
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers}
+spec:
+  schedulingPolicy: {gang: {minCount: 4}}
+  priorityClassName: high
+"""
+
+RULE = Rule(
+    id="pod-priority-matches",
+    kinds=PODS,
+    about=About.TREE,
+    profile=Profile.KEP,
+    why="The group is queued, and defended against preemption, by its own priority; a pod of another would not get what it asks for.",
+    source="KEP-6012, Disruption mode, priority class name and priority",
+    check=check,
+    good=(Example(_PAIR),),
+    bad=(Example(_PAIR.replace("high", "low", 1), at=("spec.priorityClassName",)),),
+)

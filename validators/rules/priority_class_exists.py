@@ -1,0 +1,59 @@
+"""The priority class that a template, group or pod names is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from validators import field
+from validators.field import FieldError, FieldPath
+from validators.rules.base import PODS, SHAPED, About, Context, Example, Profile, Rule
+
+
+def check(context: Context) -> Iterator[FieldError]:
+    """Tells at ``priorityClassName``.  Nothing is said where no class at all is known; the system's own always exist."""
+    if context.lookup.everything("PriorityClass") is None:
+        return
+    if context.new.kind in PODS:
+        yield from _missing(context, context.pod_path, context.pod_spec.priority_class_name)
+        return
+    known: set[str] = {""}
+    for shape in context.templates.judged_leaves + context.templates.judged_composites:
+        name = shape.priority_class_name
+        if name not in known:
+            found = list(_missing(context, context.templates.path(shape), name))
+            if not found:
+                known.add(name)
+            yield from found
+
+
+def _missing(context: Context, path: FieldPath, name: str) -> Iterator[FieldError]:
+    if name and context.lookup.get("PriorityClass", "", name) is None:
+        yield field.not_found(path / "priorityClassName", name, f"no PriorityClass with name {name} was found")
+
+
+_PAIR = """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers}
+spec:
+  schedulingPolicy: {gang: {minCount: 4}}
+  priorityClassName: high
+---
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: high}
+value: 1000
+"""
+
+RULE = Rule(
+    id="priority-class-exists",
+    kinds=SHAPED | PODS,
+    about=About.TREE,
+    profile=Profile.KEP,
+    by_plugin=True,
+    why="The API server refuses a group or pod of an unknown class; a template of one can never become a group.",
+    source="KEP-6012, Spec of the CompositePodGroup; Kubernetes 1.37.1, admission plugin Priority",
+    check=check,
+    good=(Example(_PAIR), Example(_PAIR.replace("priorityClassName: high", "priorityClassName: system-node-critical"))),
+    bad=(Example(_PAIR.replace("priorityClassName: high", "priorityClassName: higher"), at=("spec.priorityClassName",)),),
+)

@@ -1,0 +1,43 @@
+"""The value and the preemption policy of a priority class stay as they were made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from validators import field
+from validators.field import FieldError, FieldPath
+from validators.model.cluster import PriorityClass
+from validators.rules.base import UPDATE_ONLY, Context, Example, Rule
+
+
+def check(context: Context) -> Iterator[FieldError]:
+    """Tells at ``value`` and at ``preemptionPolicy``."""
+    new, old = context.new, context.old
+    if isinstance(new, PriorityClass) and isinstance(old, PriorityClass):
+        if new.value != old.value:
+            yield field.forbidden(FieldPath("value"), f"may not be changed in an update. It was {old.value}")
+        if new.preemption_policy != old.preemption_policy:
+            yield field.invalid(FieldPath("preemptionPolicy"), new.preemption_policy, f"field is immutable; it was {old.preemption_policy}")
+
+
+_CLASS = """\
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: high}
+value: 1000
+preemptionPolicy: Never
+"""
+
+RULE = Rule(
+    id="priority-class-fixed",
+    kinds=frozenset({"PriorityClass"}),
+    on=UPDATE_ONLY,
+    why="Pods and groups carry the number that the class had when they were made; a change would split one class into two.",
+    source="Kubernetes 1.37.1, validation of PriorityClass",
+    check=check,
+    good=(Example(_CLASS + "description: for training\n", old=_CLASS),),
+    bad=(
+        Example(_CLASS.replace("1000", "2000"), old=_CLASS, at=("value",)),
+        Example(_CLASS.replace("Never", "PreemptLowerPriority"), old=_CLASS, at=("preemptionPolicy",)),
+    ),
+)

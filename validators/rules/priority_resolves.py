@@ -1,0 +1,53 @@
+"""A priority that is written out is that of the priority class beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from validators import field
+from validators.field import FieldError
+from validators.model.cluster import PriorityClass
+from validators.model.templates import SPEC
+from validators.rules.base import GROUPS, PODS, About, Context, Example, Profile, Rule, Severity
+
+
+def check(context: Context) -> Iterator[FieldError]:
+    """Tells at ``priority``, where the class is known."""
+    spec, path = (context.pod_spec, context.pod_path) if context.new.kind in PODS else (context.group.spec, SPEC)
+    if spec.priority is None or not spec.priority_class_name:
+        return
+    found = context.lookup.get("PriorityClass", "", spec.priority_class_name)
+    if isinstance(found, PriorityClass) and found.value != spec.priority:
+        yield field.invalid(
+            path / "priority", spec.priority, f"must be {found.value}, the value of PriorityClass {found.metadata.name}, or be left out"
+        )
+
+
+_PAIR = """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers}
+spec:
+  schedulingPolicy: {gang: {minCount: 4}}
+  priorityClassName: high
+  priority: 1000
+---
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: high}
+value: 1000
+"""
+
+RULE = Rule(
+    id="priority-resolves",
+    kinds=GROUPS | PODS,
+    about=About.TREE,
+    profile=Profile.KEP,
+    at_admission=Severity.WARNING,
+    by_plugin=True,
+    why="The API server computes the priority from the class, and refuses an object that says another.",
+    source="KEP-6012, Spec of the CompositePodGroup; Kubernetes 1.37.1, admission plugin Priority",
+    check=check,
+    good=(Example(_PAIR),),
+    bad=(Example(_PAIR.replace("  priority: 1000", "  priority: 2000"), at=("spec.priority",)),),
+)

@@ -1,0 +1,72 @@
+"""All templates of a Workload have the same priority class and the same priority, as written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from validators import field
+from validators.field import FieldError
+from validators.model.templates import SPEC
+from validators.model.workload import Workload
+from validators.rules.base import CREATE_AND_UPDATE, WORKLOAD, Context, Example, Rule
+
+
+def check(context: Context) -> Iterator[FieldError]:
+    """One error at ``spec``.  Pairs are compared before any class is resolved; absent differs from any value."""
+    if not isinstance(context.new, Workload):
+        return
+    templates = context.templates
+    pairs = {(each.priority_class_name, each.priority) for each in templates.leaves}
+    pairs.update([(each.priority_class_name, each.priority) for each in templates.composites])
+    if len(pairs) < 2:
+        return
+    told = ", ".join(sorted(f"({name or 'no class'}, {'no number' if number is None else number})" for name, number in pairs))
+    flat = {(each.priority_class_name, each.priority) for each in context.new.spec.pod_group_templates or ()}
+    if len(flat) > 1:
+        yield field.invalid_struct(
+            SPEC, f"detected multiple priority configurations: all templates must have one (class, number), found {told}"
+        )
+    else:
+        yield field.invalid_struct(SPEC, f"all priority and priorityClassName values must be identical, detected multiple values: {told}")
+
+
+RULE = Rule(
+    id="priority-uniform",
+    kinds=WORKLOAD,
+    why="A tree is queued, and defended against preemption, as one; parts of different priority would have it in two places at once.",
+    source="KEP-6012, Disruption mode, priority class name and priority",
+    check=check,
+    on=CREATE_AND_UPDATE,
+    good=(
+        Example("""\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: Workload
+metadata: {name: train}
+spec:
+  podGroupTemplates:
+  - name: driver
+    priorityClassName: high
+    schedulingPolicy: {basic: {}}
+  - name: workers
+    priorityClassName: high
+    schedulingPolicy: {gang: {minCount: 4}}
+"""),
+    ),
+    bad=(
+        Example(
+            """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: Workload
+metadata: {name: train}
+spec:
+  podGroupTemplates:
+  - name: driver
+    schedulingPolicy: {basic: {}}
+  - name: workers
+    priorityClassName: high
+    schedulingPolicy: {gang: {minCount: 4}}
+""",
+            at=("spec",),
+        ),
+    ),
+)

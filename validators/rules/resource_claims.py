@@ -1,0 +1,78 @@
+"""A leaf has at most 4 resource claims, each with a name of its own and exactly one source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from validators.field import FieldError
+from validators.model.meta import same
+from validators.model.workload import LeafShape
+from validators.rules import checks
+from validators.rules.base import CREATE_AND_UPDATE, Context, Example, Rule
+
+
+def check(context: Context) -> Iterator[FieldError]:
+    """Tells at the list, the claim, or the field of the claim.
+
+    Claims cannot change, so on an update only the length of a changed list is looked at (as the API server does).
+    """
+    for leaf in context.templates.judged_leaves:
+        if not leaf.resource_claims:
+            continue
+        old = context.templates.old(leaf)
+        path = context.templates.path(leaf) / "resourceClaims"
+        if not isinstance(old, LeafShape):
+            yield from checks.claims(path, leaf.resource_claims)
+        elif not same(leaf.resource_claims, old.resource_claims):
+            yield from checks.crowded_claims(path, leaf.resource_claims)
+
+
+RULE = Rule(
+    id="resource-claims",
+    kinds=frozenset({"Workload", "PodGroup"}),
+    why="Pods refer to a claim of their group by its name, and the claim must come from one place.",
+    source="Kubernetes 1.37.1, PodGroupResourceClaim; KEP-6012, Non-Goals (no claims on composites)",
+    check=check,
+    on=CREATE_AND_UPDATE,
+    good=(
+        Example("""\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers}
+spec:
+  schedulingPolicy: {gang: {minCount: 4}}
+  resourceClaims:
+  - name: fabric
+    resourceClaimTemplateName: fabric
+"""),
+    ),
+    bad=(
+        Example(
+            """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers}
+spec:
+  schedulingPolicy: {gang: {minCount: 4}}
+  resourceClaims:
+  - name: fabric
+    resourceClaimName: fabric-0
+    resourceClaimTemplateName: fabric
+""",
+            at=("spec.resourceClaims[0]",),
+        ),
+        Example(
+            """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers}
+spec:
+  schedulingPolicy: {gang: {minCount: 4}}
+  resourceClaims:
+  - {name: fabric, resourceClaimName: one}
+  - {name: fabric, resourceClaimName: two}
+""",
+            at=("spec.resourceClaims[1]",),
+        ),
+    ),
+)

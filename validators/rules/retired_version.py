@@ -1,0 +1,39 @@
+"""The version of an object is one that the API server still serves."""
+
+from __future__ import annotations
+
+from validators.rules.base import SHAPED, About, Example, Profile, Rule, nothing
+
+RULE = Rule(
+    id="retired-version",
+    kinds=SHAPED,
+    about=About.SHAPE,
+    profile=Profile.KEP,
+    why="The API server answers that it knows no such kind; nothing else about the object matters until it is moved.",
+    source="KEP-4671, API (v1alpha1); KEP-6012, Changes to the PodGroup API (v1alpha2 to v1alpha3)",
+    check=nothing,
+    good=(
+        Example(
+            """\
+apiVersion: scheduling.k8s.io/v1alpha2
+kind: PodGroup
+metadata: {name: workers}
+spec:
+  schedulingPolicy: {gang: {minCount: 4}}
+""",
+            kubernetes="1.36",
+        ),
+    ),
+    bad=(
+        Example(
+            """\
+apiVersion: scheduling.k8s.io/v1alpha2
+kind: PodGroup
+metadata: {name: workers}
+spec:
+  schedulingPolicy: {gang: {minCount: 4}}
+""",
+            at=("apiVersion",),
+        ),
+    ),
+)

@@ -1,0 +1,47 @@
+"""A pod names its group by ``schedulingGroup``; ``workloadRef`` was v1alpha1's way and is gone since 1.36."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from validators import field
+from validators.field import FieldError
+from validators.rules.base import PODS, Context, Example, Profile, Rule
+
+
+def check(context: Context) -> Iterator[FieldError]:
+    """Tells at ``workloadRef``; its target is not looked up."""
+    if context.pod_spec.workload_ref is not None and context.settings.minor > 35:
+        yield field.forbidden(
+            context.pod_path / "workloadRef",
+            "is gone since Kubernetes 1.36, and servers drop it silently: make a PodGroup of the Workload's template and name it in "
+            "schedulingGroup.podGroupName",
+        )
+
+
+_POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: worker-0}
+spec:
+  workloadRef: {name: train, podGroup: workers, podGroupReplicaKey: replica-0}
+  containers: [{name: main, image: train}]
+"""
+
+RULE = Rule(
+    id="retired-workload-ref",
+    kinds=PODS,
+    profile=Profile.KEP,
+    why="A server that no longer knows the field drops it without a word: the pod is then scheduled alone, without its gang.",
+    source="KEP-4671, Associating Pod into PodGroups; KEP-6012, Changes to the PodGroup API",
+    check=check,
+    good=(
+        Example(_POD, kubernetes="1.35"),
+        Example(
+            _POD.replace(
+                "workloadRef: {name: train, podGroup: workers, podGroupReplicaKey: replica-0}", "schedulingGroup: {podGroupName: workers}"
+            )
+        ),
+    ),
+    bad=(Example(_POD, at=("spec.workloadRef",)),),
+)

@@ -1,0 +1,45 @@
+"""The PodGroup that a pod belongs to is there, in the pod's own namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from validators import field
+from validators.field import FieldError
+from validators.rules.base import PODS, About, Context, Example, Profile, Rule
+
+
+def check(context: Context) -> Iterator[FieldError]:
+    """Tells at ``schedulingGroup.podGroupName``.  Nothing is said where no PodGroup at all is known."""
+    name = context.pod_spec.group
+    if name and context.lookup.everything("PodGroup") is not None and context.lookup.get("PodGroup", context.namespace, name) is None:
+        path = context.pod_path.join(("schedulingGroup", "podGroupName"))
+        yield field.not_found(path, name, f"there must be a PodGroup of this name in namespace {context.namespace}")
+
+
+_PAIR = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: worker-0}
+spec:
+  schedulingGroup: {podGroupName: workers}
+  containers: [{name: main, image: train}]
+---
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers}
+spec:
+  schedulingPolicy: {gang: {minCount: 4}}
+"""
+
+RULE = Rule(
+    id="scheduling-group-exists",
+    kinds=PODS,
+    about=About.TREE,
+    profile=Profile.KEP,
+    why="A pod whose group never comes is never scheduled.",
+    source="KEP-4671, Associating Pod into PodGroups",
+    check=check,
+    good=(Example(_PAIR),),
+    bad=(Example(_PAIR.replace("podGroupName: workers", "podGroupName: worker"), at=("spec.schedulingGroup.podGroupName",)),),
+)

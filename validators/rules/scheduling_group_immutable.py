@@ -1,0 +1,45 @@
+"""The PodGroup of a pod is chosen when the pod is made, and stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from validators import field
+from validators.field import FieldError
+from validators.model.pod import Pod
+from validators.model.templates import SPEC
+from validators.rules.base import UPDATE_ONLY, Context, Example, Rule
+
+
+def check(context: Context) -> Iterator[FieldError]:
+    """Tells at ``spec``, as the API server does for every field of a pod that cannot change."""
+    new, old = context.new, context.old
+    if isinstance(new, Pod) and isinstance(old, Pod) and new.spec.scheduling_group != old.spec.scheduling_group:
+        yield field.forbidden(
+            SPEC,
+            "pod updates may not change fields other than `spec.containers[*].image`, `spec.initContainers[*].image`, "
+            "`spec.activeDeadlineSeconds`, `spec.tolerations` (only additions to existing tolerations), "
+            "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative): "
+            "`spec.schedulingGroup` must stay as it was",
+        )
+
+
+_POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: worker-0}
+spec:
+  schedulingGroup: {podGroupName: workers}
+  containers: [{name: main, image: train}]
+"""
+
+RULE = Rule(
+    id="scheduling-group-immutable",
+    kinds=frozenset({"Pod"}),
+    on=UPDATE_ONLY,
+    why="A pod that changed groups would leave one gang short and join another that was placed without it.",
+    source="KEP-4671, Associating Pod into PodGroups; Kubernetes 1.37.1, pod updates",
+    check=check,
+    good=(Example(_POD.replace("image: train", "image: other"), old=_POD),),
+    bad=(Example(_POD.replace("podGroupName: workers", "podGroupName: drivers"), old=_POD, at=("spec",)),),
+)

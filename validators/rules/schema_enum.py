@@ -1,0 +1,77 @@
+"""A preemption policy is Never or PreemptLowerPriority; a kind and its version are ones that exist."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from validators import field
+from validators.field import FieldError, FieldPath
+from validators.model.cluster import PREEMPTION_POLICIES, PriorityClass
+from validators.model.group import CompositePodGroup, PodGroup
+from validators.model.workload import Workload
+from validators.rules.base import PODS, SHAPED, About, Context, Example, Rule
+
+
+def check(context: Context) -> Iterator[FieldError]:
+    """Tells at ``preemptionPolicy``.  Kinds and versions are told when an object is read, at ``kind`` and ``apiVersion``."""
+    new = context.new
+    if isinstance(new, (Workload, PodGroup, CompositePodGroup)):
+        for shape in context.templates.judged_leaves + context.templates.judged_composites:
+            policy = shape.preemption_policy
+            if policy is not None and policy not in PREEMPTION_POLICIES:
+                yield field.not_supported(context.templates.path(shape) / "preemptionPolicy", policy, PREEMPTION_POLICIES)
+    elif isinstance(new, PriorityClass):
+        yield from _policy(FieldPath("preemptionPolicy"), new.preemption_policy)
+    elif new.kind in PODS:
+        yield from _policy(context.pod_path / "preemptionPolicy", context.pod_spec.preemption_policy)
+
+
+def _policy(path: FieldPath, policy: str | None) -> Iterator[FieldError]:
+    if policy == "":
+        yield field.required(path)
+    elif policy is not None and policy not in PREEMPTION_POLICIES:
+        yield field.not_supported(path, policy, PREEMPTION_POLICIES)
+
+
+RULE = Rule(
+    id="schema-enum",
+    kinds=SHAPED | PODS | {"PriorityClass"},
+    about=About.SHAPE,
+    why="A word that is not among the known ones would be refused, or mean nothing.",
+    source="KEP-6012, Spec; Kubernetes 1.37.1 (CompositePodGroup exists in v1alpha3 only)",
+    check=check,
+    good=(
+        Example("""\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers}
+spec:
+  schedulingPolicy: {gang: {minCount: 4}}
+  preemptionPolicy: Never
+"""),
+    ),
+    bad=(
+        Example(
+            """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers}
+spec:
+  schedulingPolicy: {gang: {minCount: 4}}
+  preemptionPolicy: never
+""",
+            at=("spec.preemptionPolicy",),
+        ),
+        Example(
+            """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: CompositePodGroup
+metadata: {name: replica-0}
+spec:
+  workloadRef: {workloadName: train, templateName: replica}
+  schedulingPolicy: {basic: {}}
+""",
+            at=("apiVersion",),
+        ),
+    ),
+)

@@ -1,0 +1,120 @@
+"""Names are DNS labels or subdomains, as their field demands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from validators import content
+from validators.field import FieldError, FieldPath
+from validators.model.group import CompositePodGroup, PodGroup
+from validators.model.objects import CLUSTER_SCOPED, KINDS
+from validators.model.templates import SPEC
+from validators.model.workload import CompositePodGroupTemplate, PodGroupTemplate, Workload
+from validators.rules import checks
+from validators.rules.base import PODS, About, Context, Example, Rule
+
+
+def check(context: Context) -> Iterator[FieldError]:
+    """Tells at the name."""
+    yield from _metadata(context)
+    new = context.new
+    if isinstance(new, (PodGroup, CompositePodGroup)):
+        yield from _references(new)
+    if isinstance(new, (Workload, PodGroup, CompositePodGroup)):
+        yield from _shapes(context)
+    if new.kind in PODS:
+        yield from _pod(context)
+
+
+def _metadata(context: Context) -> Iterator[FieldError]:
+    metadata, path = context.new.metadata, FieldPath("metadata")
+    if metadata.generate_name:
+        for text in content.subdomain(content.generated(metadata.generate_name), unit="characters"):
+            yield from checks.messages(path / "generateName", metadata.generate_name, _always(text))
+    if metadata.name:
+        yield from checks.messages(path / "name", metadata.name, lambda name: content.subdomain(name, unit="characters"))
+    if metadata.namespace and context.new.kind not in CLUSTER_SCOPED:
+        yield from checks.messages(path / "namespace", metadata.namespace, lambda name: content.label(name, unit="characters"))
+
+
+def _always(text: str) -> Callable[[str], list[str]]:
+    return lambda _: [text]
+
+
+def _references(new: PodGroup | CompositePodGroup) -> Iterator[FieldError]:
+    parent, reference = new.spec.parent_composite_pod_group_name, new.spec.workload_ref
+    if parent is not None:
+        yield from checks.messages(SPEC / "parentCompositePodGroupName", parent, content.subdomain)
+    if reference is not None and reference.workload_name:
+        yield from checks.messages(SPEC.join(("workloadRef", "workloadName")), reference.workload_name, content.subdomain)
+    if reference is not None and reference.template_name:
+        yield from checks.messages(SPEC.join(("workloadRef", "templateName")), reference.template_name, content.label)
+
+
+def _shapes(context: Context) -> Iterator[FieldError]:
+    templates = context.templates
+    judged = templates.judged_leaves + templates.judged_composites
+    if isinstance(context.new, Workload):
+        for each in judged:
+            if isinstance(each, (PodGroupTemplate, CompositePodGroupTemplate)) and each.name and content.label(each.name):
+                yield from checks.messages(templates.path(each) / "name", each.name, content.label)
+    good: set[str] = {""}
+    for each in judged:
+        name = each.priority_class_name
+        if name not in good:
+            if content.subdomain(name):
+                yield from checks.messages(templates.path(each) / "priorityClassName", name, content.subdomain)
+            else:
+                good.add(name)
+
+
+def _pod(context: Context) -> Iterator[FieldError]:
+    pod, path = context.pod_spec, context.pod_path
+    if pod.scheduling_group is not None and pod.scheduling_group.pod_group_name is not None:
+        group = path.join(("schedulingGroup", "podGroupName"))
+        yield from checks.messages(group, pod.scheduling_group.pod_group_name, lambda name: content.subdomain(name, unit="characters"))
+    if pod.priority_class_name:
+        yield from checks.messages(
+            path / "priorityClassName", pod.priority_class_name, lambda name: content.subdomain(name, unit="characters")
+        )
+    reference = pod.workload_ref
+    if reference is not None and context.settings.minor <= 35:
+        wanted = (("name", reference.name, content.subdomain), ("podGroup", reference.pod_group, content.label))
+        for name, value, form in (*wanted, ("podGroupReplicaKey", reference.pod_group_replica_key, content.label)):
+            if value:
+                yield from checks.messages(path.join(("workloadRef", name)), value, form)
+
+
+RULE = Rule(
+    id="schema-format",
+    kinds=frozenset(KINDS) - {"Node"},
+    about=About.SHAPE,
+    why="Names become parts of URLs, host names and labels; anything else could not be stored or referred to.",
+    source="KEP-6012, Changes to the Workload API (template names are DNS labels), WorkloadReference; Kubernetes 1.37.1",
+    check=check,
+    good=(
+        Example("""\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: Workload
+metadata: {name: train.v2}
+spec:
+  podGroupTemplates:
+  - name: workers-4x4
+    schedulingPolicy: {gang: {minCount: 4}}
+"""),
+    ),
+    bad=(
+        Example(
+            """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: Workload
+metadata: {name: train_v2}
+spec:
+  podGroupTemplates:
+  - name: Workers.4x4
+    schedulingPolicy: {gang: {minCount: 4}}
+""",
+            at=("metadata.name", "spec.podGroupTemplates[0].name"),
+        ),
+    ),
+)

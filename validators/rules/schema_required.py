@@ -1,0 +1,131 @@
+"""What the API marks as required is there, and no name that is required is empty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from validators import field
+from validators.field import FieldError, FieldPath
+from validators.model.group import CompositePodGroup, PodGroup
+from validators.model.objects import CLUSTER_SCOPED, KINDS
+from validators.model.pod import Job
+from validators.model.templates import SPEC
+from validators.model.workload import CompositePodGroupTemplate, LeafShape, PodGroupTemplate, Workload
+from validators.rules import checks
+from validators.rules.base import PODS, About, Context, Example, Rule
+
+
+def check(context: Context) -> Iterator[FieldError]:
+    """Tells at the field that is missing.
+
+    The counts of a gang and its policy have rules of their own; in files the JSON Schema tells their absence too.
+    """
+    yield from _metadata(context)
+    new = context.new
+    if isinstance(new, Workload):
+        yield from _controller(new)
+    if isinstance(new, (PodGroup, CompositePodGroup)):
+        yield from _references(new)
+    if isinstance(new, (Workload, PodGroup, CompositePodGroup)):
+        yield from _shapes(context)
+    if isinstance(new, Job) and new.spec.scheduling is not None:
+        yield from checks.empty_keys(SPEC.join(("scheduling", "schedulingConstraints")), new.spec.scheduling.scheduling_constraints)
+        yield from checks.empty_claim_names(SPEC.join(("scheduling", "resourceClaims")), new.spec.scheduling.resource_claims)
+    if new.kind in PODS:
+        yield from _old_reference(context)
+
+
+def _metadata(context: Context) -> Iterator[FieldError]:
+    metadata = context.new.metadata
+    if not metadata.name and not metadata.generate_name:
+        yield field.required(FieldPath("metadata", "name"), "name or generateName is required")
+    # In files an absent namespace is the default one.
+    if not metadata.namespace and not context.settings.linting and context.new.kind not in CLUSTER_SCOPED:
+        yield field.required(FieldPath("metadata", "namespace"), "a request is for one namespace")
+
+
+def _controller(new: Workload) -> Iterator[FieldError]:
+    reference = new.spec.controller_ref
+    if reference is not None:
+        for name, value in (("kind", reference.kind), ("name", reference.name)):
+            if not value:
+                yield field.required(SPEC.join(("controllerRef", name)))
+
+
+def _references(new: PodGroup | CompositePodGroup) -> Iterator[FieldError]:
+    reference = new.spec.workload_ref
+    if reference is None:
+        if isinstance(new, CompositePodGroup):
+            yield field.required(SPEC / "workloadRef", "a CompositePodGroup is always made from a Workload's template")
+        return
+    for name, value in (("workloadName", reference.workload_name), ("templateName", reference.template_name)):
+        if not value:
+            yield field.required(SPEC.join(("workloadRef", name)))
+
+
+def _shapes(context: Context) -> Iterator[FieldError]:
+    templates = context.templates
+    suspects = [
+        each
+        for each in templates.judged_leaves + templates.judged_composites
+        if each.scheduling_constraints is not None
+        or (isinstance(each, LeafShape) and each.resource_claims)
+        or not getattr(each, "name", "x")
+    ]
+    for shape in suspects:
+        if isinstance(shape, (PodGroupTemplate, CompositePodGroupTemplate)) and not shape.name:
+            yield field.required(templates.path(shape) / "name", "a template has a name")
+        constraints = shape.scheduling_constraints
+        if constraints is not None and any(not each.key for each in constraints.topology or ()):
+            yield from checks.empty_keys(templates.path(shape) / "schedulingConstraints", constraints)
+        if isinstance(shape, LeafShape) and shape.resource_claims:
+            yield from checks.empty_claim_names(templates.path(shape) / "resourceClaims", shape.resource_claims)
+
+
+def _old_reference(context: Context) -> Iterator[FieldError]:
+    reference = context.pod_spec.workload_ref
+    if reference is not None and context.settings.minor <= 35:
+        for name, value in (("name", reference.name), ("podGroup", reference.pod_group)):
+            if not value:
+                yield field.required(context.pod_path.join(("workloadRef", name)))
+
+
+RULE = Rule(
+    id="schema-required",
+    kinds=frozenset(KINDS) - {"Node"},
+    about=About.SHAPE,
+    why="An object that lacks a required field cannot be stored.",
+    source="KEP-4671, API; KEP-6012, Design Details; field names and tags of Kubernetes 1.37.1",
+    check=check,
+    good=(
+        Example("""\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {generateName: workers-}
+spec:
+  schedulingPolicy: {gang: {minCount: 4}}
+"""),
+    ),
+    bad=(
+        Example(
+            """\
+apiVersion: scheduling.k8s.io/v1alpha3
+kind: CompositePodGroup
+metadata: {name: replica-0}
+spec:
+  schedulingPolicy: {basic: {}}
+""",
+            at=("spec.workloadRef",),
+        ),
+        Example(
+            """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {labels: {app: train}}
+spec:
+  schedulingPolicy: {gang: {minCount: 4}}
+""",
+            at=("metadata.name",),
+        ),
+    ),
+)

@@ -1,0 +1,36 @@
+"""Every value has the JSON type that its field demands."""
+
+from __future__ import annotations
+
+from validators.model.objects import KINDS
+from validators.rules.base import About, Example, Rule, nothing
+
+RULE = Rule(
+    id="schema-type",
+    kinds=frozenset(KINDS),
+    about=About.SHAPE,
+    why="The API server cannot read the object at all; often a template engine left quotes around a number, or YAML read a word as a boolean.",
+    source="Kubernetes 1.37.1, types of scheduling.k8s.io",
+    check=nothing,
+    good=(
+        Example("""\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: "no", labels: {revision: "7"}}
+spec:
+  schedulingPolicy: {gang: {minCount: 4}}
+"""),
+    ),
+    bad=(
+        Example(
+            """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: no, labels: {revision: 7}}
+spec:
+  schedulingPolicy: {gang: {minCount: "4"}}
+""",
+            at=("metadata.name", "metadata.labels[revision]", "spec.schedulingPolicy.gang.minCount"),
+        ),
+    ),
+)

@@ -1,0 +1,54 @@
+"""A pod's ``schedulingGroup`` says which group it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from validators import field
+from validators.field import FieldError
+from validators.rules.base import PODS, About, Context, Example, Rule
+
+
+def check(context: Context) -> Iterator[FieldError]:
+    """Tells at ``schedulingGroup.podGroupName``, its only member so far."""
+    pod = context.pod_spec
+    if pod.scheduling_group is None:
+        return
+    path = context.pod_path / "schedulingGroup"
+    if pod.scheduling_group.pod_group_name is None:
+        yield field.invalid(path / "podGroupName", None, "must specify one of: `podGroupName`")
+    if pod.eviction_responders:
+        yield field.forbidden(path, "may not be set when evictionResponders is set")
+
+
+RULE = Rule(
+    id="schema-union",
+    kinds=PODS,
+    about=About.SHAPE,
+    why="A struct of which one member must be chosen says nothing when none is.",
+    source="Kubernetes 1.37.1, PodSchedulingGroup; KEP-6012, Changes to the PodGroup API",
+    check=check,
+    good=(
+        Example("""\
+apiVersion: v1
+kind: Pod
+metadata: {name: worker-0}
+spec:
+  schedulingGroup: {podGroupName: workers}
+  containers: [{name: main, image: train}]
+"""),
+    ),
+    bad=(
+        Example(
+            """\
+apiVersion: v1
+kind: Pod
+metadata: {name: worker-0}
+spec:
+  schedulingGroup: {}
+  containers: [{name: main, image: train}]
+""",
+            at=("spec.schedulingGroup.podGroupName",),
+        ),
+    ),
+)

@@ -1,0 +1,37 @@
+"""Every field is one that the API knows."""
+
+from __future__ import annotations
+
+from validators.model.objects import KINDS
+from validators.rules.base import About, Example, Rule, nothing
+
+RULE = Rule(
+    id="schema-unknown-field",
+    kinds=frozenset(KINDS) - {"Node"},
+    about=About.SHAPE,
+    why="The API server drops what it does not know: what the field was to say is lost without a word.",
+    source="KEP-4671, KEP-5732, KEP-6012, KEP-6089; field names of Kubernetes 1.37.1",
+    check=nothing,
+    good=(
+        Example("""\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers}
+spec:
+  schedulingPolicy: {gang: {minCount: 4}}
+"""),
+    ),
+    bad=(
+        Example(
+            """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers}
+spec:
+  schedulingPolicy: {gang: {minCount: 4}, minMember: 4}
+  podGroupTemplateRef: {workloadName: train}
+""",
+            at=("spec.podGroupTemplateRef", "spec.schedulingPolicy.minMember"),
+        ),
+    ),
+)

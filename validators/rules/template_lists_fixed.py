@@ -1,0 +1,64 @@
+"""Templates cannot be added to a Workload, nor taken away; their order is free."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from validators import field, gates
+from validators.field import FieldError
+from validators.model.templates import COMPOSITES, SPEC
+from validators.rules.base import RETIRED, UPDATE_ONLY, WORKLOAD, Context, Example, Rule
+
+
+def check(context: Context) -> Iterator[FieldError]:
+    """Tells an addition at the item, a removal at the list.  Templates are matched by name."""
+    if context.version in RETIRED:
+        return
+    for template_list in context.templates.lists:
+        gated = template_list.path == SPEC / COMPOSITES and not context.settings.gates.on(gates.COMPOSITE)
+        if gated and template_list.new:
+            yield field.forbidden(template_list.path, f"may not change while the feature gate {gates.COMPOSITE} is off")
+        for place in template_list.added:
+            yield field.forbidden(
+                template_list.path / place, f"item may not be added: {template_list.new[place].name!r} was not there before"
+            )
+        for name in template_list.removed:
+            yield field.forbidden(template_list.path, f"item may not be removed: {name!r} is missing")
+
+
+_BEFORE = """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: Workload
+metadata: {name: train}
+spec:
+  podGroupTemplates:
+  - name: driver
+    schedulingPolicy: {basic: {}}
+  - name: workers
+    schedulingPolicy: {gang: {minCount: 4}}
+"""
+_REORDERED = """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: Workload
+metadata: {name: train}
+spec:
+  podGroupTemplates:
+  - name: workers
+    schedulingPolicy: {gang: {minCount: 4}}
+  - name: driver
+    schedulingPolicy: {basic: {}}
+"""
+
+RULE = Rule(
+    id="template-lists-fixed",
+    kinds=WORKLOAD,
+    why="Groups have been made of these templates and refer to them by name.",
+    source="KEP-6012, Changes to the Workload API; Kubernetes 1.37.1 (which bars adding and removing, not reordering)",
+    check=check,
+    on=UPDATE_ONLY,
+    good=(Example(_REORDERED, old=_BEFORE),),
+    bad=(
+        Example(_BEFORE.replace("driver", "launcher"), old=_BEFORE, at=("spec.podGroupTemplates[0]", "spec.podGroupTemplates")),
+        Example("".join(_BEFORE.splitlines(keepends=True)[:-2]), old=_BEFORE, at=("spec.podGroupTemplates",)),
+    ),
+)

@@ -1,0 +1,120 @@
+"""A template name appears once in a Workload, however deep the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from validators import field
+from validators.field import FieldError, FieldPath
+from validators.model.templates import COMPOSITES, LEAVES, SPEC, Templates
+from validators.model.workload import CompositePodGroupTemplate, PodGroupTemplate, Template, Workload, WorkloadSpec
+from validators.rules.base import CREATE_AND_UPDATE, WORKLOAD, Context, Example, Rule
+
+
+def check(context: Context) -> Iterator[FieldError]:
+    """Tells a repetition in one list at the list item, one across lists at the later template's ``name``.
+
+    "Later" is in the API server's order: a list of composites is read whole before what is below them.
+    """
+    if not isinstance(context.new, Workload):
+        return
+    templates = context.templates
+    names = [
+        each.name for each in (*templates.leaves, *templates.composites) if isinstance(each, (PodGroupTemplate, CompositePodGroupTemplate))
+    ]
+    if len(set(names)) == len(names):
+        return
+    yield from _in_one_list(templates)
+    yield from _across_lists(context.new.spec)
+
+
+def _in_one_list(templates: Templates) -> Iterator[FieldError]:
+    for template_list in templates.lists:
+        if not template_list.refused:
+            seen: dict[str, int] = {}
+            for place, template in enumerate(template_list.new):
+                first = seen.setdefault(template.name, place)
+                if first != place:
+                    yield _duplicate(template_list.path / place, template.name, template_list.path / first)
+
+
+def _across_lists(spec: WorkloadSpec) -> Iterator[FieldError]:
+    seen: dict[str, FieldPath] = {}
+    for place, leaf in enumerate(spec.pod_group_templates or ()):
+        seen.setdefault(leaf.name, SPEC.join((LEAVES, place)))
+    stack: list[tuple[FieldPath, WorkloadSpec | CompositePodGroupTemplate]] = [(SPEC, spec)]
+    while stack:
+        path, holder = stack.pop()
+        if isinstance(holder, CompositePodGroupTemplate):
+            yield from _one_list(path / LEAVES, holder.pod_group_templates or (), seen)
+        composites = holder.composite_pod_group_templates or ()
+        yield from _one_list(path / COMPOSITES, composites, seen)
+        stack.extend((path.join((COMPOSITES, place)), composites[place]) for place in reversed(range(len(composites))))
+
+
+def _one_list(path: FieldPath, listed: Sequence[Template], seen: dict[str, FieldPath]) -> Iterator[FieldError]:
+    here: dict[str, FieldPath] = {}
+    for place, template in enumerate(listed):
+        if template.name in seen:
+            yield _duplicate(path.join((place, "name")), template.name, seen[template.name])
+        here.setdefault(template.name, path / place)
+    for name, first in here.items():
+        seen.setdefault(name, first)
+
+
+def _duplicate(path: FieldPath, name: str, first: FieldPath) -> FieldError:
+    return field.duplicate(path, name, f"must be unique in the whole Workload; already used at {first}")
+
+
+RULE = Rule(
+    id="template-names-unique",
+    kinds=WORKLOAD,
+    why="A group names its template by name alone, so two templates of one name make workloadRef ambiguous.",
+    source="KEP-6012, API validation: Workload",
+    check=check,
+    on=CREATE_AND_UPDATE,
+    good=(
+        Example("""\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: Workload
+metadata: {name: train}
+spec:
+  podGroupTemplates:
+  - name: driver
+    schedulingPolicy: {basic: {}}
+  - name: workers
+    schedulingPolicy: {gang: {minCount: 4}}
+"""),
+    ),
+    bad=(
+        Example(
+            """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: Workload
+metadata: {name: train}
+spec:
+  podGroupTemplates:
+  - name: workers
+    schedulingPolicy: {basic: {}}
+  - name: workers
+    schedulingPolicy: {gang: {minCount: 4}}
+""",
+            at=("spec.podGroupTemplates[1]",),
+        ),
+        Example(
+            """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: Workload
+metadata: {name: train}
+spec:
+  compositePodGroupTemplates:
+  - name: replica
+    schedulingPolicy: {basic: {}}
+    podGroupTemplates:
+    - name: replica
+      schedulingPolicy: {gang: {minCount: 4}}
+""",
+            at=("spec.compositePodGroupTemplates[0].podGroupTemplates[0].name",),
+        ),
+    ),
+)

@@ -1,0 +1,76 @@
+"""A Workload has templates of pod groups or of composite pod groups: exactly one of the two lists is not empty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from validators.field import FieldError
+from validators.model.templates import COMPOSITES, LEAVES, SPEC
+from validators.model.workload import Workload, WorkloadSpec
+from validators.rules import checks
+from validators.rules.base import CREATE_AND_UPDATE, WORKLOAD, Context, Example, Rule
+
+
+def check(context: Context) -> Iterator[FieldError]:
+    """Tells at ``spec``; an update that leaves the choice as it was is not judged again."""
+    if not isinstance(context.new, Workload):
+        return
+    spec = context.new.spec
+    if isinstance(context.old, Workload) and _choice(spec) == _choice(context.old.spec):
+        return
+    yield from checks.union(SPEC, {LEAVES: spec.pod_group_templates or None, COMPOSITES: spec.composite_pod_group_templates or None})
+
+
+def _choice(spec: WorkloadSpec) -> tuple[bool, bool]:
+    return bool(spec.pod_group_templates), bool(spec.composite_pod_group_templates)
+
+
+RULE = Rule(
+    id="template-union",
+    kinds=WORKLOAD,
+    why="A flat Workload and a tree are scheduled differently; with both lists, or none, there is no telling which is meant.",
+    source="KEP-6012, Changes to the Workload API",
+    check=check,
+    on=CREATE_AND_UPDATE,
+    good=(
+        Example("""\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: Workload
+metadata: {name: train}
+spec:
+  podGroupTemplates:
+  - name: workers
+    schedulingPolicy: {gang: {minCount: 4}}
+"""),
+    ),
+    bad=(
+        Example(
+            """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: Workload
+metadata: {name: train}
+spec:
+  podGroupTemplates:
+  - name: driver
+    schedulingPolicy: {basic: {}}
+  compositePodGroupTemplates:
+  - name: replicas
+    schedulingPolicy: {basic: {}}
+    podGroupTemplates:
+    - name: workers
+      schedulingPolicy: {gang: {minCount: 4}}
+""",
+            at=("spec",),
+        ),
+        Example(
+            """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: Workload
+metadata: {name: train}
+spec:
+  podGroupTemplates: []
+""",
+            at=("spec",),
+        ),
+    ),
+)

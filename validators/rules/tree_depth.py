@@ -1,0 +1,58 @@
+"""A tree of groups is at most 4 levels deep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from validators import field
+from validators.field import FieldError, FieldPath
+from validators.hierarchy import measure
+from validators.model.templates import SPEC
+from validators.model.workload import MAX_DEPTH
+from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule
+
+
+def check(context: Context) -> Iterator[FieldError]:
+    """Tells at ``parentCompositePodGroupName`` of each group below the fourth level.
+
+    At admission the group may come late, between or above others that are there: what is below it counts too.
+    """
+    node = context.node
+    if not node.depth:
+        return
+    parent = context.group.spec.parent_composite_pod_group_name
+    if node.depth > MAX_DEPTH:
+        yield field.invalid(
+            SPEC / "parentCompositePodGroupName", parent, f"must be at most {MAX_DEPTH} levels deep; this group is on level {node.depth}"
+        )
+    elif not context.settings.linting and (lowest := node.depth + measure.height(node) - 1) > MAX_DEPTH:
+        path = SPEC / "parentCompositePodGroupName" if parent else FieldPath("metadata", "name")
+        yield field.invalid(
+            path,
+            parent or context.group.metadata.name,
+            f"must be at most {MAX_DEPTH} levels deep; the groups below would reach level {lowest}",
+        )
+
+
+def _chain(levels: int) -> str:
+    documents = []
+    for level in range(levels, 0, -1):
+        parent = f"  parentCompositePodGroupName: level-{level - 1}\n" if level > 1 else ""
+        documents.append(
+            f"apiVersion: scheduling.k8s.io/v1alpha3\nkind: CompositePodGroup\nmetadata: {{name: level-{level}}}\nspec:\n{parent}"
+            f"  workloadRef: {{workloadName: train, templateName: level-{level}}}\n  schedulingPolicy: {{basic: {{}}}}\n"
+        )
+    return "---\n".join(documents)
+
+
+RULE = Rule(
+    id="tree-depth",
+    kinds=GROUPS,
+    about=About.TREE,
+    profile=Profile.KEP,
+    why="The API server bounds the templates, but groups are made one by one: a deeper tree is found only when it is to be scheduled, and then not scheduled.",
+    source="KEP-6012, Group hierarchy; Notes/Constraints/Caveats",
+    check=check,
+    good=(Example(_chain(4)),),
+    bad=(Example(_chain(5), at=("spec.parentCompositePodGroupName",)),),
+)

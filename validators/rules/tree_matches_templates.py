@@ -1,0 +1,143 @@
+"""A group is what its template says: the template is there, sits below the parent's template, and has the same spec."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from validators import field
+from validators.field import FieldError
+from validators.model.cluster import PriorityClass
+from validators.model.group import CompositePodGroup
+from validators.model.meta import Empty, same
+from validators.model.templates import SPEC
+from validators.model.workload import CompositePodGroupTemplate, DisruptionMode, LeafShape, Template, Workload, WorkloadSpec
+from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule, Severity
+
+_REFERENCE = SPEC / "workloadRef"
+_PARENT = SPEC / "parentCompositePodGroupName"
+
+
+def check(context: Context) -> Iterator[FieldError]:
+    """Tells a missing Workload or template at ``workloadRef``, a wrong place at the parent, a difference at its field."""
+    group, reference = context.group, context.group.spec.workload_ref
+    if not context.node.depth or reference is None or context.lookup.everything("Workload") is None:
+        return
+    workload = context.lookup.get("Workload", context.namespace, reference.workload_name)
+    if not isinstance(workload, Workload):
+        detail = f"there must be a Workload of this name in namespace {context.namespace}"
+        yield field.not_found(_REFERENCE / "workloadName", reference.workload_name, detail)
+        return
+    template, above = _find(workload, reference.template_name)
+    if template is None:
+        detail = f"there must be a template of this name in Workload {workload.metadata.name}"
+        yield field.not_found(_REFERENCE / "templateName", reference.template_name, detail)
+    elif isinstance(template, CompositePodGroupTemplate) is not isinstance(group, CompositePodGroup):
+        detail = f"must name a {group.kind}Template; in Workload {workload.metadata.name} this is the other kind"
+        yield field.invalid(_REFERENCE / "templateName", reference.template_name, detail)
+    else:
+        yield from _place(context, template, above)
+        yield from _difference(context, template)
+
+
+def _find(workload: Workload, name: str) -> tuple[Template | None, Template | None]:
+    """The template of that name, and the one directly above it."""
+    stack: list[tuple[WorkloadSpec | CompositePodGroupTemplate, Template | None]] = [(workload.spec, None)]
+    while stack:
+        holder, parent = stack.pop()
+        composites = holder.composite_pod_group_templates or ()
+        children: list[Template] = [*(holder.pod_group_templates or ()), *composites]
+        for template in children:
+            if template.name == name:
+                return template, parent
+        stack.extend((each, each) for each in reversed(composites))
+    return None, None
+
+
+def _place(context: Context, template: Template, above: Template | None) -> Iterator[FieldError]:
+    spec, node = context.group.spec, context.node
+    if above is None:
+        if spec.parent_composite_pod_group_name is not None:
+            detail = f"must be absent: template {template.name!r} stands at the top of its Workload"
+            yield field.invalid(_PARENT, spec.parent_composite_pod_group_name, detail)
+    elif spec.parent_composite_pod_group_name is None:
+        yield field.required(_PARENT, f"must name a group made of template {above.name!r}, below which template {template.name!r} stands")
+    elif node.parent is not None and (parent := node.parent.group.spec.workload_ref) is not None and spec.workload_ref is not None:
+        if parent.workload_name == spec.workload_ref.workload_name and parent.template_name != above.name:
+            detail = f"must be made of template {above.name!r}, below which template {template.name!r} stands; it is made of {parent.template_name!r}"
+            yield field.invalid(_PARENT, spec.parent_composite_pod_group_name, detail)
+
+
+def _difference(context: Context, template: Template) -> Iterator[FieldError]:
+    group = context.group.spec
+    unlike = [
+        ("schedulingPolicy", not same(group.scheduling_policy, template.scheduling_policy)),
+        ("schedulingConstraints", not same(group.scheduling_constraints, template.scheduling_constraints)),
+        ("resourceClaims", isinstance(group, LeafShape) and not same(group.resource_claims, getattr(template, "resource_claims", None))),
+        ("disruptionMode", not same(_mode(group.disruption_mode), _mode(template.disruption_mode))),
+        ("priorityClassName", _other_class(context, template)),
+        # What the template leaves open the API server fills in: no difference.
+        ("priority", template.priority is not None and group.priority != template.priority),
+        ("preemptionPolicy", template.preemption_policy is not None and group.preemption_policy != template.preemption_policy),
+    ]
+    for name, differs in unlike:
+        if differs:
+            yield field.invalid_struct(SPEC / name, f"must be equal to that of template {template.name!r}, from which the group is made")
+
+
+def _mode(mode: DisruptionMode | None) -> DisruptionMode:
+    return mode if mode is not None else DisruptionMode(single=Empty())
+
+
+def _other_class(context: Context, template: Template) -> bool:
+    name = context.group.spec.priority_class_name
+    if template.priority_class_name or not name:
+        return name != template.priority_class_name
+    # The template is silent: the API server fills in the global default, if that is what the class is.
+    found = context.lookup.get("PriorityClass", "", name)
+    return isinstance(found, PriorityClass) and not found.global_default
+
+
+_TREE = """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers-0}
+spec:
+  parentCompositePodGroupName: replica-0
+  workloadRef: {workloadName: train, templateName: workers}
+  schedulingPolicy: {gang: {minCount: 4}}
+---
+apiVersion: scheduling.k8s.io/v1alpha3
+kind: CompositePodGroup
+metadata: {name: replica-0}
+spec:
+  workloadRef: {workloadName: train, templateName: replica}
+  schedulingPolicy: {basic: {}}
+---
+apiVersion: scheduling.k8s.io/v1beta1
+kind: Workload
+metadata: {name: train}
+spec:
+  compositePodGroupTemplates:
+  - name: replica
+    schedulingPolicy: {basic: {}}
+    podGroupTemplates:
+    - name: workers
+      schedulingPolicy: {gang: {minCount: 4}}
+"""
+
+RULE = Rule(
+    id="tree-matches-templates",
+    kinds=GROUPS,
+    about=About.TREE,
+    profile=Profile.KEP,
+    at_admission=Severity.WARNING,
+    why="The Workload is what people and tools read to know how a job is scheduled; the groups are what the scheduler acts on.",
+    source="KEP-6012, Runtime validation in Beta; Workload reference; CompositePodGroup API, Spec (fields are copied from the template)",
+    check=check,
+    good=(Example(_TREE),),
+    bad=(
+        Example(_TREE.replace("templateName: workers", "templateName: drivers"), at=("spec.workloadRef.templateName",)),
+        Example(_TREE.replace("minCount: 4", "minCount: 2", 1), at=("spec.schedulingPolicy",)),
+        Example(_TREE.replace("  parentCompositePodGroupName: replica-0\n", ""), at=("spec.parentCompositePodGroupName",)),
+    ),
+)

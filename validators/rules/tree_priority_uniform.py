@@ -1,0 +1,63 @@
+"""A group has its parent's priority class and priority."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from validators import field
+from validators.field import FieldError
+from validators.model.templates import SPEC
+from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule
+
+
+def check(context: Context) -> Iterator[FieldError]:
+    """Tells at ``priorityClassName`` (absent differs from set) and at ``priority`` (where both sides write one)."""
+    node = context.node
+    if not node.depth or node.parent is None:
+        return
+    own, parent = context.group.spec, node.parent.group.spec
+    name = node.parent.group.metadata.name
+    if own.priority_class_name != parent.priority_class_name:
+        yield field.invalid(
+            SPEC / "priorityClassName",
+            own.priority_class_name,
+            f"must be {parent.priority_class_name!r}, as that of the parent CompositePodGroup {name}: a tree has one priority class",
+        )
+    if own.priority is not None and parent.priority is not None and own.priority != parent.priority:
+        yield field.invalid(
+            SPEC / "priority",
+            own.priority,
+            f"must be {parent.priority}, as that of the parent CompositePodGroup {name}: a tree has one priority",
+        )
+
+
+_TREE = """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers-0}
+spec:
+  parentCompositePodGroupName: replica-0
+  workloadRef: {workloadName: train, templateName: workers}
+  schedulingPolicy: {gang: {minCount: 4}}
+  priorityClassName: high
+---
+apiVersion: scheduling.k8s.io/v1alpha3
+kind: CompositePodGroup
+metadata: {name: replica-0}
+spec:
+  workloadRef: {workloadName: train, templateName: replica}
+  schedulingPolicy: {basic: {}}
+  priorityClassName: high
+"""
+
+RULE = Rule(
+    id="tree-priority-uniform",
+    kinds=GROUPS,
+    about=About.TREE,
+    profile=Profile.KEP,
+    why="The tree is queued, and defended against preemption, by the priority of its root.",
+    source="KEP-6012, Disruption mode, priority class name and priority",
+    check=check,
+    good=(Example(_TREE),),
+    bad=(Example(_TREE.replace("high", "low", 1), at=("spec.priorityClassName",)),),
+)

@@ -1,0 +1,36 @@
+"""A file can be read: it is UTF-8, and well-formed YAML or JSON without a key written twice."""
+
+from __future__ import annotations
+
+from validators.rules.base import About, Example, Profile, Rule, nothing
+
+RULE = Rule(
+    id="unreadable",
+    kinds=frozenset(),
+    about=About.FILE,
+    profile=Profile.KEP,
+    why="What cannot be read cannot be judged; of a key written twice, which one counts depends on who reads.",
+    source="YAML 1.1 as kubectl reads it; RFC 8259",
+    check=nothing,
+    good=(
+        Example("""\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers}
+spec:
+  schedulingPolicy: {gang: {minCount: 4}}
+"""),
+    ),
+    bad=(
+        Example(
+            """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers}
+spec:
+  schedulingPolicy: {gang: {minCount: 4, minCount: 8}}
+""",
+            at=("",),
+        ),
+    ),
+)

@@ -1,0 +1,105 @@
+"""Is the JSON of the right shape?  All failures at once, as field errors with the ids of the shape rules.
+
+One JSON Schema for each kind and version stands in ``schemas/``: shape only, no policy.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import functools
+import importlib.resources
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import jsonschema_rs
+
+from validators import field
+from validators.field import FieldError, FieldPath, Key
+from validators.model.decode import Json
+
+_FREE_MAPS = frozenset({"labels", "annotations"})
+_SAID = {"integer": "an integer", "string": "a string", "boolean": "true or false", "object": "a mapping", "array": "a list"}
+
+
+def check(kind: str, version: str, content: Json) -> list[FieldError]:
+    """Every shape failure of *content*, in order of path; the kind and version must exist.  Null must be left out before."""
+    schema, validator = _validator(kind, version)
+    found = [error for failure in validator.iter_errors(content) for error in _errors(schema, failure)]
+    return sorted(found, key=lambda error: (str(error.path), error.origin))
+
+
+def without(content: Json, paths: Sequence[FieldPath]) -> Json:
+    """*content* without the values at *paths*, so that the rest can be looked at; list items become empty objects."""
+    if not paths:
+        return content
+    copy = json.loads(json.dumps(content))
+    for path in sorted(paths, key=lambda each: len(each.parts)):
+        _remove(copy, path.parts)
+    return copy
+
+
+def _remove(value: Json, parts: tuple[Any, ...]) -> None:
+    for part in parts[:-1]:
+        try:
+            value = value[part]
+        except (KeyError, IndexError, TypeError):
+            return  # it went with something above it
+    if isinstance(value, dict):
+        value.pop(parts[-1], None)
+    elif isinstance(value, list) and isinstance(parts[-1], int) and parts[-1] < len(value):
+        value[parts[-1]] = {}
+
+
+@functools.cache
+def _validator(kind: str, version: str) -> tuple[Json, Any]:
+    resource = importlib.resources.files("validators") / "schemas" / f"{kind.lower()}-{version}.json"
+    schema = json.loads(resource.read_text(encoding="utf-8"))
+    return schema, jsonschema_rs.validator_for(schema)
+
+
+def _errors(schema: Json, failure: Any) -> Iterator[FieldError]:
+    path, name = _path(failure.instance_path), failure.kind.name
+    if name == "required":
+        yield _as("schema-required", field.required(path / failure.kind.property, "this field must be given"))
+    elif name == "additionalProperties":
+        known = _siblings(schema, failure)
+        for unknown in sorted(failure.kind.unexpected):
+            yield _as("schema-unknown-field", field.invalid_struct(path / unknown, _unknown(unknown, known)))
+    elif name in {"minimum", "maximum"}:
+        value = failure.instance
+        side = "at most" if name == "maximum" else "at least"
+        yield _as(
+            "schema-limit", field.invalid(path, value, f"must be {side} {failure.kind.limit}: more does not fit into this field's type")
+        )
+    elif name == "type":
+        wanted = " or ".join(_SAID.get(each, each) for each in failure.kind.types)
+        yield _as("schema-type", field.type_invalid(path, failure.instance, f"must be {wanted}"))
+    else:
+        raise ValueError(f"no rule tells a failure of the keyword {name!r}: schemas hold shape only")
+
+
+def _as(rule: str, error: FieldError) -> FieldError:
+    return dataclasses.replace(error, origin=rule)
+
+
+def _path(instance_path: Sequence[str | int]) -> FieldPath:
+    parts: list[str | int] = []
+    for part in instance_path:
+        in_map = isinstance(part, str) and len(parts) > 1 and parts[-1] in _FREE_MAPS and parts[-2] == "metadata"
+        parts.append(Key(part) if in_map else part)
+    return FieldPath(*parts)
+
+
+def _siblings(schema: Json, failure: Any) -> list[str]:
+    """The fields that are known where an unknown one was found."""
+    where = schema
+    for part in failure.schema_path[:-1]:
+        where = where[part]
+    return sorted(where["properties"])
+
+
+def _unknown(name: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"unknown field {name!r}" + (f"; did you mean {close[0]!r}?" if close else ": the API server would drop it")

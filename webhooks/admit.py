@@ -1,0 +1,194 @@
+"""From a request to a Verdict: validating and mutating.  Knows neither HTTP nor the cluster's client."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from validators import pipeline
+from validators.defaults import fill
+from validators.field import FieldError
+from validators.gates import COMPOSITE, GENERIC_WORKLOAD
+from validators.lookup import Lookup
+from validators.model import decode
+from validators.pipeline import Judged
+from validators.rules.base import Operation, Profile, Settings, Severity
+from webhooks import jsonpatch, priority, status
+from webhooks.review import AdmissionRequest, BadReview, Verdict
+
+PODGROUP_FINALIZER = "scheduling.k8s.io/podgroup-protection"
+COMPOSITE_FINALIZER = "scheduling.k8s.io/compositepodgroup-protection"
+MAX_WARNINGS = 20
+"""Warnings that are passed on: the API server cuts them off at 4 KiB in all."""
+
+
+class Finalizers(enum.StrEnum):
+    """Which protection finalizers are added on creation: what nobody removes again must not be added."""
+
+    NONE = "none"
+    PODGROUP = "podgroup"
+    ALL = "all"
+
+
+def validate(request: AdmissionRequest, lookup: Lookup, settings: Settings) -> Verdict:
+    """Judge the object of *request*.
+
+    Raises:
+        BadReview: an object in the request cannot be read.
+
+    """
+    if not pipeline.is_judged(request.group, request.kind):
+        return _not_ours(request)
+    if request.operation not in {"CREATE", "UPDATE"} or request.new is None:
+        return Verdict(allowed=True)
+    try:
+        judged = pipeline.validate(
+            request.kind,
+            request.new,
+            request.old,
+            Operation(request.operation),
+            version=request.version,
+            subresource=request.subresource,
+            settings=settings,
+            lookup=lookup,
+        )
+    except (ValueError, RecursionError) as error:
+        raise BadReview(f"an object in the request cannot be read: {error}") from None
+    return _verdict(request, judged, settings)
+
+
+def mutate(request: AdmissionRequest, lookup: Lookup, settings: Settings, finalizers: Finalizers) -> Verdict:
+    """Defaults, priority and finalizers, as a patch on the raw JSON; empty where there is nothing to do.
+
+    Raises:
+        BadReview: an object in the request cannot be read.
+
+    """
+    if not pipeline.is_judged(request.group, request.kind):
+        return _not_ours(request)
+    if request.operation not in {"CREATE", "UPDATE"} or request.new is None or request.subresource:
+        return Verdict(allowed=True)
+    try:
+        before = decode.parse(request.new)
+        old = decode.parse(request.old) if request.old is not None else None
+    except (ValueError, RecursionError) as error:
+        raise BadReview(f"an object in the request cannot be read: {error}") from None
+    if not _readable(request, before):
+        # What has the wrong types is refused by validation; there is nothing to complete.
+        return Verdict(allowed=True)
+    after = fill.apply(request.kind, before, settings.gates)
+    refusal = _complete(request, after, old, lookup, settings)
+    if refusal is not None:
+        named = refusal.rule if settings.profile is Profile.KEP else ""
+        text = status.with_rule(refusal.text, named)
+        if _severity(refusal.rule, settings) is Severity.ERROR:
+            answer = status.forbidden(text, group=request.group, kind=request.kind, name=request.name)
+            return Verdict(allowed=False, status=answer, rules=(refusal.rule,))
+        warnings = (text,) if _severity(refusal.rule, settings) is Severity.WARNING else ()
+        return Verdict(allowed=True, warnings=warnings, rules=(refusal.rule,) if warnings else ())
+    if request.operation == "CREATE":
+        _add_finalizer(request.kind, after, settings, finalizers)
+    return Verdict(allowed=True, patch=tuple(jsonpatch.diff(before, after)))
+
+
+def admit(
+    request: AdmissionRequest, lookup: Lookup, settings: Settings, finalizers: Finalizers, patch: Callable[[Any, Sequence[Any]], Any]
+) -> Verdict:
+    """Mutate and then validate, as an API server would; *patch* applies operations to a JSON value.
+
+    The verdict is the validating one, with the patch of the mutating one.
+    """
+    mutated = mutate(request, lookup, settings, finalizers)
+    if not mutated.allowed or request.new is None:
+        return mutated
+    patched = dataclasses.replace(request, new=decode.encode(patch(decode.parse(request.new), mutated.patch)))
+    validated = validate(patched, lookup, settings)
+    return dataclasses.replace(
+        validated,
+        patch=mutated.patch if validated.allowed else (),
+        warnings=(*mutated.warnings, *validated.warnings),
+        rules=tuple(sorted({*mutated.rules, *validated.rules})),
+    )
+
+
+def _not_ours(request: AdmissionRequest) -> Verdict:
+    subject = f"{request.kind}.{request.group}" if request.group else request.kind
+    return Verdict(
+        allowed=True, warnings=(f"muster has no rules for {subject}: it is let through unjudged; take it out of the webhook configuration",)
+    )
+
+
+def _readable(request: AdmissionRequest, content: Any) -> bool:
+    try:
+        decode.decode(request.kind, content)
+    except decode.WrongShapeError:
+        return False
+    return request.version not in {"v1alpha1", "v1alpha2"}
+
+
+def _complete(
+    request: AdmissionRequest, after: dict[str, Any], old: dict[str, Any] | None, lookup: Lookup, settings: Settings
+) -> priority.Refusal | None:
+    """The Priority plugin's part: on creation for pods and groups; on update only what a pod would lose."""
+    needed = {"Pod": "", "PodGroup": GENERIC_WORKLOAD, "CompositePodGroup": COMPOSITE}.get(request.kind)
+    if needed is None or (needed and not settings.gates.on(needed)):
+        return None
+    spec = dict(after.get("spec") or {})
+    if request.operation == "UPDATE":
+        if request.kind == "Pod":
+            stored = (old or {}).get("spec") or {}
+            for name in ("priority", "preemptionPolicy"):
+                if spec.get(name) is None and stored.get(name) is not None:
+                    spec[name] = stored[name]
+            after["spec"] = spec
+        return None
+    refusal = priority.resolve(request.kind, spec, lookup, settings.gates)
+    if refusal is None and spec != (after.get("spec") or {}):
+        after["spec"] = spec
+    return refusal
+
+
+def _add_finalizer(kind: str, after: dict[str, Any], settings: Settings, finalizers: Finalizers) -> None:
+    wanted = {
+        "PodGroup": (PODGROUP_FINALIZER, GENERIC_WORKLOAD, {Finalizers.PODGROUP, Finalizers.ALL}),
+        "CompositePodGroup": (COMPOSITE_FINALIZER, COMPOSITE, {Finalizers.ALL}),
+    }.get(kind)
+    if wanted is None:
+        return
+    finalizer, gate, when = wanted
+    metadata = dict(after.get("metadata") or {})
+    present = list(metadata.get("finalizers") or [])
+    if finalizers in when and settings.gates.on(gate) and finalizer not in present:
+        after["metadata"] = {**metadata, "finalizers": [*present, finalizer]}
+
+
+def _severity(rule: str, settings: Settings) -> Severity:
+    return dict(settings.severities).get(rule, Severity.ERROR)
+
+
+def _verdict(request: AdmissionRequest, judged: Sequence[Judged], settings: Settings) -> Verdict:
+    if not judged:
+        return Verdict(allowed=True)
+    named = settings.profile is Profile.KEP
+    errors = [each for each in judged if each.severity is Severity.ERROR]
+    warnings = [_warning(each.error, named=named) for each in judged if each.severity is Severity.WARNING]
+    if len(warnings) > MAX_WARNINGS:
+        warnings = [*warnings[:MAX_WARNINGS], f"and {len(warnings) - MAX_WARNINGS} more warnings"]
+    told = tuple(sorted({each.error.origin for each in judged}))
+    if not errors:
+        return Verdict(allowed=True, warnings=tuple(warnings), rules=told)
+    # An admission plugin speaks only once validation has passed.
+    checked = [each.error for each in errors if not each.by_plugin]
+    if checked:
+        answer = status.from_errors(checked, group=request.group, kind=request.kind, name=request.name, named=named)
+    else:
+        text = "; ".join(status.with_rule(each.error.detail, each.error.origin if named else "") for each in errors)
+        answer = status.forbidden(text, group=request.group, kind=request.kind, name=request.name)
+    return Verdict(allowed=False, status=answer, warnings=tuple(warnings), rules=told)
+
+
+def _warning(error: FieldError, *, named: bool) -> str:
+    text = status.message(error, named=named)
+    return f"{error.path}: {text}" if error.path.parts else text

@@ -1,0 +1,185 @@
+"""AdmissionReview v1, to and from the wire.  [edge: msgspec]
+
+The envelope is decoded, the objects in it stay raw JSON: whoever judges them decodes them once, into what is needed.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import json
+from typing import Any
+
+import msgspec
+
+API_VERSION = "admission.k8s.io/v1"
+OPERATIONS = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
+MAX_DEPTH = 100
+"""Levels of JSON that are read: the deepest object of ours has 20, what a reader of the stack can bear is some 300."""
+
+
+class BadReview(ValueError):
+    """What was sent is no AdmissionReview of version v1; the text says why."""
+
+
+class _Kind(msgspec.Struct, frozen=True, gc=False):
+    group: str = ""
+    version: str = ""
+    kind: str = ""
+
+
+class _Resource(msgspec.Struct, frozen=True, gc=False):
+    group: str = ""
+    version: str = ""
+    resource: str = ""
+
+
+class _Request(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    uid: str
+    kind: _Kind
+    operation: str
+    resource: _Resource = _Resource()
+    sub_resource: str = ""
+    name: str = ""
+    namespace: str = ""
+    dry_run: bool | None = None
+    object: msgspec.Raw = msgspec.Raw(b"null")
+    old_object: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Review(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    api_version: str = ""
+    kind: str = ""
+    request: _Request | None = None
+
+
+_DECODER = msgspec.json.Decoder(_Review)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AdmissionRequest:
+    """The question in an AdmissionReview.  ``new`` and ``old`` are the objects as raw JSON, None where there is none."""
+
+    uid: str
+    group: str
+    version: str
+    kind: str
+    operation: str
+    resource: str = ""
+    subresource: str = ""
+    name: str = ""
+    namespace: str = ""
+    dry_run: bool = False
+    new: bytes | None = None
+    old: bytes | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Verdict:
+    """The answer before it is put on the wire.
+
+    ``status`` is the Status of a refusal; ``patch`` a list of RFC 6902 operations; ``rules`` the ids of the rules that
+    refused or warned.
+    """
+
+    allowed: bool
+    status: dict[str, Any] | None = None
+    warnings: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    patch: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def code(self) -> int:
+        """The HTTP code that the user sees."""
+        return 200 if self.status is None else int(self.status["code"])
+
+
+def decode(body: bytes) -> AdmissionRequest:
+    """The request in *body*.
+
+    Raises:
+        BadReview: *body* is not JSON, not an AdmissionReview of v1, or nested beyond reading.
+
+    """
+    try:
+        review = _DECODER.decode(body)
+    except RecursionError:
+        raise BadReview("the JSON is nested too deeply") from None
+    except msgspec.ValidationError as error:
+        raise BadReview(f"not an AdmissionReview: {error}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadReview(f"not JSON: {error}") from None
+    if review.kind != "AdmissionReview" or review.api_version != API_VERSION:
+        raise BadReview(
+            f"must be an AdmissionReview of {API_VERSION}, is {review.kind or 'nothing'!r} of {review.api_version or 'no version'!r}"
+        )
+    if review.request is None:
+        raise BadReview("an AdmissionReview that is sent must hold a request")
+    return _checked(review.request)
+
+
+def _checked(request: _Request) -> AdmissionRequest:
+    if not request.uid:
+        raise BadReview("request.uid must not be empty: the answer is matched by it")
+    if request.operation not in OPERATIONS:
+        raise BadReview(f"request.operation must be one of {', '.join(sorted(OPERATIONS))}, is {request.operation!r}")
+    new, old = _object(request.object, "object"), _object(request.old_object, "oldObject")
+    needed = {"CREATE": ("object", new), "UPDATE": ("object", new), "DELETE": ("oldObject", old)}.get(request.operation)
+    if needed is not None and needed[1] is None:
+        raise BadReview(f"request.{needed[0]} must be given for {request.operation}")
+    if request.operation == "UPDATE" and old is None:
+        raise BadReview("request.oldObject must be given for UPDATE")
+    return AdmissionRequest(
+        uid=request.uid,
+        group=request.kind.group,
+        version=request.kind.version,
+        kind=request.kind.kind,
+        operation=request.operation,
+        resource=request.resource.resource,
+        subresource=request.sub_resource,
+        name=request.name,
+        namespace=request.namespace,
+        dry_run=bool(request.dry_run),
+        new=new,
+        old=old,
+    )
+
+
+def _object(raw: msgspec.Raw, name: str) -> bytes | None:
+    text = bytes(raw)
+    if text == b"null":
+        return None
+    if not text.startswith(b"{"):
+        raise BadReview(f"request.{name} must be an object")
+    if _depth(text) > MAX_DEPTH:
+        raise BadReview(f"request.{name} is nested more than {MAX_DEPTH} levels deep")
+    return text
+
+
+def _depth(text: bytes) -> int:
+    """An upper bound of the nesting.  Brackets inside strings count too where a cheap count is not enough."""
+    if text.count(b"{") + text.count(b"[") <= MAX_DEPTH:
+        return 0
+    depth = deepest = 0
+    for byte in text.translate(None, delete=_NO_BRACKETS):
+        depth += 1 if byte in b"{[" else -1
+        deepest = max(deepest, depth)
+    return deepest
+
+
+_NO_BRACKETS = bytes(each for each in range(256) if each not in b"{}[]")
+
+
+def encode(request: AdmissionRequest, verdict: Verdict) -> bytes:
+    """The AdmissionReview that answers *request*: same uid, same version."""
+    response: dict[str, Any] = {"uid": request.uid, "allowed": verdict.allowed}
+    if verdict.status is not None:
+        response["status"] = verdict.status
+    if verdict.patch:
+        response["patchType"] = "JSONPatch"
+        response["patch"] = base64.b64encode(json.dumps(verdict.patch, separators=(",", ":")).encode()).decode()
+    if verdict.warnings:
+        response["warnings"] = list(verdict.warnings)
+    if verdict.rules:
+        response["auditAnnotations"] = {"rules": ",".join(verdict.rules)}
+    return msgspec.json.encode({"apiVersion": API_VERSION, "kind": "AdmissionReview", "response": response})
