@@ -262,3 +262,17 @@ def _place(judged: Judged) -> tuple[tuple[tuple[bool, int, str], ...], str, str]
         for part in judged.error.path.parts
     )
     return parts, judged.error.origin, judged.error.detail
+
+
+def read(content: Mapping[str, Json]) -> Object | None:
+    """The typed object of a document that is looked up and never judged; None where it is foreign or unreadable."""
+    api_version, kind = content.get("apiVersion"), content.get("kind")
+    if not isinstance(api_version, str) or not isinstance(kind, str):
+        return None
+    group, _, version = api_version.rpartition("/")
+    if not is_judged(group, kind):
+        return None
+    try:
+        return _decoded(kind, version, content)
+    except WrongShapeError:
+        return None

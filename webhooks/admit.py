@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from validators import pipeline
@@ -93,17 +93,15 @@ def mutate(request: AdmissionRequest, lookup: Lookup, settings: Settings, finali
     return Verdict(allowed=True, patch=tuple(jsonpatch.diff(before, after)))
 
 
-def admit(
-    request: AdmissionRequest, lookup: Lookup, settings: Settings, finalizers: Finalizers, patch: Callable[[Any, Sequence[Any]], Any]
-) -> Verdict:
-    """Mutate and then validate, as an API server would; *patch* applies operations to a JSON value.
+def admit(request: AdmissionRequest, lookup: Lookup, settings: Settings, finalizers: Finalizers) -> Verdict:
+    """Mutate and then validate, as an API server would.
 
     The verdict is the validating one, with the patch of the mutating one.
     """
     mutated = mutate(request, lookup, settings, finalizers)
     if not mutated.allowed or request.new is None:
         return mutated
-    patched = dataclasses.replace(request, new=decode.encode(patch(decode.parse(request.new), mutated.patch)))
+    patched = dataclasses.replace(request, new=decode.encode(jsonpatch.apply(decode.parse(request.new), mutated.patch)))
     validated = validate(patched, lookup, settings)
     return dataclasses.replace(
         validated,

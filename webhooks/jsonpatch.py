@@ -6,7 +6,7 @@ except that items appended at the end are added one by one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 Json = Any
@@ -29,6 +29,28 @@ def diff(old: Json, new: Json, pointer: str = "") -> Iterator[Operation]:
             yield {"op": "add", "path": f"{pointer}/-", "value": item}
     elif not _same(old, new):
         yield {"op": "replace", "path": pointer, "value": new}
+
+
+def apply(value: Json, operations: Iterable[Operation]) -> Json:
+    """*value* after *operations*, which must be of the kinds that ``diff`` makes; *value* itself is not changed."""
+    for operation in operations:
+        parts = [part.replace("~1", "/").replace("~0", "~") for part in operation["path"].split("/")[1:]]
+        value = _applied(value, parts, operation)
+    return value
+
+
+def _applied(value: Json, parts: list[str], operation: Operation) -> Json:
+    if not parts:
+        return operation["value"]
+    first, rest = parts[0], parts[1:]
+    if isinstance(value, list):
+        if first == "-":
+            return [*value, operation["value"]]
+        place = int(first)
+        return [*value[:place], _applied(value[place], rest, operation), *value[place + 1 :]]
+    if operation["op"] == "remove" and not rest:
+        return {name: each for name, each in value.items() if name != first}
+    return {**value, first: _applied(value.get(first), rest, operation)}
 
 
 def escape(name: str) -> str:

@@ -1,0 +1,113 @@
+"""Profile ``upstream`` answers as kube-apiserver 1.37.1 does: the table holds what that server, or its code, answered.
+
+Each case is one question.  Those of layer ``validation`` go to /validate, those of ``mutation`` and ``defaulting`` to
+/mutate; the verdict, the set of (field, type) of all causes, words of the message and values after the patch must agree.
+"""
+
+from __future__ import annotations
+
+import base64
+import copy
+import json
+from pathlib import Path
+
+import pytest
+
+from validators import pipeline
+from validators.gates import Gates
+from validators.lookup import KnownObjects
+from validators.rules.base import Profile, Settings
+from webhooks import admit, jsonpatch, review
+
+TABLE = json.loads((Path(__file__).parent.parent / "cases" / "admission.json").read_text(encoding="utf-8"))
+LAYERS = {"validation", "mutation", "defaulting"}
+
+
+def variants() -> list[object]:
+    """Each case, and the same in each other API version for which it holds."""
+    found = []
+    for case in TABLE:
+        if case["layer"] in LAYERS and case["track"] == "v1.37":
+            for version in [None, *(case.get("alsoApiVersions") or [])]:
+                variant = copy.deepcopy(case)
+                for key in ("object", "oldObject"):
+                    if version and variant.get(key):
+                        variant[key]["apiVersion"] = version
+                found.append(pytest.param(variant, id=f"{case['id']}@{version or 'own'}"))
+    return found
+
+
+def request_of(case: dict) -> bytes:
+    shown = case.get("object") or case["oldObject"]
+    group, _, version = shown["apiVersion"].rpartition("/")
+    metadata = shown.get("metadata") or {}
+    request = {
+        "uid": case["id"],
+        "kind": {"group": group, "version": version, "kind": case["kind"]},
+        "resource": {"group": group, "version": version, "resource": "some"},
+        "operation": case["operation"],
+        "name": metadata.get("name", ""),
+        "namespace": metadata.get("namespace", ""),
+        "subResource": case.get("subresource") or "",
+        "object": case.get("object"),
+        "oldObject": case.get("oldObject"),
+    }
+    return json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}).encode()
+
+
+def answer(case: dict, profile: Profile = Profile.UPSTREAM) -> dict:
+    """The response to a case, as it goes over the wire."""
+    request = review.decode(request_of(case))
+    settings = Settings(profile=profile, gates=Gates.of(list((case.get("gates") or {}).items())))
+    objects = [pipeline.read(each) for each in (case.get("priorityClasses") or []) + (case.get("existing") or [])]
+    lookup = KnownObjects([each for each in objects if each is not None], complete=True)
+    if case["layer"] == "validation" or case["kind"] == "PriorityClass":
+        verdict = admit.validate(request, lookup, settings)
+    else:
+        verdict = admit.mutate(request, lookup, settings, admit.Finalizers.PODGROUP)
+    return json.loads(review.encode(request, verdict))["response"]
+
+
+def causes(response: dict) -> set[tuple[str, str]]:
+    status = response.get("status") or {}
+    found = {(each["field"], each["reason"]) for each in (status.get("details") or {}).get("causes") or []}
+    return found or ({("", "AdmissionForbidden")} if status.get("reason") == "Forbidden" else set())
+
+
+def words(response: dict) -> str:
+    status = response.get("status") or {}
+    return " | ".join([status.get("message", ""), *(each["message"] for each in (status.get("details") or {}).get("causes") or [])]).lower()
+
+
+def at(value: object, path: str) -> object:
+    for part in path.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
+
+
+@pytest.mark.parametrize("case", variants())
+def test_agrees_with_the_api_server(case: dict) -> None:
+    want, response = case["expect"], answer(case)
+
+    assert want["allowed"] == response["allowed"], words(response)
+    if not want["allowed"]:
+        assert {(each["field"], each["type"]) for each in want["errors"]} == causes(response)
+        for each in want["errors"]:
+            assert (each.get("contains") or "").lower() in words(response)
+    if want["allowed"] and want.get("patched"):
+        patch = json.loads(base64.b64decode(response["patch"])) if response.get("patch") else []
+        after = jsonpatch.apply(case["object"], patch)
+        assert want["patched"] == {path: at(after, path) for path in want["patched"]}
+
+
+@pytest.mark.parametrize("case", [each for each in variants() if not each.values[0]["expect"]["allowed"]])
+def test_kep_refuses_what_upstream_refuses_at_the_same_places(case: dict) -> None:
+    """Where both profiles refuse they name the same paths with the same code; ``kep`` may name more."""
+    upstream, kep = answer(case), answer(case, Profile.KEP)
+
+    assert kep["allowed"] is False
+    assert upstream["status"]["code"] == kep["status"]["code"]
+    assert causes(upstream) <= causes(kep)
+    for cause in (kep["status"].get("details") or {}).get("causes") or []:
+        assert cause["message"].endswith("]")
+        assert "[muster: " in cause["message"]

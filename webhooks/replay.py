@@ -1,0 +1,126 @@
+"""Recorded AdmissionReviews, answered offline by the very code that the server runs.
+
+A record is an AdmissionReview, or ``{"review": …, "path": …, "objects": […], "gates": {…}}`` where all but ``review``
+may be left out.  What is no record is answered in its place by ``{"error": …}``, and the rest goes on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from validators import pipeline
+from validators.gates import GateError, Gates
+from validators.lookup import KnownObjects, Lookup
+from validators.model import decode
+from validators.rules.base import Settings
+from webhooks import admit, review
+from webhooks.admit import Finalizers
+from webhooks.review import AdmissionRequest, BadReview, Verdict
+
+PATHS = ("/validate", "/mutate", "/admit")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Options:
+    """How records are answered that do not say it themselves."""
+
+    settings: Settings
+    lookup: Lookup
+    path: str = "/validate"
+    finalizers: Finalizers = Finalizers.PODGROUP
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Answer:
+    """One line of output; ``bad`` where the record could not be answered."""
+
+    text: bytes
+    bad: bool = False
+
+
+def records(text: bytes) -> Iterator[bytes]:
+    """The records in *text*: JSON Lines, one JSON document, or a JSON list of records."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) > 1 and not _is_json(lines[0]):
+        whole = _whole(text)
+        yield from whole or lines
+        return
+    for line in lines:
+        yield from (_whole(line) or [line]) if line.lstrip().startswith(b"[") else [line]
+
+
+def answer(record: bytes, options: Options) -> Answer:
+    """The answer to one record."""
+    try:
+        request, chosen = _record(record, options)
+        return Answer(review.encode(request, _verdict(request, chosen)))
+    except BadReview as error:
+        return Answer(decode.encode({"error": str(error)}), bad=True)
+
+
+def _verdict(request: AdmissionRequest, options: Options) -> Verdict:
+    if options.path == "/mutate":
+        return admit.mutate(request, options.lookup, options.settings, options.finalizers)
+    if options.path == "/admit":
+        return admit.admit(request, options.lookup, options.settings, options.finalizers)
+    return admit.validate(request, options.lookup, options.settings)
+
+
+def _record(record: bytes, options: Options) -> tuple[AdmissionRequest, Options]:
+    try:
+        content = json.loads(record)
+    except (ValueError, RecursionError) as error:
+        raise BadReview(f"not JSON: {error}") from None
+    if not isinstance(content, Mapping):
+        raise BadReview("must be an AdmissionReview, or an object that holds one under 'review'")
+    if "review" not in content:
+        return review.decode(record), options
+    path = content.get("path", options.path)
+    path = options.path if path is None else path
+    if path not in PATHS:
+        raise BadReview(f"path must be one of {', '.join(PATHS)}, is {path!r}")
+    settings = dataclasses.replace(options.settings, gates=_gates(content.get("gates"), options.settings.gates))
+    return review.decode(decode.encode(content["review"])), dataclasses.replace(
+        options, path=path, settings=settings, lookup=_lookup(content.get("objects"), options.lookup)
+    )
+
+
+def _gates(given: Any, gates: Gates) -> Gates:
+    if given is None:
+        return gates
+    if not isinstance(given, Mapping) or not all(isinstance(on, bool) for on in given.values()):
+        raise BadReview("gates must be an object of feature gates, each true or false")
+    before = dict.fromkeys(gates.off, False)
+    try:
+        return Gates.of([*before.items(), *given.items()])
+    except GateError as error:
+        raise BadReview(str(error)) from None
+
+
+def _lookup(given: Any, lookup: Lookup) -> Lookup:
+    if given is None:
+        return lookup
+    if not isinstance(given, list) or not all(isinstance(each, Mapping) for each in given):
+        raise BadReview("objects must be a list of cluster objects")
+    found = (pipeline.read(each) for each in given)
+    return KnownObjects([each for each in found if each is not None], complete=True)
+
+
+def _whole(text: bytes) -> list[bytes]:
+    """The records of one JSON document; none where it is not one."""
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    return [decode.encode(each) for each in content] if isinstance(content, list) else [text]
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
