@@ -6,6 +6,7 @@ Limits count bytes of UTF-8, as the API server does (apimachinery, ``pkg/api/val
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
@@ -13,6 +14,7 @@ _KEY_NAME = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _CONDITION_REASON = r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
 
 _is_label = re.compile(_LABEL, re.ASCII).fullmatch
+_are_labels = re.compile(r"(?>[a-z0-9](?:[-a-z0-9]{0,62}+(?<=[a-z0-9]))?\n)*", re.ASCII).fullmatch
 _is_subdomain = re.compile(_SUBDOMAIN, re.ASCII).fullmatch
 _is_key_name = re.compile(_KEY_NAME, re.ASCII).fullmatch
 _is_condition_reason = re.compile(_CONDITION_REASON, re.ASCII).fullmatch
@@ -44,6 +46,12 @@ def label(value: str, *, unit: str = "bytes") -> list[str]:
     if not _is_label(value):
         messages.append("must not contain dots" if _is_subdomain(value) else _LABEL_TEXT)
     return messages
+
+
+def all_labels(values: Sequence[str]) -> bool:
+    """Whether each of many texts is a DNS label: one match over all of them, for the common case that they are."""
+    text = "".join([f"{value}\n" for value in values])
+    return text.count("\n") == len(values) and _are_labels(text) is not None
 
 
 def subdomain(value: str, *, unit: str = "bytes") -> list[str]:

@@ -9,7 +9,9 @@ Paths are made only when asked for: a clean object costs no path.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterator, Sequence
+from typing import cast
 
 from validators.field import FieldPath
 from validators.model.group import CompositePodGroup, PodGroup
@@ -21,6 +23,7 @@ from validators.model.workload import (
     LeafShape,
     PodGroupTemplate,
     Template,
+    TopologyConstraint,
     Workload,
     WorkloadSpec,
 )
@@ -39,6 +42,8 @@ class TemplateList:
     new: Sequence[Template]
     old: Sequence[Template]
     updating: bool
+    closed: bool = False
+    """Whether it may not change at all, its feature gate being off."""
 
     @property
     def added(self) -> list[int]:
@@ -55,13 +60,20 @@ class TemplateList:
     @property
     def refused(self) -> bool:
         """Whether the list is refused as a whole, so that nothing in it is judged."""
-        return len(self.new) > MAX_TEMPLATES or (self.updating and bool(self.added or self.removed))
+        return self.closed or len(self.new) > MAX_TEMPLATES or (self.updating and bool(self.added or self.removed))
 
 
 class Templates:
     """One walk over a tree of templates (or over the single shape of a group)."""
 
-    def __init__(self, new: Workload | PodGroup | CompositePodGroup, old: Workload | PodGroup | CompositePodGroup | None) -> None:
+    def __init__(
+        self,
+        new: Workload | PodGroup | CompositePodGroup,
+        old: Workload | PodGroup | CompositePodGroup | None,
+        *,
+        composites_closed: bool = False,
+    ) -> None:
+        self._composites_closed = composites_closed
         self.leaves: list[LeafShape] = []
         self.composites: list[CompositeShape] = []
         self.judged_leaves: list[LeafShape] = self.leaves
@@ -94,6 +106,42 @@ class Templates:
     def judged(self) -> list[LeafShape | CompositeShape]:
         """The templates whose own fields are to be judged; leaves first."""
         return [*self.judged_leaves, *self.judged_composites]
+
+    @functools.cached_property
+    def names(self) -> list[str]:
+        """The names of all templates, leaves first; a group's shape has none."""
+        if not isinstance(self._spec, WorkloadSpec):
+            return []
+        return [template.name for template in cast("list[Template]", self.leaves + self.composites)]
+
+    @functools.cached_property
+    def judged_names(self) -> list[str]:
+        """The names of the templates that are judged, in the order of ``judged``."""
+        if not isinstance(self._spec, WorkloadSpec):
+            return []
+        if self.judged_leaves is self.leaves:
+            return self.names
+        return [template.name for template in cast("list[Template]", self.judged)]
+
+    @functools.cached_property
+    def constrained(self) -> list[tuple[LeafShape | CompositeShape, tuple[TopologyConstraint, ...]]]:
+        """The judged templates that have topology constraints, with these."""
+        found: list[tuple[LeafShape | CompositeShape, tuple[TopologyConstraint, ...]]] = [
+            (shape, constraints.topology)
+            for shape in self.judged_leaves
+            if (constraints := shape.scheduling_constraints) and constraints.topology
+        ]
+        found += [
+            (shape, constraints.topology)
+            for shape in self.judged_composites
+            if (constraints := shape.scheduling_constraints) and constraints.topology
+        ]
+        return found
+
+    @functools.cached_property
+    def topology_keys(self) -> frozenset[str]:
+        """The different keys of all topology constraints: trees repeat the same few, so these are looked at first."""
+        return frozenset([constraint.key for _, topology in self.constrained for constraint in topology])
 
     def old(self, shape: LeafShape | CompositeShape) -> LeafShape | CompositeShape | None:
         """What a judged template was before the update; None on creation."""
@@ -153,7 +201,7 @@ class Templates:
         stack: list[tuple[FieldPath, Holder, Holder | None]] = [(SPEC, spec, old_spec)]
         while stack:
             path, holder, old = stack.pop()
-            for template_list in _lists_of(path, holder, old, updating=updating):
+            for template_list in _lists_of(path, holder, old, updating=updating, closed=self._composites_closed and path is SPEC):
                 if not (updating and same(tuple(template_list.new), tuple(template_list.old))):
                     self._lists.append(template_list)
                     if not template_list.refused:
@@ -176,8 +224,7 @@ class Templates:
                 yield template_list.path / place, item, old if isinstance(old, CompositePodGroupTemplate) else None
 
 
-def _lists_of(path: FieldPath, holder: Holder, old: Holder | None, *, updating: bool) -> Iterator[TemplateList]:
+def _lists_of(path: FieldPath, holder: Holder, old: Holder | None, *, updating: bool, closed: bool) -> Iterator[TemplateList]:
     yield TemplateList(path / LEAVES, holder.pod_group_templates or (), (old and old.pod_group_templates) or (), updating)
-    yield TemplateList(
-        path / COMPOSITES, holder.composite_pod_group_templates or (), (old and old.composite_pod_group_templates) or (), updating
-    )
+    composites, before = holder.composite_pod_group_templates or (), (old and old.composite_pod_group_templates) or ()
+    yield TemplateList(path / COMPOSITES, composites, before, updating, closed)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 
 from validators import lookup as lookups
 from validators.field import FieldError, FieldPath
-from validators.gates import Gates
+from validators.gates import COMPOSITE, Gates
 from validators.hierarchy.tree import GroupTree, Node
 from validators.model.group import CompositePodGroup, Group, PodGroup
 from validators.model.objects import Object, namespace_of
@@ -174,7 +174,7 @@ class Context:
         new, old = self.new, self.old
         if not isinstance(new, (Workload, PodGroup, CompositePodGroup)):
             raise TypeError(f"a {new.kind} has no templates")
-        return Templates(new, old if isinstance(old, type(new)) else None)
+        return Templates(new, old if isinstance(old, type(new)) else None, composites_closed=not self.settings.gates.on(COMPOSITE))
 
     @functools.cached_property
     def tree(self) -> GroupTree:

@@ -16,14 +16,13 @@ def check(context: Context) -> Iterator[FieldError]:
     if context.new.kind in PODS:
         yield from _missing(context, context.pod_path, context.pod_spec.priority_class_name)
         return
-    known: set[str] = {""}
-    for shape in context.templates.judged_leaves + context.templates.judged_composites:
-        name = shape.priority_class_name
-        if name not in known:
-            found = list(_missing(context, context.templates.path(shape), name))
-            if not found:
-                known.add(name)
-            yield from found
+    judged = context.templates.judged
+    missing = {
+        name for name in {each.priority_class_name for each in judged} if name and context.lookup.get("PriorityClass", "", name) is None
+    }
+    for shape in judged if missing else ():
+        if shape.priority_class_name in missing:
+            yield from _missing(context, context.templates.path(shape), shape.priority_class_name)
 
 
 def _missing(context: Context, path: FieldPath, name: str) -> Iterator[FieldError]:

@@ -9,7 +9,7 @@ from validators.field import FieldError, FieldPath
 from validators.model.group import CompositePodGroup, PodGroup
 from validators.model.objects import CLUSTER_SCOPED, KINDS
 from validators.model.templates import SPEC
-from validators.model.workload import CompositePodGroupTemplate, PodGroupTemplate, Workload
+from validators.model.workload import Workload
 from validators.rules import checks
 from validators.rules.base import PODS, About, Context, Example, Rule
 
@@ -53,19 +53,15 @@ def _references(new: PodGroup | CompositePodGroup) -> Iterator[FieldError]:
 
 def _shapes(context: Context) -> Iterator[FieldError]:
     templates = context.templates
-    judged = templates.judged_leaves + templates.judged_composites
-    if isinstance(context.new, Workload):
-        for each in judged:
-            if isinstance(each, (PodGroupTemplate, CompositePodGroupTemplate)) and each.name and content.label(each.name):
-                yield from checks.messages(templates.path(each) / "name", each.name, content.label)
-    good: set[str] = {""}
-    for each in judged:
-        name = each.priority_class_name
-        if name not in good:
-            if content.subdomain(name):
-                yield from checks.messages(templates.path(each) / "priorityClassName", name, content.subdomain)
-            else:
-                good.add(name)
+    if not content.all_labels(templates.judged_names):
+        for shape, name in zip(templates.judged, templates.judged_names, strict=True):
+            if name and content.label(name):
+                yield from checks.messages(templates.path(shape) / "name", name, content.label)
+    judged = templates.judged
+    malformed = {name for name in {each.priority_class_name for each in judged} if name and content.subdomain(name)}
+    for each in judged if malformed else ():
+        if each.priority_class_name in malformed:
+            yield from checks.messages(templates.path(each) / "priorityClassName", each.priority_class_name, content.subdomain)
 
 
 def _pod(context: Context) -> Iterator[FieldError]:

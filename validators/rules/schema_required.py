@@ -10,9 +10,11 @@ from validators.model.group import CompositePodGroup, PodGroup
 from validators.model.objects import CLUSTER_SCOPED, KINDS
 from validators.model.pod import Job
 from validators.model.templates import SPEC
-from validators.model.workload import CompositePodGroupTemplate, LeafShape, PodGroupTemplate, Workload
+from validators.model.workload import Workload
 from validators.rules import checks
-from validators.rules.base import PODS, About, Context, Example, Rule
+from validators.rules.base import CREATE_AND_UPDATE, PODS, About, Context, Example, Rule
+
+_REFERENCE = "a CompositePodGroup is always made from a Workload's template"
 
 
 def check(context: Context) -> Iterator[FieldError]:
@@ -20,8 +22,19 @@ def check(context: Context) -> Iterator[FieldError]:
 
     The counts of a gang and its policy have rules of their own; in files the JSON Schema tells their absence too.
     """
-    yield from _metadata(context)
     new = context.new
+    if not context.creating:
+        # All else that is required cannot change, or is told as a change.
+        old = context.old
+        if (
+            isinstance(new, CompositePodGroup)
+            and isinstance(old, CompositePodGroup)
+            and not new.spec.workload_ref
+            and old.spec.workload_ref
+        ):
+            yield field.required(SPEC / "workloadRef", _REFERENCE)
+        return
+    yield from _metadata(context)
     if isinstance(new, Workload):
         yield from _controller(new)
     if isinstance(new, (PodGroup, CompositePodGroup)):
@@ -56,7 +69,7 @@ def _references(new: PodGroup | CompositePodGroup) -> Iterator[FieldError]:
     reference = new.spec.workload_ref
     if reference is None:
         if isinstance(new, CompositePodGroup):
-            yield field.required(SPEC / "workloadRef", "a CompositePodGroup is always made from a Workload's template")
+            yield field.required(SPEC / "workloadRef", _REFERENCE)
         return
     for name, value in (("workloadName", reference.workload_name), ("templateName", reference.template_name)):
         if not value:
@@ -65,21 +78,16 @@ def _references(new: PodGroup | CompositePodGroup) -> Iterator[FieldError]:
 
 def _shapes(context: Context) -> Iterator[FieldError]:
     templates = context.templates
-    suspects = [
-        each
-        for each in templates.judged_leaves + templates.judged_composites
-        if each.scheduling_constraints is not None
-        or (isinstance(each, LeafShape) and each.resource_claims)
-        or not getattr(each, "name", "x")
-    ]
-    for shape in suspects:
-        if isinstance(shape, (PodGroupTemplate, CompositePodGroupTemplate)) and not shape.name:
-            yield field.required(templates.path(shape) / "name", "a template has a name")
-        constraints = shape.scheduling_constraints
-        if constraints is not None and any(not each.key for each in constraints.topology or ()):
-            yield from checks.empty_keys(templates.path(shape) / "schedulingConstraints", constraints)
-        if isinstance(shape, LeafShape) and shape.resource_claims:
-            yield from checks.empty_claim_names(templates.path(shape) / "resourceClaims", shape.resource_claims)
+    if "" in templates.judged_names:
+        for shape, name in zip(templates.judged, templates.judged_names, strict=True):
+            if not name:
+                yield field.required(templates.path(shape) / "name", "a template has a name")
+    if "" in templates.topology_keys:
+        for shape, _ in templates.constrained:
+            yield from checks.empty_keys(templates.path(shape) / "schedulingConstraints", shape.scheduling_constraints)
+    for leaf in templates.judged_leaves:
+        if leaf.resource_claims:
+            yield from checks.empty_claim_names(templates.path(leaf) / "resourceClaims", leaf.resource_claims)
 
 
 def _old_reference(context: Context) -> Iterator[FieldError]:
@@ -94,6 +102,7 @@ RULE = Rule(
     id="schema-required",
     kinds=frozenset(KINDS) - {"Node"},
     about=About.SHAPE,
+    on=CREATE_AND_UPDATE,
     why="An object that lacks a required field cannot be stored.",
     source="KEP-4671, API; KEP-6012, Design Details; field names and tags of Kubernetes 1.37.1",
     check=check,

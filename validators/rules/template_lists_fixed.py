@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from validators import field, gates
 from validators.field import FieldError
-from validators.model.templates import COMPOSITES, SPEC
 from validators.rules.base import RETIRED, UPDATE_ONLY, WORKLOAD, Context, Example, Rule
 
 
@@ -15,8 +14,7 @@ def check(context: Context) -> Iterator[FieldError]:
     if context.version in RETIRED:
         return
     for template_list in context.templates.lists:
-        gated = template_list.path == SPEC / COMPOSITES and not context.settings.gates.on(gates.COMPOSITE)
-        if gated and template_list.new:
+        if template_list.closed and template_list.new:
             yield field.forbidden(template_list.path, f"may not change while the feature gate {gates.COMPOSITE} is off")
         for place in template_list.added:
             yield field.forbidden(

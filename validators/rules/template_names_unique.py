@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from validators import field
 from validators.field import FieldError, FieldPath
 from validators.model.templates import COMPOSITES, LEAVES, SPEC, Templates
-from validators.model.workload import CompositePodGroupTemplate, PodGroupTemplate, Template, Workload, WorkloadSpec
+from validators.model.workload import CompositePodGroupTemplate, Template, Workload, WorkloadSpec
 from validators.rules.base import CREATE_AND_UPDATE, WORKLOAD, Context, Example, Rule
 
 
@@ -18,13 +18,10 @@ def check(context: Context) -> Iterator[FieldError]:
     """
     if not isinstance(context.new, Workload):
         return
-    templates = context.templates
-    names = [
-        each.name for each in (*templates.leaves, *templates.composites) if isinstance(each, (PodGroupTemplate, CompositePodGroupTemplate))
-    ]
+    names = context.templates.names
     if len(set(names)) == len(names):
         return
-    yield from _in_one_list(templates)
+    yield from _in_one_list(context.templates)
     yield from _across_lists(context.new.spec)
 
 

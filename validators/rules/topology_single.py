@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from validators import content
 from validators.field import FieldError
+from validators.model.workload import MAX_TOPOLOGY
 from validators.rules import checks
 from validators.rules.base import SHAPED, Context, Example, Rule
 
 
 def check(context: Context) -> Iterator[FieldError]:
     """Tells at the list, or at the key."""
-    seen: set[str] = set()
-    for shape in context.templates.judged_leaves + context.templates.judged_composites:
-        constraints = shape.scheduling_constraints
-        if constraints is None or not constraints.topology:
-            continue
-        key = constraints.topology[0].key
-        # Trees repeat the same few keys: one that was well once is well again.
-        if len(constraints.topology) == 1 and key in seen:
-            continue
-        found = list(checks.topology(context.templates.path(shape) / "schedulingConstraints", constraints))
-        if not found:
-            seen.add(key)
-        yield from found
+    templates = context.templates
+    malformed = {key for key in templates.topology_keys if key and content.label_key(key)}
+    for shape, topology in templates.constrained:
+        if len(topology) > MAX_TOPOLOGY or topology[0].key in malformed:
+            yield from checks.topology(templates.path(shape) / "schedulingConstraints", shape.scheduling_constraints)
 
 
 RULE = Rule(

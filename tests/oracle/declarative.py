@@ -1,0 +1,339 @@
+"""A slow and obvious reading of the API server's validation, straight from the tags of its types, on raw JSON.
+
+It shares no code with the rules and takes no short cut: every field of every struct is visited with its old value, tag
+by tag.  The rules are held against it on random objects.  Source: the tables of KEP-6012 and KEP-4671 with the tags of
+Kubernetes 1.37.1 (declarative validation: which tag stops what; hand-written validation: names, depth, priority).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Any
+
+Found = set[tuple[str, str]]
+INVALID, REQUIRED, DUPLICATE, FORBIDDEN = "FieldValueInvalid", "FieldValueRequired", "FieldValueDuplicate", "FieldValueForbidden"
+TOO_MANY, NOT_SUPPORTED = "FieldValueTooMany", "FieldValueNotSupported"
+
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_KEY = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
+
+
+def short_name(value: str) -> bool:
+    return len(value) <= 63 and bool(_LABEL.fullmatch(value))
+
+
+def long_name(value: str) -> bool:
+    return len(value) <= 253 and bool(_SUBDOMAIN.fullmatch(value))
+
+
+def label_key(value: str) -> bool:
+    prefix, slash, name = value.rpartition("/")
+    return (not slash or long_name(prefix)) and len(name) <= 63 and bool(_KEY.fullmatch(name))
+
+
+def path_segment(value: str) -> bool:
+    return value not in {".", ".."} and "/" not in value and "%" not in value
+
+
+@dataclasses.dataclass
+class Field:
+    """A field and its tags.  ``zero`` is the value that counts as absent; lists have None and [] alike."""
+
+    name: str
+    zero: Any = None
+    required: bool = False
+    immutable: bool = False
+    immutable_if_gate: str = ""
+    gate: str = ""
+    no_set_unset: bool = False
+    max_items: int = 0
+    fixed_items: bool = False
+    unique: bool = False
+    is_list: bool = False
+    always: bool = False  # a struct that is not a pointer: never absent
+    format: Any = None
+    minimum: int | None = None
+    maximum: int | None = None
+    enum: tuple[str, ...] = ()
+    type: Any = None
+
+
+@dataclasses.dataclass
+class Struct:
+    fields: list[Field]
+    union: tuple[str, ...] = ()
+
+
+TOPOLOGY = Struct([Field("key", zero="", required=True, format=label_key)])
+CONSTRAINTS = Struct([Field("topology", is_list=True, max_items=1, type=TOPOLOGY)])
+CLAIM = Struct(
+    [
+        Field("name", zero="", required=True, format=short_name),
+        Field("resourceClaimName", format=long_name),
+        Field("resourceClaimTemplateName", format=long_name),
+    ],
+    union=("resourceClaimName", "resourceClaimTemplateName"),
+)
+MODE = Struct([Field("single"), Field("all")], union=("single", "all"))
+
+
+def policy(count: str) -> Struct:
+    gang = Struct([Field(count, zero=0, required=True, minimum=1)])
+    return Struct([Field("basic", immutable=True), Field("gang", no_set_unset=True, type=gang)], union=("basic", "gang"))
+
+
+def shape(*, leaf: bool, template: bool) -> list[Field]:
+    """The fields that a template and its group share."""
+    gated_constraints = {"gate": "TopologyAwareWorkloadScheduling"} if leaf else {}
+    if leaf and not template:
+        gated_constraints["immutable_if_gate"] = "TopologyAwareWorkloadScheduling"
+    constraints = Field(
+        "schedulingConstraints", type=CONSTRAINTS, immutable=not gated_constraints.get("immutable_if_gate"), **gated_constraints
+    )
+    fields = [
+        constraints,
+        Field("disruptionMode", immutable=True, required=not template, type=MODE),
+        Field("priorityClassName", zero="", immutable=True, format=long_name),
+        Field("priority", immutable=True, maximum=1_000_000_000),
+        Field("preemptionPolicy", immutable=True, gate="PodGroupPreemptionPolicy", enum=("Never", "PreemptLowerPriority")),
+    ]
+    if leaf:
+        fields.append(Field("resourceClaims", is_list=True, immutable=True, max_items=4, unique=True, type=CLAIM))
+    return fields
+
+
+LEAF_POLICY, COMPOSITE_POLICY = policy("minCount"), policy("minGroupCount")
+NAME = Field("name", zero="", required=True, format=short_name)
+LEAF = Struct([NAME, Field("schedulingPolicy", always=True, type=LEAF_POLICY), *shape(leaf=True, template=True)])
+COMPOSITE = Struct([NAME, Field("schedulingPolicy", always=True, type=COMPOSITE_POLICY), *shape(leaf=False, template=True)])
+_LIST = {"is_list": True, "max_items": 8, "fixed_items": True, "unique": True}
+COMPOSITE.fields += [Field("podGroupTemplates", type=LEAF, **_LIST), Field("compositePodGroupTemplates", type=COMPOSITE, **_LIST)]
+CONTROLLER = Struct(
+    [
+        Field("apiGroup", zero="", format=long_name),
+        Field("kind", zero="", required=True, format=path_segment),
+        Field("name", zero="", required=True, format=path_segment),
+    ]
+)
+REFERENCE = Struct(
+    [Field("workloadName", zero="", required=True, format=long_name), Field("templateName", zero="", required=True, format=short_name)]
+)
+WORKLOAD = Struct(
+    [
+        Field("controllerRef", immutable=True, type=CONTROLLER),
+        Field("podGroupTemplates", type=LEAF, **_LIST),
+        Field("compositePodGroupTemplates", type=COMPOSITE, gate="CompositePodGroup", **_LIST),
+    ],
+    union=("podGroupTemplates", "compositePodGroupTemplates"),
+)
+POD_GROUP = Struct(
+    [
+        Field("parentCompositePodGroupName", immutable=True, gate="CompositePodGroup", format=long_name),
+        Field("workloadRef", immutable=True, type=REFERENCE),
+        Field("schedulingPolicy", always=True, type=LEAF_POLICY),
+        *shape(leaf=True, template=False),
+    ]
+)
+COMPOSITE_POD_GROUP = Struct(
+    [
+        Field("parentCompositePodGroupName", immutable=True, format=long_name),
+        Field("workloadRef", required=True, immutable=True, type=REFERENCE),
+        Field("schedulingPolicy", always=True, immutable=True, type=COMPOSITE_POLICY),
+        *shape(leaf=False, template=False),
+    ]
+)
+SPECS = {"Workload": WORKLOAD, "PodGroup": POD_GROUP, "CompositePodGroup": COMPOSITE_POD_GROUP}
+
+
+class Judge:
+    """One validation of a spec.  ``gates_off`` as on the server; nothing is dropped here."""
+
+    def __init__(self, *, updating: bool, gates_off: frozenset[str] = frozenset()) -> None:
+        self.updating = updating
+        self.gates_off = gates_off
+        self.found: Found = set()
+
+    def struct(self, path: str, struct: Struct, new: dict, old: dict | None) -> None:
+        if struct.union:
+            is_set = [self.present(new.get(name)) for name in struct.union]
+            was_set = [self.present((old or {}).get(name)) for name in struct.union]
+            if not (self.updating and old is not None and is_set == was_set) and sum(is_set) != 1:
+                self.found.add((path, INVALID))
+        for field in struct.fields:
+            self.field(
+                f"{path}.{field.name}", field, new.get(field.name), None if old is None else old.get(field.name), correlated=old is not None
+            )
+
+    def present(self, value: Any) -> bool:
+        return value is not None and value != []
+
+    def absent(self, field: Field, value: Any) -> bool:
+        return value is None or value == field.zero or (field.is_list and value == [])
+
+    def field(self, path: str, field: Field, new: Any, old: Any, *, correlated: bool) -> None:  # noqa: C901 - one branch a tag
+        if field.always:
+            new, old = new or {}, (old or {}) if correlated else None
+        new, old = field.zero if new is None else new, field.zero if old is None else old
+        if self.updating and correlated and equal(new, old):
+            return
+        stop = False
+        off = bool(field.gate) and field.gate in self.gates_off
+        if off and not self.absent(field, new):
+            self.found.add((path, FORBIDDEN))
+            stop = True
+        fixed = field.immutable or (field.immutable_if_gate and field.immutable_if_gate not in self.gates_off)
+        if self.updating and fixed:
+            self.found.add((path, INVALID))
+            stop = True
+        if self.updating and field.no_set_unset and (new is None) != (old is None):
+            self.found.add((path, INVALID))
+            stop = True
+        if field.max_items and len(new or []) > field.max_items:
+            self.found.add((path, TOO_MANY))
+            stop = True
+        if field.fixed_items and self.updating:
+            stop = self.items_moved(path, new or [], old or []) or stop
+        if field.required and self.absent(field, new):
+            self.found.add((path, REQUIRED))
+            stop = True
+        if stop or self.absent(field, new):
+            return
+        if field.is_list:
+            self.items(path, field, new, old or [])
+        else:
+            self.value(path, field, new, old if correlated else None)
+
+    def items_moved(self, path: str, new: list, old: list) -> bool:
+        names, before = [each.get("name", "") for each in new], [each.get("name", "") for each in old]
+        added = [place for place, name in enumerate(names) if name not in before]
+        self.found.update((f"{path}[{place}]", FORBIDDEN) for place in added)
+        removed = [name for name in before if name not in names]
+        if removed:
+            self.found.add((path, FORBIDDEN))
+        return bool(added or removed)
+
+    def items(self, path: str, field: Field, new: list, old: list) -> None:
+        names = [each.get("name", "") for each in new]
+        for place, each in enumerate(new):
+            if field.unique and names[place] in names[:place]:
+                self.found.add((f"{path}[{place}]", DUPLICATE))
+            before = next((item for item in old if item.get("name", "") == names[place]), None) if field.unique else None
+            if not (self.updating and before is not None and equal(each, before)):
+                self.struct(f"{path}[{place}]", field.type, each, before)
+
+    def value(self, path: str, field: Field, new: Any, old: Any) -> None:
+        if field.format and not field.format(new):
+            self.found.add((path, INVALID))
+        if field.minimum is not None and new < field.minimum:
+            self.found.add((path, INVALID))
+        if field.maximum is not None and new > field.maximum:
+            self.found.add((path, INVALID))
+        if field.enum and new not in field.enum:
+            self.found.add((path, NOT_SUPPORTED))
+        if field.type:
+            self.struct(path, field.type, new, old)
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Semantic equality: an absent list is an empty one; a text that is no pointer is empty where it is absent."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return all(equal(one.get(name, _absent(name)), other.get(name, _absent(name))) for name in one.keys() | other.keys())
+    if isinstance(one, list) or isinstance(other, list):
+        one, other = one or [], other or []
+        return len(one) == len(other) and all(equal(a, b) for a, b in zip(one, other, strict=True))
+    return one == other
+
+
+def _absent(name: str) -> str | int | None:
+    if name in {"minCount", "minGroupCount"}:
+        return 0
+    return "" if name in {"name", "key", "priorityClassName", "apiGroup", "kind", "workloadName", "templateName"} else None
+
+
+def hand_written(spec: dict) -> Found:
+    """What is checked of a Workload on creation and update alike."""
+    found: Found = set()
+    seen = {each.get("name", "") for each in spec.get("podGroupTemplates") or []}
+
+    def listed(path: str, templates: list) -> None:
+        names = set()
+        for place, each in enumerate(templates):
+            if each.get("name", "") in seen:
+                found.add((f"{path}[{place}].name", DUPLICATE))
+            names.add(each.get("name", ""))
+        seen.update(names)
+
+    def composites(path: str, templates: list) -> None:
+        listed(path, templates)
+        for place, each in enumerate(templates):
+            here = f"{path}[{place}]"
+            listed(f"{here}.podGroupTemplates", each.get("podGroupTemplates") or [])
+            composites(f"{here}.compositePodGroupTemplates", each.get("compositePodGroupTemplates") or [])
+            if not each.get("podGroupTemplates") and not each.get("compositePodGroupTemplates"):
+                found.add((here, INVALID))
+
+    def levels(template: dict) -> int:
+        return 1 + max((levels(each) for each in template.get("compositePodGroupTemplates") or []), default=0)
+
+    def pairs(holder: dict) -> list:
+        own = [*(holder.get("podGroupTemplates") or []), *(holder.get("compositePodGroupTemplates") or [])]
+        below = [pair for each in holder.get("compositePodGroupTemplates") or [] for pair in pairs(each)]
+        return [(each.get("priorityClassName") or "", each.get("priority")) for each in own] + below
+
+    roots = spec.get("compositePodGroupTemplates") or []
+    composites("spec.compositePodGroupTemplates", roots)
+    found.update((f"spec.compositePodGroupTemplates[{place}]", INVALID) for place, each in enumerate(roots) if levels(each) > 3)
+    if len(set(pairs(spec))) > 1:
+        found.add(("spec", INVALID))
+    return found
+
+
+def expected(kind: str, new: dict, old: dict | None, gates_off: frozenset[str] = frozenset()) -> Found:
+    """What the API server finds wrong with a spec (after defaulting)."""
+    judge = Judge(updating=old is not None, gates_off=gates_off)
+    judge.field("spec", Field("spec", always=True, type=SPECS[kind]), new, old, correlated=old is not None)
+    if kind == "Workload":
+        judge.found |= hand_written(new)
+    if kind == "PodGroup" and old is None and new.get("parentCompositePodGroupName") is not None and new.get("workloadRef") is None:
+        judge.found.add(("spec.workloadRef", REQUIRED))
+    return judge.found
+
+
+def dropped(kind: str, new: dict, old: dict | None, off: frozenset[str]) -> dict:
+    """The spec as the server goes on with it: a field whose gate is off goes, unless the old object has one."""
+    if kind == "Workload":
+        return _dropped_templates(new, old or {}, off)
+    found = _dropped_fields(new, old or {}, off, leaf=kind == "PodGroup")
+    if kind == "PodGroup" and "CompositePodGroup" in off and (old or {}).get("parentCompositePodGroupName") is None:
+        found.pop("parentCompositePodGroupName", None)
+    return found
+
+
+def _dropped_fields(new: dict, old: dict, off: frozenset[str], *, leaf: bool) -> dict:
+    gates = {"preemptionPolicy": "PodGroupPreemptionPolicy"}
+    if leaf:
+        gates |= {"schedulingConstraints": "TopologyAwareWorkloadScheduling", "resourceClaims": "DRAWorkloadResourceClaims"}
+    return {name: value for name, value in new.items() if not (gates.get(name) in off and old.get(name) in (None, []))}
+
+
+def _dropped_templates(new: dict, old: dict, off: frozenset[str]) -> dict:
+    """Leaves are matched with the old ones by place, composites by name."""
+    found = dict(new)
+    before = old.get("podGroupTemplates") or []
+    found["podGroupTemplates"] = [
+        _dropped_fields(each, before[place] if place < len(before) else {}, off, leaf=True)
+        for place, each in enumerate(new.get("podGroupTemplates") or [])
+    ]
+    composites = new.get("compositePodGroupTemplates") or []
+    if "CompositePodGroup" in off and not old.get("compositePodGroupTemplates"):
+        composites = []
+    named = {each.get("name", ""): each for each in old.get("compositePodGroupTemplates") or []}
+    found["compositePodGroupTemplates"] = [
+        _dropped_templates(
+            _dropped_fields(each, named.get(each.get("name", ""), {}), off, leaf=False), named.get(each.get("name", ""), {}), off
+        )
+        for each in composites
+    ]
+    return found
