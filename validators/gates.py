@@ -44,7 +44,6 @@ class Gates:
 
         Raises:
             GateError: an unknown gate, or one that is on while what it needs is off.
-
         """
         explicit = dict(switches)
         for name in explicit.keys() - NEEDS.keys():

@@ -72,8 +72,7 @@ def validate(
     deletions, are nothing that rules speak of.
 
     Raises:
-        ValueError: an object is not JSON.
-
+        NotJson: an object is not JSON.
     """
     if operation is Operation.DELETE or subresource not in {"", "status"}:
         return ()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Sequence
-from typing import Any
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec
 
 from validators import pipeline
 from validators.defaults import fill
@@ -24,6 +25,9 @@ MAX_WARNINGS = 20
 """Warnings that are passed on: the API server cuts them off at 4 KiB in all."""
 
 
+P = ParamSpec("P")
+
+
 class Finalizers(enum.StrEnum):
     """Which protection finalizers are added on creation: what nobody removes again must not be added."""
 
@@ -32,49 +36,58 @@ class Finalizers(enum.StrEnum):
     ALL = "all"
 
 
+def _readable_or_bad(answer: Callable[P, Verdict]) -> Callable[P, Verdict]:
+    """Nesting that a reader cannot follow is a fault of the request, not of the server."""
+
+    @functools.wraps(answer)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> Verdict:
+        try:
+            return answer(*args, **kwargs)
+        except decode.NotJson as error:
+            raise BadReview(f"an object in the request cannot be read: {error}") from None
+        except RecursionError:
+            raise BadReview("an object in the request cannot be read: it is nested too deeply") from None
+
+    return guarded
+
+
+@_readable_or_bad
 def validate(request: AdmissionRequest, lookup: Lookup, settings: Settings) -> Verdict:
     """Judge the object of *request*.
 
     Raises:
         BadReview: an object in the request cannot be read.
-
     """
     if not pipeline.is_judged(request.group, request.kind):
         return _not_ours(request)
     if request.operation not in {"CREATE", "UPDATE"} or request.new is None:
         return Verdict(allowed=True)
-    try:
-        judged = pipeline.validate(
-            request.kind,
-            request.new,
-            request.old,
-            Operation(request.operation),
-            version=request.version,
-            subresource=request.subresource,
-            settings=settings,
-            lookup=lookup,
-        )
-    except (ValueError, RecursionError) as error:
-        raise BadReview(f"an object in the request cannot be read: {error}") from None
+    judged = pipeline.validate(
+        request.kind,
+        request.new,
+        request.old,
+        Operation(request.operation),
+        version=request.version,
+        subresource=request.subresource,
+        settings=settings,
+        lookup=lookup,
+    )
     return _verdict(request, judged, settings)
 
 
+@_readable_or_bad
 def mutate(request: AdmissionRequest, lookup: Lookup, settings: Settings, finalizers: Finalizers) -> Verdict:
     """Defaults, priority and finalizers, as a patch on the raw JSON; empty where there is nothing to do.
 
     Raises:
         BadReview: an object in the request cannot be read.
-
     """
     if not pipeline.is_judged(request.group, request.kind):
         return _not_ours(request)
     if request.operation not in {"CREATE", "UPDATE"} or request.new is None or request.subresource:
         return Verdict(allowed=True)
-    try:
-        before = decode.parse(request.new)
-        old = decode.parse(request.old) if request.old is not None else None
-    except (ValueError, RecursionError) as error:
-        raise BadReview(f"an object in the request cannot be read: {error}") from None
+    before = decode.parse(request.new)
+    old = decode.parse(request.old) if request.old is not None else None
     if not _readable(request, before):
         # What has the wrong types is refused by validation; there is nothing to complete.
         return Verdict(allowed=True)

@@ -14,8 +14,6 @@ import msgspec
 
 API_VERSION = "admission.k8s.io/v1"
 OPERATIONS = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
-MAX_DEPTH = 100
-"""Levels of JSON that are read: the deepest object of ours has 20, what a reader of the stack can bear is some 300."""
 
 
 class BadReview(ValueError):
@@ -99,7 +97,6 @@ def decode(body: bytes) -> AdmissionRequest:
 
     Raises:
         BadReview: *body* is not JSON, not an AdmissionReview of v1, or nested beyond reading.
-
     """
     try:
         review = _DECODER.decode(body)
@@ -151,23 +148,7 @@ def _object(raw: msgspec.Raw, name: str) -> bytes | None:
         return None
     if not text.startswith(b"{"):
         raise BadReview(f"request.{name} must be an object")
-    if _depth(text) > MAX_DEPTH:
-        raise BadReview(f"request.{name} is nested more than {MAX_DEPTH} levels deep")
     return text
-
-
-def _depth(text: bytes) -> int:
-    """An upper bound of the nesting.  Brackets inside strings count too where a cheap count is not enough."""
-    if text.count(b"{") + text.count(b"[") <= MAX_DEPTH:
-        return 0
-    depth = deepest = 0
-    for byte in text.translate(None, delete=_NO_BRACKETS):
-        depth += 1 if byte in b"{[" else -1
-        deepest = max(deepest, depth)
-    return deepest
-
-
-_NO_BRACKETS = bytes(each for each in range(256) if each not in b"{}[]")
 
 
 def encode(request: AdmissionRequest, verdict: Verdict) -> bytes:

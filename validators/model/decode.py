@@ -28,13 +28,17 @@ class WrongShapeError(ValueError):
         self.content = content
 
 
+class NotJson(ValueError):
+    """The source is no JSON."""
+
+
 def decode(kind: str, source: Source) -> Object:
     """The typed object of *kind* (a key of ``KINDS``).
 
     Raises:
         WrongShapeError: a value has the wrong JSON type, or an integer does not fit.
-        ValueError: *source* is not JSON.
-
+        NotJson: *source* is not JSON.
+        RecursionError: *source* is nested more deeply than can be read.
     """
     if isinstance(source, Mapping):
         return _convert(kind, source)
@@ -43,12 +47,19 @@ def decode(kind: str, source: Source) -> Object:
     except msgspec.ValidationError:
         # Null where the model admits none is the one thing that may still be well: look again without nulls.
         return _convert(kind, parse(source))
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise NotJson(str(error)) from None
     return decoded
 
 
 def parse(source: Source) -> Json:
-    """The JSON value of *source*, untyped.  Raises ValueError where it is not JSON."""
-    return source if isinstance(source, Mapping) else msgspec.json.decode(source)
+    """The JSON value of *source*, untyped.  Raises NotJson where it is none."""
+    if isinstance(source, Mapping):
+        return source
+    try:
+        return msgspec.json.decode(source)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise NotJson(str(error)) from None
 
 
 def plain(value: Json) -> Json:

@@ -55,6 +55,8 @@ def _find(workload: Workload, name: str) -> tuple[Template | None, Template | No
 
 def _place(context: Context, template: Template, above: Template | None) -> Iterator[FieldError]:
     spec, node = context.group.spec, context.node
+    if node.orphan and context.lookup.everything("CompositePodGroup") is not None:
+        return  # a parent that is not there is told as that alone
     if above is None:
         if spec.parent_composite_pod_group_name is not None:
             detail = f"must be absent: template {template.name!r} stands at the top of its Workload"

@@ -1,0 +1,56 @@
+"""KnownObjects: what is known, what is not, and what always exists."""
+
+from __future__ import annotations
+
+from validators.lookup import NOTHING, KnownObjects
+from validators.model.cluster import PriorityClass
+from validators.model.group import PodGroup, PodGroupSpec
+from validators.model.meta import ObjectMeta
+from validators.model.pod import Job, JobSpec, Pod, PodSpec, PodTemplate, SchedulingGroup
+
+
+def test_with_nothing_known_every_kind_is_unknown() -> None:
+    assert NOTHING.everything("PodGroup") is None
+    assert NOTHING.get("PodGroup", "default", "a") is None
+
+
+def test_a_complete_set_knows_that_there_is_none() -> None:
+    assert KnownObjects((), complete=True).everything("PodGroup") == ()
+
+
+def test_an_incomplete_set_knows_the_kinds_it_holds() -> None:
+    known = KnownObjects([PodGroup(ObjectMeta(name="a"))], complete=False)
+
+    assert len(known.everything("PodGroup") or ()) == 1
+    assert known.everything("Workload") is None
+
+
+def test_no_namespace_is_default() -> None:
+    group = PodGroup(ObjectMeta(name="a"))
+
+    assert group is KnownObjects([group], complete=True).get("PodGroup", "default", "a")
+    assert KnownObjects([group], complete=True).get("PodGroup", "other", "a") is None
+
+
+def test_of_two_objects_of_one_name_the_first_counts() -> None:
+    first, second = PriorityClass(ObjectMeta(name="a"), 1), PriorityClass(ObjectMeta(name="a"), 2)
+
+    assert first is KnownObjects([first, second], complete=True).get("PriorityClass", "anywhere", "a")
+
+
+def test_the_systems_own_classes_always_exist() -> None:
+    found = NOTHING.get("PriorityClass", "", "system-node-critical")
+
+    assert isinstance(found, PriorityClass)
+    assert found.value == 2_000_001_000
+
+
+def test_children_are_groups_of_a_parent_and_pods_of_a_group() -> None:
+    spec = PodSpec(scheduling_group=SchedulingGroup(pod_group_name="g"))
+    pod, job = Pod(ObjectMeta(name="p"), spec), Job(ObjectMeta(name="j"), JobSpec(template=PodTemplate(spec=spec)))
+    group = PodGroup(ObjectMeta(name="g"), PodGroupSpec(parent_composite_pod_group_name="root"))
+    known = KnownObjects([pod, job, group], complete=True)
+
+    assert [pod, job] == list(known.children("Pod", "default", "g"))
+    assert [group] == list(known.children("PodGroup", "default", "root"))
+    assert list(known.children("PodGroup", "default", "g")) == []

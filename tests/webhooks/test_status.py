@@ -1,0 +1,50 @@
+"""FieldErrors as a Status: what kubectl shows of it stands in the causes."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from validators import field
+from validators.field import FieldPath
+from webhooks import status
+
+ERROR = dataclasses.replace(field.invalid(FieldPath("spec", "priority"), 7, "must be less"), origin="priority-range")
+
+
+def test_each_cause_stands_alone() -> None:
+    found = status.from_errors([ERROR], group="scheduling.k8s.io", kind="PodGroup", name="a", named=True)
+
+    assert (found["reason"], found["code"]) == ("Invalid", 422)
+    assert found["details"]["causes"] == [
+        {"reason": "FieldValueInvalid", "field": "spec.priority", "message": "Invalid value: 7: must be less [muster: priority-range]"}
+    ]
+    assert {"name": "a", "group": "scheduling.k8s.io", "kind": "PodGroup"}.items() <= found["details"].items()
+
+
+def test_upstream_names_no_rule() -> None:
+    found = status.from_errors([ERROR], group="", kind="Pod", name="a", named=False)
+
+    assert found["details"]["causes"][0]["message"] == "Invalid value: 7: must be less"
+
+
+def test_the_message_reads_as_the_api_servers() -> None:
+    found = status.from_errors([ERROR, ERROR], group="scheduling.k8s.io", kind="PodGroup", name="a", named=False)
+
+    assert (
+        found["message"]
+        == 'PodGroup.scheduling.k8s.io "a" is invalid: [spec.priority: Invalid value: 7: must be less, spec.priority: Invalid value: 7: must be less]'
+    )
+
+
+def test_thousands_of_causes_are_cut() -> None:
+    found = status.from_errors([ERROR] * (status.MAX_CAUSES + 5), group="", kind="Pod", name="a", named=True)
+
+    assert len(found["details"]["causes"]) == status.MAX_CAUSES
+    assert "and 5 more" in found["message"]
+
+
+def test_a_plugins_answer_has_no_causes() -> None:
+    found = status.forbidden("no PriorityClass with name x was found", group="", kind="Pod", name="a")
+
+    assert (found["reason"], found["code"], found["message"]) == ("Forbidden", 403, "no PriorityClass with name x was found")
+    assert "causes" not in found["details"]
