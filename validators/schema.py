@@ -8,8 +8,8 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import functools
-import importlib.resources
 import json
+import pkgutil
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -54,8 +54,7 @@ def _remove(value: Json, parts: tuple[Any, ...]) -> None:
 
 @functools.cache
 def _validator(kind: str, version: str) -> tuple[Json, Any]:
-    resource = importlib.resources.files("validators") / "schemas" / f"{kind.lower()}-{version}.json"
-    schema = json.loads(resource.read_text(encoding="utf-8"))
+    schema = json.loads(pkgutil.get_data("validators", f"schemas/{kind.lower()}-{version}.json") or b"")
     return schema, jsonschema_rs.validator_for(schema)
 
 

@@ -144,7 +144,17 @@ COMPOSITE_POD_GROUP = Struct(
         *shape(leaf=False, template=False),
     ]
 )
-SPECS = {"Workload": WORKLOAD, "PodGroup": POD_GROUP, "CompositePodGroup": COMPOSITE_POD_GROUP}
+_JOB_POLICY = Struct([Field("basic"), Field("gang", type=Struct([Field("minCount", minimum=1)]))], union=("basic", "gang"))
+_JOB_SCHEDULING = Struct(
+    [
+        Field("schedulingPolicy", no_set_unset=True, type=_JOB_POLICY),
+        Field("schedulingConstraints", immutable=True, type=CONSTRAINTS),
+        Field("disruptionMode", immutable=True, type=MODE),
+        Field("resourceClaims", is_list=True, immutable=True, max_items=4, unique=True, type=CLAIM),
+    ]
+)
+JOB = Struct([Field("scheduling", no_set_unset=True, gate="WorkloadWithJob", type=_JOB_SCHEDULING)])
+SPECS = {"Workload": WORKLOAD, "PodGroup": POD_GROUP, "CompositePodGroup": COMPOSITE_POD_GROUP, "Job": JOB}
 
 
 class Judge:
@@ -290,12 +300,33 @@ def hand_written(spec: dict) -> Found:
     return found
 
 
+def job_hand_written(spec: dict, old: dict | None) -> Found:
+    """What is checked of a Job on creation and update alike, and the kind of its policy."""
+    found: Found = set()
+    scheduling = spec.get("scheduling")
+    if scheduling is None:
+        return found
+    given = scheduling.get("schedulingPolicy")
+    count = ((given or {}).get("gang") or {}).get("minCount")
+    if count is not None and count > (1 if spec.get("parallelism") is None else spec["parallelism"]):
+        found.add(("spec.scheduling.schedulingPolicy.gang.minCount", INVALID))
+    resolved = {"basic": {}} if given is None else given
+    if resolved.get("basic") is not None and (scheduling.get("disruptionMode") or {}).get("all") is not None:
+        found.add(("spec.scheduling.disruptionMode", INVALID))
+    before = ((old or {}).get("scheduling") or {}).get("schedulingPolicy")
+    if given is not None and before is not None and (given.get("basic") is None) != (before.get("basic") is None):
+        found.add(("spec.scheduling.schedulingPolicy", INVALID))
+    return found
+
+
 def expected(kind: str, new: dict, old: dict | None, gates_off: frozenset[str] = frozenset()) -> Found:
     """What the API server finds wrong with a spec (after defaulting)."""
     judge = Judge(updating=old is not None, gates_off=gates_off)
     judge.field("spec", Field("spec", always=True, type=SPECS[kind]), new, old, correlated=old is not None)
     if kind == "Workload":
         judge.found |= hand_written(new)
+    if kind == "Job":
+        judge.found |= job_hand_written(new, old)
     if kind == "PodGroup" and old is None and new.get("parentCompositePodGroupName") is not None and new.get("workloadRef") is None:
         judge.found.add(("spec.workloadRef", REQUIRED))
     return judge.found
@@ -305,6 +336,9 @@ def dropped(kind: str, new: dict, old: dict | None, off: frozenset[str]) -> dict
     """The spec as the server goes on with it: a field whose gate is off goes, unless the old object has one."""
     if kind == "Workload":
         return _dropped_templates(new, old or {}, off)
+    if kind == "Job":
+        used = (old or {}).get("scheduling") is not None
+        return {name: value for name, value in new.items() if used or name != "scheduling" or "WorkloadWithJob" not in off}
     found = _dropped_fields(new, old or {}, off, leaf=kind == "PodGroup")
     if kind == "PodGroup" and "CompositePodGroup" in off and (old or {}).get("parentCompositePodGroupName") is None:
         found.pop("parentCompositePodGroupName", None)

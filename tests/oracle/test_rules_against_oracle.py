@@ -21,6 +21,7 @@ GATE_SETS = [
     frozenset({"TopologyAwareWorkloadScheduling", "CompositePodGroup"}),
     frozenset({"CompositePodGroup"}),
     frozenset({"DRAWorkloadResourceClaims"}),
+    frozenset({"WorkloadWithJob"}),
 ]
 
 
@@ -115,7 +116,22 @@ class Maker:
             del found["workloadRef"]
         return found
 
+    def job(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"parallelism": self.random.choice([1, 2, 4, 8]), "template": {"spec": {}}}
+        if self.chance(0.1):
+            del found["parallelism"]
+        if self.chance(0.85):
+            scheduling = {name: value for name, value in self.shared().items() if name in {"schedulingConstraints", "disruptionMode"}}
+            if self.chance(0.7):
+                scheduling["schedulingPolicy"] = self.policy("minCount")
+            if self.chance(0.2):
+                scheduling["resourceClaims"] = self.claims()
+            found["scheduling"] = scheduling
+        return found
+
     def spec(self, kind: str) -> dict[str, Any]:
+        if kind == "Job":
+            return self.job()
         return self.workload() if kind == "Workload" else self.group(leaf=kind == "PodGroup")
 
     def changed(self, value: Any, other: Any) -> Any:
@@ -153,7 +169,7 @@ def found(kind: str, new: dict[str, Any], old: dict[str, Any] | None, gates_off:
 
 
 def defaulted(kind: str, spec: dict[str, Any], gates_off: frozenset[str]) -> dict[str, Any]:
-    if kind == "Workload":
+    if kind in {"Workload", "Job"}:
         return spec
     filled = copy.deepcopy(spec)
     if filled.get("disruptionMode") is None:
@@ -163,7 +179,7 @@ def defaulted(kind: str, spec: dict[str, Any], gates_off: frozenset[str]) -> dic
     return filled
 
 
-@pytest.mark.parametrize("kind", ["Workload", "PodGroup", "CompositePodGroup"])
+@pytest.mark.parametrize("kind", ["Workload", "PodGroup", "CompositePodGroup", "Job"])
 @pytest.mark.parametrize("block", range(8))
 def test_creation(kind: str, block: int) -> None:
     for seed in range(block * 150, (block + 1) * 150):
@@ -172,7 +188,7 @@ def test_creation(kind: str, block: int) -> None:
         assert declarative.expected(kind, defaulted(kind, spec, frozenset()), None) == found(kind, spec, None, frozenset()), (seed, spec)
 
 
-@pytest.mark.parametrize("kind", ["Workload", "PodGroup", "CompositePodGroup"])
+@pytest.mark.parametrize("kind", ["Workload", "PodGroup", "CompositePodGroup", "Job"])
 @pytest.mark.parametrize("block", range(8))
 def test_update(kind: str, block: int) -> None:
     """Old objects are not always sound: what is unchanged ratchets, where it does upstream."""
@@ -185,7 +201,7 @@ def test_update(kind: str, block: int) -> None:
         assert want == found(kind, new, old, frozenset()), (seed, old, new)
 
 
-@pytest.mark.parametrize("kind", ["Workload", "PodGroup", "CompositePodGroup"])
+@pytest.mark.parametrize("kind", ["Workload", "PodGroup", "CompositePodGroup", "Job"])
 @pytest.mark.parametrize("gates_off", sorted(set(GATE_SETS) - {frozenset()}, key=sorted), ids=lambda off: "+".join(sorted(off)))
 @pytest.mark.parametrize("updating", [False, True], ids=["creation", "update"])
 def test_gates(kind: str, gates_off: frozenset[str], updating: bool) -> None:

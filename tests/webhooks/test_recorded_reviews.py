@@ -38,7 +38,7 @@ def test_upstream_refuses_nothing_that_the_api_server_accepted() -> None:
         if b'"allowed":false' in answer.text
     ]
 
-    assert [] == refused
+    assert refused == []
 
 
 def test_nothing_is_left_to_patch_where_the_server_has_its_own_plugins() -> None:
@@ -51,7 +51,7 @@ def test_nothing_is_left_to_patch_where_the_server_has_its_own_plugins() -> None
             request = json.loads(record)["review"]["request"]
             patched.append((request["kind"]["kind"], request["operation"], base64.b64decode(response["patch"])))
 
-    assert [] == patched
+    assert patched == []
 
 
 def test_answers_do_not_change_with_the_records_around_them() -> None:

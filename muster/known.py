@@ -1,0 +1,33 @@
+"""``--objects``: the cluster objects in files, all there is for rules to look up."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from validators import pipeline
+from validators.lint import files
+from validators.lint.documents import Document, Unreadable
+from validators.lookup import KnownObjects
+
+
+def objects(paths: Sequence[str]) -> KnownObjects:
+    """The objects in the manifests at *paths*; those of foreign kinds are passed over.
+
+    Raises:
+        click.UsageError: a path does not exist, or holds what cannot be read.
+    """
+    try:
+        manifests = files.read(paths, sys.stdin.buffer)
+    except files.PathError as error:
+        raise click.UsageError(f"--objects: {error}") from None
+    found = []
+    for manifest in manifests:
+        for part in manifest.parts:
+            if isinstance(part, Unreadable):
+                raise click.UsageError(f"--objects: {part.file}:{part.line}: {part.message}")
+            if isinstance(part, Document) and (known := pipeline.read(part.content)) is not None:
+                found.append(known)
+    return KnownObjects(found, complete=True)

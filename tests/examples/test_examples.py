@@ -1,0 +1,29 @@
+"""The programs in examples/ run, and print what they are there to show."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parent.parent.parent / "examples"
+
+
+@pytest.mark.parametrize(
+    ("program", "want"),
+    [
+        ("judge_an_object.py", "error spec.compositePodGroupTemplates[0].podGroupTemplates[1].name: Duplicate value"),
+        ("answer_a_review.py", "must specify exactly one of: `basic`, `gang` [muster: policy-union]"),
+    ],
+)
+def test_runs(program: str, want: str) -> None:
+    run = subprocess.run([sys.executable, str(EXAMPLES / program)], capture_output=True, text=True, check=False, cwd=EXAMPLES.parent)
+
+    assert (run.returncode, run.stderr) == (0, "")
+    assert want in run.stdout
+
+
+def test_every_example_is_run() -> None:
+    assert {"judge_an_object.py", "answer_a_review.py"} == {path.name for path in EXAMPLES.glob("*.py")}

@@ -1,0 +1,111 @@
+"""Shape: what the JSON Schemas tell, and that nothing in a document can stop the telling."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from validators import pipeline, schema
+from validators.field import FieldPath
+from validators.lookup import NOTHING
+from validators.rules.base import Settings
+from validators.versions import served
+
+SCHEMAS = Path(schema.__file__).parent / "schemas"
+LINTING = Settings(linting=True)
+
+
+def workload() -> dict[str, Any]:
+    leaf = {
+        "name": "p",
+        "schedulingPolicy": {"gang": {"minCount": 1}},
+        "schedulingConstraints": {"topology": [{"key": "rack"}]},
+        "resourceClaims": [{"name": "c", "resourceClaimName": "c"}],
+        "disruptionMode": {"all": {}},
+        "priority": 1,
+    }
+    tree = {"name": "r", "schedulingPolicy": {"basic": {}}, "podGroupTemplates": [leaf]}
+    spec = {"controllerRef": {"apiGroup": "batch", "kind": "Job", "name": "j"}, "compositePodGroupTemplates": [tree]}
+    return {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "Workload", "metadata": {"name": "w", "labels": {"a": "b"}}, "spec": spec}
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every place in a JSON value below its head."""
+    found = [path] if path and path[0] in {"metadata", "spec"} else []
+    for name, each in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        found += places(each, (*path, name))
+    return found
+
+
+def told(content: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(each.error.origin, str(each.error.path)) for each in pipeline.examine(content, LINTING).judged]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["name", "gang", "basic", "all", "key", "x"]), inner, max_size=2)
+    ),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=400)
+@given(st.sampled_from(places(workload())), JSON)
+def test_any_value_at_any_place_is_told_or_judged(place: tuple[Any, ...], value: Any) -> None:
+    """Whatever stands where, there is an answer; and what is left of the document is judged."""
+    content = copy.deepcopy(workload())
+    holder: Any = content
+    for part in place[:-1]:
+        holder = holder[part]
+    holder[place[-1]] = value
+
+    examined = pipeline.examine(content, LINTING)
+    if examined.object is not None and not examined.judged:
+        pipeline.judge(examined.object, LINTING, lookup=NOTHING)
+    for judged in examined.judged:
+        assert judged.error.origin.startswith("schema-")
+        assert str(judged.error)
+
+
+def test_a_struct_without_fields_knows_none() -> None:
+    content = workload()
+    content["spec"]["compositePodGroupTemplates"][0]["schedulingPolicy"]["basic"] = {"desiredCount": 3}
+
+    assert told(content) == [("schema-unknown-field", "spec.compositePodGroupTemplates[0].schedulingPolicy.basic.desiredCount")]
+
+
+def test_keys_of_free_maps_stand_in_brackets() -> None:
+    content = workload()
+    content["metadata"]["labels"]["a.b/c"] = 7
+
+    assert told(content) == [("schema-type", "metadata.labels[a.b/c]")]
+
+
+def test_what_is_taken_out_leaves_the_rest_in_its_place() -> None:
+    content = {"a": [1, {"b": 2, "c": 3}], "d": 4}
+    paths = [FieldPath("a", 0), FieldPath("a", 1, "b"), FieldPath("d"), FieldPath("d", "e")]
+
+    assert schema.without(content, paths) == {"a": [{}, {"c": 3}]}
+    assert content == {"a": [1, {"b": 2, "c": 3}], "d": 4}
+
+
+@pytest.mark.parametrize("kind", served.VERSIONS)
+def test_every_version_that_can_be_judged_has_a_schema(kind: str) -> None:
+    for version, served_as in served.VERSIONS[kind].items():
+        assert (SCHEMAS / f"{kind.lower()}-{version}.json").exists() or served_as.until < served.OLDEST
+
+
+def test_workloads_and_groups_have_one_shape_in_both_versions() -> None:
+    for kind in ("workload", "podgroup"):
+        alpha, beta = (json.loads((SCHEMAS / f"{kind}-{version}.json").read_text(encoding="utf-8")) for version in ("v1alpha3", "v1beta1"))
+        for each in (alpha, beta):
+            del each["description"]
+
+        assert alpha == beta
