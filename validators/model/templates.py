@@ -179,7 +179,7 @@ class Templates:
                 self.crowded = self.crowded or len(leaves) > MAX_TEMPLATES
             if composites:
                 self.composites.extend(composites)
-                stack.extend(composites)
+                stack.extend(reversed(composites))
                 self.crowded = self.crowded or len(composites) > MAX_TEMPLATES
 
     def _single(self, new: PodGroup | CompositePodGroup, old: Workload | PodGroup | CompositePodGroup | None) -> None:

@@ -1,0 +1,81 @@
+"""Retired versions in today's form, their paths in their own, and which Kubernetes serves what."""
+
+from __future__ import annotations
+
+import pytest
+
+from validators.field import FieldPath
+from validators.versions import served, v1alpha1, v1alpha2
+
+
+def test_v1alpha1_has_groups_with_a_policy() -> None:
+    today = v1alpha1.to_hub({"spec": {"podGroups": [{"name": "a", "policy": {"gang": {"minCount": 2}}}], "controllerRef": {"kind": "Job"}}})
+
+    assert today == {
+        "spec": {"podGroupTemplates": [{"name": "a", "schedulingPolicy": {"gang": {"minCount": 2}}}], "controllerRef": {"kind": "Job"}}
+    }
+
+
+@pytest.mark.parametrize(("word", "want"), [("Pod", {"single": {}}), ("PodGroup", {"all": {}}), ("Group", {})])
+def test_v1alpha2_has_modes_that_are_words(word: str, want: dict[str, object]) -> None:
+    spec = {"podGroupTemplates": [{"name": "a", "disruptionMode": word}], "disruptionMode": word}
+    today = v1alpha2.to_hub({"spec": spec})["spec"]
+
+    assert (want, want) == (today["disruptionMode"], today["podGroupTemplates"][0]["disruptionMode"])
+
+
+def test_v1alpha2_refers_to_a_template_by_way_of_a_workload() -> None:
+    spec = {"podGroupTemplateRef": {"workload": {"workloadName": "w", "podGroupTemplateName": "t"}}}
+
+    assert v1alpha2.to_hub({"spec": spec})["spec"] == {"workloadRef": {"workloadName": "w", "templateName": "t"}}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {},
+        {"spec": None},
+        {"spec": 4},
+        {"spec": {"podGroups": 4, "podGroupTemplates": 4}},
+        {"spec": {"podGroups": [4], "podGroupTemplates": [4]}},
+    ],
+)
+def test_what_has_the_wrong_type_passes_through(content: dict[str, object]) -> None:
+    assert isinstance(v1alpha1.to_hub(content), dict)
+    assert isinstance(v1alpha2.to_hub(content), dict)
+
+
+@pytest.mark.parametrize(
+    ("path", "first", "second"),
+    [
+        (
+            FieldPath("spec", "podGroupTemplates", 0, "schedulingPolicy", "gang", "minCount"),
+            "spec.podGroups[0].policy.gang.minCount",
+            "spec.podGroupTemplates[0].schedulingPolicy.gang.minCount",
+        ),
+        (
+            FieldPath("spec", "workloadRef", "templateName"),
+            "spec.workloadRef.templateName",
+            "spec.podGroupTemplateRef.workload.podGroupTemplateName",
+        ),
+        (FieldPath("metadata", "name"), "metadata.name", "metadata.name"),
+    ],
+)
+def test_paths_are_told_in_the_words_of_the_version(path: FieldPath, first: str, second: str) -> None:
+    assert (first, second) == (str(v1alpha1.written(path)), str(v1alpha2.written(path)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "minor", "want"),
+    [
+        ("Workload", 35, ["scheduling.k8s.io/v1alpha1"]),
+        ("Workload", 36, ["scheduling.k8s.io/v1alpha2"]),
+        ("Workload", 37, ["scheduling.k8s.io/v1alpha3", "scheduling.k8s.io/v1beta1"]),
+        ("CompositePodGroup", 36, []),
+        ("CompositePodGroup", 37, ["scheduling.k8s.io/v1alpha3"]),
+        ("PriorityClass", 37, ["scheduling.k8s.io/v1"]),
+        ("Pod", 37, ["v1"]),
+    ],
+)
+def test_served(kind: str, minor: int, want: list[str]) -> None:
+    assert want == served.versions_served(kind, minor)
