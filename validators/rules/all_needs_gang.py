@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError
-from validators.rules.base import SHAPED, Context, Example, Profile, Rule
+from validators.rules.base import Context, Example, Profile, Rule
 
 
 def check(context: Context) -> Iterator[FieldError]:
@@ -23,7 +23,7 @@ def check(context: Context) -> Iterator[FieldError]:
 
 RULE = Rule(
     id="all-needs-gang",
-    kinds=SHAPED,
+    kinds=frozenset({"Workload", "PodGroup"}),
     why="Pods that are placed one by one have no size below which they are useless, so there is nothing that must leave together.",
     source="KEP-5710 (as Kubernetes 1.37's workloadbuilder and Job API enforce it)",
     check=check,

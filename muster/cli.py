@@ -1,0 +1,108 @@
+"""The ``muster`` command: a list of subcommands, each imported only when it is called.
+
+A user's mistake is one line on standard error and exit status 2; ``report_mistake`` is how it is told everywhere.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import click
+
+DISTRIBUTION = "muster-scheduling"
+EXIT_MISTAKE = 2
+EXIT_INTERRUPTED = 130
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Subcommand:
+    """Where a subcommand is, as ``module:attribute``, and the line that ``muster --help`` has for it."""
+
+    at: str
+    about: str
+
+
+SUBCOMMANDS = {
+    "lint": Subcommand("muster.lint:lint", "Find mistakes in manifests: files, directories, standard input."),
+    "explain": Subcommand("muster.explain:explain", "Tell what a rule claims, why, and with what examples."),
+    "review": Subcommand("muster.review:review", "Answer recorded AdmissionReviews offline, as the server would."),
+    "serve": Subcommand("muster.serve:command", "Run the webhook server."),
+    "certs": Subcommand("muster.certs:command", "Issue or inspect the webhook's serving certificate."),
+    "demo": Subcommand("muster.demo:demo", "Show the linter and the server at work, with no cluster."),
+}
+
+
+class Subcommands(click.Group):
+    """A group that knows the names of its commands and imports one when it is needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """All names, in the order of the table."""
+        return list(SUBCOMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        """The command, imported."""
+        if cmd_name not in SUBCOMMANDS:
+            return None
+        module, _, attribute = SUBCOMMANDS[cmd_name].at.partition(":")
+        found = getattr(importlib.import_module(module), attribute)
+        if not isinstance(found, click.Command):
+            raise TypeError(f"{SUBCOMMANDS[cmd_name].at} is no command")
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
+        """One line for each command, none of them imported."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, each.about) for name, each in SUBCOMMANDS.items()])
+
+    # It always ends the process, so it has one signature where click has two.
+    def main(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
+    ) -> NoReturn:
+        """Runs the command and ends the process with its exit status: an int that it returns, else 0."""
+        extra["standalone_mode"] = False
+        try:
+            status = super().main(args, prog_name or "muster", **extra)
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.format_message(), err=True)
+            sys.exit(EXIT_MISTAKE)
+        except click.ClickException as error:
+            report_mistake(error)
+            sys.exit(EXIT_MISTAKE)
+        except click.Abort:
+            sys.exit(EXIT_INTERRUPTED)
+        sys.exit(status if isinstance(status, int) else 0)
+
+
+def report_mistake(error: click.ClickException) -> None:
+    """Tells a mistake in one line: which command, what is wrong, where help is."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    command = context.command_path if context is not None else "muster"
+    message = " ".join(error.format_message().split())
+    hint = f" (see '{command} --help')" if context is not None else ""
+    click.echo(f"{command}: {message}{hint}", err=True)
+
+
+def _tell_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click's signature
+    if not wanted or ctx.resilient_parsing:
+        return
+    import importlib.metadata
+
+    try:
+        version = importlib.metadata.version(DISTRIBUTION)
+    except importlib.metadata.PackageNotFoundError:
+        version = "of a source tree that is not installed"
+    click.echo(f"muster {version}")
+    ctx.exit()
+
+
+@click.group("muster", cls=Subcommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_tell_version, help="Show the version and exit.")
+def main() -> None:
+    """Check, complete and place Kubernetes workload groups: Workload, PodGroup, CompositePodGroup.
+
+    Example: muster lint deploy/ --format sarif > muster.sarif
+    """

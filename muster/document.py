@@ -1,0 +1,83 @@
+"""Writes what is generated of the documentation: the rules' page, and the tables of rules and knobs in the README.
+
+``python -m muster.document`` writes it, ``--check`` says what is out of date and exits with 1.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from validators import rules
+from validators.reports import explain
+from validators.rules.base import About, Operation, Rule, Severity
+from webhooks import settings
+
+ROOT = Path(__file__).parent.parent
+RULES_PAGE = ROOT / "validators" / "rules" / "README.md"
+README = ROOT / "README.md"
+
+
+def pages() -> dict[Path, str]:
+    """Each generated file with the text that it should have."""
+    readme = README.read_text(encoding="utf-8")
+    for name, text in (("rules", rules_table()), ("knobs", knobs_table())):
+        readme = re.sub(
+            rf"(<!-- {name}:begin -->\n).*?(<!-- {name}:end -->)",
+            lambda found, text=text: found[1] + text + found[2],
+            readme,
+            flags=re.DOTALL,
+        )
+    return {RULES_PAGE: explain.documentation(list(rules.discover().values())), README: readme}
+
+
+def rules_table() -> str:
+    """The rules, a line each: what it claims, and what a breach leads to in files and at admission."""
+    rows = ["| rule | claims | in files | at admission | profile |\n|---|---|---|---|---|\n"]
+    for rule in rules.discover().values():
+        link = f"[{rule.id}](validators/rules/README.md#{rule.id})"
+        rows.append(f"| {link} | {_escaped(rule.claim)} | {rule.severity} | {_at_admission(rule)} | {rule.profile} |\n")
+    return "".join(rows)
+
+
+def _at_admission(rule: Rule) -> str:
+    if rule.about is About.FILE or rule.id in {"schema-unknown-field", "retired-version"}:
+        return "–"
+    if rule.severity is Severity.WARNING or rule.at_admission is Severity.WARNING or rule.id in _ABOUT_PRESENCE:
+        return "warning"
+    when = {frozenset({Operation.CREATE}): "on create", frozenset({Operation.UPDATE}): "on update"}.get(rule.on, "")
+    return f"error {when}".strip()
+
+
+_ABOUT_PRESENCE = frozenset({"parent-exists", "scheduling-group-exists", "priority-class-exists"})
+"""Rules that tell nothing but what is not there: a warning while it may still arrive."""
+
+
+def knobs_table() -> str:
+    """The knobs of the server: variable, option, default and reason."""
+    rows = ["| variable | option | default | what for |\n|---|---|---|---|\n"]
+    for name, option, default, reason in settings.table():
+        rows.append(f"| `{name}` | {f'`{option}`' if option else ''} | {f'`{default}`' if default else ''} | {_escaped(reason)} |\n")
+    return "".join(rows)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def main(arguments: list[str]) -> int:
+    """Write the pages, or with ``--check`` tell which are out of date."""
+    stale = [path for path, text in pages().items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    if "--check" in arguments:
+        for path in stale:
+            print(f"{path.relative_to(ROOT)} is out of date: run python -m muster.document", file=sys.stderr)
+        return 1 if stale else 0
+    for path in stale:
+        path.write_text(pages()[path], encoding="utf-8")
+        print(f"wrote {path.relative_to(ROOT)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,135 @@
+"""Options that several subcommands share, and the Settings they amount to."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from validators.gates import Gates
+    from validators.rules.base import Settings, Severity
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+KUBERNETES = ("1.35", "1.36", "1.37", "1.38")
+DEFAULT_KUBERNETES = "1.37"
+PROFILES = ("kep", "upstream")
+FINALIZERS = ("none", "podgroup", "all")
+SEVERITIES = ("error", "warning", "off")
+_SWITCHES = {"true": True, "false": False}
+
+profile = click.option(
+    "--profile",
+    type=click.Choice(PROFILES),
+    default="kep",
+    show_default=True,
+    help="kep: everything the design documents demand; upstream: what the API server refuses and no more.",
+)
+kubernetes = click.option(
+    "--kubernetes",
+    type=click.Choice(KUBERNETES),
+    default=DEFAULT_KUBERNETES,
+    show_default=True,
+    help="The version of the API server to be mirrored.",
+)
+gates = click.option(
+    "--gates", multiple=True, metavar="NAME=true|false,...", help="Feature gates of the API server to be mirrored; all are on by default."
+)
+objects = click.option(
+    "--objects", multiple=True, metavar="PATH", help="Further cluster objects that are known and not judged; a file or directory (repeatable)."
+)
+rule = click.option("--rule", "rules", multiple=True, metavar="ID=error|warning|off", help="The severity of a rule (repeatable).")
+finalizers = click.option(
+    "--finalizers",
+    type=click.Choice(FINALIZERS),
+    default="podgroup",
+    show_default=True,
+    help="Which protection finalizers are added on CREATE; 'all' only where something removes the composite's again.",
+)
+
+
+def judging(command: Command) -> Command:
+    """The options that make Settings: --profile, --kubernetes, --gates, --rule."""
+    for option in (rule, gates, kubernetes, profile):
+        command = option(command)
+    return command
+
+
+def settings_of(profile: str, kubernetes: str, gates: Sequence[str], *, rules: Sequence[str], linting: bool) -> Settings:
+    """The Settings that the options of ``judging`` amount to.
+
+    Raises:
+        click.BadParameter: an unknown gate, rule or severity, or gates with which no API server starts.
+
+    """
+    from validators.rules.base import Profile, Settings
+
+    return Settings(
+        profile=Profile(profile),
+        minor=int(kubernetes.partition(".")[2]),
+        gates=gates_of(gates),
+        severities=severities_of(rules),
+        linting=linting,
+    )
+
+
+def gates_of(texts: Iterable[str]) -> Gates:
+    """The gates that ``A=true,B=false`` switches, the later of two counting.
+
+    Raises:
+        click.BadParameter: not of that form, an unknown gate, or gates with which no API server starts.
+
+    """
+    from validators.gates import GateError, Gates
+
+    switches: list[tuple[str, bool]] = []
+    for part in (part.strip() for text in texts for part in text.split(",")):
+        name, equals, switch = (each.strip() for each in part.partition("="))
+        if not part:
+            continue
+        if not equals or switch.lower() not in _SWITCHES:
+            raise _mistake("--gates", f"{part!r} must be NAME=true or NAME=false")
+        switches.append((name, _SWITCHES[switch.lower()]))
+    try:
+        return Gates.of(switches)
+    except GateError as error:
+        raise _mistake("--gates", str(error)) from None
+
+
+def severities_of(texts: Iterable[str]) -> tuple[tuple[str, Severity], ...]:
+    """The severities that ``ID=warning`` sets, by id, the later of two counting.
+
+    Raises:
+        click.BadParameter: not of that form, or an unknown rule.
+
+    """
+    from validators.rules.base import Severity
+
+    chosen: dict[str, Severity] = {}
+    for text in texts:
+        name, equals, severity = (each.strip() for each in text.partition("="))
+        if not equals or severity not in SEVERITIES:
+            raise _mistake("--rule", f"{text!r} must be ID=error, ID=warning or ID=off")
+        _refuse_unknown_rule(name)
+        chosen[name] = Severity(severity)
+    return tuple(sorted(chosen.items()))
+
+
+def near(name: str, names: Iterable[str]) -> str:
+    """``; did you mean …?`` for a misspelt name, or nothing."""
+    found = difflib.get_close_matches(name, sorted(names), n=3)
+    return f"; did you mean {' or '.join(found)}?" if found else ""
+
+
+def _refuse_unknown_rule(name: str) -> None:
+    from validators import rules
+
+    if name not in rules.discover():
+        raise _mistake("--rule", f"there is no rule {name!r}{near(name, rules.discover())}")
+
+
+def _mistake(option: str, message: str) -> click.BadParameter:
+    return click.BadParameter(message, ctx=click.get_current_context(silent=True), param_hint=option)

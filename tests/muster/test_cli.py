@@ -1,0 +1,101 @@
+"""The front door: what it lists, what it imports, how it tells a mistake."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from muster import cli
+
+
+def muster(*arguments: str) -> Result:
+    return CliRunner().invoke(cli.main, list(arguments))
+
+
+def calls() -> list[list[str]]:
+    """Every command that does something, by the words that call it."""
+    found = []
+    for name in cli.SUBCOMMANDS:
+        command = cli.main.get_command(click.Context(cli.main), name)
+        below = sorted(command.commands) if isinstance(command, click.Group) else [""]
+        found += [[name, *filter(None, [each])] for each in below]
+    return found
+
+
+@pytest.mark.parametrize("words", calls(), ids=" ".join)
+def test_every_command_has_help_with_an_example(words: list[str]) -> None:
+    answer = muster(*words, "--help")
+
+    assert answer.exit_code == 0
+    assert answer.stdout.startswith(f"Usage: muster {' '.join(words)} ")
+    assert "Example" in answer.stdout
+
+
+def test_help_has_a_line_for_each_subcommand() -> None:
+    answer = muster("--help")
+
+    assert answer.exit_code == 0
+    assert all(f"  {name} " in answer.stdout and each.about in answer.stdout for name, each in cli.SUBCOMMANDS.items())
+
+
+def test_no_subcommand_is_help_and_a_mistake() -> None:
+    answer = muster()
+
+    assert answer.exit_code == 2
+    assert "Commands:" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        pytest.param(["nothing"], "No such command 'nothing'", id="unknown command"),
+        pytest.param(["lint", "--nothing"], "--nothing", id="unknown option"),
+        pytest.param(["lint", "--format", "xml", "."], "'xml' is not one of", id="unknown choice"),
+        pytest.param(["--nothing"], "--nothing", id="unknown option of the whole"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_2(arguments: list[str], told: str) -> None:
+    answer = muster(*arguments)
+
+    assert answer.exit_code == 2
+    assert answer.stdout == ""
+    assert answer.stderr.count("\n") == 1
+    assert told in answer.stderr
+
+
+def test_version() -> None:
+    answer = muster("--version")
+
+    assert answer.exit_code == 0
+    assert answer.stdout.startswith("muster ")
+
+
+def test_a_command_that_is_interrupted_ends_without_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli.Subcommands, "get_command", lambda *_: click.Command("lint", callback=interrupted))
+
+    assert muster("lint").exit_code == 130
+
+
+def imported_by(*arguments: str) -> set[str]:
+    """The top-level modules that a call imports, in a process of its own."""
+    code = "import sys; from muster.cli import main\ntry: main()\nfinally: print(*{each.partition('.')[0] for each in sys.modules}, file=sys.stderr)"
+    ran = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+    return set(ran.stderr.split())
+
+
+def test_lint_imports_nothing_of_the_server() -> None:
+    """Start-up time is a feature."""
+    heavy = {"flask", "werkzeug", "kubernetes", "cryptography", "gunicorn", "prometheus_client", "rich", "logging", "webhooks", "certs"}
+
+    assert imported_by("lint", "nowhere") & heavy == set()
+
+
+def test_help_imports_nothing_but_click() -> None:
+    assert imported_by("--help") & {"yaml", "msgspec", "jsonschema_rs", "validators", "webhooks", "certs"} == set()

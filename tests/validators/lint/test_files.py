@@ -1,0 +1,97 @@
+"""Paths become manifests: which files, in which order, and what happens where one cannot be read."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+
+import pytest
+
+from validators.lint import files
+from validators.lint.documents import Unreadable
+
+POD = "apiVersion: v1\nkind: Pod\n"
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with manifests and other files, which is the working directory."""
+    for name in ("b.yaml", "a/z.yml", "a/c.json", "a.yaml", "run.sh", "a/README.md", "B.YAML"):
+        file = tmp_path / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("{}" if name.endswith("json") else POD, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def names(*paths: str, leave_out: frozenset[str] = frozenset()) -> list[str]:
+    return [each.file for each in files.read(paths, io.BytesIO(b""), leave_out=leave_out)]
+
+
+@pytest.mark.parametrize(
+    ("paths", "want"),
+    [
+        pytest.param(["."], ["B.YAML", "a.yaml", "a/c.json", "a/z.yml", "b.yaml"], id="below a directory, in the order of bytes"),
+        pytest.param(["b.yaml", "./a"], ["a/c.json", "a/z.yml", "b.yaml"], id="whatever the order of the paths"),
+        pytest.param(["run.sh"], ["run.sh"], id="a file that is named is read whatever its name"),
+        pytest.param(["a.yaml", ".", "./a.yaml"], ["B.YAML", "a.yaml", "a/c.json", "a/z.yml", "b.yaml"], id="each file once"),
+    ],
+)
+def test_which_files(tree: Path, paths: list[str], want: list[str]) -> None:
+    assert want == names(*paths)
+
+
+def test_absolute_paths_stay_absolute(tree: Path) -> None:
+    assert [f"{tree}/a.yaml"] == names(str(tree / "a.yaml"))
+
+
+def test_a_path_that_does_not_exist_is_a_mistake(tree: Path) -> None:
+    with pytest.raises(files.PathError, match="'nowhere' must be a file or a directory"):
+        names("nowhere")
+
+
+def test_standard_input_is_read_once() -> None:
+    (found,) = files.read(["-", "-"], io.BytesIO(POD.encode()))
+
+    assert found.file == "<stdin>"
+    assert len(found.parts) == 1
+
+
+def test_links_are_followed_and_circles_are_not(tree: Path) -> None:
+    (tree / "a" / "up").symlink_to(tree)
+    (tree / "other").mkdir()
+    (tree / "other" / "in").symlink_to(tree / "a")
+
+    assert names("other") == [
+        "other/in/c.json",
+        "other/in/up/B.YAML",
+        "other/in/up/a.yaml",
+        "other/in/up/b.yaml",
+        "other/in/z.yml",
+    ]
+
+
+def test_what_is_left_out_is_not_read(tree: Path) -> None:
+    assert names(".", leave_out=files.identities(["a"])) == ["B.YAML", "a.yaml", "b.yaml"]
+
+
+def test_a_broken_link_cannot_be_read(tree: Path) -> None:
+    (tree / "a" / "broken.yaml").symlink_to(tree / "nowhere")
+    manifests = files.read(["a"], io.BytesIO())
+
+    (lost,) = [part for each in manifests for part in each.parts if isinstance(part, Unreadable)]
+    assert (lost.file, lost.line) == ("a/broken.yaml", 1)
+    assert "no such file" in lost.message
+
+
+def test_a_pipe_below_a_directory_is_not_waited_for(tree: Path) -> None:
+    os.mkfifo(tree / "a" / "pipe.yaml")
+
+    assert names("a") == ["a/c.json", "a/z.yml"]
+
+
+def test_a_name_that_is_no_text_is_told_legibly(tree: Path) -> None:
+    (tree / os.fsdecode(b"a/\xff.yaml")).write_text(POD, encoding="utf-8")
+
+    assert "a/\\xff.yaml" in names("a")

@@ -1,0 +1,66 @@
+"""Rules are told as text, JSON and Markdown, and found by the fields they speak of."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from validators import rules
+from validators.reports import explain
+
+ALL = list(rules.discover().values())
+
+
+def test_the_list_has_a_line_for_each_rule() -> None:
+    lines = explain.listing(ALL).splitlines()
+
+    assert [each.id for each in ALL] == [line.split()[0] for line in lines]
+    assert all(rule.claim in line for rule, line in zip(ALL, lines, strict=True))
+
+
+@pytest.mark.parametrize("rule", ALL, ids=lambda rule: rule.id)
+def test_each_rule_tells_claim_reason_source_and_examples(rule: rules.Rule) -> None:
+    told = explain.text([rule])
+    flat = " ".join(told.split())
+
+    assert rule.id in told
+    assert " ".join(rule.claim.split()) in flat
+    assert " ".join(rule.why.split()) in flat
+    assert " ".join(rule.source.split()) in flat
+    assert all(" ".join(example.yaml.split()) in flat for example in (*rule.bad[:1], *rule.good[:1]))
+
+
+def test_json_holds_every_rule_and_example() -> None:
+    told = json.loads(explain.as_json(ALL))
+
+    assert told["version"] == 1
+    assert [each["id"] for each in told["rules"]] == [each.id for each in ALL]
+    assert all(each["bad"] and each["claim"] and each["why"] for each in told["rules"])
+
+
+def test_the_documentation_has_a_heading_for_each_link() -> None:
+    page = explain.documentation(ALL)
+
+    assert page.startswith("# Rules\n")
+    assert all(f"[{each.id}](#{each.id})" in page and f"\n## {each.id}\n" in page for each in ALL)
+    assert page.count("```") == 2 * page.count("```yaml")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "rule"),
+    [
+        ("spec.schedulingPolicy.gang.minCount", "gang-minimum"),
+        ("podgroup.spec.schedulingPolicy.gang.minCount", "gang-minimum"),
+        ("minCount", "gang-minimum"),
+        ("spec.podGroupTemplates[3]", "template-names-unique"),
+        ("disruptionMode", "all-needs-gang"),
+    ],
+)
+def test_a_field_finds_the_rules_that_tell_of_it(wanted: str, rule: str) -> None:
+    assert rule in [each.id for each in explain.about_field(ALL, wanted)]
+
+
+@pytest.mark.parametrize("wanted", ["nothing", "node.spec.disruptionMode", "Count"])
+def test_a_field_that_no_rule_tells_of_finds_none(wanted: str) -> None:
+    assert explain.about_field(ALL, wanted) == []

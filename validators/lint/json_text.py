@@ -1,0 +1,190 @@
+"""Reads JSON: a text to values, and, where a place is asked for, to places.
+
+A text may hold several values one after another (JSON Lines, or what ``kubectl get -o json`` of several calls gives).
+All functions raise ``Fault`` with the offset of what is wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from validators.lint import scalars
+from validators.lint.limits import DEEPEST, MOST_NODES
+from validators.lint.places import Entry, Fault, Place
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_TOKEN = re.compile(r'[ \t\r\n]*("[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}:,]|[^ \t\r\n\[\]{}:,"]+)', re.DOTALL)
+_LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+class _DuplicateError(ValueError):
+    """A key twice in one object; where, the survey finds."""
+
+
+def values(text: str) -> Iterator[tuple[int, object]]:
+    """Each value of *text* with the offset at which it begins."""
+    offset = _skip(text, 0)
+    may_hold_too_much = text.count(",") > MOST_NODES
+    while offset < len(text):
+        if may_hold_too_much:
+            _refuse_too_much(text, offset)
+        value, end = _value(text, offset)
+        yield offset, value
+        offset = _skip(text, end)
+
+
+def survey(text: str, offset: int = 0) -> Place:
+    """The places of the value in *text* that begins at *offset*."""
+    return _Survey(text, offset).run()
+
+
+def _value(text: str, offset: int) -> tuple[object, int]:
+    try:
+        value, end = _DECODER.raw_decode(text, offset)
+    except json.JSONDecodeError as error:
+        raise Fault(error.pos, f"must be JSON: {error.msg[:1].lower()}{error.msg[1:]}") from None
+    except RecursionError:
+        raise Fault(offset, f"must be nested at most {DEEPEST} deep") from None
+    except _DuplicateError:
+        _Survey(text, offset).run()
+        raise AssertionError("a duplicate key must be found again") from None
+    except scalars.ScalarError as error:
+        raise Fault(offset, str(error)) from None
+    _measure(value, offset)
+    return (_without_surrogates(value) if "\\" in text else value), end
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise _DuplicateError
+    return found
+
+
+def _refuse_constant(name: str) -> object:
+    raise scalars.ScalarError(f"{name} must be a finite number: JSON has no other")
+
+
+def _integer(text: str) -> int | float:
+    return int(text) if len(text) <= 20 else scalars.number(text)
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_float=scalars.number, parse_int=_integer, parse_constant=_refuse_constant)
+
+
+def _refuse_too_much(text: str, offset: int) -> None:
+    """Counts the values of the text at *offset* before they are made: it is memory that is to be spared."""
+    depth, count = 0, 0
+    for found in _TOKEN.finditer(text, offset):
+        depth += (found[1] in {"{", "["}) - (found[1] in {"}", "]"})
+        count += found[1] == ","
+        if count > MOST_NODES:
+            raise Fault(found.start(1), f"must have at most {MOST_NODES:,} values")
+        if depth <= 0:
+            return
+
+
+def _skip(text: str, offset: int) -> int:
+    found = _SPACE.match(text, offset)
+    return found.end() if found else offset
+
+
+def _measure(value: object, offset: int) -> None:
+    """Refuses what is nested too deep or holds too much."""
+    level, depth, count = [value], 0, 0
+    while level:
+        depth += 1
+        below: list[object] = []
+        for each in level:
+            inside = each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
+            count += len(inside)
+            below += [inner for inner in inside if isinstance(inner, (dict, list))]
+        level = below
+        if depth >= DEEPEST and level:
+            raise Fault(offset, f"must be nested at most {DEEPEST} deep")
+    if count > MOST_NODES:
+        raise Fault(offset, f"must have at most {MOST_NODES:,} values")
+
+
+def _without_surrogates(value: object) -> object:
+    """Half a character, which an escape can write, has no UTF-8: it becomes U+FFFD, as in Go."""
+    if isinstance(value, str):
+        return _LONE_SURROGATE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_LONE_SURROGATE.sub("\ufffd", key): _without_surrogates(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_without_surrogates(each) for each in value]
+    return value
+
+
+class _Open:
+    """An object or array that is being surveyed."""
+
+    __slots__ = ("first", "inside", "is_object", "key", "listed", "start")
+
+    def __init__(self, start: int, opening: str) -> None:
+        self.start = start
+        self.is_object = opening == "{"
+        self.inside: dict[str, Entry] = {}
+        self.listed: list[Place] = []
+        self.first: tuple[int, int] | None = None
+        self.key: tuple[str, int, int] | None = None
+
+    def add(self, place: Place) -> None:
+        if self.key is None:
+            self.listed.append(place)
+        else:
+            name, start, end = self.key
+            self.inside[name] = Entry(start, end, place)
+            self.key = None
+
+    def name(self, text: str, start: int) -> None:
+        """Takes a key.
+
+        Raises:
+            Fault: it has been there before.
+
+        """
+        name = _LONE_SURROGATE.sub("\ufffd", str(json.loads(text, strict=False)))
+        if name in self.inside:
+            raise Fault(start, f"the key {name!r} must stand only once in its object; remove one of the two")
+        self.key = (name, start, start + len(text))
+        self.first = self.first or self.key[1:]
+
+    def close(self, end: int) -> Place:
+        first = self.first or (self.start, end)
+        return Place(self.start, end, *first, inside=self.inside if self.is_object else tuple(self.listed))
+
+
+class _Survey:
+    """Walks the tokens of a text that the JSON reader has accepted, but perhaps for a key that stands twice."""
+
+    def __init__(self, text: str, offset: int) -> None:
+        self._text = text
+        self._offset = offset
+        self._stack: list[_Open] = []
+
+    def run(self) -> Place:
+        for found in _TOKEN.finditer(self._text, self._offset):
+            place = self._take(found[1], found.start(1))
+            if place is not None and not self._stack:
+                return place
+            if place is not None:
+                self._stack[-1].add(place)
+        raise Fault(len(self._text), "must be JSON: the text ends too early")
+
+    def _take(self, token: str, start: int) -> Place | None:
+        if token in {":", ","}:
+            return None
+        if token in {"{", "["}:
+            self._stack.append(_Open(start, token))
+            return None
+        end = start + len(token)
+        if token in {"}", "]"}:
+            return self._stack.pop().close(end)
+        if self._stack and self._stack[-1].is_object and self._stack[-1].key is None:
+            self._stack[-1].name(token, start)
+            return None
+        return Place(start, end, start, end)

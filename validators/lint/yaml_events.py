@@ -1,0 +1,203 @@
+"""The events of the YAML library, and what builds one value for each document out of them.
+
+This is the only file that knows the YAML library, of which only the events are used: what they amount to is built here,
+without recursion, so that neither deep nesting nor aliases of aliases can take the process down.  Everything raises
+``Fault`` with the offset of what is wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, TypeVar
+
+import yaml
+
+from validators.lint.limits import DEEPEST, MOST_NODES
+from validators.lint.places import Fault
+
+# PyYAML without libyaml is slower, and gives the same events.
+_PARSER: Callable[[str], Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+Value = TypeVar("Value")
+Event = Any
+"""The library's events carry no types of their own."""
+
+_MERGE = "tag:yaml.org,2002:merge"
+_TAB = re.compile(r"[ ]*\t")
+
+
+def events(text: str) -> Iterator[Event]:
+    """The events of a text.
+
+    Raises:
+        Fault: the text is no YAML.
+
+    """
+    try:
+        parser = _PARSER(text)
+        while True:
+            event = parser.get_event()
+            if type(event) is yaml.StreamEndEvent:
+                return
+            yield event
+    except yaml.reader.ReaderError as error:
+        character = chr(error.character)
+        raise Fault(max(0, text.find(character)), f"must not contain the control character U+{error.character:04X}") from None
+    except yaml.MarkedYAMLError as error:
+        raise _explained(text, error) from None
+
+
+def _explained(text: str, error: yaml.MarkedYAMLError) -> Fault:
+    mark: Any = error.problem_mark or error.context_mark
+    offset = min(mark.index, len(text)) if mark is not None else 0
+    start = max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
+    if _TAB.match(text, start):
+        return Fault(offset, "must be YAML: a tab cannot indent; use spaces")
+    problem = ", ".join(part for part in (error.problem, error.context) if part)
+    return Fault(offset, f"must be YAML: {problem}")
+
+
+class Frame(Generic[Value]):
+    """A mapping or sequence that is being read.  In a mapping keys and values alternate."""
+
+    __slots__ = ("anchor", "event", "height", "is_mapping", "keys", "parts", "size")
+
+    def __init__(self, event: Event, is_mapping: bool) -> None:  # noqa: FBT001 - made in two places below
+        self.event = event
+        self.is_mapping = is_mapping
+        self.anchor: str | None = event.anchor
+        self.parts: list[Value] = []
+        self.keys: list[Event] = []
+        self.size = 1
+        self.height = 1
+
+
+class Builder(Generic[Value]):
+    """Turns events into one value for each document.  What a value is, a subclass says."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._stack: list[Frame[Value]] = []
+        self._anchors: dict[str, tuple[Value, int, int] | None] = {}
+        self._scalars: dict[str, Event] = {}
+        self._documents: list[Value] = []
+        self._steps: dict[type, Callable[[Event], None]] = {
+            yaml.ScalarEvent: self._on_scalar,
+            yaml.AliasEvent: self._on_alias,
+            yaml.MappingStartEvent: self._on_start_mapping,
+            yaml.SequenceStartEvent: self._on_start_sequence,
+            yaml.MappingEndEvent: self._on_end,
+            yaml.SequenceEndEvent: self._on_end,
+            yaml.DocumentStartEvent: self._on_document,
+        }
+
+    def documents(self) -> list[Value]:
+        """Reads the text."""
+        steps = self._steps
+        for event in events(self._text):
+            step = steps.get(type(event))
+            if step is not None:
+                step(event)
+        return self._documents
+
+    def scalar(self, event: Event) -> Value:
+        """A scalar that is no key."""
+        raise NotImplementedError
+
+    def key(self, event: Event) -> Value:
+        """A key."""
+        raise NotImplementedError
+
+    def mapping(self, frame: Frame[Value], end: Event) -> Value:
+        """A mapping that ends."""
+        raise NotImplementedError
+
+    def sequence(self, frame: Frame[Value], end: Event) -> Value:
+        """A list that ends."""
+        raise NotImplementedError
+
+    def alias(self, event: Event, value: Value) -> Value:  # noqa: ARG002 - places differ by the alias
+        """What an alias to *value* is."""
+        return value
+
+    def _on_document(self, _: Event) -> None:
+        self._anchors = {}
+
+    def _on_scalar(self, event: Event) -> None:
+        stack = self._stack
+        is_key = False
+        if stack:
+            frame = stack[-1]
+            is_key = frame.is_mapping and not len(frame.parts) & 1
+            if is_key:
+                frame.keys.append(event)
+        value = self.key(event) if is_key else self.scalar(event)
+        if event.anchor is not None:
+            self._scalars[event.anchor] = event
+            self._anchors[event.anchor] = (self.scalar(event), 1, 0)
+        if not stack:
+            self._documents.append(value)
+            return
+        frame.parts.append(value)
+        frame.size += 1
+        if frame.size > MOST_NODES:
+            raise Fault(event.start_mark.index, f"must have at most {MOST_NODES:,} values")
+
+    def _on_alias(self, event: Event) -> None:
+        if event.anchor not in self._anchors:
+            raise Fault(event.start_mark.index, f"*{event.anchor} must name an anchor that stands before it")
+        known = self._anchors[event.anchor]
+        if known is None:
+            raise Fault(event.start_mark.index, f"*{event.anchor} must not stand inside what it names")
+        value, size, height = known
+        frame = self._stack[-1] if self._stack else None
+        if frame is not None and frame.is_mapping and not len(frame.parts) & 1:
+            if height:
+                raise Fault(event.start_mark.index, "a key must be a single value, not a mapping or a list")
+            named = self._scalars[event.anchor]
+            self._on_scalar(yaml.ScalarEvent(None, named.tag, named.implicit, named.value, event.start_mark, event.end_mark))
+            return
+        self._append(self.alias(event, value), size, height, event)
+
+    def _on_start_mapping(self, event: Event) -> None:
+        self._start(event, Frame(event, is_mapping=True))
+
+    def _on_start_sequence(self, event: Event) -> None:
+        self._start(event, Frame(event, is_mapping=False))
+
+    def _start(self, event: Event, frame: Frame[Value]) -> None:
+        if self._stack:
+            outer = self._stack[-1]
+            if outer.is_mapping and not len(outer.parts) & 1:
+                raise Fault(event.start_mark.index, "a key must be a single value, not a mapping or a list")
+            if len(self._stack) >= DEEPEST:
+                raise Fault(event.start_mark.index, f"must be nested at most {DEEPEST} deep")
+        if event.anchor is not None:
+            self._anchors[event.anchor] = None
+        self._stack.append(frame)
+
+    def _on_end(self, event: Event) -> None:
+        frame = self._stack.pop()
+        value = self.mapping(frame, event) if frame.is_mapping else self.sequence(frame, event)
+        if frame.anchor is not None:
+            self._anchors[frame.anchor] = (value, frame.size, frame.height)
+        self._append(value, frame.size, frame.height, event)
+
+    def _append(self, value: Value, size: int, height: int, event: Event) -> None:
+        if not self._stack:
+            self._documents.append(value)
+            return
+        frame = self._stack[-1]
+        frame.parts.append(value)
+        frame.size += size
+        frame.height = max(frame.height, height + 1)
+        if frame.size > MOST_NODES:
+            raise Fault(event.start_mark.index, f"must have at most {MOST_NODES:,} values, those behind aliases counted at each use")
+        if len(self._stack) + height > DEEPEST:
+            raise Fault(event.start_mark.index, f"must be nested at most {DEEPEST} deep, what stands behind aliases counted")
+
+
+def is_merge(event: Event) -> bool:
+    """Whether a key is ``<<``: what it holds is merged into its mapping."""
+    return bool(event.value == "<<" and (event.implicit[0] if event.tag is None else event.tag == _MERGE))

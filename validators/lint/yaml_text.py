@@ -1,0 +1,139 @@
+"""Reads YAML: one document's text to JSON-like values, to places, or to where its scalars stand.
+
+All functions raise ``Fault`` with the offset of what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from validators.lint import scalars
+from validators.lint.places import Entry, Fault, Place
+from validators.lint.yaml_events import Builder, Event, Frame, events, is_merge
+
+
+def values(text: str) -> list[object]:
+    """The documents in *text* as JSON-like values; timestamps stay strings, merge keys are applied."""
+    return _Values(text).documents()
+
+
+def survey(text: str, number: int = 0) -> Place:
+    """The places of one document in *text*, which ``values`` could read; *number* counts from 0."""
+    return _Places(text).documents()[number]
+
+
+def scalar_extents(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of the content of each scalar, in order: where ``#`` begins no comment."""
+    for event in events(text):
+        if hasattr(event, "value"):
+            start, end = event.start_mark.index, event.end_mark.index
+            if event.style in {"|", ">"}:  # the rest of the line that holds the indicator may be a comment
+                start = min(end, _line_end(text, start))
+            yield start, end
+
+
+def _line_end(text: str, offset: int) -> int:
+    ends = [found for found in (text.find("\n", offset), text.find("\r", offset)) if found >= 0]
+    return min(ends, default=len(text))
+
+
+class _Values(Builder[Any]):
+    """Builds the values."""
+
+    def scalar(self, event: Event) -> scalars.Scalar:
+        text: str = event.value
+        try:
+            if event.tag is None:
+                return scalars.plain(text) if event.implicit[0] else text
+            return scalars.tagged(event.tag, text)
+        except scalars.ScalarError as error:
+            raise Fault(event.start_mark.index, str(error)) from None
+
+    def key(self, event: Event) -> str:
+        if event.value == "<<" and is_merge(event):
+            return ""  # told from an empty key by its event
+        name = scalars.key(self.scalar(event))
+        if name is None:
+            raise Fault(event.start_mark.index, "a key must be a string; null is none")
+        return name
+
+    def mapping(self, frame: Frame[Any], end: Event) -> dict[str, object]:  # noqa: ARG002 - as below
+        names, members = frame.parts[::2], frame.parts[1::2]
+        found = dict(zip(names, members, strict=True))
+        if "" in found:
+            return self._merge(frame)
+        if len(found) != len(names):
+            self._refuse_duplicate(frame, names)
+        return found
+
+    def sequence(self, frame: Frame[Any], end: Event) -> list[object]:  # noqa: ARG002 - places end there
+        return frame.parts
+
+    def _merge(self, frame: Frame[Any]) -> dict[str, object]:
+        """What is written in the mapping beats what is merged into it; of what is merged the first beats the rest."""
+        written: dict[str, object] = {}
+        merged: dict[str, object] = {}
+        for event, name, value in zip(frame.keys, frame.parts[::2], frame.parts[1::2], strict=True):
+            if is_merge(event):
+                for source in value if isinstance(value, list) else [value]:
+                    if not isinstance(source, dict):
+                        raise Fault(event.start_mark.index, "<< must hold a mapping or a list of mappings")
+                    for inner, held in source.items():
+                        merged.setdefault(inner, held)
+            elif name in written:
+                raise _duplicate(event, name)
+            else:
+                written[name] = value
+        return merged | written
+
+    def _refuse_duplicate(self, frame: Frame[Any], names: list[str]) -> None:
+        seen: set[str] = set()
+        for event, name in zip(frame.keys, names, strict=True):
+            if name in seen:
+                raise _duplicate(event, name)
+            seen.add(name)
+
+
+def _duplicate(event: Event, name: str) -> Fault:
+    return Fault(event.start_mark.index, f"the key {name!r} must stand only once in its mapping; remove one of the two")
+
+
+class _Places(Builder[Place]):
+    """Builds the places of a text that has been read."""
+
+    def scalar(self, event: Event) -> Place:
+        start, end = event.start_mark.index, event.end_mark.index
+        return Place(start, end, start, end)
+
+    key = scalar
+
+    def alias(self, event: Event, value: Place) -> Place:
+        inside = value.inside
+        first = (value.first, value.first_end) if inside else (event.start_mark.index, event.end_mark.index)
+        return Place(event.start_mark.index, event.end_mark.index, first[0], first[1], inside, alias=True)
+
+    def mapping(self, frame: Frame[Place], end: Event) -> Place:
+        written: dict[str, Entry] = {}
+        merged: dict[str, Entry] = {}
+        for event, key, value in zip(frame.keys, frame.parts[::2], frame.parts[1::2], strict=True):
+            if is_merge(event):
+                for source in value.inside if isinstance(value.inside, tuple) else (value,):
+                    for name, entry in source.inside.items() if isinstance(source.inside, dict) else ():
+                        merged.setdefault(name, entry)
+            else:
+                written[_key_text(event)] = Entry(key.start, key.end, value)
+        start = frame.event.start_mark.index
+        first = (frame.parts[0].start, frame.parts[0].end) if frame.parts else (start, end.end_mark.index)
+        return Place(start, end.end_mark.index, first[0], first[1], merged | written)
+
+    def sequence(self, frame: Frame[Place], end: Event) -> Place:
+        start, last = frame.event.start_mark.index, end.end_mark.index
+        return Place(start, last, start, last, inside=tuple(frame.parts))
+
+
+def _key_text(event: Event) -> str:
+    text: str = event.value
+    if event.tag is not None:
+        return scalars.key(scalars.tagged(event.tag, text)) or ""
+    return scalars.key(scalars.plain(text) if event.implicit[0] else text) or ""

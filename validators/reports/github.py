@@ -1,0 +1,37 @@
+"""Workflow commands of GitHub Actions: each finding becomes an annotation on the line of a pull request."""
+
+from __future__ import annotations
+
+from validators.lint.finding import Finding, Report
+from validators.reports import counts
+from validators.reports.escape import printable
+from validators.rules.base import Severity
+
+
+def render(report: Report) -> str:
+    """One ``::error …::message`` or ``::warning …::message`` a finding, and the summary in plain words."""
+    return "".join(f"{_command(each)}\n" for each in report.findings) + f"{counts.in_words(report.summary)}\n"
+
+
+def _command(finding: Finding) -> str:
+    command = "error" if finding.severity is Severity.ERROR else "warning"
+    field = f"{finding.field}: " if finding.field else ""
+    span = finding.span
+    properties = {
+        "file": finding.file,
+        "line": span.line,
+        "endLine": span.end_line,
+        "col": span.column,
+        "endColumn": max(span.column, span.end_column - 1),  # the last column, not the first after it
+        "title": f"muster {finding.rule}",
+    }
+    told = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
+    return f"::{command} {told}::{_message(field + finding.message)}"
+
+
+def _message(text: str) -> str:
+    return printable(text).replace("%", "%25")
+
+
+def _property(text: str) -> str:
+    return _message(text).replace(":", "%3A").replace(",", "%2C")

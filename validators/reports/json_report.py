@@ -1,0 +1,51 @@
+"""The report as JSON, version 1: what scripts and CI rely on.  Keys are only ever added."""
+
+from __future__ import annotations
+
+import json
+
+from validators.lint.finding import Finding, Report
+
+VERSION = 1
+
+
+def render(report: Report) -> str:
+    """One JSON document, indented."""
+    return json.dumps(as_json(report), ensure_ascii=False, indent=2) + "\n"
+
+
+def as_json(report: Report) -> dict[str, object]:
+    """The same before it is text.  ``endColumn`` is the first column after the place; ``document`` is null for a file."""
+    summary = report.summary
+    return {
+        "version": VERSION,
+        "findings": [_finding(each) for each in report.findings],
+        "summary": {
+            "files": summary.files,
+            "documents": summary.documents,
+            "foreign": summary.foreign,
+            "errors": summary.errors,
+            "warnings": summary.warnings,
+            "suppressed": summary.suppressed,
+        },
+    }
+
+
+def _finding(finding: Finding) -> dict[str, object]:
+    subject = finding.document
+    return {
+        "rule": finding.rule,
+        "severity": finding.severity.value,
+        "message": finding.message,
+        "type": finding.type,
+        "field": finding.field,
+        "file": finding.file,
+        "line": finding.span.line,
+        "column": finding.span.column,
+        "endLine": finding.span.end_line,
+        "endColumn": finding.span.end_column,
+        "document": None
+        if subject is None
+        else {"apiVersion": subject.api_version, "kind": subject.kind, "namespace": subject.namespace, "name": subject.name},
+        "docs": finding.docs,
+    }

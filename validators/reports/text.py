@@ -1,0 +1,66 @@
+"""The report for a person: findings by file, each with its line, and a summary."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+
+from validators.lint.finding import Finding, Report
+from validators.reports import counts
+from validators.reports.escape import printable
+from validators.rules.base import Severity
+
+_WIDEST = 160
+_TAB = "\t"
+_Paint = Callable[..., str]
+_BOLD, _RED, _YELLOW, _BLUE = "1", "31", "33", "34"
+
+
+def render(report: Report) -> str:
+    """``file:line:column: severity rule: field: message``, the line below it with the place underlined."""
+    return _rendered(report, _plain)
+
+
+def render_in_colour(report: Report) -> str:
+    """The same with the escapes that a terminal shows as colours."""
+    return _rendered(report, _coloured)
+
+
+def _plain(text: str, *_: str) -> str:
+    return text
+
+
+def _coloured(text: str, *codes: str) -> str:
+    return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if text else text
+
+
+def _rendered(report: Report, paint: _Paint) -> str:
+    lines: list[str] = []
+    for _, findings in itertools.groupby(report.findings, key=lambda each: each.file):
+        for each in findings:
+            lines += _told(each, paint)
+        lines.append("")
+    lines.append(paint(counts.in_words(report.summary), _BOLD))
+    return "\n".join(lines) + "\n"
+
+
+def _told(finding: Finding, paint: _Paint) -> Iterator[str]:
+    colour = _RED if finding.severity is Severity.ERROR else _YELLOW
+    place = f"{printable(finding.file)}:{finding.span.line}:{finding.span.column}:"
+    field = f"{printable(finding.field)}: " if finding.field else ""
+    head = f"{paint(place, _BOLD)} {paint(finding.severity, colour, _BOLD)} {paint(finding.rule, colour)}:"
+    yield f"{head} {field}{printable(finding.message)}"
+    yield from _excerpt(finding, paint, colour)
+
+
+def _excerpt(finding: Finding, paint: _Paint, colour: str) -> Iterator[str]:
+    """The line, and carets below the place; nothing where the line is blank or the place lies beyond what is shown."""
+    source = finding.source.rstrip()
+    if not source or finding.span.column > _WIDEST or finding.span.column > len(source) + 1:
+        return
+    shown = source[:_WIDEST] + ("…" if len(source) > _WIDEST else "")
+    before, marked = finding.span.column - 1, finding.span.end_column - finding.span.column
+    marked = max(1, min(marked, len(shown) - before))
+    margin = " " * (len(str(finding.span.line)) + 2)
+    yield f"{paint(f'  {finding.span.line} |', _BLUE)} {printable(shown.replace(_TAB, ' '))}"
+    yield f"{paint(f'{margin} |', _BLUE)} {' ' * before}{paint('^' * marked, colour)}"
