@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 
@@ -23,12 +22,9 @@ def pages() -> dict[Path, str]:
     """Each generated file with the text that it should have."""
     readme = README.read_text(encoding="utf-8")
     for name, text in (("rules", rules_table()), ("knobs", knobs_table())):
-        readme = re.sub(
-            rf"(<!-- {name}:begin -->\n).*?(<!-- {name}:end -->)",
-            lambda found, text=text: found[1] + text + found[2],
-            readme,
-            flags=re.DOTALL,
-        )
+        before, begin, rest = readme.partition(f"<!-- {name}:begin -->\n")
+        _, end, after = rest.partition(f"<!-- {name}:end -->")
+        readme = before + begin + text + end + after
     return {RULES_PAGE: explain.documentation(list(rules.discover().values())), README: readme}
 
 
@@ -43,7 +39,7 @@ def rules_table() -> str:
 
 def _at_admission(rule: Rule) -> str:
     if rule.about is About.FILE or rule.id in {"schema-unknown-field", "retired-version"}:
-        return "–"
+        return "not judged"
     if rule.severity is Severity.WARNING or rule.at_admission is Severity.WARNING or rule.id in _ABOUT_PRESENCE:
         return "warning"
     when = {frozenset({Operation.CREATE}): "on create", frozenset({Operation.UPDATE}): "on update"}.get(rule.on, "")

@@ -7,7 +7,7 @@ from muster import document
 
 def test_generated_pages_are_current() -> None:
     """Where this fails: ``python -m muster.document`` writes them anew."""
-    assert [] == [str(path.name) for path, text in document.pages().items() if path.read_text(encoding="utf-8") != text]
+    assert [str(path.name) for path, text in document.pages().items() if path.read_text(encoding="utf-8") != text] == []
 
 
 def test_the_tables_name_every_rule_and_knob() -> None:

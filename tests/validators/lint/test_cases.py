@@ -1,0 +1,47 @@
+"""Folders of manifests and the findings that they must give, compared as a set of (rule, severity, file, line, field).
+
+A line of null matches any line: where a broken file breaks is its parser's business.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from validators.lint import files, run
+from validators.lint.finding import Report
+from validators.rules.base import Settings
+
+CASES = sorted(path.parent for path in (Path(__file__).parent.parent.parent / "cases" / "lint").glob("*/expect.json"))
+Told = tuple[str, str, str, int | None, str]
+
+
+def linted(case: Path) -> Report:
+    manifests = files.read([str(case / "input")], io.BytesIO())
+    return run.run(manifests, settings=Settings(linting=True))
+
+
+def told(report: Report, case: Path) -> list[Told]:
+    root = case / "input"
+    return [
+        (each.rule, each.severity.value, Path(each.file).relative_to(root).as_posix(), each.span.line, each.field)
+        for each in report.findings
+    ]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_findings(case: Path) -> None:
+    want = json.loads((case / "expect.json").read_text(encoding="utf-8"))
+    report = linted(case)
+    wanted = [(each["rule"], each["severity"], each["file"], each["line"], each["field"]) for each in want["findings"]]
+    anywhere = {(rule, severity, file, field) for rule, severity, file, line, field in wanted if line is None}
+    got = {
+        (rule, severity, file, None if (rule, severity, file, field) in anywhere else line, field)
+        for rule, severity, file, line, field in told(report, case)
+    }
+
+    assert set(wanted) == got
+    assert want["exit"] == report.exit_status
