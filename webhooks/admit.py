@@ -88,7 +88,7 @@ def mutate(request: AdmissionRequest, lookup: Lookup, settings: Settings, finali
         return Verdict(allowed=True)
     before = decode.parse(request.new)
     old = decode.parse(request.old) if request.old is not None else None
-    if not _readable(request, before):
+    if not _readable(request, before) or (old is not None and not _readable(request, old)):
         # What has the wrong types is refused by validation; there is nothing to complete.
         return Verdict(allowed=True)
     after = fill.apply(request.kind, before, settings.gates)

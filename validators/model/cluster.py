@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from validators.model.meta import Int32, ObjectMeta, Struct
 
 PREEMPT_LOWER_PRIORITY = "PreemptLowerPriority"
@@ -16,14 +18,14 @@ class PriorityClass(Struct, frozen=True, gc=False):
     value: Int32 = 0
     global_default: bool = False
     preemption_policy: str | None = None
-    kind: str = "PriorityClass"
+    kind: ClassVar[str] = "PriorityClass"
 
 
 class Node(Struct, frozen=True, gc=False):
     """core/v1 Node: only its labels are read here."""
 
     metadata: ObjectMeta = ObjectMeta()
-    kind: str = "Node"
+    kind: ClassVar[str] = "Node"
 
 
 def _system(name: str, value: int) -> PriorityClass:

@@ -6,7 +6,6 @@ however it is written (``3.0`` in YAML reaches the API server as 3).
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -43,7 +42,7 @@ def decode(kind: str, source: Source) -> Object:
     if isinstance(source, Mapping):
         return _convert(kind, source)
     try:
-        decoded: Object = _decoder(kind).decode(source)
+        decoded: Object = _DECODERS[kind].decode(source)
     except msgspec.ValidationError:
         # Null where the model admits none is the one thing that may still be well: look again without nulls.
         return _convert(kind, parse(source))
@@ -71,9 +70,8 @@ def plain(value: Json) -> Json:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-@functools.cache
-def _decoder(kind: str) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(KINDS[kind])
+# Made while the program starts, in one thread: many threads decode, none should be the first to look at a type.
+_DECODERS: dict[str, msgspec.json.Decoder[Any]] = {kind: msgspec.json.Decoder(model) for kind, model in KINDS.items()}
 
 
 def _convert(kind: str, content: Json) -> Object:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from validators.model.meta import Int64, ObjectMeta, Struct
 from validators.model.workload import CompositeShape, LeafShape
 
@@ -58,7 +60,7 @@ class PodGroup(Struct, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
     spec: PodGroupSpec = PodGroupSpec()
     status: GroupStatus = GroupStatus()
-    kind: str = "PodGroup"
+    kind: ClassVar[str] = "PodGroup"
 
 
 class CompositePodGroup(Struct, frozen=True, gc=False):
@@ -67,7 +69,7 @@ class CompositePodGroup(Struct, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
     spec: CompositePodGroupSpec = CompositePodGroupSpec()
     status: GroupStatus = GroupStatus()
-    kind: str = "CompositePodGroup"
+    kind: ClassVar[str] = "CompositePodGroup"
 
 
 Group = PodGroup | CompositePodGroup

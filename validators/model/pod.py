@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from validators.model.meta import Empty, Int32, ObjectMeta, Struct
 from validators.model.workload import Constraints, DisruptionMode, ResourceClaim
 
@@ -48,7 +50,7 @@ class Pod(Struct, frozen=True, gc=False):
 
     metadata: ObjectMeta = ObjectMeta()
     spec: PodSpec = PodSpec()
-    kind: str = "Pod"
+    kind: ClassVar[str] = "Pod"
 
 
 class PodTemplate(Struct, frozen=True, gc=False):
@@ -93,4 +95,4 @@ class Job(Struct, frozen=True, gc=False):
 
     metadata: ObjectMeta = ObjectMeta()
     spec: JobSpec = JobSpec()
-    kind: str = "Job"
+    kind: ClassVar[str] = "Job"

@@ -5,6 +5,8 @@ Sources: KEP-4671 "API", KEP-6012 "Changes to the Workload API", KEP-5732; field
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from validators.model.meta import Empty, Int32, ObjectMeta, Struct
 
 MAX_TEMPLATES = 8
@@ -139,4 +141,4 @@ class Workload(Struct, frozen=True, gc=False):
 
     metadata: ObjectMeta = ObjectMeta()
     spec: WorkloadSpec = WorkloadSpec()
-    kind: str = "Workload"
+    kind: ClassVar[str] = "Workload"

@@ -46,7 +46,9 @@ def markdown(rules: Sequence[Rule], *, introduction: str = "") -> str:
     """The rules as a page, with a table of contents where there are several."""
     told = introduction
     if len(rules) > 1:
-        rows = (f"| [{each.id}](#{each.id}) | {each.severity} | {each.profile} | {each.claim.replace('|', chr(92) + '|')} |\n" for each in rules)
+        rows = (
+            f"| [{each.id}](#{each.id}) | {each.severity} | {each.profile} | {each.claim.replace('|', chr(92) + '|')} |\n" for each in rules
+        )
         told += f"| rule | severity | profile | claim |\n|---|---|---|---|\n{''.join(rows)}\n"
     return told + "\n".join(_section(each) for each in rules)
 

@@ -22,7 +22,7 @@ def check(context: Context) -> Iterator[FieldError]:
         yield field.invalid(
             context.templates.path(template).join(("schedulingPolicy", "gang", "minGroupCount")),
             gang.min_group_count,
-            f"is more than the {children} child templates: never reached unless several groups are made of one template",
+            f"must be at most {children}, the number of child templates, unless several groups are made of one template: else it is never reached",
         )
 
 

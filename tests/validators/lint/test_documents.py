@@ -57,8 +57,14 @@ def place(document: Document, *parts: str | int) -> tuple[int, int, int]:
         pytest.param("a: 2026-11-02", {"a": "2026-11-02"}, id="a date stays a string"),
         pytest.param("'a': \"4\"", {"a": "4"}, id="quoted is a string"),
         pytest.param("a: &x {b: 1}\nc: *x", {"a": {"b": 1}, "c": {"b": 1}}, id="alias"),
-        pytest.param("a: &x {b: 1, c: 1}\nd: {b: 2, <<: *x}", {"a": {"b": 1, "c": 1}, "d": {"c": 1, "b": 2}}, id="what is written beats what is merged"),
-        pytest.param("a: &x {b: 1}\nc: &y {b: 2}\nd: {<<: [*x, *y]}", {"a": {"b": 1}, "c": {"b": 2}, "d": {"b": 1}}, id="the first merged wins"),
+        pytest.param(
+            "a: &x {b: 1, c: 1}\nd: {b: 2, <<: *x}",
+            {"a": {"b": 1, "c": 1}, "d": {"c": 1, "b": 2}},
+            id="what is written beats what is merged",
+        ),
+        pytest.param(
+            "a: &x {b: 1}\nc: &y {b: 2}\nd: {<<: [*x, *y]}", {"a": {"b": 1}, "c": {"b": 2}, "d": {"b": 1}}, id="the first merged wins"
+        ),
         pytest.param('a: {"<<": 1, "": 2}', {"a": {"<<": 1, "": 2}}, id="a quoted << and an empty key are keys"),
         pytest.param("a: &x b\n? *x\n: c", {"a": "b", "b": "c"}, id="an alias as key"),
         pytest.param("a: &x 1\nb: &x 2\nc: *x", {"a": 1, "b": 2, "c": 2}, id="an anchor may be set again"),
@@ -97,7 +103,9 @@ def test_json_and_yaml_of_one_object_are_the_same() -> None:
         pytest.param(f"{HEAD}a: |\n  ---\n  b\n", ["Document"], id="an indented marker is text"),
         pytest.param("", ["NotKubernetes"], id="no document at all"),
         pytest.param("# c\n---\n", ["NotKubernetes"], id="only empty documents"),
-        pytest.param(f"- a\n---\n{HEAD}---\nb\n---\nc: d\n", ["NotKubernetes", "Document", "NotKubernetes", "NotKubernetes"], id="no objects"),
+        pytest.param(
+            f"- a\n---\n{HEAD}---\nb\n---\nc: d\n", ["NotKubernetes", "Document", "NotKubernetes", "NotKubernetes"], id="no objects"
+        ),
         pytest.param("kind: Pod\n", ["Document"], id="kind alone is an object"),
         pytest.param("apiVersion: null\nkind: ~\n", ["NotKubernetes"], id="null is absent"),
         pytest.param('{"kind": "A"}\n{"kind": "B"}\n', ["Document", "Document"], id="JSON Lines"),
@@ -176,7 +184,9 @@ def test_nesting_has_a_limit(file: str) -> None:
     assert kinds(parse(nested(limits.DEEPEST + 1), file)) == ["Unreadable"]
 
 
-@pytest.mark.parametrize("text", ["a: " + "[" * 100_000, "- " * 100_000, "? " * 100_000, "[" * 100_000], ids=["flow", "lists", "keys", "json"])
+@pytest.mark.parametrize(
+    "text", ["a: " + "[" * 100_000, "- " * 100_000, "? " * 100_000, "[" * 100_000], ids=["flow", "lists", "keys", "json"]
+)
 def test_nesting_without_end_is_unreadable_and_no_crash(text: str) -> None:
     assert kinds(parse(text)) == ["Unreadable"]
     assert kinds(parse(text, "a.json")) == ["Unreadable"]
@@ -253,7 +263,11 @@ def test_items_of_a_list_of_one_kind_may_leave_out_what_they_are() -> None:
     [
         pytest.param("apiVersion: v1\nkind: List\nitems: []\n", ["NotKubernetes"], id="an empty list has no document"),
         pytest.param("apiVersion: v1\nkind: List\nitems:\n- 5\n- {}\n-\n", ["NotKubernetes"] * 3, id="items that are no objects"),
-        pytest.param("apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: List, items: [{kind: A}, {kind: B}]}\n", ["Document"] * 2, id="a list in a list"),
+        pytest.param(
+            "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: List, items: [{kind: A}, {kind: B}]}\n",
+            ["Document"] * 2,
+            id="a list in a list",
+        ),
         pytest.param("apiVersion: example.com/v1\nkind: AllowList\nspec: {}\n", ["Document"], id="a kind that only sounds like one"),
         pytest.param("kind: List\nitems: [{kind: A}]\n", ["Document"], id="a list without apiVersion is an object that lacks it"),
     ],

@@ -149,7 +149,11 @@ def test_findings_stand_in_the_order_of_the_file() -> None:
     ("content", "want"),
     [
         pytest.param({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}, Subject("v1", "Node", "", "n"), id="no namespace"),
-        pytest.param({"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "p-"}}, Subject("v1", "Pod", "default", "p-"), id="generateName"),
+        pytest.param(
+            {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "p-"}},
+            Subject("v1", "Pod", "default", "p-"),
+            id="generateName",
+        ),
         pytest.param({"kind": 5, "metadata": []}, Subject("", "", "default", ""), id="nothing in words"),
     ],
 )

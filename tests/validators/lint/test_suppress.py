@@ -83,8 +83,12 @@ def test_hidden_findings_are_counted() -> None:
     [
         pytest.param("k: v\na: b  # muster: ignore[rule-a] why\n", [], id="on its own line"),
         pytest.param("# muster: ignore[rule-a] why\na: b\n", [], id="on the next line if it stands alone"),
-        pytest.param("# muster: ignore[rule-b, rule-a] why\na: b\n", [("unused-suppression", 1)], id="several rules, one with nothing to hide"),
-        pytest.param("a: b # muster: ignore[rule-a] why\nc: d\n", [("rule-a", 2), ("unused-suppression", 1)], id="not on the next line beside text"),
+        pytest.param(
+            "# muster: ignore[rule-b, rule-a] why\na: b\n", [("unused-suppression", 1)], id="several rules, one with nothing to hide"
+        ),
+        pytest.param(
+            "a: b # muster: ignore[rule-a] why\nc: d\n", [("rule-a", 2), ("unused-suppression", 1)], id="not on the next line beside text"
+        ),
         pytest.param("# muster: ignore[rule-a] why\n# c\n\na: b\n", [], id="the next line, whatever it is"),
         pytest.param("a: b\nc: d\n# muster: ignore[rule-a] why\n", [("rule-a", 2), ("unused-suppression", 3)], id="not above"),
         pytest.param("# muster: ignore[rule-a]\na: b\n", [("rule-a", 2), ("unused-suppression", 1)], id="no reason"),

@@ -27,6 +27,8 @@ def test_xml(text: str, want: str) -> None:
     assert want == escape.xml(text)
 
 
-@pytest.mark.parametrize(("text", "want"), [("a|b", "a\\|b"), ("<i>", "\\<i\\>"), ("a\nb", "a\\\\x0ab"), ("`x`", "\\`x\\`"), ("@me &c", "&#64;me &amp;c")])
+@pytest.mark.parametrize(
+    ("text", "want"), [("a|b", "a\\|b"), ("<i>", "\\<i\\>"), ("a\nb", "a\\\\x0ab"), ("`x`", "\\`x\\`"), ("@me &c", "&#64;me &amp;c")]
+)
 def test_markdown(text: str, want: str) -> None:
     assert want == escape.markdown(text)

@@ -1,0 +1,56 @@
+# make demo    install into .venv and run the demonstration
+# make test    all checks and tests
+# make lint    the checks alone: style, format, types
+# make bench   every figure of the README, measured here
+# make docs    what is generated of the documentation: the rules' page, the README's tables
+# make clean   remove what the others made
+#
+# Needs Python 3.11 or newer: make demo PYTHON=python3.12
+
+PYTHON ?= python3
+VENV ?= .venv
+LOCK := requirements-ci.txt
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+JOBS ?= 2
+
+.PHONY: demo test lint bench docs install dev clean
+.DELETE_ON_ERROR:
+
+demo: install
+	@$(BIN)/muster demo
+
+test: lint
+	$(BIN)/python -m pytest -n $(JOBS)
+
+lint: dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: install
+	@$(BIN)/python -m benchmarks
+
+docs: install
+	@$(BIN)/python -m muster.document
+
+install: $(VENV)/.installed
+dev: $(VENV)/.dev
+
+# Each stamp is made only when its step has succeeded, so a second run has nothing to do.
+$(VENV)/.created:
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and "Muster needs Python 3.11 or newer, this is %d.%d: make PYTHON=python3.12" % v[:2])'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.installed: pyproject.toml $(LOCK) | $(VENV)/.created
+	$(PIP) --constraint $(LOCK) --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.installed
+	$(PIP) --requirement $(LOCK)
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

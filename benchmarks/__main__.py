@@ -1,0 +1,21 @@
+"""All benchmarks, one after the other, each in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+
+BENCHMARKS = ("bench_pipeline", "bench_lint_start", "bench_server", "bench_memory")
+
+
+def main() -> int:
+    """Run them; returns how many failed."""
+    print(f"Python {platform.python_version()}, {os.cpu_count()} processors\n", flush=True)
+    chosen = sys.argv[1:] or BENCHMARKS
+    return sum(subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=False).returncode != 0 for name in chosen)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,73 @@
+"""Memory over many reviews: 100,000 judged and completed in one process, then many through a worker of the server."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from benchmarks import load, measure, workloads
+from validators.lookup import NOTHING
+from validators.rules.base import Settings
+from webhooks import admit, review
+from webhooks.admit import Finalizers
+
+IN_PROCESS = (10_000, 50_000, 100_000)
+THROUGH_SERVER = (5_000, 10_000, 20_000)
+LARGE_EVERY = 500
+LOOK_EVERY = 250
+SLACK = 1.05
+"""How much more memory at the last mark than at the first still counts as flat."""
+
+
+def main() -> None:
+    """Measure and print."""
+    _table("Memory of one process: each review judged and completed", IN_PROCESS, in_process())
+    _table("Memory of a worker of the server, over TLS", THROUGH_SERVER, through_server())
+
+
+def in_process() -> list[int]:
+    """The most resident bytes until so many reviews, each of another name, some of them the largest.
+
+    A large one leaves holes that the next fills: what is resident goes up and down, and the most of it tells of growth.
+    """
+    settings, found, most = Settings(), [], 0
+    usual, large = workloads.usual(), workloads.review(workloads.full(workloads.DEEPEST))
+    for number in range(1, IN_PROCESS[-1] + 1):
+        usual["metadata"]["name"] = f"training-{number}"
+        usual["spec"]["compositePodGroupTemplates"][0]["name"] = f"run-{number}"
+        body = large if number % LARGE_EVERY == 0 else workloads.review(usual, uid=f"uid-{number}")
+        request = review.decode(body)
+        for verdict in (admit.validate(request, NOTHING, settings), admit.mutate(request, NOTHING, settings, Finalizers.PODGROUP)):
+            review.encode(request, verdict)
+        if number % LOOK_EVERY == 0:
+            most = max(most, load.resident_bytes(os.getpid()))
+        if number in IN_PROCESS:
+            found.append(most)
+    return found
+
+
+def through_server() -> list[int]:
+    """Resident bytes of the worker after so many reviews, having begun with large ones."""
+    found, asked = [], 0
+    with tempfile.TemporaryDirectory(prefix="muster-bench-") as name:
+        directory = Path(name)
+        load.certificate(directory)
+        with load.serving("judging", directory) as server:
+            load.press(server, workloads.review(workloads.full(workloads.DEEPEST)), connections=4, requests=40)
+            for count in THROUGH_SERVER:
+                load.press(server, workloads.review(workloads.usual()), connections=4, requests=count - asked)
+                asked = count
+                found.append(load.resident_bytes(server.worker))
+    return found
+
+
+def _table(title: str, counts: tuple[int, ...], found: list[int]) -> None:
+    growth = found[-1] / found[0]
+    columns = [*(f"{count:,} reviews" for count in counts), "last / first", f"at most {SLACK}"]
+    row = [*(f"{each / 2**20:.1f} MiB" for each in found), f"{growth:.3f}", measure.verdict(growth, SLACK, at_least=False)]
+    measure.table(title, columns, [row])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""Reviews a second through the whole server, beside the same server with a Flask application that answers a constant.
+
+That floor is what the limits are about.  Our own application with a constant verdict is shown besides: it tells what the
+checks of the request, the metrics and the log line take, and what reading and judging take.  One worker, TLS, connections
+kept; all servers run, and are loaded in turns.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import tempfile
+from pathlib import Path
+
+from benchmarks import load, measure, workloads
+
+ROUNDS = 7
+SECONDS = 1.5
+CONNECTIONS = 4
+SMALL_LIMIT, LARGE_LIMIT = 0.8, 0.12
+
+
+def main() -> None:
+    """Measure and print."""
+    cases = (("usual Workload", workloads.usual(), SMALL_LIMIT), ("largest legal Workload", workloads.full(workloads.DEEPEST), LARGE_LIMIT))
+    with tempfile.TemporaryDirectory(prefix="muster-bench-") as name:
+        directory = Path(name)
+        load.certificate(directory)
+        with contextlib.ExitStack() as stack:
+            servers = {what: stack.enter_context(load.serving(what, directory)) for what in ("judging", "unjudged", "constant")}
+            rows = [_row(what, workloads.review(workload), limit, servers) for what, workload, limit in cases]
+    columns = ("review", "size", "constant", "unjudged", "Muster", "Muster / unjudged", "Muster / constant", "by processor time", "limit")
+    measure.table("Server: reviews a second, one worker, TLS, keep-alive", columns, rows)
+
+
+def _row(what: str, body: bytes, limit: float, servers: dict[str, load.Server]) -> list[str]:
+    loads: dict[str, list[load.Load]] = {name: [] for name in servers}
+
+    def press(name: str) -> float:
+        loads[name].append(load.press(servers[name], body, connections=CONNECTIONS, seconds=SECONDS))
+        return loads[name][-1].rate
+
+    rounds = measure.in_turns({name: functools.partial(press, name) for name in servers}, ROUNDS)
+    # The first round of each warms up and does not count.
+    by_processor = measure.Rounds({name: [each.processor_rate for each in found[1:]] for name, found in loads.items()})
+    ratio = rounds.ratio("judging", "constant")
+    size = f"{len(body) / 1000:.1f} KB" if len(body) < 10_000 else f"{len(body) / 1000:.0f} KB"
+    return [
+        *(what, size, *(f"{rounds.median(name):,.0f}" for name in ("constant", "unjudged", "judging"))),
+        *(f"{rounds.ratio('judging', 'unjudged'):.2f}", f"{ratio:.2f}"),
+        *(f"{by_processor.ratio('judging', 'constant'):.2f}", f"{limit:g}: {measure.verdict(ratio, limit, at_least=True)}"),
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""What is in certificate and key files, and whether a leaf is due for renewal.
+
+Edge: cryptography.  The time is told.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+
+from cryptography import exceptions, x509
+from cryptography.hazmat.primitives import serialization
+
+from certs.pair import Names
+
+RENEW_IN_LAST = 3
+"""Renewal is due in the last third of a certificate's life: time enough for two attempts that fail."""
+
+
+class UnreadableError(ValueError):
+    """A text that is no PEM certificate or key."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Report:
+    """One certificate: what it says, and why it is due (empty: it is not)."""
+
+    file: str
+    subject: str
+    issuer: str
+    is_ca: bool
+    names: tuple[str, ...]
+    not_before: dt.datetime
+    not_after: dt.datetime
+    renew_after: dt.datetime
+    serial: str
+    key_matches: bool | None
+    """Whether the private key beside it is its own; None where none was given."""
+    chain_holds: bool | None
+    """Whether the CA beside it signed it; None where none was given."""
+    due: tuple[str, ...]
+
+
+def inspect(
+    file: str,
+    certificate: bytes,
+    now: dt.datetime,
+    *,
+    key: bytes | None = None,
+    ca: bytes | None = None,
+    wanted: Names | None = None,
+) -> Report:
+    """Look at the first certificate of a PEM text.
+
+    Raises:
+        UnreadableError: *certificate*, *key* or *ca* is not PEM.
+    """
+    found = _certificate(file, certificate)
+    names = _names(found)
+    renew = found.not_valid_after_utc - (found.not_valid_after_utc - found.not_valid_before_utc) / RENEW_IN_LAST
+    matches = None if key is None else _public(file, key) == _spki(found.public_key())
+    holds = None if ca is None else _signed_by(found, _certificate(file, ca))
+    report = Report(
+        file=file,
+        subject=found.subject.rfc4514_string(),
+        issuer=found.issuer.rfc4514_string(),
+        is_ca=_is_ca(found),
+        names=tuple(map(str, [*names.dns, *names.addresses])),
+        not_before=found.not_valid_before_utc,
+        not_after=found.not_valid_after_utc,
+        renew_after=renew,
+        serial=f"{found.serial_number:x}",
+        key_matches=matches,
+        chain_holds=holds,
+        due=(),
+    )
+    return dataclasses.replace(report, due=_due(report, now, names, wanted))
+
+
+def _due(report: Report, now: dt.datetime, names: Names, wanted: Names | None) -> tuple[str, ...]:
+    reasons = []
+    if now >= report.not_after:
+        reasons.append(f"expired at {_told(report.not_after)}")
+    elif now >= report.renew_after:
+        reasons.append(f"in the last third of its life, which ends at {_told(report.not_after)}")
+    if now < report.not_before:
+        reasons.append(f"not valid before {_told(report.not_before)}")
+    if report.key_matches is False:
+        reasons.append("the key beside it is not its own")
+    if report.chain_holds is False:
+        reasons.append("the CA beside it did not sign it")
+    if wanted is not None and not report.is_ca:
+        reasons.extend(f"does not name {each}" for each in wanted.dns if not _covers(names, each))
+        reasons.extend(f"does not name {each}" for each in wanted.addresses if each not in names.addresses)
+    return tuple(reasons)
+
+
+def _covers(names: Names, wanted: str) -> bool:
+    _, _, parent = wanted.partition(".")
+    return wanted in names.dns or f"*.{parent}" in names.dns
+
+
+def _names(certificate: x509.Certificate) -> Names:
+    try:
+        sans = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return Names((), ())
+    addresses = list(sans.get_values_for_type(x509.IPAddress))
+    hosts = tuple(each for each in addresses if not hasattr(each, "prefixlen"))
+    return Names(tuple(sans.get_values_for_type(x509.DNSName)), hosts)
+
+
+def _is_ca(certificate: x509.Certificate) -> bool:
+    try:
+        return certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+    except x509.ExtensionNotFound:
+        return False
+
+
+def _signed_by(certificate: x509.Certificate, ca: x509.Certificate) -> bool:
+    try:
+        certificate.verify_directly_issued_by(ca)
+    except (ValueError, TypeError, exceptions.InvalidSignature):
+        return False
+    return _is_ca(ca)
+
+
+def _certificate(file: str, content: bytes) -> x509.Certificate:
+    try:
+        return x509.load_pem_x509_certificate(content)
+    except ValueError:
+        raise UnreadableError(f"{file} does not hold a PEM certificate") from None
+
+
+def _public(file: str, content: bytes) -> bytes:
+    try:
+        return _spki(serialization.load_pem_private_key(content, password=None).public_key())
+    except (ValueError, TypeError):
+        raise UnreadableError(f"the key beside {file} is not an unencrypted PEM private key") from None
+
+
+def _spki(key: object) -> bytes:
+    encoded: bytes = key.public_bytes(  # type: ignore[attr-defined] # every public key of a certificate has it
+        serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    return encoded
+
+
+def _told(moment: dt.datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M:%S} UTC"

@@ -1,0 +1,114 @@
+"""``muster certs``: make the webhook's serving certificate, and look at one."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import json
+from pathlib import Path
+
+import click
+
+from certs import inspection, issue, pair, store
+
+DUE, UNREADABLE = 1, 2
+
+
+@click.group("certs", help="The webhook's serving certificate: issue one, or look at one.")
+def command() -> None:
+    """Group of ``issue`` and ``inspect``."""
+
+
+@command.command("issue")
+@click.option("--out", "out", required=True, metavar="DIR", type=click.Path(path_type=Path), help="Where to write.")
+@click.option("--name", "names", required=True, multiple=True, metavar="NAME", help="DNS name or IP address (repeatable).")
+@click.option("--ca", "ca", metavar="DIR", type=click.Path(path_type=Path), help="Sign with ca.crt and ca.key of DIR.")
+@click.option("--days", default=issue.LEAF_DAYS, show_default=True, type=click.IntRange(1, 3650), help="Life of the leaf.")
+@click.option("--force", is_flag=True, help="Replace files that are there.")
+@click.option("--keep-ca-key", is_flag=True, help="Write ca.key too, for leaves to come.")
+def issue_command(*, out: Path, names: tuple[str, ...], ca: Path | None, days: int, force: bool, keep_ca_key: bool) -> None:
+    r"""Make a CA and a serving certificate: ca.crt, tls.crt and tls.key.
+
+    \b
+    Example:
+      muster certs issue --out certs --name muster-webhook.muster-system.svc --name 127.0.0.1
+    """
+    there = store.present(out)
+    if there and not force:
+        raise click.UsageError(f"{out} holds {', '.join(there)} already: give --force to replace them")
+    now = dt.datetime.now(dt.UTC)
+    try:
+        authority = store.read_authority(ca) if ca else issue.authority(now, max(issue.CA_DAYS, days))
+        made = issue.leaf(authority, pair.names_of(names), now, days)
+        store.write(out, made, authority.key if keep_ca_key else None)
+        report = inspection.inspect(str(out / store.CERTIFICATE), made.certificate, now)
+    except (pair.BadNameError, issue.IssueError, store.StoreError) as error:
+        raise click.UsageError(str(error)) from None
+    click.echo(f"{out}: {', '.join(store.present(out))}")
+    click.echo(f"names: {', '.join(report.names)}")
+    click.echo(f"expires: {report.not_after:%Y-%m-%d %H:%M:%S} UTC; renew after {report.renew_after:%Y-%m-%d}")
+    if not keep_ca_key and not ca:
+        click.echo("the CA's key was thrown away: no other leaf can be signed by it (--keep-ca-key keeps it)")
+
+
+@command.command("inspect")
+@click.argument("paths", nargs=-1, required=True, metavar="DIR|FILE...")
+@click.option("--name", "names", multiple=True, metavar="NAME", help="A name the leaf must be valid for (repeatable).")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def inspect_command(paths: tuple[str, ...], *, names: tuple[str, ...], form: str) -> None:
+    r"""Tell what certificates say, whether they belong together, and whether they are due for renewal.
+
+    Exit code 0: all is well; 1: one is due (expired, in the last third of its life, a name missing, a key or CA that
+    does not belong to it); 2: one cannot be read.
+
+    \b
+    Example:
+      muster certs inspect certs --name muster-webhook.muster-system.svc
+    """
+    now = dt.datetime.now(dt.UTC)
+    try:
+        wanted = pair.names_of(names) if names else None
+        reports = [report for path in paths for report in _look(Path(path), now, wanted)]
+    except (pair.BadNameError, inspection.UnreadableError, store.StoreError) as error:
+        raise click.UsageError(str(error)) from None
+    if form == "json":
+        click.echo(json.dumps({"version": 1, "certificates": [_as_json(each) for each in reports]}, indent=1))
+    else:
+        for report in reports:
+            click.echo(_as_text(report))
+    click.get_current_context().exit(DUE if any(report.due for report in reports) else 0)
+
+
+def _look(path: Path, now: dt.datetime, wanted: pair.Names | None) -> list[inspection.Report]:
+    if not path.is_dir():
+        return [inspection.inspect(str(path), store.read(path), now, wanted=wanted)]
+    key = store.read(path / store.KEY)
+    ca = store.read(path / store.CA) if (path / store.CA).exists() else None
+    leaf = path / store.CERTIFICATE
+    reports = [inspection.inspect(str(leaf), store.read(leaf), now, key=key, ca=ca, wanted=wanted)]
+    if ca is not None:
+        reports.append(inspection.inspect(str(path / store.CA), ca, now))
+    return reports
+
+
+def _as_json(report: inspection.Report) -> dict[str, object]:
+    wire = {"is_ca": "isCA", "not_before": "notBefore", "not_after": "notAfter", "renew_after": "renewAfter"}
+    wire |= {"key_matches": "keyMatches", "chain_holds": "chainHolds"}
+    fields = dataclasses.asdict(report)
+    return {wire.get(name, name): _plain(value) for name, value in fields.items()}
+
+
+def _plain(value: object) -> object:
+    return value.isoformat().replace("+00:00", "Z") if isinstance(value, dt.datetime) else value
+
+
+def _as_text(report: inspection.Report) -> str:
+    answers = {True: "yes", False: "no", None: "not asked"}
+    lines = [
+        f"{report.file}: {'CA' if report.is_ca else 'leaf'} {report.subject}, issued by {report.issuer}",
+        f"  names: {', '.join(report.names) or 'none'}",
+        f"  valid: {report.not_before:%Y-%m-%d %H:%M:%S} to {report.not_after:%Y-%m-%d %H:%M:%S} UTC",
+        f"  key matches: {answers[report.key_matches]}; signed by ca.crt: {answers[report.chain_holds]}",
+        *(f"  due: {reason}" for reason in report.due),
+    ]
+    return "\n".join(lines)

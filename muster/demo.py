@@ -1,0 +1,186 @@
+"""``muster demo``: the linter and the webhook server at work on one machine, with no cluster.
+
+Everything it makes is in a temporary directory and a process of its own, and gone when it ends.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import dataclasses
+import json
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import click
+
+from muster import demo_server, demo_text
+from muster.demo_server import Client, ServerError
+
+EXIT_FAILED = 2
+EXIT_TERMINATED = 128 + signal.SIGTERM
+DATA = Path(__file__).parent / "demo_data"
+NOT_A_REVIEW = b'{"apiVersion":"v1","kind":"Pod"}'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Stage:
+    """Where the demonstration is shown."""
+
+    colour: bool
+
+    def say(self, line: str = "") -> None:
+        """Print a line."""
+        click.echo(line, color=self.colour)
+
+    def title(self, text: str) -> None:
+        """Begin a part."""
+        self.say()
+        self.say(click.style(text, bold=True))
+        self.say(click.style("─" * demo_text.WIDTH, dim=True))
+
+    def tell(self, text: str) -> None:
+        """Print running text, and an empty line."""
+        self.say(demo_text.paragraph(text))
+        self.say()
+
+    def command(self, text: str) -> None:
+        """Print a command as one would type it."""
+        self.say(f"{click.style('$', dim=True)} {click.style(text, bold=True)}")
+
+
+@click.command(short_help="Show the linter and the webhook server at work, with no cluster.", epilog="Example: muster demo --no-color")
+@click.option("--no-color", is_flag=True, help="No colours; so it is when NO_COLOR is set or the output is no terminal.")
+def demo(*, no_color: bool) -> int:
+    """Show Muster at work on this machine alone: no cluster, under a minute, nothing left behind.
+
+    Lints manifests with mistakes in them, then starts the webhook server on a free port of the loopback, with a
+    certificate made for it, and sends it AdmissionReviews as an API server would.
+    """
+    coloured = sys.stdout.isatty() and not no_color and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    stage = Stage(coloured)
+    try:
+        with _stopped_in_order():
+            stage.say("Muster at work on this machine: the linter, then the webhook server. No cluster is needed.")
+            _lint(stage)
+            _admit(stage)
+            _next(stage)
+    except ServerError as error:
+        sys.stdout.flush()
+        click.echo(f"muster demo: {error}", err=True)
+        return EXIT_FAILED
+    return 0
+
+
+@contextlib.contextmanager
+def _stopped_in_order() -> Iterator[None]:
+    """SIGTERM and the terminal's end unwind as Ctrl-C does, so that the server is stopped and the files are removed."""
+
+    def unwind(_: int, __: FrameType | None) -> None:
+        raise SystemExit(EXIT_TERMINATED)
+
+    # What is ignored, as SIGHUP is under nohup, stays ignored.
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    ours = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
+    for number in ours:
+        signal.signal(number, unwind)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, before[number])
+
+
+def _lint(stage: Stage) -> None:
+    from validators.lint import files, run
+    from validators.reports import text
+    from validators.rules.base import Settings
+
+    stage.title("1  Lint: mistakes in manifests, before they reach a cluster")
+    stage.tell(
+        "A training run as four files: a Workload with its templates, the groups made from it, pods, and a second Workload. They hold "
+        "eight mistakes. Some of them no API server would tell: it sees one object at a time."
+    )
+    stage.command("muster lint manifests")
+    with contextlib.chdir(DATA):
+        report = run.run(files.read(["manifests"], sys.stdin.buffer), (), settings=Settings(linting=True))
+    shown = text.render_in_colour(report) if stage.colour else text.render(report)
+    for line in shown.splitlines():
+        # Excerpts begin with spaces and stay as they are.
+        stage.say(line if line.startswith(("  ", "\x1b[34m  ")) else demo_text.fold(line))
+
+
+def _admit(stage: Stage) -> None:
+    stage.title("2  Admission: the webhook server, asked as the API server asks")
+    with tempfile.TemporaryDirectory(prefix="muster-demo-") as name:
+        directory = Path(name)
+        stage.command(f"muster certs issue --out certs --name localhost --name {demo_server.HOST}")
+        demo_server.run("certs", "issue", "--out", name, "--name", "localhost", "--name", demo_server.HOST)
+        stage.command(f"muster serve --bind {demo_server.HOST}:0 --objects cluster.yaml \\")
+        stage.say("    --tls-cert certs/tls.crt --tls-key certs/tls.key")
+        with demo_server.running(directory, "--workers", "1", "--objects", str(DATA / "cluster.yaml")) as client:
+            stage.say(f"listening on https://{client.address}; its certificate is verified with certs/ca.crt")
+            stage.say()
+            stage.tell(
+                "AdmissionReviews as kube-apiserver 1.37.1 sent them, with other names and here and there a mistake put in; below each "
+                "what a user of kubectl reads."
+            )
+            for line in (DATA / "reviews.jsonl").read_text(encoding="utf-8").splitlines():
+                _ask(stage, client, json.loads(line))
+            answer = client.post("/validate", NOT_A_REVIEW)
+            _exchange(stage, "/validate", "What is no AdmissionReview is told so, and decides nothing.")
+            _outcome(stage, f"HTTP {answer.code}", "yellow", [answer.content["error"]])
+    stage.say("The server has answered what was in flight, and stopped.")
+
+
+def _ask(stage: Stage, client: Client, record: dict[str, Any]) -> None:
+    request = record["review"]["request"]
+    answer = client.post(record["path"], json.dumps(record["review"]).encode())
+    response = answer.content.get("response")
+    if answer.code != 200 or not isinstance(response, dict) or response.get("uid") != request["uid"]:
+        raise ServerError(f"the server answers a review with HTTP {answer.code}: {json.dumps(answer.content)}")
+    _exchange(stage, record["path"], record["about"])
+    if "patch" in response:
+        patch = json.loads(base64.b64decode(response["patch"]))
+        _outcome(stage, "completed", "green", demo_text.in_words(patch))
+    elif not response["allowed"]:
+        _outcome(stage, f"refused, {response['status']['code']}", "red", demo_text.as_kubectl(request, response))
+    else:
+        verdict = ("allowed, with a warning", "yellow") if response.get("warnings") else ("allowed", "green")
+        _outcome(stage, *verdict, demo_text.as_kubectl(request, response))
+
+
+def _exchange(stage: Stage, path: str, about: str) -> None:
+    stage.say(demo_text.fold(f"{click.style(f'POST {path}', bold=True)}  {about}"))
+
+
+def _outcome(stage: Stage, verdict: str, colour: str, lines: Iterator[str] | list[str]) -> None:
+    stage.say(f"  {click.style(verdict, fg=colour)}")
+    for line in lines:
+        stage.say(demo_text.fold(f"    {line}", "      "))
+    stage.say()
+
+
+def _next(stage: Stage) -> None:
+    stage.title("3  What to try next")
+    for command, purpose in (
+        (f"muster lint {_near('manifests')} --format sarif", "the same findings, for a code host"),
+        ("muster lint DIRECTORY", "your own manifests"),
+        ("muster explain disruption-nesting", "what a rule claims, why, and how it is kept"),
+        (f"muster review {_near('reviews.jsonl')}", "the same reviews, answered without a server"),
+        ("muster serve --help", "the server and all its settings"),
+    ):
+        stage.command(command)
+        stage.say(f"    {purpose}")
+
+
+def _near(name: str) -> str:
+    """A file of the demonstration, as one would type it here."""
+    path = DATA / name
+    return min(str(path), os.path.relpath(path), key=len)

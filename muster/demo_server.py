@@ -1,0 +1,150 @@
+"""The demonstration's server: ``muster serve`` as a process of its own, with a certificate made for it, and a client.
+
+The process never outlives ``running``, however that is left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import http.client
+import json
+import os
+import selectors
+import ssl
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+HOST = "127.0.0.1"
+START_SECONDS = 30.0
+STOP_SECONDS = 15.0
+ANSWER_SECONDS = 10.0
+LAST_LINES = 5
+"""Lines of the server's log that are shown when it fails."""
+
+
+class ServerError(Exception):
+    """A command of ours failed, or the server does not answer; the message has what it said last."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Answer:
+    """An HTTP answer in JSON."""
+
+    code: int
+    content: dict[str, Any]
+
+
+class Client:
+    """One connection to the server, over TLS and verified."""
+
+    def __init__(self, address: str, ca: Path) -> None:
+        host, _, port = address.rpartition(":")
+        context = ssl.create_default_context(cafile=str(ca))
+        self._connection = http.client.HTTPSConnection(host, int(port), timeout=ANSWER_SECONDS, context=context)
+        self.address = address
+
+    def post(self, path: str, body: bytes) -> Answer:
+        """Send *body* to *path*.
+
+        Raises:
+            ServerError: no answer, or one that is not JSON.
+        """
+        try:
+            self._connection.request("POST", path, body, {"Content-Type": "application/json"})
+            response = self._connection.getresponse()
+            return Answer(response.status, json.loads(response.read()))
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise ServerError(f"the server at {self.address} does not answer as it should: {error}") from None
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+
+def run(*arguments: str) -> None:
+    """Run a ``muster`` command to its end, its output thrown away.
+
+    Raises:
+        ServerError: it failed; with its last lines.
+    """
+    try:
+        ended = subprocess.run(  # noqa: S603 - our own command
+            _command(*arguments), env=_environment(), stdin=subprocess.DEVNULL, capture_output=True, timeout=START_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise ServerError(f"muster {arguments[0]} has not ended after {START_SECONDS:g} s") from None
+    if ended.returncode != 0:
+        raise ServerError(f"muster {arguments[0]} failed: {_last_lines(ended.stderr)}")
+
+
+@contextlib.contextmanager
+def running(directory: Path, *options: str) -> Iterator[Client]:
+    """A server with the certificate in *directory*, where its log goes too; and a client of it.
+
+    Raises:
+        ServerError: it does not start; with the last lines of its log.
+    """
+    log = directory / "server.log"
+    with log.open("wb") as sink:
+        process = subprocess.Popen(  # noqa: S603 - our own command
+            _command("serve", "--bind", f"{HOST}:0", "--tls-cert", f"{directory}/tls.crt", "--tls-key", f"{directory}/tls.key", *options),
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=sink,
+            # Ctrl-C reaches us alone, and we stop it in order.
+            start_new_session=True,
+        )
+    try:
+        client = Client(_address(process, log), directory / "ca.crt")
+        with contextlib.closing(client):
+            yield client
+    finally:
+        _stop(process)
+
+
+def _command(*arguments: str) -> Sequence[str]:
+    return sys.executable, "-m", "muster", *arguments
+
+
+def _environment() -> dict[str, str]:
+    """Ours, without settings that are meant for another server."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("MUSTER_", "PROMETHEUS_"))}
+
+
+def _address(process: subprocess.Popen[bytes], log: Path) -> str:
+    if process.stdout is None:
+        raise ServerError("the server has no standard output")
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ)
+        line = process.stdout.readline() if selector.select(START_SECONDS) else b""
+    try:
+        return str(json.loads(line)["address"])
+    except (ValueError, KeyError, TypeError):
+        told = _last_lines(log.read_bytes() + line)
+        raise ServerError(f"the server does not start: {told}") from None
+
+
+def _last_lines(output: bytes) -> str:
+    lines = output.decode("utf-8", "replace").strip().splitlines()[-LAST_LINES:]
+    return "\n".join(lines) or "it says nothing"
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        # Its workers are in its session, which has no other processes.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, 9)
+        process.wait()
+    finally:
+        if process.poll() is None:
+            process.kill()
+        if process.stdout is not None:
+            process.stdout.close()

@@ -1,0 +1,80 @@
+"""How the demonstration words things: answers as kubectl would print them, patches in words, lines that fit.
+
+Text in, text out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+WIDTH = 100
+"""Columns of the terminal that the demonstration is written for."""
+
+_ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+_VERBS = {"add": "set to", "replace": "changed to", "remove": "removed"}
+
+
+def fold(line: str, indent: str = "    ") -> str:
+    """*line*, broken at spaces so that it fits; what follows is indented.  Colours take no room.
+
+    A word that is longer than a line stays whole.
+    """
+    folded, width = "", 0
+    for number, word in enumerate(line.split(" ")):
+        room = len(_ESCAPE.sub("", word))
+        if width + 1 + room > WIDTH and not folded.endswith(" ") and folded:
+            folded, width = f"{folded}\n{indent}{word}", len(indent) + room
+        else:
+            joint = " " if number else ""
+            folded, width = f"{folded}{joint}{word}", width + len(joint) + room
+    return folded
+
+
+def paragraph(text: str) -> str:
+    """Running text, as lines that fit."""
+    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def as_kubectl(request: Mapping[str, Any], response: Mapping[str, Any]) -> Iterator[str]:
+    """What a user of kubectl would read: warnings, then the new object's name, or why there is none."""
+    kind, group = request["kind"]["kind"], request["kind"]["group"]
+    yield from (f"Warning: {warning}" for warning in response.get("warnings", ()))
+    if response["allowed"]:
+        yield f"{kind.lower()}{f'.{group}' if group else ''}/{request['name']} created"
+        return
+    status = response["status"]
+    causes = [f"{cause['field']}: {cause['message']}" for cause in status.get("details", {}).get("causes", ())]
+    if status["reason"] != "Invalid" or not causes:
+        yield f"Error from server ({status['reason']}): {status['message']}"
+    elif len(causes) == 1:
+        yield f'The {kind} "{request["name"]}" is invalid: {causes[0]}'
+    else:
+        yield f'The {kind} "{request["name"]}" is invalid:'
+        yield from (f"* {cause}" for cause in causes)
+
+
+def in_words(patch: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """An RFC 6902 patch, a line for each operation: ``spec.disruptionMode set to {"single": {}}``."""
+    for operation in patch:
+        value = f" {json.dumps(operation['value'])}" if "value" in operation else ""
+        yield f"{_field(operation['path'])} {_VERBS[operation['op']]}{value}"
+
+
+def _field(pointer: str) -> str:
+    """A JSON pointer as a field path."""
+    path = ""
+    for part in pointer.split("/")[1:]:
+        name = part.replace("~1", "/").replace("~0", "~")
+        if name.isdigit():
+            path += f"[{name}]"
+        elif name == "-":
+            path += "[new]"
+        elif "." in name or "/" in name:
+            path += f"[{name}]"
+        else:
+            path += f".{name}" if path else name
+    return path

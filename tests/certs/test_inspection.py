@@ -1,0 +1,57 @@
+"""When a certificate is due, with the time told."""
+
+import datetime as dt
+
+import pytest
+
+from certs import inspection, issue
+from certs.pair import names_of
+
+NOW = dt.datetime(2030, 1, 1, tzinfo=dt.UTC)
+AUTHORITY = issue.authority(NOW)
+MADE = issue.leaf(AUTHORITY, names_of(("a.b.svc", "*.c", "127.0.0.1")), NOW, 90)
+END = NOW + dt.timedelta(days=90)
+THIRD = (END - (NOW - issue.BACKDATED)) / 3
+
+
+def due(now=NOW, wanted=(), **beside):
+    names = names_of(wanted) if wanted else None
+    return inspection.inspect("tls.crt", MADE.certificate, now, wanted=names, **beside).due
+
+
+@pytest.mark.parametrize(
+    ("now", "want"),
+    [
+        pytest.param(NOW, 0, id="new"),
+        pytest.param(END - THIRD - dt.timedelta(seconds=1), 0, id="before the last third"),
+        pytest.param(END - THIRD, 1, id="last third"),
+        pytest.param(END - dt.timedelta(seconds=1), 1, id="last second"),
+        pytest.param(END, 1, id="expired"),
+        pytest.param(NOW - dt.timedelta(minutes=6), 1, id="not valid yet"),
+    ],
+)
+def test_time(now, want):
+    assert want == len(due(now))
+
+
+def test_an_expired_one_says_when():
+    assert ("expired at 2030-04-01 00:00:00 UTC",) == due(END)
+
+
+def test_names_are_covered_or_told():
+    assert () == due(wanted=("a.b.svc", "x.c", "127.0.0.1"))
+    assert ("does not name y.x.c", "does not name d", "does not name ::1") == due(wanted=("y.x.c", "d", "::1"))
+
+
+def test_what_lies_beside_it_belongs_to_it():
+    other = issue.leaf(issue.authority(NOW), names_of(("a",)), NOW)
+
+    assert () == due(key=MADE.key, ca=MADE.ca)
+    assert ("the key beside it is not its own", "the CA beside it did not sign it") == due(key=other.key, ca=other.ca)
+
+
+def test_what_cannot_be_read_says_which_file():
+    with pytest.raises(inspection.UnreadableError, match="f does not hold a PEM certificate"):
+        inspection.inspect("f", b"nonsense", NOW)
+    with pytest.raises(inspection.UnreadableError, match=r"key beside tls.crt"):
+        due(key=b"nonsense")

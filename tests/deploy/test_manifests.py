@@ -1,0 +1,205 @@
+"""The manifests agree with the code: paths, ports, names, verbs, variables and options."""
+
+import base64
+import datetime as dt
+import shutil
+import subprocess
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+
+from certs import issue, pair, store
+from muster import serve
+from validators import pipeline
+from webhooks import app, cluster, settings
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+NAMESPACE, SERVICE = "muster-system", "muster-webhook"
+
+
+def documents(*paths):
+    return [each for path in paths for each in yaml.safe_load_all((DEPLOY / path).read_text()) if each]
+
+
+BASE = documents(*(f"base/{name}.yaml" for name in ("namespace", "rbac", "deployment", "service", "webhooks")))
+PODS = documents("overlays/pods/webhooks.yaml")
+
+
+def the(kind, objects=BASE):
+    (found,) = (each for each in objects if each["kind"] == kind)
+    return found
+
+
+def container():
+    (found,) = the("Deployment")["spec"]["template"]["spec"]["containers"]
+    return found
+
+
+def entries(objects):
+    return [(each["kind"], entry) for each in objects for entry in each.get("webhooks", ())]
+
+
+def knobs_set():
+    return {each["name"]: each["value"] for each in container()["env"]}
+
+
+def as_started():
+    """The settings with which the pod starts."""
+    options = dict(arg.removeprefix("--").split("=", 1) for arg in container()["args"] if "=" in arg)
+    given = {f"MUSTER_{name.replace('-', '_').upper()}": value for name, value in options.items()}
+    return settings.Settings.from_environ({**knobs_set(), **given, "MUSTER_CLUSTER": "true"})
+
+
+def test_every_argument_is_an_option_of_serve():
+    options = {name for each in serve.command.params for name in each.opts}
+    first, *rest = container()["args"]
+
+    assert "serve" == first
+    assert set() == {arg.split("=")[0] for arg in rest} - options
+
+
+def test_every_variable_is_a_knob_that_can_be_read():
+    names = {knob.name for knob in settings.KNOBS}
+
+    assert set() == set(knobs_set()) - names
+    assert "MUSTER_WATCH_PODS" in names
+    assert as_started().cluster
+
+
+def test_the_help_tells_every_knob():
+    text = serve.command.get_help(click.Context(serve.command))
+
+    assert [] == [knob.name for knob in settings.KNOBS if knob.name not in text]
+
+
+def test_ports_lead_from_the_service_to_where_the_server_listens():
+    ports = {each["name"]: each["containerPort"] for each in container()["ports"]}
+    started = as_started()
+    (port,) = the("Service")["spec"]["ports"]
+
+    assert {"webhook": started.bind.port, "probes": started.probe_bind.port} == ports
+    assert "webhook" == port["targetPort"]
+    for _, entry in entries(BASE + PODS):
+        want = {"name": SERVICE, "namespace": NAMESPACE, "port": port["port"]}
+        assert want == {key: entry["clientConfig"]["service"][key] for key in want}
+
+
+def test_probes_ask_what_the_server_answers():
+    paths = {name: container()[name]["httpGet"] for name in ("startupProbe", "livenessProbe", "readinessProbe")}
+
+    assert {"startupProbe": app.HEALTH, "livenessProbe": app.HEALTH, "readinessProbe": app.READY} == {
+        name: each["path"] for name, each in paths.items()
+    }
+    assert {"probes"} == {each["port"] for each in paths.values()}
+    assert app.METRICS == the("Deployment")["spec"]["template"]["metadata"]["annotations"]["prometheus.io/path"]
+
+
+@pytest.mark.parametrize(("kind", "entry"), entries(BASE + PODS))
+def test_a_webhook_is_called_where_and_how_it_answers(kind, entry):
+    want = app.VALIDATE if kind == "ValidatingWebhookConfiguration" else app.MUTATE
+
+    assert want == entry["clientConfig"]["service"]["path"]
+    assert ("None", "Equivalent", ["v1"], 3) == (
+        entry["sideEffects"],
+        entry["matchPolicy"],
+        entry["admissionReviewVersions"],
+        entry["timeoutSeconds"],
+    )
+    assert entry["timeoutSeconds"] > as_started().request_seconds
+
+
+@pytest.mark.parametrize(("kind", "entry"), entries(BASE + PODS))
+def test_only_what_is_judged_is_sent(kind, entry):
+    plurals = {"workloads": "Workload", "podgroups": "PodGroup", "compositepodgroups": "CompositePodGroup"}
+    plurals |= {"pods": "Pod", "jobs": "Job", "priorityclasses": "PriorityClass"}
+    (rule,) = entry["rules"]
+    (group,) = rule["apiGroups"]
+
+    for resource in rule["resources"]:
+        assert pipeline.is_judged(group, plurals[resource.split("/")[0]])
+    assert ["CREATE", "UPDATE"] == rule["operations"]
+
+
+def test_groups_fail_closed_and_the_rest_open_where_asked_for():
+    assert {"Fail"} == {entry["failurePolicy"] for _, entry in entries(BASE)}
+    assert {"Ignore"} == {entry["failurePolicy"] for _, entry in entries(PODS)}
+    for _, entry in entries(PODS):
+        labels = entry.get("namespaceSelector", {}).get("matchLabels")
+        assert (labels is None) == (entry["rules"][0]["scope"] == "Cluster")
+        assert labels in (None, {"muster.dev/enforce": "true"})
+
+
+@pytest.mark.parametrize(("kind", "entry"), entries(BASE + PODS))
+def test_our_own_namespace_and_the_systems_are_exempt(kind, entry):
+    if entry["rules"][0]["scope"] == "Cluster":
+        assert "namespaceSelector" not in entry
+        return
+    (expression,) = entry["namespaceSelector"]["matchExpressions"]
+
+    assert {
+        "key": "kubernetes.io/metadata.name",
+        "operator": "NotIn",
+        "values": [NAMESPACE, "kube-system"],
+    } == expression
+
+
+def granted(rules):
+    return {(group, resource, *sorted(rule["verbs"])) for rule in rules for group in rule["apiGroups"] for resource in rule["resources"]}
+
+
+def test_the_role_grants_what_is_watched_and_no_more():
+    assert {(each.group, each.resource, *sorted(cluster.VERBS)) for each in cluster.WATCHED} == granted(the("ClusterRole")["rules"])
+    subject = the("ClusterRoleBinding")["subjects"][0]
+    assert the("ServiceAccount")["metadata"]["name"] == subject["name"]
+    assert subject["name"] == the("Deployment")["spec"]["template"]["spec"]["serviceAccountName"]
+
+
+def test_the_pod_can_do_little_and_stops_in_time():
+    spec = the("Deployment")["spec"]["template"]["spec"]
+    started = as_started()
+
+    assert {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}} == (
+        container()["securityContext"]
+    )
+    assert spec["securityContext"]["runAsNonRoot"] is True
+    assert spec["terminationGracePeriodSeconds"] > started.drain_seconds + started.stop_seconds + 5
+    assert 3 == the("Deployment")["spec"]["replicas"]
+    assert 1 == the("PodDisruptionBudget")["spec"]["maxUnavailable"]
+
+
+def test_files_are_mounted_where_the_server_reads_them():
+    (mount,) = (each["mountPath"] for each in container()["volumeMounts"] if each["name"] == "certs")
+    started = as_started()
+
+    assert {f"{mount}/{store.CERTIFICATE}", f"{mount}/{store.KEY}"} == {started.tls_cert, started.tls_key}
+
+
+def test_names_in_the_instructions_are_those_of_the_manifests():
+    text = (DEPLOY / "README.md").read_text()
+
+    for want in (f"{SERVICE}.{NAMESPACE}.svc", "groups.muster.dev", "muster-pods", "deployment/muster-webhook"):
+        assert want in text
+
+
+@pytest.mark.parametrize("overlay", ["issued", "pods"])
+def test_kustomize_builds_an_overlay_with_its_ca(tmp_path, overlay):
+    if not shutil.which("kubectl"):
+        pytest.skip("kubectl is not here to build overlays with")
+    tree = tmp_path / "deploy"
+    shutil.copytree(DEPLOY, tree, ignore=shutil.ignore_patterns("certs"))
+    now = dt.datetime.now(dt.UTC)
+    made = issue.leaf(issue.authority(now), pair.names_of((f"{SERVICE}.{NAMESPACE}.svc",)), now)
+    store.write(tree / "overlays/issued/certs", made)
+    built = subprocess.run(["kubectl", "kustomize", str(tree / "overlays" / overlay)], capture_output=True, text=True, check=False)
+    assert 0 == built.returncode, built.stderr
+    objects = list(yaml.safe_load_all(built.stdout))
+    bundles = {base64.b64decode(entry["clientConfig"]["caBundle"]) for _, entry in entries(objects)}
+
+    assert {made.ca} == bundles
+    secret = the("Secret", objects)
+    assert "muster-webhook-tls" == secret["metadata"]["name"]
+    assert made.key == base64.b64decode(secret["data"]["tls.key"])
+    watched = (*cluster.WATCHED, cluster.PODS) if overlay == "pods" else cluster.WATCHED
+    assert {(each.group, each.resource, *sorted(cluster.VERBS)) for each in watched} == granted(the("ClusterRole", objects)["rules"])

@@ -1,0 +1,190 @@
+"""``muster demo``: it runs, shows what it promises, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from muster import demo, demo_server, demo_text
+from validators.lint import files, run
+from validators.rules.base import Settings
+
+MISTAKES = [
+    ("deep.yaml", "template-depth"),
+    ("groups.yaml", "schema-unknown-field"),
+    ("groups.yaml", "tree-matches-templates"),
+    ("pods.yaml", "scheduling-group-exists"),
+    ("workload.yaml", "disruption-nesting"),
+    ("workload.yaml", "gang-minimum"),
+    ("workload.yaml", "priority-uniform"),
+    ("workload.yaml", "template-names-unique"),
+]
+
+
+def launch(tmp_path, *arguments, **environment):
+    """The demonstration as a user runs it, with a temporary directory that can be looked into."""
+    place = {name: value for name, value in os.environ.items() if not name.startswith("MUSTER_")} | {"TMPDIR": str(tmp_path)}
+    return subprocess.run(
+        [sys.executable, "-m", "muster", "demo", *arguments],
+        env=place | environment,
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+
+
+@pytest.fixture
+def pair(tmp_path):
+    """A directory with a certificate for the loopback."""
+    demo_server.run("certs", "issue", "--out", str(tmp_path), "--name", demo_server.HOST)
+    return tmp_path
+
+
+def instead_of_the_server(monkeypatch, program):
+    monkeypatch.setattr(demo_server, "_command", lambda *_: (sys.executable, "-c", program))
+
+
+def test_manifests_hold_one_mistake_of_each_kind_promised(monkeypatch):
+    monkeypatch.chdir(demo.DATA / "manifests")
+    report = run.run(files.read(["."], sys.stdin.buffer), (), settings=Settings(linting=True))
+
+    assert sorted((Path(each.file).name, each.rule) for each in report.findings) == MISTAKES
+
+
+def test_runs_to_its_end_and_leaves_nothing(tmp_path):
+    ended = launch(tmp_path)
+
+    assert (ended.returncode, ended.stderr) == (0, "")
+    for _, rule in MISTAKES:
+        assert f"error {rule}:" in ended.stdout
+    assert "8 errors in 8 documents of 4 files" in ended.stdout
+    assert re.findall(r"^  (\w+)(?:,| |$)", ended.stdout.partition("2  Admission")[2], re.MULTILINE) == [
+        *("allowed", "refused", "refused", "refused", "allowed", "completed", "HTTP"),
+    ]
+    assert 'The PodGroup "notebook" is invalid: spec.disruptionMode: Invalid value' in ended.stdout
+    assert 'spec.disruptionMode set to {"single": {}}' in ended.stdout
+    assert "spec.priority set to 100000" in ended.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_output_is_plain_and_narrow_where_it_is_no_terminal(tmp_path):
+    shown = launch(tmp_path).stdout
+    assert "\x1b" not in shown
+    assert [line for line in shown.splitlines() if len(line) > demo_text.WIDTH] == []
+
+
+def test_output_is_the_same_each_time_but_for_the_port(tmp_path):
+    first, second = (re.sub(r"127\.0\.0\.1:\d+;", "", launch(tmp_path).stdout) for _ in range(2))
+    assert first == second
+
+
+def test_settings_of_another_server_do_not_matter(tmp_path):
+    assert launch(tmp_path, MUSTER_WORKERS="none", MUSTER_PROFILE="wrong").returncode == 0
+
+
+def test_server_that_does_not_start_is_told_with_its_last_lines(tmp_path, monkeypatch):
+    instead_of_the_server(monkeypatch, "import sys; sys.exit('\\n'.join(f'line {n}' for n in range(9)))")
+    with pytest.raises(demo_server.ServerError) as told, demo_server.running(tmp_path):
+        pass
+    assert str(told.value) == "the server does not start: " + "\n".join(f"line {n}" for n in range(4, 9))
+
+
+def test_failure_is_a_line_and_exit_2(monkeypatch, capsys):
+    def fail(*_):
+        raise demo_server.ServerError("the server does not start: because")
+
+    monkeypatch.setattr(demo_server, "run", fail)
+    assert demo.demo.main(["--no-color"], standalone_mode=False) == demo.EXIT_FAILED
+    assert capsys.readouterr().err == "muster demo: the server does not start: because\n"
+
+
+def test_command_that_fails_is_told(monkeypatch):
+    instead_of_the_server(monkeypatch, "import sys; sys.exit('no room')")
+    with pytest.raises(demo_server.ServerError, match="muster certs failed: no room"):
+        demo_server.run("certs", "issue")
+
+
+@pytest.mark.parametrize("leaving", [KeyboardInterrupt, RuntimeError])
+def test_server_is_stopped_however_it_is_left(pair, leaving):
+    answers = []
+
+    def use():
+        with demo_server.running(pair, "--workers", "1") as client:
+            answers.append(client)
+            answers.append(client.post("/validate", demo.NOT_A_REVIEW).code)
+            raise leaving
+
+    with pytest.raises(leaving):
+        use()
+    client, code = answers
+    assert code == 400
+    with pytest.raises(demo_server.ServerError, match="does not answer"):
+        client.post("/validate", demo.NOT_A_REVIEW)
+
+
+def test_server_that_does_not_listen_to_sigterm_is_ended_too(tmp_path, monkeypatch):
+    program = (
+        "import json, os, signal, time\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "open('pid', 'w').write(str(os.getpid()))\n"
+        "print(json.dumps({'address': '127.0.0.1:1'}), flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    (tmp_path / "ca.crt").write_bytes(_some_ca(tmp_path))
+    instead_of_the_server(monkeypatch, program)
+    monkeypatch.setattr(demo_server, "STOP_SECONDS", 0.2)
+    monkeypatch.chdir(tmp_path)
+    with demo_server.running(tmp_path):
+        number = int((tmp_path / "pid").read_text())
+    with pytest.raises(ProcessLookupError):
+        os.kill(number, 0)
+
+
+def _some_ca(directory):
+    demo_server.run("certs", "issue", "--out", str(directory / "pair"), "--name", demo_server.HOST)
+    return (directory / "pair" / "ca.crt").read_bytes()
+
+
+def test_certificate_of_the_server_is_verified(pair, tmp_path_factory):
+    other = tmp_path_factory.mktemp("other")
+    with demo_server.running(pair, "--workers", "1") as client:
+        stranger = demo_server.Client(client.address, _write(other / "ca.crt", _some_ca(other)))
+        with pytest.raises(demo_server.ServerError, match="CERTIFICATE_VERIFY_FAILED"):
+            stranger.post("/validate", demo.NOT_A_REVIEW)
+        stranger.close()
+
+
+def _write(path, content):
+    path.write_bytes(content)
+    return path
+
+
+def test_sigterm_unwinds_and_the_old_way_comes_back():
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(SystemExit) as stopped, demo._stopped_in_order():
+        signal.raise_signal(signal.SIGTERM)
+    assert (demo.EXIT_TERMINATED, before) == (stopped.value.code, signal.getsignal(signal.SIGTERM))
+
+
+def test_sighup_that_is_ignored_stays_ignored():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with demo._stopped_in_order():
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_recorded_reviews_are_whole():
+    for line in (demo.DATA / "reviews.jsonl").read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        assert {"about", "path", "review"} == set(record)
+        assert record["review"]["request"]["namespace"] == "research"

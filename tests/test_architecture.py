@@ -1,0 +1,398 @@
+"""Who may import whom, held by reading the source of every module.
+
+The tables come first and are the documentation: to move a wall, change the table here and the README's picture with it.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import fnmatch
+import graphlib
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+PACKAGES: dict[str, frozenset[str]] = {
+    "validators": frozenset(),
+    "certs": frozenset(),
+    "webhooks": frozenset({"validators"}),
+    "muster": frozenset({"validators", "webhooks", "certs"}),
+}
+"""Each package with the packages of ours that it may import.  Nothing imports muster, tests or benchmarks."""
+
+STOREYS: dict[str, tuple[frozenset[str], ...]] = {
+    "validators": (
+        frozenset({"field", "gates"}),
+        frozenset({"content"}),
+        frozenset({"model"}),
+        frozenset({"lookup", "versions"}),
+        frozenset({"hierarchy"}),
+        frozenset({"rules", "defaults", "schema"}),
+        frozenset({"pipeline"}),
+        frozenset({"lint"}),
+        frozenset({"reports"}),
+    ),
+    "webhooks": (
+        frozenset({"review", "status", "jsonpatch", "priority", "knobs", "framing", "journal", "tls", "cache", "api_client", "answer"}),
+        frozenset({"admit", "settings", "telemetry", "connection"}),
+        frozenset({"app", "replay", "cluster"}),
+        frozenset({"worker"}),
+        frozenset({"server"}),
+    ),
+}
+"""Inside a package: a room (a module, or a package of modules) imports from lower storeys and from itself, never from a
+neighbour on its own storey.  Lower storeys stand first."""
+
+EDGES: dict[str, tuple[str, ...]] = {
+    "msgspec": ("validators/model/*", "webhooks/review.py", "webhooks/api_client.py", "webhooks/cluster.py"),
+    "jsonschema_rs": ("validators/schema.py",),
+    "yaml": ("validators/lint/yaml_events.py",),
+    "flask": ("webhooks/app.py",),
+    "werkzeug": ("webhooks/app.py",),
+    "prometheus_client": ("webhooks/telemetry.py",),
+    "kubernetes": ("webhooks/api_client.py", "webhooks/cluster.py"),
+    "urllib3": ("webhooks/api_client.py", "webhooks/cluster.py"),
+    "gunicorn": ("webhooks/server.py", "webhooks/worker.py", "webhooks/connection.py", "webhooks/answer.py", "webhooks/journal.py"),
+    "cryptography": ("certs/*", "webhooks/tls.py"),
+    "click": ("muster/*",),
+}
+"""Third-party libraries, each with the only files that import it."""
+
+IMPURE: dict[str, str] = {
+    "validators/lint/files.py": "reads manifests",
+    "webhooks/answer.py": "gunicorn's",
+    "webhooks/api_client.py": "calls the API server",
+    "webhooks/app.py": "HTTP",
+    "webhooks/cache.py": "a clock, by which what is known grows stale",
+    "webhooks/cluster.py": "watches the API server",
+    "webhooks/connection.py": "sockets",
+    "webhooks/journal.py": "the log",
+    "webhooks/server.py": "a process",
+    "webhooks/telemetry.py": "metrics",
+    "webhooks/tls.py": "key pairs in files",
+    "webhooks/worker.py": "a process",
+    "certs/store.py": "key pairs in files",
+    "muster/*": "the command line",
+}
+"""Files at an edge or in a shell, and what they touch.  All others are pure."""
+
+IMPURE_MODULES = frozenset(
+    {
+        *("os", "sys", "io", "time", "random", "socket", "threading", "subprocess", "logging"),
+        # The same by other doors.
+        *("asyncio", "multiprocessing", "secrets", "select", "selectors", "shutil", "signal", "tempfile", "http", "uuid", "urllib.request"),
+    }
+)
+IMPURE_CALLS = frozenset({"open", "print", "input", "datetime.now", "datetime.utcnow", "datetime.today", "date.today"})
+
+METHODS_OF_A_PROTOCOL = 3
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Import:
+    """One name that a module imports, made absolute as far as it names a module of ours."""
+
+    target: str
+    line: int
+    level: int = 0
+
+    @property
+    def package(self) -> str:
+        return self.target.partition(".")[0]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Module:
+    """One source file, read."""
+
+    file: str
+    tree: ast.Module
+    imports: tuple[Import, ...]
+
+    @property
+    def name(self) -> str:
+        return self.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+    @property
+    def package(self) -> str:
+        return self.name.partition(".")[0]
+
+    def at(self, line: int, text: str) -> str:
+        return f"{self.file}:{line}: {text}"
+
+
+def read(sources: Mapping[str, str]) -> list[Module]:
+    """The modules of a tree given as file names and texts."""
+    names = {file.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for file in sources}
+    modules = []
+    for file, text in sorted(sources.items()):
+        tree = ast.parse(text, file)
+        modules.append(Module(file, tree, tuple(_imports(tree, names))))
+    return modules
+
+
+def _imports(tree: ast.Module, names: set[str]) -> Iterator[Import]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (Import(each.name, node.lineno) for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            origin = node.module or ""
+            for each in node.names:
+                inner = f"{origin}.{each.name}"
+                yield Import(inner if inner in names else origin, node.lineno, node.level)
+        elif isinstance(node, ast.Call) and _called(node) in {"__import__", "importlib.import_module", "import_module"}:
+            for argument in node.args[:1]:
+                if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+                    yield Import(argument.value, node.lineno)
+
+
+def _called(node: ast.Call) -> str:
+    """The dotted name of what is called, its last two parts at most."""
+    function = node.func
+    if isinstance(function, ast.Name):
+        return function.id
+    if isinstance(function, ast.Attribute):
+        owner = function.value
+        before = owner.id if isinstance(owner, ast.Name) else owner.attr if isinstance(owner, ast.Attribute) else ""
+        return f"{before}.{function.attr}"
+    return ""
+
+
+def matches(file: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatch.fnmatchcase(file, pattern) for pattern in patterns)
+
+
+def between_packages(modules: list[Module]) -> Iterator[str]:
+    ours = {*PACKAGES, "tests", "benchmarks", "examples"}
+    for module in modules:
+        allowed = PACKAGES[module.package] | {module.package}
+        for each in module.imports:
+            if each.package in ours - allowed:
+                yield module.at(each.line, f"{module.package} must not import {each.package}")
+
+
+def inside_packages(modules: list[Module]) -> Iterator[str]:
+    for module in modules:
+        storeys = STOREYS.get(module.package)
+        room = _room(module.name)
+        if storeys is None or not room:
+            continue
+        storey = _storey(storeys, room)
+        if storey is None:
+            yield module.at(1, f"{module.package}.{room} stands on no storey: give it one in the table")
+            continue
+        for each in module.imports:
+            other = _room(each.target) if each.package == module.package else ""
+            if other and other != room and (_storey(storeys, other) or 0) >= storey:
+                yield module.at(each.line, f"{room} must not import {other}, which stands above or beside it")
+
+
+def _room(name: str) -> str:
+    return name.split(".")[1] if "." in name else ""
+
+
+def _storey(storeys: tuple[frozenset[str], ...], room: str) -> int | None:
+    return next((number for number, rooms in enumerate(storeys) if room in rooms), None)
+
+
+def between_rules(modules: list[Module]) -> Iterator[str]:
+    shared = {"validators.rules.base", "validators.rules.checks", "validators.rules"}
+    for module in modules:
+        if not module.name.startswith("validators.rules."):
+            continue
+        for each in module.imports:
+            if each.target.startswith("validators.rules.") and each.target not in shared:
+                yield module.at(each.line, f"a rule must not import another rule, {each.target}")
+
+
+def at_the_edges(modules: list[Module]) -> Iterator[str]:
+    ours = {*PACKAGES, "tests", "benchmarks", "examples"}
+    for module in modules:
+        for each in module.imports:
+            if each.package in sys.stdlib_module_names or each.package in ours or each.level:
+                continue
+            if each.package not in EDGES:
+                yield module.at(each.line, f"{each.package} is no library that the table knows")
+            elif not matches(module.file, EDGES[each.package]):
+                yield module.at(each.line, f"{each.package} must be imported only by {', '.join(EDGES[each.package])}")
+
+
+def purity(modules: list[Module]) -> Iterator[str]:
+    for module in modules:
+        if matches(module.file, tuple(IMPURE)):
+            continue
+        for each in module.imports:
+            if any(f"{each.target}.".startswith(f"{outside}.") for outside in IMPURE_MODULES):
+                yield module.at(each.line, f"a pure file must not import {each.target}")
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.Call) and _called(node) in IMPURE_CALLS:
+                yield module.at(node.lineno, f"a pure file must not call {_called(node)}")
+
+
+def relative(modules: list[Module]) -> Iterator[str]:
+    for module in modules:
+        for each in module.imports:
+            if each.level:
+                yield module.at(each.line, "an import must be absolute")
+
+
+def cycles(modules: list[Module]) -> Iterator[str]:
+    names = {module.name for module in modules}
+    graph = {module.name: {each.target for each in module.imports if each.target in names} - {module.name} for module in modules}
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        yield " imports ".join(reversed(error.args[1]))
+
+
+def wide_protocols(modules: list[Module]) -> Iterator[str]:
+    for module in modules:
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.ClassDef) and any(ast.unparse(base).split("[")[0].endswith("Protocol") for base in node.bases):
+                methods = [each for each in node.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))]
+                if len(methods) > METHODS_OF_A_PROTOCOL:
+                    yield module.at(node.lineno, f"{node.name} has {len(methods)} methods; a Protocol has {METHODS_OF_A_PROTOCOL} at most")
+
+
+CLAIMS = {
+    "packages import only what the table allows": between_packages,
+    "rooms import only from lower storeys": inside_packages,
+    "a rule never imports another rule": between_rules,
+    "libraries are imported at their edges only": at_the_edges,
+    "pure files touch nothing outside": purity,
+    "imports are absolute": relative,
+    "there is no import cycle": cycles,
+    "an interface is small": wide_protocols,
+}
+
+
+@pytest.fixture(scope="module")
+def tree() -> list[Module]:
+    files = (path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+    return read({path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in files})
+
+
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS)
+def test_claim_holds(claim, tree):
+    assert list(claim(tree)) == []
+
+
+def test_every_package_is_in_the_table():
+    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests", "benchmarks", "examples"}
+    assert set(PACKAGES) == packages
+
+
+def test_every_line_of_the_tables_speaks_of_something(tree):
+    files = [module.file for module in tree]
+    patterns = [*IMPURE, *(pattern for patterns in EDGES.values() for pattern in patterns)]
+    rooms = {f"{module.package}.{_room(module.name)}" for module in tree}
+    listed = {f"{package}.{room}" for package, storeys in STOREYS.items() for storey in storeys for room in storey}
+    imported = {each.package for module in tree for each in module.imports}
+
+    assert [pattern for pattern in patterns if not fnmatch.filter(files, pattern)] == []
+    assert set() == listed - rooms
+    assert set() == set(EDGES) - imported
+
+
+@pytest.mark.parametrize(
+    ("claim", "sources", "want"),
+    [
+        pytest.param(
+            between_packages,
+            {"validators/field.py": "from webhooks import review"},
+            ["validators/field.py:1: validators must not import webhooks"],
+            id="upwards between packages",
+        ),
+        pytest.param(
+            between_packages,
+            {"webhooks/app.py": "def late():\n    import muster.cli"},
+            ["webhooks/app.py:2: webhooks must not import muster"],
+            id="inside a function",
+        ),
+        pytest.param(
+            between_packages,
+            {"certs/issue.py": "import importlib\nimportlib.import_module('validators.field')"},
+            ["certs/issue.py:2: certs must not import validators"],
+            id="by name",
+        ),
+        pytest.param(
+            between_packages,
+            {"muster/cli.py": "from tests.oracle import declarative"},
+            ["muster/cli.py:1: muster must not import tests"],
+            id="the tests",
+        ),
+        pytest.param(between_packages, {"webhooks/app.py": "from validators import lookup"}, [], id="downwards between packages"),
+        pytest.param(
+            inside_packages,
+            {"validators/field.py": "from validators import content", "validators/content.py": ""},
+            ["validators/field.py:1: field must not import content, which stands above or beside it"],
+            id="upwards inside a package",
+        ),
+        pytest.param(
+            inside_packages,
+            {"webhooks/review.py": "from webhooks.status import x"},
+            ["webhooks/review.py:1: review must not import status, which stands above or beside it"],
+            id="sideways inside a package",
+        ),
+        pytest.param(
+            inside_packages,
+            {"webhooks/new.py": ""},
+            ["webhooks/new.py:1: webhooks.new stands on no storey: give it one in the table"],
+            id="a room without a storey",
+        ),
+        pytest.param(
+            between_rules,
+            {"validators/rules/a.py": "from validators.rules import b", "validators/rules/b.py": "from validators.rules import base"},
+            ["validators/rules/a.py:1: a rule must not import another rule, validators.rules.b"],
+            id="rule to rule",
+        ),
+        pytest.param(
+            at_the_edges,
+            {"webhooks/admit.py": "import flask", "webhooks/app.py": "import flask"},
+            ["webhooks/admit.py:1: flask must be imported only by webhooks/app.py"],
+            id="a library away from its edge",
+        ),
+        pytest.param(
+            at_the_edges,
+            {"certs/issue.py": "import trio"},
+            ["certs/issue.py:1: trio is no library that the table knows"],
+            id="an unknown library",
+        ),
+        pytest.param(
+            purity,
+            {"validators/field.py": "import os.path\nprint(1)\nx.datetime.now()", "muster/cli.py": "import os\nprint(1)"},
+            [
+                "validators/field.py:1: a pure file must not import os.path",
+                "validators/field.py:2: a pure file must not call print",
+                "validators/field.py:3: a pure file must not call datetime.now",
+            ],
+            id="outside world in a pure file",
+        ),
+        pytest.param(relative, {"certs/pair.py": "from . import x"}, ["certs/pair.py:1: an import must be absolute"], id="relative"),
+        pytest.param(
+            cycles,
+            {"certs/a.py": "from certs import b", "certs/b.py": "import certs.a"},
+            ["certs.a imports certs.b imports certs.a"],
+            id="a cycle",
+        ),
+        pytest.param(
+            wide_protocols,
+            {"certs/a.py": "class P(Protocol):\n" + "".join(f"    def {name}(self): ...\n" for name in "abcd")},
+            ["certs/a.py:1: P has 4 methods; a Protocol has 3 at most"],
+            id="a wide protocol",
+        ),
+        pytest.param(
+            wide_protocols,
+            {"certs/a.py": "class P(Protocol):\n" + "".join(f"    def {name}(self): ...\n" for name in "abc")},
+            [],
+            id="a protocol of three",
+        ),
+    ],
+)
+def test_breach_is_seen(claim, sources, want):
+    assert want == list(claim(read(sources)))

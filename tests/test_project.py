@@ -1,0 +1,148 @@
+"""What holds for the project as a whole: size and shape of its modules, its schemas, what is packaged, what its text says."""
+
+from __future__ import annotations
+
+import ast
+import fnmatch
+import importlib.resources
+import json
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("validators", "webhooks", "certs", "muster")
+LONGEST_MODULE = 300
+LONGEST_BODY = 40
+
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+
+NOT_OF_THE_PROJECT = frozenset({"build", "dist", "__pycache__"})
+TOLD_ELSEWHERE = tuple(
+    # Written in two parts, so that this file does not say what it looks for.
+    re.compile(first + second)
+    for first, second in (
+        ("/wo", "rk/"),
+        ("/ro", "ot/"),
+        ("/tmp/b", r"(riefs|ash)"),
+        (r"\.\./sha", "red"),
+        ("(?i)issue ", "#"),
+        ("/opt/wh", "eels"),
+    )
+)
+"""What belongs to a machine or a workplace and not to the project."""
+
+
+def _named(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def _long_bodies(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            body = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
+            lines = (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+            if lines > LONGEST_BODY:
+                yield f"{node.name}: {lines} lines"
+
+
+def _of_the_project() -> Iterator[Path]:
+    """Every file that belongs to the project; hidden directories but for .ci are tools' own."""
+    for path in sorted(ROOT.rglob("*")):
+        parts = path.relative_to(ROOT).parts
+        hidden = any(part.startswith(".") and part != ".ci" for part in parts[:-1])
+        made = any(part in NOT_OF_THE_PROJECT or part.endswith(".egg-info") for part in parts)
+        if path.is_file() and not hidden and not made:
+            yield path
+
+
+def test_every_module_says_what_it_is_for():
+    silent = [_named(path) for path in MODULES if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))]
+    assert silent == []
+
+
+def test_modules_are_short():
+    long = [_named(path) for path in MODULES if len(path.read_text(encoding="utf-8").splitlines()) > LONGEST_MODULE]
+    assert long == []
+
+
+def test_functions_are_short():
+    long = [f"{_named(path)}: {each}" for path in MODULES for each in _long_bodies(ast.parse(path.read_text(encoding="utf-8")))]
+    assert long == []
+
+
+@pytest.mark.parametrize(("lines", "want"), [pytest.param(40, [], id="40 lines"), pytest.param(41, ["f: 41 lines"], id="41 lines")])
+def test_length_of_a_function_is_counted_without_its_docstring(lines, want):
+    source = 'def f():\n    """One.\n\n    Two."""\n' + "    x = 1\n" * lines
+    assert want == list(_long_bodies(ast.parse(source)))
+
+
+@pytest.mark.parametrize("kind", ["workload", "podgroup"])
+def test_schemas_of_served_versions_differ_in_the_version_only(kind):
+    schemas = importlib.resources.files("validators") / "schemas"
+    alpha = (schemas / f"{kind}-v1alpha3.json").read_text(encoding="utf-8")
+    beta = (schemas / f"{kind}-v1beta1.json").read_text(encoding="utf-8")
+
+    assert "v1alpha3" in alpha
+    # CompositePodGroup is not in v1beta1, and no schema of the two names it.
+    assert json.loads(alpha.replace("v1alpha3", "v1beta1")) == json.loads(beta)
+
+
+def test_every_directory_of_code_is_a_package_that_is_installed():
+    patterns = PYPROJECT["tool"]["setuptools"]["packages"]["find"]["include"]
+    directories = sorted({path.parent for path in MODULES})
+
+    assert [_named(each) for each in directories if not (each / "__init__.py").exists()] == []
+    names = [_named(each).replace("/", ".") for each in directories]
+    assert [name for name in names if not any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)] == []
+
+
+def test_every_other_file_of_a_package_is_installed_with_it():
+    patterns = PYPROJECT["tool"]["setuptools"]["package-data"]
+    left_out = []
+    for package in PACKAGES:
+        top = ROOT / package
+        packaged = {path for pattern in patterns.get(package, ()) for path in top.glob(pattern)}
+        left_out += [
+            _named(path) for path in _of_the_project() if path.is_relative_to(top) and path.suffix != ".py" and path not in packaged
+        ]
+    assert left_out == []
+
+
+def test_every_pattern_of_package_files_finds_some():
+    patterns = PYPROJECT["tool"]["setuptools"]["package-data"]
+    empty = [f"{package}: {each}" for package, listed in patterns.items() for each in listed if not any((ROOT / package).glob(each))]
+    assert empty == []
+
+
+def test_version_is_the_newest_in_the_changelog():
+    headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert PYPROJECT["project"]["version"] == headings[0]
+
+
+def test_lock_holds_every_dependency_at_one_version():
+    declared = [*PYPROJECT["project"]["dependencies"], *PYPROJECT["project"]["optional-dependencies"]["dev"]]
+    lines = (ROOT / "requirements-ci.txt").read_text(encoding="utf-8").splitlines()
+    locked = [line for line in lines if line and not line.startswith("#")]
+
+    assert [line for line in locked if not re.fullmatch(r"[a-z0-9-]+==[\w.]+", line)] == []
+    names = {line.partition("==")[0] for line in locked}
+    wanted = {re.split(r"[<>=!~\[; ]", each, maxsplit=1)[0].lower().replace("_", "-") for each in declared}
+    assert wanted <= names
+
+
+def test_text_speaks_of_the_project_only():
+    told = []
+    for path in _of_the_project():
+        text = path.read_bytes().decode("utf-8", "replace")
+        told += [f"{_named(path)}: {found.group()}" for pattern in TOLD_ELSEWHERE for found in pattern.finditer(text)]
+    assert told == []
+
+
+@pytest.mark.parametrize("text", ["see /wo" + "rk/main", "cd /ro" + "ot/x", "as iss" + "ue #3 asks", "in ../sha" + "red/spec"])
+def test_text_of_a_workplace_is_seen(text):
+    assert any(pattern.search(text) for pattern in TOLD_ELSEWHERE)

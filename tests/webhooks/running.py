@@ -1,0 +1,158 @@
+"""A real ``muster serve`` on the loopback, for tests: started, spoken to, stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import http.client
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from certs import issue, pair, store
+
+PATIENCE = 30
+REVIEW = {
+    "apiVersion": "admission.k8s.io/v1",
+    "kind": "AdmissionReview",
+    "request": {
+        "uid": "u-1",
+        "kind": {"group": "scheduling.k8s.io", "version": "v1beta1", "kind": "PodGroup"},
+        "resource": {"group": "scheduling.k8s.io", "version": "v1beta1", "resource": "podgroups"},
+        "operation": "CREATE",
+        "namespace": "default",
+        "name": "pg",
+        "object": {
+            "apiVersion": "scheduling.k8s.io/v1beta1",
+            "kind": "PodGroup",
+            "metadata": {"name": "pg", "namespace": "default"},
+            "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}},
+        },
+    },
+}
+BODY = json.dumps(REVIEW).encode()
+HEADERS = {"Content-Type": "application/json"}
+
+
+def new_pair(authority=None, *, days=30):
+    now = dt.datetime.now(dt.UTC)
+    return issue.leaf(authority or issue.authority(now), pair.names_of(("localhost", "127.0.0.1")), now, days)
+
+
+class Running:
+    """The server's process, its addresses, and what it has logged."""
+
+    def __init__(self, directory: Path, *options: str, before: str = "", **knobs: str) -> None:
+        self.directory = directory
+        self.authority = issue.authority(dt.datetime.now(dt.UTC))
+        store.write(directory, new_pair(self.authority))
+        command = [
+            sys.executable,
+            "-c",
+            f"{before}\nfrom muster.serve import command; command()",
+            "--bind",
+            "127.0.0.1:0",
+            "--probe-bind",
+            "127.0.0.1:0",
+        ]
+        command += ["--tls-cert", str(directory / "tls.crt"), "--tls-key", str(directory / "tls.key"), *options]
+        environ = {**os.environ, "MUSTER_TLS_POLL_SECONDS": "0.1", **knobs}
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ)
+        line = self.process.stdout.readline()
+        if not line:
+            told = self.process.communicate(timeout=PATIENCE)[1].decode()
+            raise AssertionError(f"the server did not start: {told}")
+        self.listening = json.loads(line)
+        self.port, self.probe_port = (int(self.listening[key].rpartition(":")[2]) for key in ("address", "probeAddress"))
+        self.lines: list[dict] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        for line in self.process.stderr:
+            try:
+                self.lines.append(json.loads(line))
+            except ValueError:
+                # Not a log line: a process has died badly.
+                self.lines.append({"event": "noise", "level": "error", "text": line.decode(errors="replace")})
+
+    def context(self) -> ssl.SSLContext:
+        return ssl.create_default_context(cadata=self.authority.certificate.decode())
+
+    def connect(self) -> http.client.HTTPSConnection:
+        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=PATIENCE, context=self.context())
+
+    def raw(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
+
+    def tls(self) -> ssl.SSLSocket:
+        return self.context().wrap_socket(self.raw(), server_hostname="localhost")
+
+    def post(self, body: bytes = BODY, path: str = "/validate", headers=HEADERS, connection=None):
+        with (
+            contextlib.closing(connection or self.connect())
+            if connection is None
+            else contextlib.nullcontext(connection) as open_connection
+        ):
+            open_connection.request("POST", path, body, headers)
+            response = open_connection.getresponse()
+            return response.status, json.loads(response.read())
+
+    def probe(self, path: str) -> tuple[int, bytes]:
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.probe_port, timeout=PATIENCE)) as plain:
+            plain.request("GET", path)
+            response = plain.getresponse()
+            return response.status, response.read()
+
+    def figure(self, name: str) -> float:
+        """The sum of a metric over its labels."""
+        lines = self.probe("/metrics")[1].decode().splitlines()
+        return sum(float(line.rpartition(" ")[2]) for line in lines if line.split("{")[0].split(" ")[0] == name)
+
+    def serial(self) -> int:
+        """The serial number of the certificate that is served now."""
+        from cryptography import x509
+
+        with self.tls() as sock:
+            return x509.load_der_x509_certificate(sock.getpeercert(binary_form=True)).serial_number
+
+    def stop(self) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            code = self.process.wait(PATIENCE)
+        finally:
+            if self.process.poll() is None:
+                self.process.kill()
+            self._reader.join(PATIENCE)
+            self.process.stdout.close()
+            self.process.stderr.close()
+        return code
+
+
+@contextlib.contextmanager
+def running(directory: Path, *options: str, **knobs: str):
+    """A server; ``before`` is Python that runs in its process first."""
+    server = Running(directory, *options, **knobs)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def until(claim, seconds: float = PATIENCE) -> bool:
+    """Whether *claim* comes true in time; asked again and again."""
+    import time
+
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if claim():
+            return True
+        time.sleep(0.05)
+    return bool(claim())

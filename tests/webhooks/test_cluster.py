@@ -1,0 +1,332 @@
+"""The Lookup from an API server: a small one, over real HTTP, that lists, watches, forgets and breaks off."""
+
+import contextlib
+import json
+import queue
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from kubernetes import client
+
+from tests.webhooks.running import until
+from validators.model.decode import decode
+from webhooks import cluster
+from webhooks.cache import Cache, CachedLookup
+from webhooks.settings import SettingError, Settings
+
+PODGROUPS = "/apis/scheduling.k8s.io/v1beta1/podgroups"
+END, BREAK = object(), object()
+
+
+def group(name, version="1", parent=None, **metadata):
+    spec = {"schedulingPolicy": {"basic": {}}} | ({"parentCompositePodGroupName": parent} if parent else {})
+    return {"metadata": {"name": name, "namespace": "a", "resourceVersion": version, **metadata}, "spec": spec}
+
+
+class FakeApi(ThreadingHTTPServer):
+    """Serves lists from ``lists``; each watch takes events from ``events`` until END or BREAK."""
+
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), FakeAnswers)
+        self.lists = {PODGROUPS: [group("one")]}
+        self.served = {"v1beta1": ["podgroups", "workloads"], "v1": ["priorityclasses"]}
+        self.events = queue.Queue()
+        self.requests = []
+        self.failing = 0
+        self.pages = 0
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class FakeAnswers(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        url = urlsplit(self.path)
+        query = {key: value[0] for key, value in parse_qs(url.query).items()}
+        self.server.requests.append((url.path, query, self.headers.get("Authorization")))
+        if self.server.failing:
+            self.server.failing -= 1
+            return self.reply(503, {"message": "not yet"})
+        if url.path.startswith("/apis/") and url.path.count("/") == 3:
+            served = self.server.served.get(url.path.rpartition("/")[2])
+            if served is None:
+                return self.reply(404, {"message": "no such version"})
+            return self.reply(200, {"resources": [{"name": name} for name in served]})
+        if url.path not in self.server.lists:
+            return self.reply(403, {"message": f"may not read {url.path}"})
+        if query.get("watch"):
+            self.watch()
+            return None
+        return self.list(self.server.lists[url.path], query)
+
+    def list(self, items, query):
+        start = int(query.get("continue", 0))
+        end = start + self.server.pages if self.server.pages else len(items)
+        metadata = {"resourceVersion": "10"} | ({"continue": str(end)} if end < len(items) else {})
+        return self.reply(200, {"items": items[start:end], "metadata": metadata})
+
+    def watch(self):
+        self.send_response(200)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        while (event := self.server.events.get()) not in (END, BREAK):
+            line = event if isinstance(event, bytes) else json.dumps(event).encode() + b"\n"
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
+            self.wfile.flush()
+        if event is END:
+            self.wfile.write(b"0\r\n\r\n")
+        else:
+            self.close_connection = True
+
+    def reply(self, code, content):
+        body = json.dumps(content).encode()
+        self.send_response(code)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@pytest.fixture
+def api():
+    server = FakeApi()
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    yield server
+    for _ in range(20):
+        server.events.put(END)
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@contextlib.contextmanager
+def watching(api, kind="PodGroup", resource="podgroups", stale=60.0):
+    configuration = client.Configuration(host=api.url)
+    configuration.retries = False
+    configuration.api_key = {"authorization": "token-of-ours"}
+    configuration.api_key_prefix = {"authorization": "Bearer"}
+    cache = Cache(kind, stale)
+    watcher = cluster.Watcher(cluster.Api(configuration), cluster.Watched(kind, resource), cache, stale)
+    watcher.start()
+    try:
+        yield CachedLookup([cache]), cache
+    finally:
+        watcher.stop()
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(cluster, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(cluster, "LONGEST_WAIT", 0.05)
+    monkeypatch.setattr(cluster, "UNSERVED_WAIT", 0.05)
+
+
+def names(lookup, kind="PodGroup"):
+    found = lookup.everything(kind)
+    return None if found is None else [each.metadata.name for each in found]
+
+
+def test_what_is_listed_is_known(api):
+    with watching(api) as (lookup, _):
+        assert until(lambda: names(lookup) == ["one"])
+        assert "one" == lookup.get("PodGroup", "a", "one").metadata.name
+        assert None is lookup.get("PodGroup", "b", "one")
+        assert None is lookup.everything("Node")
+    assert {"Bearer token-of-ours"} == {authorization for _, _, authorization in api.requests}
+
+
+def test_a_list_in_pages_is_whole(api):
+    api.pages = 2
+    api.lists[PODGROUPS] = [group(name) for name in "edcba"]
+    with watching(api) as (lookup, _):
+        assert until(lambda: names(lookup) == list("abcde"))
+
+
+def test_events_are_followed(api):
+    with watching(api) as (lookup, _):
+        assert until(lambda: names(lookup) == ["one"])
+        api.events.put({"type": "ADDED", "object": group("two", "11", parent="top")})
+        assert until(lambda: [each.metadata.name for each in lookup.children("PodGroup", "a", "top")] == ["two"])
+        api.events.put({"type": "MODIFIED", "object": group("two", "12", parent="other")})
+        assert until(lambda: [each.metadata.name for each in lookup.children("PodGroup", "a", "other")] == ["two"])
+        assert [] == list(lookup.children("PodGroup", "a", "top"))
+        api.events.put({"type": "DELETED", "object": group("one", "13")})
+        assert until(lambda: names(lookup) == ["two"])
+
+
+def test_a_line_may_come_in_pieces(api):
+    line = json.dumps({"type": "ADDED", "object": group("two", "11")}).encode() + b"\n"
+    with watching(api) as (lookup, _):
+        assert until(lambda: names(lookup) == ["one"])
+        api.events.put(line[:30])
+        api.events.put(line[30:])
+        assert until(lambda: names(lookup) == ["one", "two"])
+
+
+def watches(api):
+    return [query for _, query, _ in api.requests if query.get("watch")]
+
+
+def test_a_watch_goes_on_where_it_ended(api):
+    """A bookmark moves the place on; neither a polite end nor a broken connection leads to a new list."""
+    with watching(api) as (lookup, _):
+        assert until(lambda: len(watches(api)) == 1)
+        api.events.put({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "20"}}})
+        api.events.put(END)
+        assert until(lambda: len(watches(api)) == 2)
+        api.events.put({"type": "ADDED", "object": group("two", "21")})
+        api.events.put(BREAK)
+        assert until(lambda: len(watches(api)) == 3)
+        assert ["one", "two"] == names(lookup)
+
+    assert ["10", "20", "21"] == [query["resourceVersion"] for query in watches(api)]
+    assert 1 == len([query for _, query, _ in api.requests if "limit" in query])
+
+
+def test_too_old_a_place_leads_to_a_new_list(api):
+    with watching(api) as (lookup, _):
+        assert until(lambda: names(lookup) == ["one"])
+        api.lists[PODGROUPS] = [group("new")]
+        api.events.put({"type": "ERROR", "object": {"code": 410, "message": "too old resource version"}})
+
+        assert until(lambda: names(lookup) == ["new"])
+
+
+def test_nothing_is_known_before_the_list_and_it_is_tried_again(api):
+    api.failing = 3
+    with watching(api) as (lookup, cache):
+        assert until(lambda: "HTTP 503: not yet" in cache.complaint or cache.listed)
+        assert until(lambda: names(lookup) == ["one"])
+        assert "" == cache.complaint
+
+
+def test_what_may_not_be_read_is_unknown(api):
+    with watching(api, "Node", "nodes") as (lookup, cache):
+        assert until(lambda: cache.complaint == "HTTP 403: may not read /api/v1/nodes")
+        assert None is lookup.everything("Node")
+
+
+def test_a_kind_that_is_not_served_is_unknown_until_it_is(api):
+    with watching(api, "CompositePodGroup", "compositepodgroups") as (lookup, cache):
+        assert until(lambda: not cache.served)
+        assert None is lookup.everything("CompositePodGroup")
+        api.lists["/apis/scheduling.k8s.io/v1alpha3/compositepodgroups"] = [group("top")]
+        api.served["v1alpha3"] = ["compositepodgroups"]
+        assert until(lambda: names(lookup, "CompositePodGroup") == ["top"])
+
+
+def test_an_object_of_wrong_types_is_left_out(api):
+    api.lists[PODGROUPS] = [{"metadata": {"name": 7}}, group("one")]
+    with watching(api) as (lookup, _):
+        assert until(lambda: names(lookup) == ["one"])
+
+
+def cached(*objects, clock=lambda: 0.0, stale=10.0, kind="PodGroup"):
+    cache = Cache(kind, stale, clock)
+    cache.replace([decode(kind, each) for each in objects])
+    return cache
+
+
+@pytest.mark.parametrize(("seconds", "want"), [pytest.param(10.0, True, id="at the limit"), pytest.param(10.1, False, id="beyond")])
+def test_a_cache_not_heard_of_counts_as_unknown(seconds, want):
+    now = [0.0]
+    cache = cached(group("one", parent="top"), clock=lambda: now[0])
+    now[0] = seconds
+
+    assert want == (cache.everything() is not None)
+    assert want == (cache.get(("a", "one")) is not None)
+    assert want == bool(cache.children(("a", "top")))
+
+
+def test_system_priority_classes_are_always_there():
+    assert "system-node-critical" == CachedLookup([]).get("PriorityClass", "", "system-node-critical").metadata.name
+
+
+def test_an_update_that_changes_nothing_keeps_the_listing():
+    cache = cached(group("b"), group("a"))
+    before = cache.everything()
+    cache.put(decode("PodGroup", group("b", version="99")))
+
+    assert before is cache.everything()
+    cache.put(decode("PodGroup", group("c")))
+    assert ["a", "b", "c"] == [each.metadata.name for each in cache.everything()]
+
+
+def test_readers_and_the_writer_do_not_disturb_each_other():
+    cache = cached()
+    objects = [decode("PodGroup", group(f"g{number}", parent=f"p{number % 7}")) for number in range(500)]
+    failures, stop = [], threading.Event()
+
+    def read():
+        while not stop.is_set():
+            try:
+                cache.everything()
+                cache.children(("a", "p3"))
+            except RuntimeError as error:
+                failures.append(error)
+
+    readers = [threading.Thread(target=read) for _ in range(3)]
+    for each in readers:
+        each.start()
+    for _ in range(20):
+        for each in objects:
+            cache.put(each)
+        for each in objects:
+            cache.remove(each)
+    stop.set()
+    for each in readers:
+        each.join()
+
+    assert [] == failures
+    assert () == cache.everything()
+
+
+def settings(**knobs):
+    return Settings.from_environ({"MUSTER_CLUSTER": "true", **knobs})
+
+
+def test_no_way_to_the_api_server_is_a_mistake_told_in_one_line(tmp_path):
+    bad = tmp_path / "config"
+    bad.write_text("just text")
+    for kubeconfig in ("/nowhere", str(bad)):
+        with pytest.raises(SettingError) as raised:
+            cluster.connect(settings(MUSTER_KUBECONFIG=kubeconfig))
+        assert kubeconfig in str(raised.value)
+        assert 1 == len(str(raised.value).splitlines())
+
+
+def test_readiness_waits_for_the_first_list_of_each_served_kind(api, tmp_path):
+    kubeconfig = tmp_path / "config"
+    content = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "c", "cluster": {"server": api.url}}],
+        "users": [{"name": "u", "user": {"token": "t"}}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "x",
+    }
+    kubeconfig.write_text(json.dumps(content))
+    api.served["v1"] = []
+    api.lists["/apis/scheduling.k8s.io/v1beta1/workloads"] = []
+    source = cluster.connect(settings(MUSTER_KUBECONFIG=str(kubeconfig)))
+    lookup = source.start()
+    try:
+        assert until(lambda: len(source.unsynced()) == 1 and "may not read" in source.unsynced()[0])
+        assert source.unsynced()[0].startswith("Node objects are not listed yet")
+        api.lists["/api/v1/nodes"] = [{"metadata": {"name": "n"}}]
+        assert until(lambda: source.unsynced() == [])
+        assert [] == list(lookup.everything("Workload"))
+        assert None is lookup.everything("PriorityClass")
+    finally:
+        for each in source.watchers:
+            each.stop()

@@ -1,0 +1,225 @@
+"""What clients can do to a server with small limits: none hangs it, none gets a 5xx, each review is answered."""
+
+import contextlib
+import http.client
+import socket
+import ssl
+import threading
+
+import pytest
+
+from tests.webhooks.running import BODY, HEADERS, REVIEW, running, until
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    knobs = {"MUSTER_REQUEST_SECONDS": "1", "MUSTER_THREADS": "2", "MUSTER_KEEPALIVE_SECONDS": "60"}
+    with running(tmp_path_factory.mktemp("clients"), "--workers", "1", **knobs) as started:
+        yield started
+
+
+def test_a_review_is_answered_with_its_uid(server):
+    status, answer = server.post()
+
+    assert (200, "u-1", True) == (status, answer["response"]["uid"], answer["response"]["allowed"])
+
+
+def test_a_connection_serves_many_requests(server):
+    connection = server.connect()
+
+    answers = [server.post(connection=connection) for _ in range(20)]
+
+    sock = connection.sock
+    assert [200] * 20 == [status for status, _ in answers]
+    assert sock is not None
+    connection.close()
+
+
+def test_silent_clients_do_not_keep_others_waiting(server):
+    """More clients than threads: some say nothing at all, some stop inside the handshake, some inside a request."""
+    silent = [server.raw() for _ in range(8)]
+    stopped = [server.raw() for _ in range(8)]
+    slow = [server.tls() for _ in range(8)]
+    for sock in stopped:
+        sock.sendall(b"\x16\x03\x01")
+    for sock in slow:
+        sock.sendall(b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+
+    assert 200 == server.post()[0]
+    assert [b""] * 8 == [sock.recv(100) for sock in silent], "closed at the deadline"
+    assert [b"HTTP/1.1 408"] * 8 == [sock.recv(12) for sock in slow]
+    for sock in [*silent, *stopped, *slow]:
+        sock.close()
+
+
+def test_a_client_that_does_not_take_its_answer_holds_up_nobody(server):
+    hoarders = [server.tls() for _ in range(4)]
+    for sock in hoarders:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+        sock.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 50)
+
+    assert 200 == server.post()[0]
+    for sock in hoarders:
+        sock.close()
+
+
+def test_a_burst_of_new_connections_is_answered(server):
+    answers = []
+
+    def call():
+        answers.append(server.post()[0])
+
+    callers = [threading.Thread(target=call) for _ in range(150)]
+    for each in callers:
+        each.start()
+    for each in callers:
+        each.join()
+
+    assert [200] * 150 == answers
+
+
+def test_an_idle_connection_makes_room_at_the_limit(tmp_path):
+    with running(tmp_path, "--workers", "1", MUSTER_CONNECTIONS="10") as small:
+        idle = [small.tls() for _ in range(12)]
+
+        assert 200 == small.post()[0]
+        for sock in idle:
+            sock.close()
+
+
+@pytest.mark.parametrize(
+    ("request_bytes", "want"),
+    [
+        pytest.param(b"nonsense\r\n\r\n", b"400", id="no request line"),
+        pytest.param(b"GET / HTTP/9.9\r\n\r\n", b"400", id="unknown version"),
+        pytest.param(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"400", id="an HTTP/2 preface"),
+        pytest.param(b"GET / HTTP/1.1\r\nHost: x\r\nBad Header: 1\r\n\r\n", b"400", id="space in a header name"),
+        pytest.param(b"GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", b"400", id="negative length"),
+        pytest.param(b"GET / HTTP/1.1\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n", b"400", id="absurd length"),
+        pytest.param(b"GET / HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n", b"413", id="too long a body announced"),
+        pytest.param(b"POST /validate HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", b"400", id="gzip coding"),
+        pytest.param(b"POST /validate HTTP/1.1\r\nTransfer-Encoding: magic\r\n\r\n", b"400", id="unknown coding"),
+        pytest.param(b"POST /validate HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", b"400", id="chunk without a size"),
+        pytest.param(b"POST /validate HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n", b"400", id="chunk too long"),
+        pytest.param(b"POST /validate HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\n", b"413", id="chunk too large"),
+        pytest.param(b"GET /" + b"a" * 9000 + b" HTTP/1.1\r\n\r\n", b"414", id="long request line"),
+        pytest.param(b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 100 + b"\r\n", b"431", id="many headers"),
+        pytest.param(b"GET / HTTP/1.1\r\nA: " + b"a" * 40000, b"431", id="endless header"),
+        pytest.param(b"GET / HTTP/1.1\r\nExpect: magic\r\n\r\n", b"417", id="unknown expectation"),
+        pytest.param(b"GET /healthz HTTP/1.1\r\nHost: x\r\nSCRIPT_NAME: /x\r\n\r\n", b"200", id="a proxy's header"),
+        pytest.param(b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Forwarded-Proto: a\r\n\r\n", b"200", id="a scheme header"),
+        pytest.param(b"HEAD /healthz HTTP/1.1\r\nHost: x\r\n\r\n", b"200", id="head"),
+        pytest.param(b"GET /%ff%00 HTTP/1.1\r\nHost: x\r\n\r\n", b"404", id="odd path"),
+        pytest.param(b"GET //[ HTTP/1.1\r\nHost: [\r\n\r\n", b"4", id="broken host"),
+        pytest.param(b"CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\n", b"4", id="connect"),
+        pytest.param(b"\r\n\r\nGET /healthz HTTP/1.0\r\n\r\n", b"200", id="empty lines first, and HTTP/1.0"),
+    ],
+)
+def test_bytes_that_are_no_good_request_are_told_so(server, request_bytes, want):
+    with server.tls() as sock:
+        sock.sendall(request_bytes)
+        line = sock.recv(4096).split(b"\r\n")[0]
+
+    assert line.split(b" ")[1].startswith(want), line
+
+
+def test_plain_http_on_the_tls_port_is_closed(server):
+    with server.raw() as sock:
+        sock.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+
+        with contextlib.suppress(ConnectionResetError):
+            assert b"HTTP" not in sock.recv(100)
+    assert 200 == server.post()[0]
+
+
+def test_chunks_are_put_together(server):
+    def pieces():
+        for start in range(0, len(BODY), 7):
+            yield BODY[start : start + 7]
+
+    assert 200 == server.post(pieces())[0]
+
+
+def test_requests_sent_at_once_are_answered_in_order(server):
+    head = f"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(BODY)}\r\n\r\n"
+    with server.tls() as sock:
+        sock.sendall((head.encode() + BODY) * 2 + b"GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        content = b""
+        while piece := sock.recv(65536):
+            content += piece
+
+    assert [b"200", b"200", b"404"] == [part[:3] for part in content.split(b"HTTP/1.1 ")[1:]]
+
+
+def test_a_client_that_asks_first_is_told_to_go_on(server):
+    with server.tls() as sock:
+        sock.sendall(
+            b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n"
+            b"Content-Length: %d\r\n\r\n" % len(BODY)
+        )
+        assert b"HTTP/1.1 100" == sock.recv(4096)[:12]
+        sock.sendall(BODY)
+        assert b"HTTP/1.1 200" == sock.recv(4096)[:12]
+
+
+def test_a_body_at_the_limit_is_read_and_one_above_is_413(tmp_path):
+    with running(tmp_path, MUSTER_BODY_BYTES="4096") as small:
+        at, above = (b" " * (size - len(BODY)) + BODY for size in (4096, 4097))
+
+        assert 200 == small.post(at)[0]
+        assert 413 == small.post(above)[0]
+
+
+def test_a_whole_large_body_gets_the_answer_and_not_a_reset(server):
+    status, answer = server.post(b"x" * (8 * 1024 * 1024))
+
+    assert (413, "the body must be at most 7340032 bytes") == (status, answer["error"])
+
+
+def test_the_protocol_is_http_1_over_tls_1_2_or_newer(server):
+    context = server.context()
+    context.set_alpn_protocols(["h2", "http/1.1"])
+    with context.wrap_socket(server.raw(), server_hostname="localhost") as sock:
+        assert "http/1.1" == sock.selected_alpn_protocol()
+        assert "TLSv1.3" == sock.version()
+    with pytest.warns(DeprecationWarning, match="TLSv1"):
+        context.minimum_version = ssl.TLSVersion.TLSv1
+    with pytest.warns(DeprecationWarning, match="TLSv1_1"):
+        context.maximum_version = ssl.TLSVersion.TLSv1_1
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    with pytest.raises((ssl.SSLError, ConnectionError)):
+        context.wrap_socket(server.raw(), server_hostname="localhost")
+
+
+def test_answers_do_not_name_the_server(server):
+    connection = server.connect()
+    connection.request("POST", "/validate", BODY, HEADERS)
+    response = connection.getresponse()
+    response.read()
+    connection.close()
+
+    assert None is response.headers["Server"]
+
+
+def test_webhooks_are_not_served_without_tls(server):
+    plain = http.client.HTTPConnection("127.0.0.1", server.probe_port, timeout=10)
+    plain.request("POST", "/validate", BODY, HEADERS)
+
+    assert 404 == plain.getresponse().status
+    plain.close()
+
+
+def test_a_review_is_logged_without_its_object(server):
+    server.post()
+
+    assert until(lambda: any(line["event"] == "review" for line in server.lines))
+    line = next(line for line in server.lines if line["event"] == "review")
+    want = {"uid": "u-1", "path": "/validate", "kind": "PodGroup", "namespace": "default", "name": "pg"}
+    want |= {"operation": "CREATE", "subresource": "", "dryRun": False, "allowed": True, "code": 200}
+    assert want == {key: line[key] for key in want}
+    assert {"time", "level", "event", "rules", "duration", *want} == set(line)
+
+
+def test_no_traceback_was_logged(server):
+    assert "u-1" == REVIEW["request"]["uid"]
+    assert [] == [line for line in server.lines if "trace" in line or line["level"] in ("error", "critical")]

@@ -1,0 +1,290 @@
+"""Start, change of certificates, figures over all workers, and graceful stop of the real server."""
+
+import contextlib
+import datetime as dt
+import http.client
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from certs import issue, store
+from tests.webhooks.running import BODY, HEADERS, PATIENCE, new_pair, running, until
+
+
+def steady_load(server, stop, failures, answered):
+    """Reviews on connections that are new half of the time, until told to stop."""
+    connection = server.connect()
+    number = 0
+    while not stop.is_set():
+        number += 1
+        try:
+            status, _ = server.post(connection=connection)
+        except (OSError, http.client.HTTPException) as error:
+            failures.append(repr(error))
+            connection = server.connect()
+            continue
+        answered.append(status)
+        if number % 2:
+            connection.close()
+    connection.close()
+
+
+@contextlib.contextmanager
+def under_load(server, callers=4):
+    stop, failures, answered = threading.Event(), [], []
+    threads = [threading.Thread(target=steady_load, args=(server, stop, failures, answered)) for _ in range(callers)]
+    for each in threads:
+        each.start()
+    try:
+        yield failures, answered
+    finally:
+        stop.set()
+        for each in threads:
+            each.join(PATIENCE)
+
+
+def test_a_new_pair_is_served_without_a_lost_request(tmp_path):
+    with running(tmp_path) as server:
+        with under_load(server) as (failures, answered):
+            for _ in range(3):
+                before = server.serial()
+                store.write(tmp_path, new_pair(server.authority))
+                assert until(lambda before=before: all(server.serial() != before for _ in range(6)))
+
+        assert [] == failures
+        assert {200} == set(answered)
+
+
+def test_the_last_good_pair_serves_while_the_new_one_is_half_written(tmp_path):
+    with running(tmp_path, "--workers", "1") as server:
+        before = server.serial()
+        new = new_pair(server.authority)
+        (tmp_path / "tls.key").write_bytes(new.key)
+        assert until(lambda: any("not the private key" in line.get("reason", "") for line in server.lines))
+        assert before == server.serial()
+        assert 200 == server.probe("/readyz")[0]
+
+        (tmp_path / "tls.crt").write_bytes(new.certificate[:200])
+        assert until(lambda: any("whole PEM" in line.get("reason", "") for line in server.lines))
+        assert before == server.serial()
+
+        (tmp_path / "tls.crt").write_bytes(new.certificate)
+        assert until(lambda: server.serial() != before)
+
+
+def test_files_that_vanish_make_it_not_ready_but_it_serves(tmp_path):
+    with running(tmp_path, "--workers", "1") as server:
+        (tmp_path / "tls.key").rename(tmp_path / "away")
+        assert until(lambda: server.probe("/readyz")[0] == 503)
+        assert 200 == server.post()[0]
+        (tmp_path / "away").rename(tmp_path / "tls.key")
+        assert until(lambda: server.probe("/readyz")[0] == 200)
+
+
+def test_a_secret_is_followed_when_kubelet_swaps_its_link(tmp_path):
+    """kubelet writes a new directory and renames the link ``..data`` to it; the files are links through that."""
+    authority = issue.authority(dt.datetime.now(dt.UTC))
+    volume = tmp_path / "volume"
+    volume.mkdir()
+    for version in ("..1", "..2"):
+        store.write(volume / version, new_pair(authority))
+    (volume / "..data").symlink_to("..1")
+    for name in ("tls.crt", "tls.key"):
+        (volume / name).symlink_to(f"..data/{name}")
+    options = ("--tls-cert", str(volume / "tls.crt"), "--tls-key", str(volume / "tls.key"))
+    with running(tmp_path / "own", *options, "--workers", "1") as server:
+        server.authority = authority
+        before = server.serial()
+        (volume / "..tmp").symlink_to("..2")
+        (volume / "..tmp").rename(volume / "..data")
+
+        assert until(lambda: server.serial() != before)
+
+
+def test_figures_are_the_sum_over_all_workers(tmp_path):
+    with running(tmp_path, "--workers", "2") as server:
+        for _ in range(40):
+            assert 200 == server.post()[0]
+
+        assert [40.0] * 3 == [server.figure("muster_reviews_total") for _ in range(3)]
+        assert 40.0 == server.figure("muster_review_duration_seconds_count")
+        assert 0.0 == server.figure("muster_reviews_in_flight")
+        assert dt.datetime.now(dt.UTC).timestamp() < server.figure("muster_certificate_not_after_seconds")
+
+
+def test_a_worker_that_dies_is_replaced_and_its_counts_stay(tmp_path):
+    with running(tmp_path, "--workers", "1") as server:
+        server.post()
+        children = subprocess.run(["pgrep", "-P", str(server.process.pid)], capture_output=True, text=True, check=True).stdout.split()
+        assert 1 == len(children)
+        import os
+
+        os.kill(int(children[0]), signal.SIGKILL)
+
+        def answers():
+            try:
+                return server.post()[0] == 200
+            except OSError:
+                return False
+
+        assert until(answers)
+        assert 2.0 <= server.figure("muster_reviews_total")
+
+
+MISBEHAVING = """
+import time, webhooks.admit as admit
+judge = admit.validate
+def misbehave(request, *rest):
+    return {} if request.uid else judge(request, *rest)
+admit.validate = misbehave
+"""
+STUCK = MISBEHAVING.format("time.sleep(600)")
+BROKEN = MISBEHAVING.format("{}['a bug']")
+
+
+def test_a_rule_that_never_ends_costs_a_worker_and_not_the_server(tmp_path):
+    knobs = {"MUSTER_STUCK_SECONDS": "5", "MUSTER_STOP_SECONDS": "1"}
+    with running(tmp_path, "--workers", "1", before=STUCK, **knobs) as server:
+        stuck = server.connect()
+        stuck.request("POST", "/validate", BODY, HEADERS)
+        assert 200 == server.post(path="/mutate")[0]
+        with pytest.raises((OSError, http.client.HTTPException)):
+            stuck.getresponse()
+        stuck.close()
+
+        assert until(lambda: {"stuck", "abandoned"} <= {line["event"] for line in server.lines})
+        assert until(lambda: accepts(server.port) and server.post(path="/mutate")[0] == 200)
+        assert 0 == server.stop()
+
+
+def test_a_bug_in_a_rule_is_500_with_a_traceback_in_the_log_and_the_next_request_is_answered(tmp_path):
+    with running(tmp_path, before=BROKEN) as server:
+        connection = server.connect()
+        assert (500, {"error": "internal error; the log tells more"}) == server.post(connection=connection)
+        assert 200 == server.post(path="/mutate", connection=connection)[0]
+        connection.close()
+
+        assert until(lambda: any("a bug" in line.get("trace", "") for line in server.lines))
+        assert 1.0 == server.figure("muster_faults_total")
+
+
+def test_a_stop_answers_what_is_in_flight_and_exits_with_zero(tmp_path):
+    with running(tmp_path) as server:
+        halves = []
+        for _ in range(6):
+            sock = server.tls()
+            head = f"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(BODY)}"
+            sock.sendall(head.encode() + b"\r\n\r\n" + BODY[:10])
+            halves.append(sock)
+        idle = server.connect()
+        assert 200 == server.post(connection=idle)[0]
+        server.process.send_signal(signal.SIGTERM)
+        refused = until(lambda: not accepts(server.port))
+        for sock in halves:
+            sock.sendall(BODY[10:])
+        answers = [sock.recv(65536).split(b"\r\n")[0] for sock in halves]
+        for sock in halves:
+            sock.close()
+        idle.close()
+
+        assert refused
+        assert [b"HTTP/1.1 200 OK"] * 6 == answers
+        assert 0 == server.stop()
+
+
+def accepts(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=PATIENCE).close()
+    except OSError:
+        return False
+    return True
+
+
+def test_a_drain_is_not_ready_but_answers_and_closes_connections(tmp_path):
+    with running(tmp_path, MUSTER_DRAIN_SECONDS="2") as server:
+        assert 200 == server.probe("/readyz")[0]
+        server.process.send_signal(signal.SIGTERM)
+        assert until(lambda: server.probe("/readyz")[0] == 503)
+        connection = server.connect()
+        connection.request("POST", "/validate", BODY, HEADERS)
+        response = connection.getresponse()
+        response.read()
+        connection.close()
+
+        assert (200, "close") == (response.status, response.headers["Connection"])
+        assert 200 == server.probe("/healthz")[0]
+        assert 0 == server.process.wait(PATIENCE)
+
+
+def test_the_directory_of_figures_is_removed(tmp_path, monkeypatch):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    with running(tmp_path / "certs", TMPDIR=str(scratch)) as server:
+        assert [] != list(scratch.glob("muster-metrics-*"))
+        server.stop()
+    assert [] == list(scratch.glob("muster-metrics-*"))
+
+
+def test_an_interrupt_is_a_graceful_stop(tmp_path):
+    with running(tmp_path) as server:
+        assert 200 == server.post()[0]
+        server.process.send_signal(signal.SIGINT)
+
+        assert 0 == server.process.wait(PATIENCE)
+
+
+def start(*options, **knobs):
+    import os
+
+    program = "from muster import cli\ncli.SUBCOMMANDS.setdefault('serve', cli.Subcommand('muster.serve:command', ''))\ncli.main()"
+    command = [sys.executable, "-c", program, "serve", "--bind", "127.0.0.1:0", *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, env={**os.environ, **knobs})
+
+
+def test_mistakes_are_one_line_and_exit_code_2(tmp_path):
+    store.write(tmp_path, new_pair())
+    good = ["--tls-cert", str(tmp_path / "tls.crt"), "--tls-key", str(tmp_path / "tls.key")]
+    other = tmp_path / "other"
+    store.write(other, new_pair())
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        cases = {
+            "--tls-cert and --tls-key must be given": [],
+            "cannot read /nowhere: No such file": ["--tls-cert", "/nowhere", "--tls-key", "/nowhere"],
+            "is not the private key of": [*good[:3], str(other / "tls.key")],
+            "does not hold a whole PEM certificate": ["--tls-cert", good[3], *good[2:]],
+            "does not hold an unencrypted PEM private key": [*good[:3], good[1]],
+            "cannot listen on " + address: [*good, "--bind", address],
+            "must be HOST:PORT": [*good, "--bind", "nonsense"],
+            "must be a whole number from 1 to 64": [*good, "--workers", "0"],
+            "must be one of none, podgroup, all": [*good, "--finalizers", "some"],
+            "there is no rule 'nonsense'": [*good, "--rule", "nonsense=off"],
+            "there is no feature gate 'X'": [*good, "--gates", "X=true"],
+            "exclude each other": [*good, "--cluster", "--objects", "x"],
+        }
+        for want, options in cases.items():
+            ended = start(*options)
+            assert 2 == ended.returncode, (want, ended.stderr)
+            assert 1 == len(ended.stderr.splitlines()), ended.stderr
+            assert want in ended.stderr
+            assert "" == ended.stdout
+
+
+@pytest.mark.parametrize("path", ["/validate", "/mutate"])
+def test_objects_given_are_looked_up(tmp_path, path):
+    classes = tmp_path / "classes.yaml"
+    classes.write_text("apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 100\n")
+    review = json.loads(BODY)
+    review["request"]["object"]["spec"]["priorityClassName"] = "absent"
+    with running(tmp_path / "certs", "--objects", str(classes), "--workers", "1") as server:
+        answers = [server.post(json.dumps(review).encode(), path)[1]["response"]]
+        review["request"]["object"]["spec"]["priorityClassName"] = "high"
+        answers.append(server.post(json.dumps(review).encode(), path)[1]["response"])
+
+    assert "priority-class-exists" in answers[0]["auditAnnotations"]["rules"]
+    assert "priority-class-exists" not in answers[1].get("auditAnnotations", {}).get("rules", "")

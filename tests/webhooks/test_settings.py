@@ -1,0 +1,93 @@
+"""Knobs: defaults, both sides of each limit, and mistakes told in one line."""
+
+import pytest
+
+from validators.gates import TOPOLOGY
+from validators.rules.base import Profile, Severity
+from webhooks.settings import KNOBS, SettingError, Settings, table
+
+READ = Settings.from_environ
+
+
+def test_nothing_set_gives_the_defaults():
+    settings = READ({})
+
+    assert ("127.0.0.1:9443", None, 2, 4) == (
+        str(settings.bind),
+        settings.probe_bind,
+        settings.workers,
+        settings.threads,
+    )
+    assert 7 * 1024 * 1024 == settings.body_bytes
+    assert (Profile.KEP, 37, "podgroup") == (settings.profile, settings.kubernetes, settings.finalizers)
+
+
+def test_connections_outlive_the_api_servers_and_requests_do_not():
+    settings = READ({})
+
+    assert settings.keepalive_seconds > 90
+    assert settings.request_seconds < 3
+
+
+def test_an_empty_variable_is_one_not_set():
+    assert READ({}) == READ({knob.name: " " for knob in KNOBS})
+
+
+def test_each_knob_has_a_field_a_default_that_can_be_read_and_a_reason():
+    settings = READ({})
+
+    for knob in KNOBS:
+        assert hasattr(settings, knob.field)
+        assert knob.reason
+        assert "" == knob.default or READ({knob.name: knob.default}) == settings
+    assert len(KNOBS) == len(table())
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "bad", "must"),
+    [
+        ("MUSTER_WORKERS", ("1", "64"), ("0", "65", "x", "1.5"), "a whole number from 1 to 64"),
+        ("MUSTER_BODY_BYTES", ("1024",), ("1023",), "a whole number from 1024 to"),
+        ("MUSTER_REQUEST_SECONDS", ("0.1", "30"), ("0", "30.1", "nan", "inf", "x"), "seconds from 0.1 to 30"),
+        ("MUSTER_PROFILE", ("kep", "upstream"), ("KEP", "all"), "one of kep, upstream"),
+        ("MUSTER_KUBERNETES", ("1.35", "1.38"), ("1.34", "37"), "one of 1.35, 1.36, 1.37, 1.38"),
+        ("MUSTER_CLUSTER", ("true", "False"), ("yes",), "true or false"),
+        ("MUSTER_BIND", ("a:0", "[::1]:65535"), ("a", ":1", "a:", "a:65536", "::1:1", "a:-1"), "HOST:PORT"),
+        ("MUSTER_RULES", ("a=off", "a=off, b=error"), ("a", "a=on", "=off"), "ID=error"),
+        ("MUSTER_GATES", ("CompositePodGroup=false",), ("CompositePodGroup", "CompositePodGroup=1"), "NAME=true"),
+        ("MUSTER_FINALIZERS", ("none", "all"), ("some",), "one of none, podgroup, all"),
+    ],
+)
+def test_limits(name, good, bad, must):
+    for text in good:
+        READ({name: text})
+    for text in bad:
+        with pytest.raises(SettingError) as raised:
+            READ({name: text})
+        message = str(raised.value)
+        assert name in message
+        assert repr(text) in message
+        assert must in message
+        assert 1 == len(message.splitlines())
+
+
+def test_gates_with_which_no_server_starts_are_a_mistake():
+    with pytest.raises(SettingError, match="no API server starts with CompositePodGroup on"):
+        READ({"MUSTER_GATES": f"{TOPOLOGY}=false"})
+
+
+def test_two_places_to_look_objects_up_exclude_each_other():
+    with pytest.raises(SettingError, match="exclude each other"):
+        READ({"MUSTER_CLUSTER": "true", "MUSTER_OBJECTS": "x"})
+
+
+def test_rules_are_judged_as_set():
+    judging = READ({"MUSTER_RULES": "b=off,a=error,b=warning", "MUSTER_PROFILE": "upstream"}).judging
+
+    assert (("a", Severity.ERROR), ("b", Severity.WARNING)) == judging.severities
+    assert (Profile.UPSTREAM, 37, False) == (judging.profile, judging.minor, judging.linting)
+
+
+@pytest.mark.parametrize("text", ["127.0.0.1:80", "[::1]:80", "localhost:0"])
+def test_an_address_is_written_as_it_is_read(text):
+    assert text == str(READ({"MUSTER_BIND": text}).bind)

@@ -1,0 +1,115 @@
+"""Counts, durations and the log line of a review."""
+
+import json
+
+import pytest
+
+from webhooks import journal
+from webhooks.review import AdmissionRequest
+from webhooks.telemetry import BUCKETS, LONGEST, Outcome, Telemetry
+
+REQUEST = AdmissionRequest("u", "g", "v", "PodGroup", "CREATE", "podgroups", "", "n", "ns", new=b'{"secret": "hush"}')
+DENIED = Outcome(allowed=False, code=422, rules=("gang-minimum",), warnings=2, seconds=0.003)
+
+
+@pytest.fixture
+def lines():
+    return []
+
+
+@pytest.fixture
+def telemetry(lines, monkeypatch):
+    monkeypatch.delenv("PROMETHEUS_MULTIPROC_DIR", raising=False)
+    return Telemetry(lambda level, event, fields: lines.append((level, event, fields)))
+
+
+def figures(telemetry):
+    lines = telemetry.render().decode().splitlines()
+    return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if not line.startswith("#")}
+
+
+def test_a_review_is_counted_by_what_became_of_it(telemetry):
+    telemetry.review("/validate", REQUEST, DENIED)
+    found = figures(telemetry)
+
+    labels = 'kind="PodGroup",operation="CREATE",outcome="denied",path="/validate"'
+    assert 1.0 == found[f"muster_reviews_total{{{labels}}}"]
+    assert 1.0 == found['muster_rule_hits_total{outcome="denied",rule="gang-minimum"}']
+    assert 2.0 == found['muster_review_warnings_total{path="/validate"}']
+    assert 0.0 == found['muster_review_duration_seconds_bucket{le="0.0025",path="/validate"}']
+    assert 1.0 == found['muster_review_duration_seconds_bucket{le="0.005",path="/validate"}']
+
+
+def test_durations_are_told_apart_up_to_ten_seconds():
+    assert 10.0 == BUCKETS[-1]
+
+
+def test_a_client_cannot_make_up_kinds(telemetry):
+    for number in range(50):
+        request = AdmissionRequest("u", "g", "v", f"Kind{number}", "CREATE")
+        telemetry.review("/validate", request, DENIED)
+
+    kinds = [name for name in figures(telemetry) if name.startswith("muster_reviews_total")]
+    assert 1 == len(kinds)
+    assert 'kind="other"' in kinds[0]
+
+
+def test_the_line_holds_what_was_asked_and_answered_and_never_the_object(telemetry, lines):
+    telemetry.review("/validate", REQUEST, DENIED)
+    ((level, event, fields),) = lines
+
+    assert ("info", "review") == (level, event)
+    assert {
+        "uid": "u",
+        "path": "/validate",
+        "kind": "PodGroup",
+        "namespace": "ns",
+        "name": "n",
+        "operation": "CREATE",
+        "subresource": "",
+        "dryRun": False,
+        "allowed": False,
+        "code": 422,
+        "rules": ("gang-minimum",),
+        "duration": 0.003,
+    } == fields
+    assert "hush" not in repr(lines)
+
+
+def test_texts_of_a_request_are_cut(telemetry, lines):
+    telemetry.review("/validate", AdmissionRequest("u" * 1000, "g", "v", "k" * 1000, "CREATE"), DENIED)
+
+    assert (LONGEST, LONGEST) == (len(lines[0][2]["uid"]), len(lines[0][2]["kind"]))
+
+
+def test_what_is_in_flight_goes_up_and_down(telemetry):
+    telemetry.began()
+    assert 1.0 == figures(telemetry)["muster_reviews_in_flight"]
+    telemetry.ended()
+    assert 0.0 == figures(telemetry)["muster_reviews_in_flight"]
+
+
+def test_expiry_and_refusals_are_told(telemetry):
+    telemetry.certificate(100.0, 200.0)
+    telemetry.refused("/mutate", 413, "too large")
+    telemetry.reloaded(taken=False)
+    found = figures(telemetry)
+
+    assert 100.0 == found['muster_certificate_not_after_seconds{kind="leaf"}']
+    assert 200.0 == found['muster_certificate_not_after_seconds{kind="ca"}']
+    assert 1.0 == found['muster_requests_refused_total{code="413",where="/mutate"}']
+    assert 1.0 == found['muster_certificate_reloads_total{outcome="kept-old"}']
+
+
+def test_a_log_line_is_one_line_of_json_whatever_is_in_it(tmp_path):
+    path = tmp_path / "log"
+    with path.open("wb") as stream:
+        journal.write("info", "x", {"name": "a\nb\u2028\ud800"}, stream.fileno())
+        journal.write("info", "y", {}, stream.fileno())
+
+    lines = path.read_bytes().splitlines()
+    assert ["x", "y"] == [json.loads(line)["event"] for line in lines]
+
+
+def test_a_log_that_cannot_be_written_is_no_error():
+    journal.write("info", "x", {}, 10_000)
