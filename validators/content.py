@@ -19,6 +19,8 @@ _is_subdomain = re.compile(_SUBDOMAIN, re.ASCII).fullmatch
 _is_key_name = re.compile(_KEY_NAME, re.ASCII).fullmatch
 _is_condition_reason = re.compile(_CONDITION_REASON, re.ASCII).fullmatch
 
+_DOTS = frozenset({".", ".."})
+
 _LABEL_TEXT = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an "
     f"alphanumeric character (e.g. 'my-name', or '123-abc', regex used for validation is '{_LABEL}')"
@@ -90,8 +92,8 @@ def label_value(value: str) -> list[str]:
 
 def path_segment(value: str) -> list[str]:
     """A name that can stand in a URL path: neither ``.`` nor ``..``, and no ``/`` or ``%``."""
-    if value in {".", ".."}:
-        return [f"may not be '{value}'"]
+    if "/" not in value and "%" not in value:
+        return [f"may not be '{value}'"] if value in _DOTS else []
     return [f"may not contain '{character}'" for character in "/%" if character in value]
 
 

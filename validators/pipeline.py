@@ -19,7 +19,7 @@ from validators.lookup import Lookup
 from validators.model import decode
 from validators.model.decode import Json, Source, WrongShapeError
 from validators.model.objects import GROUP_OF, KINDS, SCHEDULING, Object
-from validators.rules.base import About, Context, Operation, Profile, Rule, Settings, Severity
+from validators.rules.base import About, Context, Operation, Profile, Rule, Settings, Severity, nothing
 from validators.versions import served, v1alpha1, v1alpha2
 
 _HUB: dict[str, Callable[[Mapping[str, Json]], dict[str, Json]]] = {"v1alpha1": v1alpha1.to_hub, "v1alpha2": v1alpha2.to_hub}
@@ -205,7 +205,7 @@ def _plan(kind: str, operation: Operation, subresource: str, settings: Settings)
     """
     chosen = []
     for rule in rules.discover().values():
-        if kind not in rule.kinds or dict(settings.severities).get(rule.id) is Severity.OFF:
+        if rule.check is nothing or kind not in rule.kinds or dict(settings.severities).get(rule.id) is Severity.OFF:
             continue
         if settings.profile is Profile.UPSTREAM and rule.profile is Profile.KEP:
             continue

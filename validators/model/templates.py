@@ -9,7 +9,6 @@ Paths are made only when asked for: a clean object costs no path.
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Iterator, Sequence
 from typing import cast
 
@@ -27,6 +26,7 @@ from validators.model.workload import (
     Workload,
     WorkloadSpec,
 )
+from validators.once import Once
 
 LEAVES, COMPOSITES = "podGroupTemplates", "compositePodGroupTemplates"
 SPEC = FieldPath("spec")
@@ -107,14 +107,14 @@ class Templates:
         """The templates whose own fields are to be judged; leaves first."""
         return [*self.judged_leaves, *self.judged_composites]
 
-    @functools.cached_property
+    @Once
     def names(self) -> list[str]:
         """The names of all templates, leaves first; a group's shape has none."""
         if not isinstance(self._spec, WorkloadSpec):
             return []
         return [template.name for template in cast("list[Template]", self.leaves + self.composites)]
 
-    @functools.cached_property
+    @Once
     def judged_names(self) -> list[str]:
         """The names of the templates that are judged, in the order of ``judged``."""
         if not isinstance(self._spec, WorkloadSpec):
@@ -123,7 +123,7 @@ class Templates:
             return self.names
         return [template.name for template in cast("list[Template]", self.judged)]
 
-    @functools.cached_property
+    @Once
     def constrained(self) -> list[tuple[LeafShape | CompositeShape, tuple[TopologyConstraint, ...]]]:
         """The judged templates that have topology constraints, with these."""
         found: list[tuple[LeafShape | CompositeShape, tuple[TopologyConstraint, ...]]] = [
@@ -138,7 +138,7 @@ class Templates:
         ]
         return found
 
-    @functools.cached_property
+    @Once
     def topology_keys(self) -> frozenset[str]:
         """The different keys of all topology constraints: trees repeat the same few, so these are looked at first."""
         return frozenset([constraint.key for _, topology in self.constrained for constraint in topology])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-import functools
 from collections.abc import Callable, Iterable
 
 from validators import lookup as lookups
@@ -20,6 +19,7 @@ from validators.model.objects import Object, namespace_of
 from validators.model.pod import Job, Pod, PodSpec
 from validators.model.templates import Templates
 from validators.model.workload import Workload
+from validators.once import Once
 
 
 class Severity(enum.StrEnum):
@@ -168,7 +168,7 @@ class Context:
             return False
         return self.version in RETIRED or (isinstance(self.new, CompositePodGroup) and self.settings.minor < 38)
 
-    @functools.cached_property
+    @Once
     def templates(self) -> Templates:
         """The template tree (or the group's single shape): the walk that all rules share."""
         new, old = self.new, self.old
@@ -176,7 +176,7 @@ class Context:
             raise TypeError(f"a {new.kind} has no templates")
         return Templates(new, old if isinstance(old, type(new)) else None, composites_closed=not self.settings.gates.on(COMPOSITE))
 
-    @functools.cached_property
+    @Once
     def tree(self) -> GroupTree:
         """The tree of groups around this one."""
         return GroupTree.around(self.group, self.lookup)

@@ -11,18 +11,19 @@ from validators.model.workload import Workload
 from validators.rules import checks
 from validators.rules.base import WORKLOAD, Context, Example, Rule
 
+_PATH = SPEC / "controllerRef"
+
 
 def check(context: Context) -> Iterator[FieldError]:
     """Tells at the field of ``controllerRef``."""
     reference = context.new.spec.controller_ref if isinstance(context.new, Workload) else None
     if reference is None:
         return
-    path = SPEC / "controllerRef"
-    if reference.api_group:
-        yield from checks.messages(path / "apiGroup", reference.api_group, content.subdomain)
+    if reference.api_group and content.subdomain(reference.api_group):
+        yield from checks.messages(_PATH / "apiGroup", reference.api_group, content.subdomain)
     for name, value in (("kind", reference.kind), ("name", reference.name)):
-        if value:
-            yield from checks.messages(path / name, value, content.path_segment)
+        if value and content.path_segment(value):
+            yield from checks.messages(_PATH / name, value, content.path_segment)
 
 
 RULE = Rule(

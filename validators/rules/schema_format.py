@@ -13,6 +13,8 @@ from validators.model.workload import Workload
 from validators.rules import checks
 from validators.rules.base import PODS, About, Context, Example, Rule
 
+_METADATA = FieldPath("metadata")
+
 
 def check(context: Context) -> Iterator[FieldError]:
     """Tells at the name."""
@@ -27,14 +29,19 @@ def check(context: Context) -> Iterator[FieldError]:
 
 
 def _metadata(context: Context) -> Iterator[FieldError]:
-    metadata, path = context.new.metadata, FieldPath("metadata")
+    metadata, path = context.new.metadata, _METADATA
     if metadata.generate_name:
         for text in content.subdomain(content.generated(metadata.generate_name), unit="characters"):
             yield from checks.messages(path / "generateName", metadata.generate_name, _always(text))
-    if metadata.name:
-        yield from checks.messages(path / "name", metadata.name, lambda name: content.subdomain(name, unit="characters"))
-    if metadata.namespace and context.new.kind not in CLUSTER_SCOPED:
+    # Whether there is anything to tell is asked first: a sound name costs no path and no call.
+    if metadata.name and content.subdomain(metadata.name):
+        yield from checks.messages(path / "name", metadata.name, _long_name)
+    if metadata.namespace and content.label(metadata.namespace) and context.new.kind not in CLUSTER_SCOPED:
         yield from checks.messages(path / "namespace", metadata.namespace, lambda name: content.label(name, unit="characters"))
+
+
+def _long_name(name: str) -> list[str]:
+    return content.subdomain(name, unit="characters")
 
 
 def _always(text: str) -> Callable[[str], list[str]]:
@@ -68,11 +75,9 @@ def _pod(context: Context) -> Iterator[FieldError]:
     pod, path = context.pod_spec, context.pod_path
     if pod.scheduling_group is not None and pod.scheduling_group.pod_group_name is not None:
         group = path.join(("schedulingGroup", "podGroupName"))
-        yield from checks.messages(group, pod.scheduling_group.pod_group_name, lambda name: content.subdomain(name, unit="characters"))
+        yield from checks.messages(group, pod.scheduling_group.pod_group_name, _long_name)
     if pod.priority_class_name:
-        yield from checks.messages(
-            path / "priorityClassName", pod.priority_class_name, lambda name: content.subdomain(name, unit="characters")
-        )
+        yield from checks.messages(path / "priorityClassName", pod.priority_class_name, _long_name)
     reference = pod.workload_ref
     if reference is not None and context.settings.minor <= 35:
         wanted = (("name", reference.name, content.subdomain), ("podGroup", reference.pod_group, content.label))

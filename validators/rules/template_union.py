@@ -16,6 +16,8 @@ def check(context: Context) -> Iterator[FieldError]:
     if not isinstance(context.new, Workload):
         return
     spec = context.new.spec
+    if bool(spec.pod_group_templates) is not bool(spec.composite_pod_group_templates):
+        return
     if isinstance(context.old, Workload) and _choice(spec) == _choice(context.old.spec):
         return
     yield from checks.union(SPEC, {LEAVES: spec.pod_group_templates or None, COMPOSITES: spec.composite_pod_group_templates or None})
