@@ -27,7 +27,7 @@ PACKAGES: dict[str, frozenset[str]] = {
 
 STOREYS: dict[str, tuple[frozenset[str], ...]] = {
     "validators": (
-        frozenset({"field", "gates"}),
+        frozenset({"field", "gates", "once"}),
         frozenset({"content"}),
         frozenset({"model"}),
         frozenset({"lookup", "versions"}),

@@ -18,7 +18,8 @@ from validators.hierarchy.tree import GroupTree
 from validators.lookup import Lookup
 from validators.model import decode
 from validators.model.decode import Json, Source, WrongShapeError
-from validators.model.objects import GROUP_OF, KINDS, SCHEDULING, Object
+from validators.model.meta import ObjectMeta
+from validators.model.objects import GROUP_OF, KINDS, SCHEDULING, Named, Object
 from validators.rules.base import About, Context, Operation, Profile, Rule, Settings, Severity, nothing
 from validators.versions import served, v1alpha1, v1alpha2
 
@@ -40,8 +41,8 @@ class Judged:
 class Examined:
     """What one document is by itself.
 
-    ``object`` is None where nothing usable could be read; it may be there although something is wrong.  A ``foreign``
-    object is of a kind that no rule speaks of.
+    ``object`` is what others may find when they look it up: its name alone where something is wrong with it, None where
+    it has none.  A ``foreign`` object is of a kind that no rule speaks of.
     """
 
     object: Object | None
@@ -98,8 +99,11 @@ def examine(content: Mapping[str, Json], settings: Settings) -> Examined:
     if not served.is_ours(group, kind):
         return Examined(None, (), foreign=True)
     if problem := _unserved(group, version, kind, settings.minor):
-        return Examined(None, _with_severity([problem], settings))
-    return _examine_shape(kind, version, decode.plain(content), settings)
+        judged = _with_severity([problem], settings)
+        return Examined(_named(kind, content) if kind in KINDS else None, judged, version=version)
+    examined = _examine_shape(kind, version, decode.plain(content), settings)
+    # What was taken out of a faulty document must not be compared with by its neighbours.
+    return dataclasses.replace(examined, object=_named(kind, content)) if examined.judged else examined
 
 
 def judge(new: Object, settings: Settings, *, lookup: Lookup, tree: GroupTree | None = None, version: str = "") -> tuple[Judged, ...]:
@@ -110,6 +114,15 @@ def judge(new: Object, settings: Settings, *, lookup: Lookup, tree: GroupTree | 
     context = Context(typed, None, Operation.CREATE, settings=settings, lookup=lookup, tree=tree, version=version)
     found = [*_gate_warnings(dropped, settings), *_run(_plan(new.kind, Operation.CREATE, "", settings), context)]
     return _in_order(found, version)
+
+
+def _named(kind: str, content: Mapping[str, Json]) -> Named:
+    """The object by name alone, as far as it has one; a number that was meant as a name counts as that."""
+    metadata = content.get("metadata")
+    given = metadata if isinstance(metadata, Mapping) else {}
+    name, namespace = (given.get(each) for each in ("name", "namespace"))
+    meta = ObjectMeta(name="" if name is None else str(name), namespace="" if namespace is None else str(namespace))
+    return Named(kind, meta)
 
 
 def _decoded(kind: str, version: str, source: Source) -> Object:
@@ -132,9 +145,8 @@ def _as_stored(new: Object, old: Object | None, settings: Settings, *, fill_in: 
 def _wrong_types(kind: str, version: str, content: Json) -> tuple[Judged, ...]:
     """The values of a wrong type, and numbers that do not fit: all that can be said of such an object."""
     told = {"schema-type", "schema-limit"}
-    name = version or ("v1" if GROUP_OF[kind] != SCHEDULING or kind == "PriorityClass" else "v1alpha3")
-    if name not in served.VERSIONS[kind]:
-        name = next(reversed(served.VERSIONS[kind]))
+    known = served.VERSIONS[kind].get(version)
+    name = version if known is not None and known.until >= served.OLDEST else served.CURRENT[kind]
     found = [error for error in schema.check(kind, name, decode.plain(content)) if error.origin in told]
     # The schemas look at what the model looks at; should one be laxer, the object is refused all the same.
     found = found or [dataclasses.replace(field.type_invalid(FieldPath(), None, "must have the shape of its kind"), origin="schema-type")]
@@ -156,9 +168,9 @@ def _unserved(group: str, version: str, kind: str, minor: int) -> FieldError | N
     found = served.VERSIONS[kind].get(version)
     api_version = f"{group}/{version}" if group else version
     if found is None or GROUP_OF[kind] != group or found.since > minor:
-        return dataclasses.replace(
-            field.not_supported(FieldPath("apiVersion"), api_version, served.versions_served(kind, minor)), origin="schema-enum"
-        )
+        known = served.versions_served(kind, minor)
+        error = field.not_supported(FieldPath("apiVersion"), api_version, known)
+        return dataclasses.replace(error, detail=error.detail if known else f"Kubernetes 1.{minor} has no {kind}", origin="schema-enum")
     if found.until < minor:
         detail = f"{kind} of this version is no longer served since Kubernetes 1.{found.until + 1}; {found.instead} replaced it"
         return dataclasses.replace(field.not_supported(FieldPath("apiVersion"), api_version, ()), detail=detail, origin="retired-version")

@@ -66,6 +66,8 @@ def _errors(schema: Json, failure: Any) -> Iterator[FieldError]:
         known = _siblings(schema, failure)
         for unknown in sorted(failure.kind.unexpected):
             yield _as("schema-unknown-field", field.invalid_struct(path / unknown, _unknown(unknown, known)))
+    elif name == "enum":
+        yield _as("schema-enum", field.not_supported(path, failure.instance, failure.kind.options))
     elif name in {"minimum", "maximum"}:
         value = failure.instance
         side = "at most" if name == "maximum" else "at least"

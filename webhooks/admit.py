@@ -93,17 +93,18 @@ def mutate(request: AdmissionRequest, lookup: Lookup, settings: Settings, finali
         return Verdict(allowed=True)
     after = fill.apply(request.kind, before, settings.gates)
     refusal = _complete(request, after, old, lookup, settings)
+    warnings: tuple[str, ...] = ()
     if refusal is not None:
-        named = refusal.rule if settings.profile is Profile.KEP else ""
-        text = status.with_rule(refusal.text, named)
-        if _severity(refusal.rule, settings) is Severity.ERROR:
+        text = status.with_rule(refusal.text, refusal.rule if settings.profile is Profile.KEP else "")
+        severity = _severity(refusal.rule, settings)
+        if severity is Severity.ERROR:
             answer = status.forbidden(text, group=request.group, kind=request.kind, name=request.name)
             return Verdict(allowed=False, status=answer, rules=(refusal.rule,))
-        warnings = (text,) if _severity(refusal.rule, settings) is Severity.WARNING else ()
-        return Verdict(allowed=True, warnings=warnings, rules=(refusal.rule,) if warnings else ())
+        warnings = (text,) if severity is Severity.WARNING else ()
     if request.operation == "CREATE":
         _add_finalizer(request.kind, after, settings, finalizers)
-    return Verdict(allowed=True, patch=tuple(jsonpatch.diff(before, after)))
+    spoke = (refusal.rule,) if refusal is not None and warnings else ()
+    return Verdict(allowed=True, warnings=warnings, rules=spoke, patch=tuple(jsonpatch.diff(before, after)))
 
 
 def admit(request: AdmissionRequest, lookup: Lookup, settings: Settings, finalizers: Finalizers) -> Verdict:

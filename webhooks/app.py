@@ -11,8 +11,8 @@ import contextlib
 import logging
 import sys
 import time
-from collections.abc import Callable, Sequence
-from typing import NoReturn
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
 
 import flask
 from werkzeug import exceptions
@@ -26,7 +26,6 @@ from webhooks.telemetry import CONTENT_TYPE, Outcome, Telemetry
 
 VALIDATE, MUTATE = "/validate", "/mutate"
 HEALTH, READY, METRICS = "/healthz", "/readyz", "/metrics"
-PROBES = frozenset({HEALTH, READY, METRICS})
 PLAIN = "muster.plain"
 """Key in the WSGI environment of a request that came without TLS: only probes are answered there."""
 JSON = "application/json"
@@ -48,15 +47,16 @@ def create_app(settings: Settings, lookup: Lookup, telemetry: Telemetry, unready
     }
 
     def answer() -> flask.Response:
-        path = flask.request.path
-        return _review(path, judges[path], lookup, telemetry)
+        # Each look through flask's proxy costs as much as many a rule: once is enough.
+        asked: flask.Request = flask.request._get_current_object()  # type: ignore[attr-defined]  # noqa: SLF001 - werkzeug's public way
+        path = asked.environ["PATH_INFO"]
+        return _review(asked, path, judges[path], lookup, telemetry)
 
     app.add_url_rule(VALIDATE, "validate", answer, methods=["POST"])
     app.add_url_rule(MUTATE, "mutate", answer, methods=["POST"])
     app.add_url_rule(HEALTH, "healthz", lambda: {"status": "ok"})
     app.add_url_rule(READY, "readyz", lambda: _readiness(unready()))
     app.add_url_rule(METRICS, "metrics", lambda: flask.Response(telemetry.render(), content_type=CONTENT_TYPE))
-    app.before_request(_only_probes_without_tls)
     app.register_error_handler(exceptions.HTTPException, lambda error: _tell(error, telemetry))
     return app
 
@@ -79,12 +79,12 @@ def warm_up(settings: Settings) -> None:
                     review.encode(request, admit.mutate(request, NOTHING, judging, finalizers))
 
 
-def _review(path: str, judge: Judge, lookup: Lookup, telemetry: Telemetry) -> flask.Response:
+def _review(asked: flask.Request, path: str, judge: Judge, lookup: Lookup, telemetry: Telemetry) -> flask.Response:
     started = time.perf_counter()
-    _demand_json()
+    _demand_tls_and_json(asked.environ)
     telemetry.began()
     try:
-        request = review.decode(flask.request.get_data(cache=False))
+        request = review.decode(asked.get_data(cache=False))
         verdict = judge(request, lookup)
         content = review.encode(request, verdict)
     except review.BadReview as error:
@@ -99,10 +99,13 @@ def _review(path: str, judge: Judge, lookup: Lookup, telemetry: Telemetry) -> fl
     return flask.Response(content, content_type=JSON)
 
 
-def _demand_json() -> None:
-    if flask.request.mimetype != JSON:
-        _bad_request(f"the Content-Type must be {JSON}, not {flask.request.content_type or 'absent'}")
-    coding = flask.request.headers.get("Content-Encoding", "identity")
+def _demand_tls_and_json(environ: Mapping[str, Any]) -> None:
+    if environ.get(PLAIN):
+        raise exceptions.NotFound("only /healthz, /readyz and /metrics are here; webhooks are called over TLS")
+    content_type = environ.get("CONTENT_TYPE", "")
+    if content_type != JSON and content_type.partition(";")[0].strip().lower() != JSON:
+        _bad_request(f"the Content-Type must be {JSON}, not {content_type or 'absent'}")
+    coding = environ.get("HTTP_CONTENT_ENCODING", "identity")
     if coding.lower() != "identity":
         _bad_request(f"the body must not be compressed; its Content-Encoding is {coding}")
 
@@ -115,11 +118,6 @@ def _readiness(reasons: Sequence[str]) -> tuple[dict[str, object], int]:
     if reasons:
         return {"status": "not ready", "reasons": list(reasons)}, 503
     return {"status": "ready"}, 200
-
-
-def _only_probes_without_tls() -> None:
-    if flask.request.environ.get(PLAIN) and flask.request.path not in PROBES:
-        raise exceptions.NotFound("only /healthz, /readyz and /metrics are here; webhooks are called over TLS")
 
 
 def _tell(error: exceptions.HTTPException, telemetry: Telemetry) -> flask.Response:

@@ -65,6 +65,12 @@ class Telemetry:
             ("rule", "outcome"),
             registry=registry,
         )
+        # Finding a child by its labels costs more than counting: keep those at hand.
+        self._count = functools.cache(self._reviews.labels)
+        self._time = functools.cache(self._seconds.labels)
+        self._about_the_server(registry)
+
+    def _about_the_server(self, registry: prometheus_client.CollectorRegistry) -> None:
         self._refused = prometheus_client.Counter(
             "muster_requests_refused",
             "Requests that are no review: where they were refused, and the HTTP code (0: closed unanswered).",
@@ -88,9 +94,6 @@ class Telemetry:
             ("outcome",),
             registry=registry,
         )
-        # Finding a child by its labels costs more than counting: keep those at hand.
-        self._count = functools.cache(self._reviews.labels)
-        self._time = functools.cache(self._seconds.labels)
 
     def began(self) -> None:
         """A review is being judged."""

@@ -147,6 +147,7 @@ def test_the_refusal_can_be_made_a_warning() -> None:
 
     assert verdict.allowed
     assert len(verdict.warnings) == 1
+    assert any(operation["path"] == "/metadata/finalizers" for operation in verdict.patch)
 
 
 def test_a_pods_priority_is_restored_on_update() -> None:
@@ -222,3 +223,26 @@ def test_hundreds_of_levels_are_no_crash() -> None:
     verdict = admit.validate(request(new, new), EMPTY, Settings())
 
     assert verdict.rules == ("template-depth",)
+
+
+@pytest.mark.parametrize("kind", ["PodGroup", "CompositePodGroup"])
+@pytest.mark.parametrize("spec", [None, "absent"])
+def test_a_group_without_a_spec_is_completed_at_once(kind: str, spec: str | None) -> None:
+    new = group(kind) | {"spec": None}
+    if spec == "absent":
+        del new["spec"]
+    after, _ = mutated(new)
+
+    assert after["spec"]["disruptionMode"] == {"single": {}}
+    assert mutated(after)[1].patch == ()
+
+
+@pytest.mark.parametrize("kind", ["Workload", "PodGroup", "CompositePodGroup", "PriorityClass", "Pod", "Job"])
+@pytest.mark.parametrize("version", ["v1", "v1alpha1", "v1alpha2", "v1alpha3", "v1beta1", "v9"])
+def test_a_wrong_type_is_told_in_whatever_version(kind: str, version: str) -> None:
+    api_group = {"Pod": "", "Job": "batch"}.get(kind, "scheduling.k8s.io")
+    new = {"apiVersion": f"{api_group}/{version}".strip("/"), "kind": kind, "metadata": {"name": 7, "namespace": "default"}}
+    verdict = admit.validate(request(new, group=api_group, version=version), EMPTY, Settings())
+
+    assert verdict.status is not None
+    assert [cause["field"] for cause in verdict.status["details"]["causes"]] == ["metadata.name"]

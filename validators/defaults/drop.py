@@ -16,7 +16,7 @@ from validators.model.meta import replaced
 from validators.model.objects import Object
 from validators.model.pod import Job, Pod
 from validators.model.templates import COMPOSITES, LEAVES, SPEC
-from validators.model.workload import CompositePodGroupTemplate, PodGroupTemplate, Shape, Workload, WorkloadSpec
+from validators.model.workload import Basic, CompositePodGroupTemplate, PodGroupTemplate, Shape, Workload, WorkloadSpec
 
 Dropped = list[tuple[FieldPath, str]]
 """Each field that was dropped, with the gate that is off."""
@@ -87,10 +87,20 @@ def _leaves(
     new: Sequence[PodGroupTemplate] | None, old: Sequence[PodGroupTemplate] | None, gates: Gates, path: FieldPath, dropped: Dropped
 ) -> tuple[PodGroupTemplate, ...]:
     before = old or ()
-    return tuple(
-        replaced(each, **_unused(each, before[place] if place < len(before) else None, gates, path / place, dropped, leaf=True))
-        for place, each in enumerate(new or ())
-    )
+    kept: list[PodGroupTemplate] = []
+    for place, each in enumerate(new or ()):
+        was = before[place] if place < len(before) else None
+        changes = _unused(each, was, gates, path / place, dropped, leaf=True)
+        if not gates.on(names.DESIRED_COUNT) and _desired(each) is not None and _desired(was) is None:
+            changes["scheduling_policy"] = replaced(each.scheduling_policy, basic=Basic())
+            dropped.append((path.join((place, "schedulingPolicy", "basic", "desiredCount")), names.DESIRED_COUNT))
+        kept.append(replaced(each, **changes))
+    return tuple(kept)
+
+
+def _desired(leaf: PodGroupTemplate | None) -> int | None:
+    basic = leaf.scheduling_policy.basic if leaf is not None else None
+    return basic.desired_count if basic is not None else None
 
 
 def _composites(

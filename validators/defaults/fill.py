@@ -23,8 +23,9 @@ _SINGLE = DisruptionMode(single=Empty())
 def apply(kind: str, content: Mapping[str, Json], gates: Gates) -> dict[str, Json]:
     """The same object with absent values filled in; what is there, known or not, stays.  *content* is not changed."""
     filled = dict(content)
-    if kind in _GROUPS and isinstance(content.get("spec"), Mapping):
-        spec = dict(content["spec"])
+    given = {} if content.get("spec") is None else content["spec"]
+    if kind in _GROUPS and isinstance(given, Mapping):
+        spec = dict(given)
         if spec.get("disruptionMode") is None:
             spec["disruptionMode"] = {"single": {}}
         if spec.get("preemptionPolicy") is None and _policy_has_default(gates):

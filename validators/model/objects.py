@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from validators.model.cluster import Node, PriorityClass
 from validators.model.group import CompositePodGroup, PodGroup
+from validators.model.meta import ObjectMeta, Struct
 from validators.model.pod import Job, Pod
 from validators.model.workload import Workload
 
-Object = Workload | PodGroup | CompositePodGroup | Pod | Job | PriorityClass | Node
+
+class Named(Struct, frozen=True, gc=False):
+    """An object of which only the name is known: it is there, and more cannot be said of it."""
+
+    kind: str
+    metadata: ObjectMeta = ObjectMeta()
+
+
+Object = Workload | PodGroup | CompositePodGroup | Pod | Job | PriorityClass | Node | Named
 
 SCHEDULING = "scheduling.k8s.io"
 

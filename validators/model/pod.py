@@ -56,7 +56,6 @@ class Pod(Struct, frozen=True, gc=False):
 class PodTemplate(Struct, frozen=True, gc=False):
     """The pod template of a controller."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: PodSpec = PodSpec()
 
 

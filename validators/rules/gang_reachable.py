@@ -17,7 +17,7 @@ def check(context: Context) -> Iterator[FieldError]:
         if gang is None or not isinstance(template, CompositePodGroupTemplate):
             continue
         children = len(template.pod_group_templates or ()) + len(template.composite_pod_group_templates or ())
-        if gang.min_group_count <= children or _count(context.templates.old(template)) == gang.min_group_count:
+        if not children or gang.min_group_count <= children or _count(context.templates.old(template)) == gang.min_group_count:
             continue
         yield field.invalid(
             context.templates.path(template).join(("schedulingPolicy", "gang", "minGroupCount")),

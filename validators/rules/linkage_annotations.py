@@ -23,12 +23,6 @@ def check(context: Context) -> Iterator[FieldError]:
     for key in (PARENT, PARENT_IN_KEP):
         if key in annotations:
             yield from _parent(context, key, annotations[key])
-    if PARENT in annotations and PARENT_IN_KEP in annotations and annotations[PARENT] != annotations[PARENT_IN_KEP]:
-        yield field.invalid(
-            _path(PARENT_IN_KEP),
-            annotations[PARENT_IN_KEP],
-            f"must be {annotations[PARENT]!r}, as {PARENT} (two spellings of one annotation) says",
-        )
 
 
 def _path(key: str) -> FieldPath:

@@ -23,7 +23,7 @@ def check(context: Context) -> Iterator[FieldError]:
     ]
     if not context.settings.linting:
         defaults.sort(key=lambda each: each.value)
-    if not defaults or defaults[0] is new:
+    if not defaults or defaults[0] is new or (context.settings.linting and defaults[0].metadata.name == new.metadata.name):
         return
     first = defaults[0].metadata.name
     if context.settings.linting or context.creating or first != new.metadata.name:

@@ -12,8 +12,10 @@ from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule
 
 def check(context: Context) -> Iterator[FieldError]:
     """Tells at ``parentCompositePodGroupName``.  Nothing is said where no CompositePodGroup at all is known."""
-    parent = context.group.spec.parent_composite_pod_group_name
-    if parent and context.node.orphan and context.lookup.everything("CompositePodGroup") is not None:
+    parent, lookup = context.group.spec.parent_composite_pod_group_name, context.lookup
+    if not parent or not context.node.orphan or lookup.everything("CompositePodGroup") is None:
+        return
+    if lookup.get("CompositePodGroup", context.namespace, parent) is None:
         yield field.not_found(
             SPEC / "parentCompositePodGroupName", parent, f"there must be a CompositePodGroup of this name in namespace {context.namespace}"
         )

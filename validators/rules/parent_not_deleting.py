@@ -8,11 +8,11 @@ from validators import field
 from validators.field import FieldError, FieldPath
 from validators.lookup import parent_of
 from validators.model.objects import Object
-from validators.model.pod import Pod
-from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule
+from validators.rules.base import GROUPS, PODS, About, Context, Example, Profile, Rule
 
 _FIELDS = {
     "Pod": ("PodGroup", FieldPath("spec", "schedulingGroup", "podGroupName")),
+    "Job": ("PodGroup", FieldPath("spec", "template", "spec", "schedulingGroup", "podGroupName")),
     "PodGroup": ("CompositePodGroup", FieldPath("spec", "parentCompositePodGroupName")),
     "CompositePodGroup": ("CompositePodGroup", FieldPath("spec", "parentCompositePodGroupName")),
 }
@@ -25,7 +25,7 @@ def check(context: Context) -> Iterator[FieldError]:
     kind, path = _FIELDS[new.kind]
     parent = context.lookup.get(kind, context.namespace, name) if name else None
     if parent is not None and parent.metadata.deletion_timestamp is not None:
-        what = "pod" if isinstance(new, Pod) else "group"
+        what = "pod" if new.kind in PODS else "group"
         yield field.forbidden(path, f"cannot create a {what} referencing {kind} {name!r} because it is being deleted")
 
 
@@ -48,7 +48,7 @@ spec:
 
 RULE = Rule(
     id="parent-not-deleting",
-    kinds=GROUPS | {"Pod"},
+    kinds=GROUPS | PODS,
     about=About.TREE,
     profile=Profile.KEP,
     why="Groups are deleted from the leaves to the root; a newcomer would hold up the deletion, or be left without its parent.",

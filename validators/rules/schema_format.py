@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from validators import content
-from validators.field import FieldError, FieldPath
+from validators import content, field
+from validators.field import FieldError, FieldPath, Key
 from validators.model.group import CompositePodGroup, PodGroup
-from validators.model.objects import CLUSTER_SCOPED, KINDS
+from validators.model.objects import CLUSTER_SCOPED, GROUP_OF, KINDS, SCHEDULING
 from validators.model.templates import SPEC
 from validators.model.workload import Workload
 from validators.rules import checks
@@ -30,6 +30,11 @@ def check(context: Context) -> Iterator[FieldError]:
 
 def _metadata(context: Context) -> Iterator[FieldError]:
     metadata, path = context.new.metadata, _METADATA
+    if context.settings.linting and GROUP_OF[context.new.kind] == SCHEDULING:
+        # At admission the API server has looked at these itself.
+        for name, keys in (("labels", metadata.labels), ("annotations", metadata.annotations)):
+            for key in sorted(keys or ()):
+                yield from (field.invalid(path.join((name, Key(key))), key, text) for text in content.label_key(key))
     if metadata.generate_name:
         for text in content.subdomain(content.generated(metadata.generate_name), unit="characters"):
             yield from checks.messages(path / "generateName", metadata.generate_name, _always(text))

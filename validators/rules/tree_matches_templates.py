@@ -10,7 +10,17 @@ from validators.model.cluster import PriorityClass
 from validators.model.group import CompositePodGroup
 from validators.model.meta import Empty, same
 from validators.model.templates import SPEC
-from validators.model.workload import CompositePodGroupTemplate, DisruptionMode, LeafShape, Template, Workload, WorkloadSpec
+from validators.model.workload import (
+    CompositePodGroupTemplate,
+    Constraints,
+    DisruptionMode,
+    LeafShape,
+    ResourceClaim,
+    Shape,
+    Template,
+    Workload,
+    WorkloadSpec,
+)
 from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule, Severity
 
 _REFERENCE = SPEC / "workloadRef"
@@ -23,10 +33,12 @@ def check(context: Context) -> Iterator[FieldError]:
     if not context.node.depth or reference is None or context.lookup.everything("Workload") is None:
         return
     workload = context.lookup.get("Workload", context.namespace, reference.workload_name)
-    if not isinstance(workload, Workload):
+    if workload is None:
         detail = f"there must be a Workload of this name in namespace {context.namespace}"
         yield field.not_found(_REFERENCE / "workloadName", reference.workload_name, detail)
         return
+    if not isinstance(workload, Workload):
+        return  # it is there, but cannot be read: what it holds is not known
     template, above = _find(workload, reference.template_name)
     if template is None:
         detail = f"there must be a template of this name in Workload {workload.metadata.name}"
@@ -73,8 +85,8 @@ def _difference(context: Context, template: Template) -> Iterator[FieldError]:
     group = context.group.spec
     unlike = [
         ("schedulingPolicy", not same(group.scheduling_policy, template.scheduling_policy)),
-        ("schedulingConstraints", not same(group.scheduling_constraints, template.scheduling_constraints)),
-        ("resourceClaims", isinstance(group, LeafShape) and not same(group.resource_claims, getattr(template, "resource_claims", None))),
+        ("schedulingConstraints", _keys(group.scheduling_constraints) != _keys(template.scheduling_constraints)),
+        ("resourceClaims", isinstance(group, LeafShape) and _claims(group) != _claims(template)),
         ("disruptionMode", not same(_mode(group.disruption_mode), _mode(template.disruption_mode))),
         ("priorityClassName", _other_class(context, template)),
         # What the template leaves open the API server fills in: no difference.
@@ -84,6 +96,15 @@ def _difference(context: Context, template: Template) -> Iterator[FieldError]:
     for name, differs in unlike:
         if differs:
             yield field.invalid_struct(SPEC / name, f"must be equal to that of template {template.name!r}, from which the group is made")
+
+
+def _keys(constraints: Constraints | None) -> list[str]:
+    return [each.key for each in (constraints.topology if constraints else None) or ()]
+
+
+def _claims(shape: Shape) -> dict[str, ResourceClaim]:
+    """By name: their order means nothing."""
+    return {claim.name: claim for claim in (shape.resource_claims if isinstance(shape, LeafShape) else None) or ()}
 
 
 def _mode(mode: DisruptionMode | None) -> DisruptionMode:

@@ -6,23 +6,39 @@ from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError
+from validators.hierarchy.tree import Node
+from validators.model.group import Group
 from validators.model.templates import SPEC
 from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule
+
+_PATH = SPEC.join(("workloadRef", "workloadName"))
 
 
 def check(context: Context) -> Iterator[FieldError]:
     """Tells at the ``workloadName`` that differs from the root's."""
     node, reference = context.node, context.group.spec.workload_ref
     root = node.root.group if node.root else None
-    if root is None or root is context.group or reference is None or root.spec.workload_ref is None:
+    if root is None or reference is None or root.spec.workload_ref is None:
         return
     wanted = root.spec.workload_ref.workload_name
     if reference.workload_name != wanted:
-        yield field.invalid(
-            SPEC.join(("workloadRef", "workloadName")),
-            reference.workload_name,
-            f"must be {wanted!r}, the Workload of the tree's root {root.kind} {root.metadata.name}",
-        )
+        detail = f"must be {wanted!r}, the Workload of the tree's root {root.kind} {root.metadata.name}"
+        yield field.invalid(_PATH, reference.workload_name, detail)
+    elif not context.settings.linting and (other := _other_below(node, wanted)) is not None:
+        # The group comes late, above others that are there.
+        detail = f"must be that of the groups below, which is not so for {other.kind} {other.metadata.name}"
+        yield field.invalid(_PATH, reference.workload_name, detail)
+
+
+def _other_below(node: Node, wanted: str) -> Group | None:
+    stack = list(node.children)
+    while stack:
+        each = stack.pop()
+        reference = each.group.spec.workload_ref
+        if reference is not None and reference.workload_name != wanted:
+            return each.group
+        stack.extend(each.children)
+    return None
 
 
 _TREE = """\

@@ -45,6 +45,18 @@ VERSIONS: dict[str, dict[str, Version]] = {
 }
 
 
+CURRENT = {
+    "Workload": "v1beta1",
+    "PodGroup": "v1beta1",
+    "CompositePodGroup": "v1alpha3",
+    "PriorityClass": "v1",
+    "Pod": "v1",
+    "Job": "v1",
+    "Node": "v1",
+}
+"""A version of each kind that has today's form."""
+
+
 def versions_served(kind: str, minor: int) -> list[str]:
     """The versions of *kind* that Kubernetes 1.*minor* serves, as ``apiVersion`` has them."""
     group = GROUP_OF[kind]
