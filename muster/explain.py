@@ -11,7 +11,9 @@ from muster import options
 FORMATS = ("text", "json", "markdown")
 
 
-@click.command(short_help="Tell what a rule claims, why, and with what examples.", epilog="Example: muster explain podgroup.spec.disruptionMode")
+@click.command(
+    short_help="Tell what a rule claims, why, and with what examples.", epilog="Example: muster explain podgroup.spec.disruptionMode"
+)
 @click.argument("subject", required=False, metavar="[RULE|FIELD]")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="What is written to standard output.")
 def explain(*, subject: str | None, form: str) -> None:
@@ -31,7 +33,9 @@ def explain(*, subject: str | None, form: str) -> None:
     else:
         chosen = told.about_field(known.values(), subject)
     if not chosen:
-        raise click.UsageError(f"there is no rule or field {subject!r}{options.near(str(subject), known)}; 'muster explain' lists the rules")
+        raise click.UsageError(
+            f"there is no rule or field {subject!r}{options.near(str(subject), known)}; 'muster explain' lists the rules"
+        )
     if form == "json":
         text = told.as_json(chosen)
     elif form == "markdown":

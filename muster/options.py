@@ -39,7 +39,10 @@ gates = click.option(
     "--gates", multiple=True, metavar="NAME=true|false,...", help="Feature gates of the API server to be mirrored; all are on by default."
 )
 objects = click.option(
-    "--objects", multiple=True, metavar="PATH", help="Further cluster objects that are known and not judged; a file or directory (repeatable)."
+    "--objects",
+    multiple=True,
+    metavar="PATH",
+    help="Further cluster objects that are known and not judged; a file or directory (repeatable).",
 )
 rule = click.option("--rule", "rules", multiple=True, metavar="ID=error|warning|off", help="The severity of a rule (repeatable).")
 finalizers = click.option(
