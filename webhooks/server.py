@@ -124,6 +124,8 @@ class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
         self.board = Board()
         self.descriptors = tuple(descriptors)
         self.telemetry: Any = None
+        self.lines = journal.Batch()
+        """What is told of reviews, written by the loop of the worker."""
         super().__init__()
 
     def load_config(self) -> None:
@@ -136,7 +138,7 @@ class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
         from webhooks.app import create_app
         from webhooks.telemetry import Telemetry
 
-        self.telemetry = Telemetry()
+        self.telemetry = Telemetry(self.lines.write)
         self.telemetry.certificate(self.live.pair.leaf_expires, self.live.pair.ca_expires)
         return create_app(self.settings, self.source.start(), self.telemetry, self.unready)
 

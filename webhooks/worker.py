@@ -85,6 +85,7 @@ class WebhookWorker(base.Worker):  # type: ignore[misc] # gunicorn ships no type
             self.advance(connection)
         while self.finished:
             self.finish(*self.finished.popleft())
+        self.app.lines.flush()
         now = time.monotonic()
         if now - self.ticked >= TICK_SECONDS:
             self.tick(now)
@@ -277,4 +278,5 @@ class WebhookWorker(base.Worker):  # type: ignore[misc] # gunicorn ships no type
         for connection in tuple(self.connections):
             self.follow(connection, Wants.CLOSE)
         self.pool.shutdown(wait=False, cancel_futures=True)
+        self.app.lines.flush()
         self.poller.close()
