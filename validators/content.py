@@ -5,6 +5,7 @@ Limits count bytes of UTF-8, as the API server does (apimachinery, ``pkg/api/val
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 
@@ -58,7 +59,7 @@ def all_labels(values: Sequence[str]) -> bool:
 
 def subdomain(value: str, *, unit: str = "bytes") -> list[str]:
     """A DNS subdomain of at most 253 bytes ("long name")."""
-    if len(value) <= 253 and _is_subdomain(value):
+    if len(value) <= 253 and _sound_subdomain(value):
         return []
     messages = _too_long(value, 253, unit)
     if not _is_subdomain(value):
@@ -68,6 +69,23 @@ def subdomain(value: str, *, unit: str = "bytes") -> list[str]:
 
 def label_key(value: str) -> list[str]:
     """A label key: an optional DNS subdomain and ``/``, then a name of at most 63 bytes."""
+    if len(value) <= 317 and _sound_label_key(value):
+        return []
+    return _label_key_messages(value)
+
+
+# The same few names and keys come again and again: they are matched once.  Only texts of bounded length are kept.
+@functools.lru_cache(maxsize=4096)
+def _sound_subdomain(value: str) -> bool:
+    return _is_subdomain(value) is not None
+
+
+@functools.lru_cache(maxsize=1024)
+def _sound_label_key(value: str) -> bool:
+    return not _label_key_messages(value)
+
+
+def _label_key_messages(value: str) -> list[str]:
     prefix, slash, name = value.rpartition("/")
     if "/" in prefix:
         return [f"a valid label key {_KEY_NAME_TEXT} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"]

@@ -25,6 +25,9 @@ MAX_WARNINGS = 20
 """Warnings that are passed on: the API server cuts them off at 4 KiB in all."""
 
 
+_OPERATIONS = {"CREATE": Operation.CREATE, "UPDATE": Operation.UPDATE}
+"""Those that bring an object."""
+_ALLOWED = Verdict(allowed=True)
 P = ParamSpec("P")
 
 
@@ -60,13 +63,13 @@ def validate(request: AdmissionRequest, lookup: Lookup, settings: Settings) -> V
     """
     if not pipeline.is_judged(request.group, request.kind):
         return _not_ours(request)
-    if request.operation not in {"CREATE", "UPDATE"} or request.new is None:
-        return Verdict(allowed=True)
+    if request.operation not in _OPERATIONS or request.new is None:
+        return _ALLOWED
     judged = pipeline.validate(
         request.kind,
         request.new,
         request.old,
-        Operation(request.operation),
+        _OPERATIONS[request.operation],
         version=request.version,
         subresource=request.subresource,
         settings=settings,
@@ -115,7 +118,7 @@ def admit(request: AdmissionRequest, lookup: Lookup, settings: Settings, finaliz
     mutated = mutate(request, lookup, settings, finalizers)
     if not mutated.allowed or request.new is None:
         return mutated
-    patched = dataclasses.replace(request, new=decode.encode(jsonpatch.apply(decode.parse(request.new), mutated.patch)))
+    patched = request.after(decode.encode(jsonpatch.apply(decode.parse(request.new), mutated.patch)))
     validated = validate(patched, lookup, settings)
     return dataclasses.replace(
         validated,
@@ -182,7 +185,7 @@ def _severity(rule: str, settings: Settings) -> Severity:
 
 def _verdict(request: AdmissionRequest, judged: Sequence[Judged], settings: Settings) -> Verdict:
     if not judged:
-        return Verdict(allowed=True)
+        return _ALLOWED
     named = settings.profile is Profile.KEP
     errors = [each for each in judged if each.severity is Severity.ERROR]
     warnings = [_warning(each.error, named=named) for each in judged if each.severity is Severity.WARNING]

@@ -54,8 +54,7 @@ class _Review(msgspec.Struct, frozen=True, rename="camel", gc=False):
 _DECODER = msgspec.json.Decoder(_Review)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class AdmissionRequest:
+class AdmissionRequest(msgspec.Struct, frozen=True, gc=False):
     """The question in an AdmissionReview.  ``new`` and ``old`` are the objects as raw JSON, None where there is none."""
 
     uid: str
@@ -70,6 +69,10 @@ class AdmissionRequest:
     dry_run: bool = False
     new: bytes | None = None
     old: bytes | None = None
+
+    def after(self, new: bytes) -> AdmissionRequest:
+        """The same request for another object."""
+        return msgspec.structs.replace(self, new=new)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
