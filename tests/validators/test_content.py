@@ -35,6 +35,15 @@ def test_many_labels_at_once_agree_with_one_by_one(values: list[str]) -> None:
     assert all(not content.label(value) for value in values) == content.all_labels(values)
 
 
+def test_very_many_labels_agree_too() -> None:
+    """One match over all tells one that is none, wherever it stands."""
+    values = [f"a{number}" for number in range(200)]
+
+    assert content.all_labels(values)
+    for bad in ("", "A", "a\n", "a-", "x" * 64):
+        assert not content.all_labels([*values[:100], bad, *values[100:]])
+
+
 def test_many_labels_at_the_longest() -> None:
     assert content.all_labels(["a" * 63, "b" * 63])
     assert not content.all_labels(["a" * 63, "b" * 64])

@@ -16,8 +16,7 @@ def check(context: Context) -> Iterator[FieldError]:
     if not isinstance(context.new, Workload):
         return
     templates = context.templates
-    pairs = {(each.priority_class_name, each.priority) for each in templates.leaves}
-    pairs.update([(each.priority_class_name, each.priority) for each in templates.composites])
+    pairs = {(each.priority_class_name, each.priority) for each in templates.leaves + templates.composites}
     if len(pairs) < 2:
         return
     told = ", ".join(sorted(f"({name or 'no class'}, {'no number' if number is None else number})" for name, number in pairs))
