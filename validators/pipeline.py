@@ -84,9 +84,11 @@ def validate(
         return _wrong_types(kind, version, error.content)
     typed, before, dropped = _as_stored(typed, before, settings)
     context = Context(typed, before, operation, settings=settings, lookup=lookup, version=version)
-    plan = _plan(kind, operation, subresource, settings)
-    found = [*_gate_warnings(dropped, settings), *_run(plan, context)]
-    return _in_order(found, version)
+    plan = _plan(kind, version if version in _HUB else "", operation, subresource, settings)
+    found = [*_run(plan, context)]
+    if dropped:
+        found += _gate_warnings(dropped, settings)
+    return _in_order(found, version) if found else ()
 
 
 def examine(content: Mapping[str, Json], settings: Settings) -> Examined:
@@ -112,7 +114,7 @@ def judge(new: Object, settings: Settings, *, lookup: Lookup, tree: GroupTree | 
     if typed is not new:
         tree = None  # it holds the object as written
     context = Context(typed, None, Operation.CREATE, settings=settings, lookup=lookup, tree=tree, version=version)
-    found = [*_gate_warnings(dropped, settings), *_run(_plan(new.kind, Operation.CREATE, "", settings), context)]
+    found = [*_gate_warnings(dropped, settings), *_run(_plan(new.kind, version, Operation.CREATE, "", settings), context)]
     return _in_order(found, version)
 
 
@@ -186,7 +188,7 @@ def _examine_shape(kind: str, version: str, content: Json, settings: Settings) -
     except WrongShapeError:
         return Examined(None, _with_severity(found, settings), version=version)
     context = Context(typed, None, Operation.CREATE, settings=settings, lookup=lookup.NOTHING, version=version)
-    plan = tuple(rule for rule in _plan(kind, Operation.CREATE, "", settings) if rule.about is About.SHAPE)
+    plan = tuple(rule for rule in _plan(kind, version, Operation.CREATE, "", settings) if rule.about is About.SHAPE)
     written = _WRITTEN.get(version)
     for each in _run(plan, context):
         path = written(each.error.path) if written else each.error.path
@@ -210,14 +212,16 @@ def _rule(identity: str) -> Rule:
 
 
 @functools.lru_cache(maxsize=256)
-def _plan(kind: str, operation: Operation, subresource: str, settings: Settings) -> tuple[Rule, ...]:
+def _plan(kind: str, version: str, operation: Operation, subresource: str, settings: Settings) -> tuple[Rule, ...]:
     """The rules that speak of such a request, in order of id.
 
     Requests for the status are judged by the rules about it alone.  Files have both.
     """
     chosen = []
     for rule in rules.discover().values():
-        if rule.check is nothing or kind not in rule.kinds or dict(settings.severities).get(rule.id) is Severity.OFF:
+        if rule.check is nothing or kind not in rule.kinds or (rule.versions and version not in rule.versions):
+            continue
+        if dict(settings.severities).get(rule.id) is Severity.OFF:
             continue
         if settings.profile is Profile.UPSTREAM and rule.profile is Profile.KEP:
             continue

@@ -97,15 +97,15 @@ class Templates:
             self._reach(self._spec, None)
         return self._lists or []
 
-    @property
-    def every(self) -> list[LeafShape | CompositeShape]:
-        """All templates; leaves first."""
-        return [*self.leaves, *self.composites]
-
-    @property
+    @Once
     def judged(self) -> list[LeafShape | CompositeShape]:
         """The templates whose own fields are to be judged; leaves first."""
         return [*self.judged_leaves, *self.judged_composites]
+
+    @Once
+    def with_mode(self) -> list[LeafShape | CompositeShape]:
+        """Those of them that name a disruption mode."""
+        return [shape for shape in self.judged if shape.disruption_mode is not None]
 
     @Once
     def names(self) -> list[str]:
@@ -126,17 +126,11 @@ class Templates:
     @Once
     def constrained(self) -> list[tuple[LeafShape | CompositeShape, tuple[TopologyConstraint, ...]]]:
         """The judged templates that have topology constraints, with these."""
-        found: list[tuple[LeafShape | CompositeShape, tuple[TopologyConstraint, ...]]] = [
+        return [
             (shape, constraints.topology)
-            for shape in self.judged_leaves
-            if (constraints := shape.scheduling_constraints) and constraints.topology
+            for shape in self.judged
+            if (constraints := shape.scheduling_constraints) is not None and constraints.topology
         ]
-        found += [
-            (shape, constraints.topology)
-            for shape in self.judged_composites
-            if (constraints := shape.scheduling_constraints) and constraints.topology
-        ]
-        return found
 
     @Once
     def topology_keys(self) -> frozenset[str]:

@@ -6,14 +6,15 @@ from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError
+from validators.model.workload import LeafShape
 from validators.rules.base import Context, Example, Profile, Rule
 
 
 def check(context: Context) -> Iterator[FieldError]:
     """Tells at ``disruptionMode``.  About leaves only: a composite may be basic and disrupted as a whole."""
-    for leaf in context.templates.judged_leaves:
+    for leaf in context.templates.with_mode:
         mode = leaf.disruption_mode
-        if mode is not None and mode.all is not None and leaf.scheduling_policy.basic is not None:
+        if isinstance(leaf, LeafShape) and mode is not None and mode.all is not None and leaf.scheduling_policy.basic is not None:
             yield field.invalid(
                 context.templates.path(leaf) / "disruptionMode",
                 "all",

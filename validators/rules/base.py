@@ -106,6 +106,8 @@ class Rule:
     """Where it differs from ``severity``.  What names an object that is not there is a warning at admission anyhow."""
     by_plugin: bool = False
     """Whether the API server's own answer comes from an admission plugin: HTTP 403 and no causes."""
+    versions: frozenset[str] = frozenset()
+    """The API versions that it speaks of; all, if none is named."""
     status: bool = False
     """Whether it speaks about ``status``: judged on updates of the subresource, and on files."""
     claim: str = ""

@@ -25,6 +25,7 @@ RULE = Rule(
     source="KEP-4671, Basic Policy Extension",
     check=check,
     on=CREATE_AND_UPDATE,
+    versions=frozenset({"v1alpha1"}),
     good=(
         Example(
             """\

@@ -12,7 +12,7 @@ from validators.rules.base import WORKLOAD, Context, Example, Profile, Rule
 
 def check(context: Context) -> Iterator[FieldError]:
     """Tells at the child's ``disruptionMode``; a template that names no mode counts as Single."""
-    for parent in context.templates.judged_composites:
+    for parent in context.templates.with_mode:
         if parent.disruption_mode is None or parent.disruption_mode.all is None or not isinstance(parent, CompositePodGroupTemplate):
             continue
         children: list[Template] = [*(parent.pod_group_templates or ()), *(parent.composite_pod_group_templates or ())]

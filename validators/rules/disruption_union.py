@@ -11,7 +11,7 @@ from validators.rules.base import SHAPED, Context, Example, Rule
 
 def check(context: Context) -> Iterator[FieldError]:
     """Tells at ``disruptionMode``.  An absent mode is no fault: templates have none, groups default to Single."""
-    for shape in context.templates.judged_leaves + context.templates.judged_composites:
+    for shape in context.templates.with_mode:
         mode = shape.disruption_mode
         if mode is not None and (mode.single is None) is (mode.all is None):
             yield from checks.mode_union(context.templates.path(shape) / "disruptionMode", mode)

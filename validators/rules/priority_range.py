@@ -12,7 +12,7 @@ from validators.rules.base import SHAPED, Context, Example, Rule
 
 def check(context: Context) -> Iterator[FieldError]:
     """Tells at ``priority``."""
-    for shape in context.templates.judged_leaves + context.templates.judged_composites:
+    for shape in context.templates.judged:
         if shape.priority is not None and shape.priority > MAX_PRIORITY:
             yield field.invalid(context.templates.path(shape) / "priority", shape.priority, f"must be less than or equal to {MAX_PRIORITY}")
 

@@ -16,7 +16,7 @@ def check(context: Context) -> Iterator[FieldError]:
     """Tells at ``preemptionPolicy``.  Kinds and versions are told when an object is read, at ``kind`` and ``apiVersion``."""
     new = context.new
     if isinstance(new, (Workload, PodGroup, CompositePodGroup)):
-        for shape in context.templates.judged_leaves + context.templates.judged_composites:
+        for shape in context.templates.judged:
             policy = shape.preemption_policy
             if policy is not None and policy not in PREEMPTION_POLICIES:
                 yield field.not_supported(context.templates.path(shape) / "preemptionPolicy", policy, PREEMPTION_POLICIES)
