@@ -7,6 +7,7 @@ without recursion, so that neither deep nesting nor aliases of aliases can take 
 
 from __future__ import annotations
 
+import abc
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
@@ -58,7 +59,7 @@ def _explained(text: str, error: yaml.MarkedYAMLError) -> Fault:
     return Fault(offset, f"must be YAML: {problem}")
 
 
-class Frame(Generic[Value]):
+class Frame(abc.ABC, Generic[Value]):
     """A mapping or sequence that is being read.  In a mapping keys and values alternate."""
 
     __slots__ = ("anchor", "event", "height", "is_mapping", "keys", "parts", "size")
@@ -73,7 +74,7 @@ class Frame(Generic[Value]):
         self.height = 1
 
 
-class Builder(Generic[Value]):
+class Builder(abc.ABC, Generic[Value]):
     """Turns events into one value for each document.  What a value is, a subclass says."""
 
     def __init__(self, text: str) -> None:
@@ -101,21 +102,21 @@ class Builder(Generic[Value]):
                 step(event)
         return self._documents
 
+    @abc.abstractmethod
     def scalar(self, event: Event) -> Value:
         """A scalar that is no key."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def key(self, event: Event) -> Value:
         """A key."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def mapping(self, frame: Frame[Value], end: Event) -> Value:
         """A mapping that ends."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def sequence(self, frame: Frame[Value], end: Event) -> Value:
         """A list that ends."""
-        raise NotImplementedError
 
     def alias(self, event: Event, value: Value) -> Value:  # noqa: ARG002 - places differ by the alias
         """What an alias to *value* is."""
