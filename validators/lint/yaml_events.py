@@ -59,7 +59,7 @@ def _explained(text: str, error: yaml.MarkedYAMLError) -> Fault:
     return Fault(offset, f"must be YAML: {problem}")
 
 
-class Frame(abc.ABC, Generic[Value]):
+class Frame(Generic[Value]):
     """A mapping or sequence that is being read.  In a mapping keys and values alternate."""
 
     __slots__ = ("anchor", "event", "height", "is_mapping", "keys", "parts", "size")
