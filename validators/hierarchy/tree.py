@@ -50,6 +50,8 @@ class GroupTree:
     def __init__(self, nodes: list[Node], roots: list[Node]) -> None:
         self.nodes = nodes
         self.roots = roots
+        self.widths: dict[tuple[str, str], bool] = {}
+        """Whether one topology key is wider than another, as found while these trees were judged among the same nodes."""
         self._by_group = {id(node.group): node for node in nodes}
 
     @classmethod

@@ -16,7 +16,12 @@ def check(context: Context) -> Iterator[FieldError]:
     """Tells at the child's topology key.  Known only where nodes are given."""
     key = _key(context.group)
     above = next((found for node in context.node.ancestors() if (found := _key(node.group))), "")
-    if key and above and key != above and _wider(key, above, context.lookup):
+    if not key or not above or key == above:
+        return
+    known = context.tree.widths
+    if (key, above) not in known:
+        known[key, above] = _wider(key, above, context.lookup)
+    if known[key, above]:
         yield field.invalid(
             SPEC.join(("schedulingConstraints", "topology", 0, "key")),
             key,
