@@ -1,0 +1,23 @@
+"""Which key pairs are taken: only whole ones, however their files are cut off."""
+
+import pytest
+
+from certs import store
+from tests.webhooks.running import new_pair
+from webhooks import tls
+
+BEGIN = b"-----BEGIN CERTIFICATE-----"
+
+
+@pytest.mark.parametrize("rest", [BEGIN, BEGIN + b"\n", BEGIN + b"\nMIIB", b"-----BEGIN CERT"])
+def test_a_chain_cut_off_inside_its_second_certificate_is_not_whole(tmp_path, rest):
+    pair = new_pair()
+    store.write(tmp_path, pair)
+    cert, key = tmp_path / "tls.crt", tmp_path / "tls.key"
+    assert tls.load(str(cert), str(key)).digest
+
+    leaf = pair.certificate.partition(b"-----END CERTIFICATE-----")
+    cert.write_bytes(leaf[0] + leaf[1] + b"\n" + rest)
+
+    with pytest.raises(tls.PairError, match="does not hold a whole PEM certificate"):
+        tls.load(str(cert), str(key))
