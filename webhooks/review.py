@@ -14,6 +14,7 @@ import msgspec
 
 API_VERSION = "admission.k8s.io/v1"
 OPERATIONS = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
+_WITH_NEW, _WITH_OLD = frozenset({"CREATE", "UPDATE"}), frozenset({"UPDATE", "DELETE"})
 
 
 class BadReview(ValueError):
@@ -124,11 +125,10 @@ def _checked(request: _Request) -> AdmissionRequest:
     if request.operation not in OPERATIONS:
         raise BadReview(f"request.operation must be one of {', '.join(sorted(OPERATIONS))}, is {request.operation!r}")
     new, old = _object(request.object, "object"), _object(request.old_object, "oldObject")
-    needed = {"CREATE": ("object", new), "UPDATE": ("object", new), "DELETE": ("oldObject", old)}.get(request.operation)
-    if needed is not None and needed[1] is None:
-        raise BadReview(f"request.{needed[0]} must be given for {request.operation}")
-    if request.operation == "UPDATE" and old is None:
-        raise BadReview("request.oldObject must be given for UPDATE")
+    if new is None and request.operation in _WITH_NEW:
+        raise BadReview(f"request.object must be given for {request.operation}")
+    if old is None and request.operation in _WITH_OLD:
+        raise BadReview(f"request.oldObject must be given for {request.operation}")
     return AdmissionRequest(
         uid=request.uid,
         group=request.kind.group,
@@ -139,7 +139,7 @@ def _checked(request: _Request) -> AdmissionRequest:
         subresource=request.sub_resource,
         name=request.name,
         namespace=request.namespace,
-        dry_run=bool(request.dry_run),
+        dry_run=request.dry_run is True,
         new=new,
         old=old,
     )

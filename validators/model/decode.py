@@ -39,7 +39,8 @@ def decode(kind: str, source: Source) -> Object:
         NotJson: *source* is not JSON.
         RecursionError: *source* is nested more deeply than can be read.
     """
-    if isinstance(source, Mapping):
+    # A mapping is an abstract thing, and asking whether this is one costs more than that it is not bytes.
+    if not isinstance(source, bytes) and isinstance(source, Mapping):
         return _convert(kind, source)
     try:
         decoded: Object = _DECODERS[kind].decode(source)
