@@ -33,6 +33,7 @@ STOREYS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"lookup", "versions"}),
         frozenset({"hierarchy"}),
         frozenset({"rules", "defaults", "schema"}),
+        frozenset({"plan"}),
         frozenset({"pipeline"}),
         frozenset({"lint"}),
         frozenset({"reports"}),

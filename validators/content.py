@@ -5,9 +5,8 @@ Limits count bytes of UTF-8, as the API server does (apimachinery, ``pkg/api/val
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
@@ -21,6 +20,11 @@ _is_key_name = re.compile(_KEY_NAME, re.ASCII).fullmatch
 _is_condition_reason = re.compile(_CONDITION_REASON, re.ASCII).fullmatch
 
 _FEW = 64
+_MOST_KNOWN = 4096
+_labels: set[str] = set()
+_subdomains: set[str] = set()
+_label_keys: set[str] = set()
+"""Texts known to be sound: the same few names and keys come again and again, and are matched once."""
 _DOTS = frozenset({".", ".."})
 
 _LABEL_TEXT = (
@@ -44,53 +48,56 @@ _REASON_TEXT = (
 
 def label(value: str, *, unit: str = "bytes") -> list[str]:
     """A DNS label of at most 63 bytes ("short name")."""
-    if len(value) <= 63 and _sound_label(value):
+    if value in _labels:
         return []
     messages = _too_long(value, 63, unit)
     if not _is_label(value):
         messages.append("must not contain dots" if _is_subdomain(value) else _LABEL_TEXT)
-    return messages
+    return messages or _keep(value, _labels)
 
 
 def all_labels(values: Sequence[str]) -> bool:
     """Whether each of many texts is a DNS label: of very many by one match over all, for the common case that they are."""
+    if _labels.issuperset(values):
+        return True
     if len(values) <= _FEW:
-        return all(len(value) <= 63 and _sound_label(value) for value in values)
+        return not any(label(value) for value in values)
     text = "".join([f"{value}\n" for value in values])
     return text.count("\n") == len(values) and _are_labels(text) is not None
 
 
 def subdomain(value: str, *, unit: str = "bytes") -> list[str]:
     """A DNS subdomain of at most 253 bytes ("long name")."""
-    if len(value) <= 253 and _sound_subdomain(value):
+    if value in _subdomains:
         return []
     messages = _too_long(value, 253, unit)
     if not _is_subdomain(value):
         messages.append(_SUBDOMAIN_TEXT)
-    return messages
+    return messages or _keep(value, _subdomains)
+
+
+def all_subdomains(values: Iterable[str]) -> bool:
+    """Whether each of many texts is a DNS subdomain."""
+    return _subdomains.issuperset(values) or not any(subdomain(value) for value in values)
 
 
 def label_key(value: str) -> list[str]:
     """A label key: an optional DNS subdomain and ``/``, then a name of at most 63 bytes."""
-    if len(value) <= 317 and _sound_label_key(value):
-        return []
-    return _label_key_messages(value)
+    return [] if value in _label_keys else _label_key_messages(value) or _keep(value, _label_keys)
 
 
-# The same few names and keys come again and again: they are matched once.  Only texts of bounded length are kept.
-@functools.lru_cache(maxsize=4096)
-def _sound_label(value: str) -> bool:
-    return _is_label(value) is not None
+def all_label_keys(values: Iterable[str]) -> bool:
+    """Whether each of many texts is a label key."""
+    return _label_keys.issuperset(values) or not any(label_key(value) for value in values)
 
 
-@functools.lru_cache(maxsize=4096)
-def _sound_subdomain(value: str) -> bool:
-    return _is_subdomain(value) is not None
-
-
-@functools.lru_cache(maxsize=1024)
-def _sound_label_key(value: str) -> bool:
-    return not _label_key_messages(value)
+def _keep(value: str, known: set[str]) -> list[str]:
+    """Add a text without faults to those *known* to have none; returns none."""
+    # Threads may do this at the same time: the worst that comes of it is that a text is matched again.
+    if len(known) >= _MOST_KNOWN:
+        known.clear()
+    known.add(value)
+    return []
 
 
 def _label_key_messages(value: str) -> list[str]:

@@ -8,19 +8,18 @@ all inputs are known, then each again among the others.
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from validators import field, lookup, rules, schema
+from validators import field, lookup, plan, rules, schema
 from validators.defaults import drop, fill
 from validators.field import ErrorType, FieldError, FieldPath
 from validators.hierarchy.tree import GroupTree
 from validators.lookup import Lookup
-from validators.model import decode
+from validators.model import decode, traits
 from validators.model.decode import Json, Source, WrongShapeError
 from validators.model.meta import ObjectMeta
 from validators.model.objects import GROUP_OF, KINDS, SCHEDULING, Named, Object
-from validators.rules.base import About, Context, Operation, Profile, Rule, Settings, Severity, nothing
+from validators.rules.base import About, Context, Operation, Rule, Settings, Severity
 from validators.versions import served, v1alpha1, v1alpha2
 
 _HUB: dict[str, Callable[[Mapping[str, Json]], dict[str, Json]]] = {"v1alpha1": v1alpha1.to_hub, "v1alpha2": v1alpha2.to_hub}
@@ -84,8 +83,10 @@ def validate(
         return _wrong_types(kind, version, error.content)
     typed, before, dropped = _as_stored(typed, before, settings)
     context = Context(typed, before, operation, settings=settings, lookup=lookup, version=version)
-    plan = _plan(kind, version if version in _HUB else "", operation, subresource, settings)
-    found = [*_run(plan, context)]
+    # No rule about the status looks at templates: they are not walked for it.
+    seen = traits.ANY if subresource else context.traits
+    asked = plan.asked(kind, version if version in _HUB else "", operation, subresource, settings, seen)
+    found = [*_run(asked, context)]
     if dropped:
         found += _gate_warnings(dropped, settings)
     return _in_order(found, version) if found else ()
@@ -114,7 +115,8 @@ def judge(new: Object, settings: Settings, *, lookup: Lookup, tree: GroupTree | 
     if typed is not new:
         tree = None  # it holds the object as written
     context = Context(typed, None, Operation.CREATE, settings=settings, lookup=lookup, tree=tree, version=version)
-    found = [*_gate_warnings(dropped, settings), *_run(_plan(new.kind, version, Operation.CREATE, "", settings), context)]
+    asked = plan.asked(new.kind, version, Operation.CREATE, "", settings, context.traits)
+    found = [*_gate_warnings(dropped, settings), *_run(asked, context)]
     return _in_order(found, version)
 
 
@@ -188,9 +190,9 @@ def _examine_shape(kind: str, version: str, content: Json, settings: Settings) -
     except WrongShapeError:
         return Examined(None, _with_severity(found, settings), version=version)
     context = Context(typed, None, Operation.CREATE, settings=settings, lookup=lookup.NOTHING, version=version)
-    plan = tuple(rule for rule in _plan(kind, version, Operation.CREATE, "", settings) if rule.about is About.SHAPE)
+    asked = [rule for rule in plan.asked(kind, version, Operation.CREATE, "", settings, context.traits) if rule.about is About.SHAPE]
     written = _WRITTEN.get(version)
-    for each in _run(plan, context):
+    for each in _run(asked, context):
         path = written(each.error.path) if written else each.error.path
         # A value that was taken out for its type is not missing besides.
         if not any(path.starts_with(gone) for gone in wrong) and not any(
@@ -211,31 +213,8 @@ def _rule(identity: str) -> Rule:
     return rules.discover()[identity]
 
 
-@functools.lru_cache(maxsize=256)
-def _plan(kind: str, version: str, operation: Operation, subresource: str, settings: Settings) -> tuple[Rule, ...]:
-    """The rules that speak of such a request, in order of id.
-
-    Requests for the status are judged by the rules about it alone.  Files have both.
-    """
-    chosen = []
-    for rule in rules.discover().values():
-        if rule.check is nothing or kind not in rule.kinds or (rule.versions and version not in rule.versions):
-            continue
-        if dict(settings.severities).get(rule.id) is Severity.OFF:
-            continue
-        if settings.profile is Profile.UPSTREAM and rule.profile is Profile.KEP:
-            continue
-        if settings.linting:
-            wanted = rule.status or operation in rule.on
-        else:
-            wanted = operation in rule.on and rule.status is (subresource == "status")
-        if wanted:
-            chosen.append(rule)
-    return tuple(chosen)
-
-
-def _run(plan: Iterable[Rule], context: Context) -> Iterator[Judged]:
-    for rule in plan:
+def _run(asked: Iterable[Rule], context: Context) -> Iterator[Judged]:
+    for rule in asked:
         for error in rule.check(context):
             yield Judged(dataclasses.replace(error, origin=rule.id), _severity(rule, context.settings, error), rule.by_plugin)
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 from validators.field import FieldPath
+from validators.model import traits
 from validators.model.group import CompositePodGroup, PodGroup
 from validators.model.meta import same
 from validators.model.workload import (
@@ -89,12 +90,16 @@ class Templates:
                 self._reach(new.spec, old.spec if isinstance(old, Workload) else None)
         else:
             self._single(new, old)
+        self.traits, self.priority_classes, self.topology_keys = self._traits(new)
 
     @property
     def lists(self) -> list[TemplateList]:
         """The lists of templates that are judged; on an update, those that are not as they were."""
         if self._lists is None:
+            # On creation only the lists are wanting: what is judged in them is known, and is not to change its order.
+            judged = self.judged_leaves, self.judged_composites
             self._reach(self._spec, None)
+            self.judged_leaves, self.judged_composites = judged
         return self._lists or []
 
     @Once
@@ -131,11 +136,6 @@ class Templates:
             for shape in self.judged
             if (constraints := shape.scheduling_constraints) is not None and constraints.topology
         ]
-
-    @Once
-    def topology_keys(self) -> frozenset[str]:
-        """The different keys of all topology constraints: trees repeat the same few, so these are looked at first."""
-        return frozenset([constraint.key for _, topology in self.constrained for constraint in topology])
 
     def old(self, shape: LeafShape | CompositeShape) -> LeafShape | CompositeShape | None:
         """What a judged template was before the update; None on creation."""
@@ -175,6 +175,16 @@ class Templates:
                 self.composites.extend(composites)
                 stack.extend(reversed(composites))
                 self.crowded = self.crowded or len(composites) > MAX_TEMPLATES
+
+    def _traits(self, new: Workload | PodGroup | CompositePodGroup) -> tuple[int, set[str], set[str]]:
+        """What occurs in the tree (see validators.model.traits), and all its priority classes and topology keys."""
+        found, classes, keys = traits.of_shapes([*self.leaves, *self.composites])
+        found |= traits.of_leaves(self.leaves) | traits.of_composites(self.composites)
+        if self.crowded:
+            found |= traits.CROWDED
+        # Of a group's own names nothing is found out here.
+        found |= traits.of_workload(new, self.names, classes, keys) if isinstance(new, Workload) else traits.UNNAMED | traits.ILL_NAMED
+        return found, classes, keys
 
     def _single(self, new: PodGroup | CompositePodGroup, old: Workload | PodGroup | CompositePodGroup | None) -> None:
         if isinstance(new, PodGroup):

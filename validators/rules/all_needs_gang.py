@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError
+from validators.model import traits
 from validators.model.workload import LeafShape
 from validators.rules.base import Context, Example, Profile, Rule
 
@@ -28,6 +29,7 @@ RULE = Rule(
     why="Pods that are placed one by one have no size below which they are useless, so there is nothing that must leave together.",
     source="KEP-5710 (as Kubernetes 1.37's workloadbuilder and Job API enforce it)",
     check=check,
+    where=traits.BASIC_LEAF,
     profile=Profile.KEP,
     good=(
         Example("""\

@@ -14,6 +14,7 @@ from validators import lookup as lookups
 from validators.field import FieldError, FieldPath
 from validators.gates import COMPOSITE, Gates
 from validators.hierarchy.tree import GroupTree, Node
+from validators.model import traits
 from validators.model.group import CompositePodGroup, Group, PodGroup
 from validators.model.objects import Object, namespace_of
 from validators.model.pod import Job, Pod, PodSpec
@@ -33,6 +34,7 @@ class Severity(enum.StrEnum):
 class Profile(enum.StrEnum):
     """``kep``: all that the documents demand.  ``upstream``: what the API server of that version demands and no more."""
 
+    __hash__ = str.__hash__  # the enum's own is written in Python
     KEP = "kep"
     UPSTREAM = "upstream"
 
@@ -40,6 +42,7 @@ class Profile(enum.StrEnum):
 class Operation(enum.StrEnum):
     """What is being done to the object."""
 
+    __hash__ = str.__hash__  # the enum's own is written in Python
     CREATE = "CREATE"
     UPDATE = "UPDATE"
     DELETE = "DELETE"
@@ -110,6 +113,8 @@ class Rule:
     """The API versions that it speaks of; all, if none is named."""
     status: bool = False
     """Whether it speaks about ``status``: judged on updates of the subresource, and on files."""
+    where: int = traits.ALWAYS
+    """Traits of the templates: where none of them occurs, the rule has nothing to say and is not asked."""
     claim: str = ""
     """Filled in from the module's docstring."""
 
@@ -177,6 +182,11 @@ class Context:
         if not isinstance(new, (Workload, PodGroup, CompositePodGroup)):
             raise TypeError(f"a {new.kind} has no templates")
         return Templates(new, old if isinstance(old, type(new)) else None, composites_closed=not self.settings.gates.on(COMPOSITE))
+
+    @property
+    def traits(self) -> int:
+        """What occurs in the templates; anything may, where there are none."""
+        return self.templates.traits if isinstance(self.new, (Workload, PodGroup, CompositePodGroup)) else traits.ANY
 
     @Once
     def tree(self) -> GroupTree:

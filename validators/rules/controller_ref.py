@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from validators import content
 from validators.field import FieldError
+from validators.model import traits
 from validators.model.templates import SPEC
 from validators.model.workload import Workload
 from validators.rules import checks
@@ -32,6 +33,7 @@ RULE = Rule(
     why="Tools follow the reference to the object that the Workload describes: Job controllers and dashboards among them.",
     source="KEP-4671, API: TypedLocalObjectReference",
     check=check,
+    where=traits.ILL_NAMED,
     good=(
         Example("""\
 apiVersion: scheduling.k8s.io/v1beta1

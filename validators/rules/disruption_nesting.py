@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError
+from validators.model import traits
 from validators.model.workload import CompositePodGroupTemplate, Template
 from validators.rules.base import WORKLOAD, Context, Example, Profile, Rule
 
@@ -31,6 +32,7 @@ RULE = Rule(
     why="If the parent may only be disrupted as a whole, a child whose members may be disrupted one by one contradicts it.",
     source="KEP-6012, Disruption mode, priority class name and priority",
     check=check,
+    where=traits.MIXED_MODES,
     profile=Profile.KEP,
     good=(
         Example("""\

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from validators.field import FieldError
+from validators.model import traits
 from validators.rules import checks
 from validators.rules.base import SHAPED, Context, Example, Rule
 
@@ -23,6 +24,7 @@ RULE = Rule(
     why="Preemption either takes members one by one or all together; both, or an empty mode, says neither.",
     source="KEP-6012, Disruption mode, priority class name and priority",
     check=check,
+    where=traits.ODD_MODE,
     good=(
         Example("""\
 apiVersion: scheduling.k8s.io/v1beta1

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError
+from validators.model import traits
 from validators.model.workload import CompositeGang, CompositeShape, Gang, LeafShape
 from validators.rules.base import CREATE_AND_UPDATE, SHAPED, Context, Example, Rule
 
@@ -43,6 +44,7 @@ RULE = Rule(
     why="A gang of none is no gang: its members would be scheduled one by one, which basic says plainly.",
     source="KEP-4671, API; KEP-6012, Scheduling policy",
     check=check,
+    where=traits.LOW_GANG,
     on=CREATE_AND_UPDATE,
     good=(
         Example("""\

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError
+from validators.model import traits
 from validators.model.workload import CompositePodGroupTemplate, CompositeShape
 from validators.rules.base import CREATE_AND_UPDATE, WORKLOAD, Context, Example, Profile, Rule, Severity
 
@@ -37,6 +38,7 @@ RULE = Rule(
     why="A minimum that no set of children can reach keeps every pod of the tree pending for ever.",
     source="KEP-6012, Scheduling policy; Multi-level gang scheduling",
     check=check,
+    where=traits.WIDE_GANG,
     on=CREATE_AND_UPDATE,
     profile=Profile.KEP,
     severity=Severity.WARNING,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from validators.field import FieldError
+from validators.model import traits
 from validators.model.workload import CompositePolicy, CompositeShape, LeafShape, Policy
 from validators.rules import checks
 from validators.rules.base import CREATE_AND_UPDATE, SHAPED, Context, Example, Rule
@@ -38,6 +39,7 @@ RULE = Rule(
     why="Basic places one by one, gang all or nothing; a group cannot do both, and must say which.",
     source="KEP-4671, API; KEP-6012, Scheduling policy",
     check=check,
+    where=traits.ODD_POLICY,
     on=CREATE_AND_UPDATE,
     good=(
         Example("""\

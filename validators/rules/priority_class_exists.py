@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError, FieldPath
+from validators.model import traits
 from validators.rules.base import PODS, SHAPED, About, Context, Example, Profile, Rule
 
 
@@ -16,11 +17,9 @@ def check(context: Context) -> Iterator[FieldError]:
     if context.new.kind in PODS:
         yield from _missing(context, context.pod_path, context.pod_spec.priority_class_name)
         return
-    judged = context.templates.judged
-    missing = {
-        name for name in {each.priority_class_name for each in judged} if name and context.lookup.get("PriorityClass", "", name) is None
-    }
-    for shape in judged if missing else ():
+    templates = context.templates
+    missing = {name for name in templates.priority_classes if context.lookup.get("PriorityClass", "", name) is None}
+    for shape in templates.judged if missing else ():
         if shape.priority_class_name in missing:
             yield from _missing(context, context.templates.path(shape), shape.priority_class_name)
 
@@ -53,6 +52,7 @@ RULE = Rule(
     why="The API server refuses a group or pod of an unknown class; a template of one can never become a group.",
     source="KEP-6012, Spec of the CompositePodGroup; Kubernetes 1.37.1, admission plugin Priority",
     check=check,
+    where=traits.CLASS,
     good=(Example(_PAIR), Example(_PAIR.replace("priorityClassName: high", "priorityClassName: system-node-critical"))),
     bad=(Example(_PAIR.replace("priorityClassName: high", "priorityClassName: higher"), at=("spec.priorityClassName",)),),
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError
+from validators.model import traits
 from validators.model.workload import MAX_PRIORITY
 from validators.rules.base import SHAPED, Context, Example, Rule
 
@@ -23,6 +24,7 @@ RULE = Rule(
     why="Higher values are kept for the system's own classes, which groups therefore cannot use.",
     source="KEP-6012, Spec of the CompositePodGroup",
     check=check,
+    where=traits.PRIORITY,
     good=(
         Example("""\
 apiVersion: scheduling.k8s.io/v1beta1

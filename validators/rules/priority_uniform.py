@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError
+from validators.model import traits
 from validators.model.templates import SPEC
 from validators.model.workload import Workload
 from validators.rules.base import CREATE_AND_UPDATE, WORKLOAD, Context, Example, Rule
@@ -35,6 +36,7 @@ RULE = Rule(
     why="A tree is queued, and defended against preemption, as one; parts of different priority would have it in two places at once.",
     source="KEP-6012, Disruption mode, priority class name and priority",
     check=check,
+    where=traits.SEVERAL_CLASSES | traits.PRIORITY,
     on=CREATE_AND_UPDATE,
     good=(
         Example("""\

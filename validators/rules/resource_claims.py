@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from validators.field import FieldError
+from validators.model import traits
 from validators.model.meta import same
 from validators.model.workload import LeafShape
 from validators.rules import checks
@@ -33,6 +34,7 @@ RULE = Rule(
     why="Pods refer to a claim of their group by its name, and the claim must come from one place.",
     source="Kubernetes 1.37.1, PodGroupResourceClaim; KEP-6012, Non-Goals (no claims on composites)",
     check=check,
+    where=traits.CLAIMS,
     on=CREATE_AND_UPDATE,
     good=(
         Example("""\

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError, FieldPath
+from validators.model import traits
 from validators.model.cluster import PREEMPTION_POLICIES, PriorityClass
 from validators.model.group import CompositePodGroup, PodGroup
 from validators.model.workload import Workload
@@ -40,6 +41,7 @@ RULE = Rule(
     why="A word that is not among the known ones would be refused, or mean nothing.",
     source="KEP-6012, Spec; Kubernetes 1.37.1 (CompositePodGroup exists in v1alpha3 only)",
     check=check,
+    where=traits.PREEMPTION,
     good=(
         Example("""\
 apiVersion: scheduling.k8s.io/v1beta1

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from validators import content, field
 from validators.field import FieldError, FieldPath, Key
+from validators.model import traits
 from validators.model.group import CompositePodGroup, PodGroup
 from validators.model.objects import CLUSTER_SCOPED, GROUP_OF, KINDS, SCHEDULING
 from validators.model.templates import SPEC
@@ -69,9 +70,8 @@ def _shapes(context: Context) -> Iterator[FieldError]:
         for shape, name in zip(templates.judged, templates.judged_names, strict=True):
             if name and content.label(name):
                 yield from checks.messages(templates.path(shape) / "name", name, content.label)
-    judged = templates.judged
-    malformed = {name for name in {each.priority_class_name for each in judged} if name and content.subdomain(name)}
-    for each in judged if malformed else ():
+    malformed = {name for name in templates.priority_classes if content.subdomain(name)}
+    for each in templates.judged if malformed else ():
         if each.priority_class_name in malformed:
             yield from checks.messages(templates.path(each) / "priorityClassName", each.priority_class_name, content.subdomain)
 
@@ -98,6 +98,7 @@ RULE = Rule(
     why="Names become parts of URLs, host names and labels; anything else could not be stored or referred to.",
     source="KEP-6012, Changes to the Workload API (template names are DNS labels), WorkloadReference; Kubernetes 1.37.1",
     check=check,
+    where=traits.ILL_NAMED,
     good=(
         Example("""\
 apiVersion: scheduling.k8s.io/v1beta1

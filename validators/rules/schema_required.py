@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError, FieldPath
+from validators.model import traits
 from validators.model.group import CompositePodGroup, PodGroup
 from validators.model.objects import CLUSTER_SCOPED, KINDS
 from validators.model.pod import Job
@@ -106,6 +107,7 @@ RULE = Rule(
     why="An object that lacks a required field cannot be stored.",
     source="KEP-4671, API; KEP-6012, Design Details; field names and tags of Kubernetes 1.37.1",
     check=check,
+    where=traits.UNNAMED | traits.CLAIMS,
     good=(
         Example("""\
 apiVersion: scheduling.k8s.io/v1beta1

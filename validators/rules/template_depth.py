@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError
+from validators.model import traits
 from validators.model.templates import COMPOSITES, SPEC
 from validators.model.workload import MAX_DEPTH, CompositePodGroupTemplate, Workload
 from validators.rules.base import CREATE_AND_UPDATE, WORKLOAD, Context, Example, Rule
@@ -36,6 +37,7 @@ RULE = Rule(
     why="Scheduling a tree grows costly with its depth; the limit keeps every tree within what the scheduler can try.",
     source="KEP-6012, Notes/Constraints/Caveats; API validation: Workload",
     check=check,
+    where=traits.NESTED,
     on=CREATE_AND_UPDATE,
     good=(
         Example("""\

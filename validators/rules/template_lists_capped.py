@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError
+from validators.model import traits
 from validators.model.workload import MAX_TEMPLATES
 from validators.rules.base import CREATE_AND_UPDATE, WORKLOAD, Context, Example, Rule
 
@@ -36,6 +37,7 @@ RULE = Rule(
     why="The limit bounds what the scheduler must try; it can be raised later, but never lowered.",
     source="KEP-6012, Notes/Constraints/Caveats: List Cappings",
     check=check,
+    where=traits.CROWDED,
     on=CREATE_AND_UPDATE,
     good=(Example(_HEAD + "".join(_NINE.splitlines(keepends=True)[:16])),),
     bad=(Example(_HEAD + _NINE, at=("spec.podGroupTemplates",)),),

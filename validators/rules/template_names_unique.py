@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from validators import field
 from validators.field import FieldError, FieldPath
+from validators.model import traits
 from validators.model.templates import COMPOSITES, LEAVES, SPEC, Templates
 from validators.model.workload import CompositePodGroupTemplate, Template, Workload, WorkloadSpec
 from validators.rules.base import CREATE_AND_UPDATE, WORKLOAD, Context, Example, Rule
@@ -69,6 +70,7 @@ RULE = Rule(
     why="A group names its template by name alone, so two templates of one name make workloadRef ambiguous.",
     source="KEP-6012, API validation: Workload",
     check=check,
+    where=traits.REPEATED_NAME,
     on=CREATE_AND_UPDATE,
     good=(
         Example("""\

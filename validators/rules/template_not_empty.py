@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError
+from validators.model import traits
 from validators.model.workload import CompositePodGroupTemplate
 from validators.rules.base import CREATE_AND_UPDATE, WORKLOAD, Context, Example, Rule
 
@@ -31,6 +32,7 @@ RULE = Rule(
     why="A composite that composes nothing can hold no pod, and no group could ever be made below it.",
     source="Kubernetes 1.37.1, validation of Workload; KEP-6012, API overview",
     check=check,
+    where=traits.CHILDLESS,
     on=CREATE_AND_UPDATE,
     good=(
         Example("""\

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from validators.field import FieldError
+from validators.model import traits
 from validators.model.templates import COMPOSITES, LEAVES, SPEC
 from validators.model.workload import Workload, WorkloadSpec
 from validators.rules import checks
@@ -33,6 +34,7 @@ RULE = Rule(
     why="A flat Workload and a tree are scheduled differently; with both lists, or none, there is no telling which is meant.",
     source="KEP-6012, Changes to the Workload API",
     check=check,
+    where=traits.ODD_LISTS,
     on=CREATE_AND_UPDATE,
     good=(
         Example("""\

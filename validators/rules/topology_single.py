@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from validators import content
 from validators.field import FieldError
+from validators.model import traits
 from validators.model.workload import MAX_TOPOLOGY
 from validators.rules import checks
 from validators.rules.base import SHAPED, Context, Example, Rule
@@ -26,6 +27,7 @@ RULE = Rule(
     why="The scheduler resolves one topology level for each group; more levels are expressed by nesting groups.",
     source="KEP-5732, API; KEP-6012, Scheduling constraints",
     check=check,
+    where=traits.ILL_KEYED | traits.SEVERAL_CONSTRAINTS,
     good=(
         Example("""\
 apiVersion: scheduling.k8s.io/v1beta1

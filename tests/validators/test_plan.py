@@ -1,0 +1,75 @@
+"""Which rules are asked: those passed over would have had nothing to say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from benchmarks import workloads
+from tests.oracle.test_rules_against_oracle import Maker
+from validators import plan
+from validators.gates import Gates
+from validators.lookup import KnownObjects
+from validators.model import decode
+from validators.rules.base import Context, Operation, Settings
+
+EMPTY = KnownObjects((), complete=True)
+NAMES = ["n", "n", "n", "a.b", "", "Bad", "x" * 64, "x" * 254]
+KEYS = ["app", "example.com/app", "", "the app", "/x"]
+
+
+def manifest(maker: Maker, kind: str) -> dict[str, Any]:
+    choose = maker.random.choice
+    metadata: dict[str, Any] = {"name": choose(NAMES), "namespace": choose(NAMES)}
+    if maker.chance(0.2):
+        metadata["generateName"] = choose(["n-", "Bad-"])
+    for name in ("labels", "annotations"):
+        if maker.chance(0.3):
+            metadata[name] = {choose(KEYS): "x", choose(KEYS): "y"}
+    return {"kind": kind, "metadata": metadata, "spec": maker.spec(kind)}
+
+
+def passed_over(kind: str, new: dict[str, Any], old: dict[str, Any] | None, settings: Settings) -> dict[str, int]:
+    """How much the rules would have told that were not asked."""
+    typed, before = decode.decode(kind, new), None if old is None else decode.decode(kind, old)
+    operation = Operation.CREATE if old is None else Operation.UPDATE
+
+    def context() -> Context:
+        return Context(typed, before, operation, settings=settings, lookup=EMPTY)
+
+    asked = plan.asked(kind, "", operation, "", settings, context().traits)
+    every = plan.of_request(kind, "", operation, "", settings)
+    told = {rule.id: len([*rule.check(context())]) for rule in every if rule not in asked}
+    return {name: count for name, count in told.items() if count}
+
+
+@pytest.mark.parametrize("linting", [False, True], ids=["at admission", "in files"])
+@pytest.mark.parametrize("kind", ["Workload", "PodGroup", "CompositePodGroup", "Job"])
+def test_nothing_is_passed_over(kind: str, linting: bool) -> None:
+    settings = Settings(linting=linting)
+    for seed in range(1200):
+        maker = Maker(seed)
+        old, other = manifest(maker, kind), manifest(maker, kind)
+        new = maker.changed(old, other)
+
+        assert passed_over(kind, old, None, settings) == {}, (seed, old)
+        assert passed_over(kind, new, old, settings) == {}, (seed, new, old)
+
+
+def test_nothing_is_passed_over_where_gates_are_off() -> None:
+    settings = Settings(gates=Gates(frozenset({"TopologyAwareWorkloadScheduling", "CompositePodGroup"})))
+    for seed in range(600):
+        maker = Maker(seed)
+        old = manifest(maker, "Workload")
+
+        assert passed_over("Workload", maker.changed(old, None), old, settings) == {}, (seed, old)
+
+
+def test_of_a_sound_workload_little_is_asked() -> None:
+    """Only what depends on other objects: whether the class that it names is there."""
+    settings = Settings()
+    context = Context(decode.decode("Workload", workloads.usual()), None, Operation.CREATE, settings=settings, lookup=EMPTY)
+
+    asked = plan.asked("Workload", "", Operation.CREATE, "", settings, context.traits)
+    assert [rule.id for rule in asked] == ["priority-class-exists"]
