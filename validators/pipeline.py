@@ -8,11 +8,12 @@ all inputs are known, then each again among the others.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import functools
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from validators import field, lookup, plan, rules, schema
 from validators.defaults import drop, fill
-from validators.field import ErrorType, FieldError, FieldPath
+from validators.field import ErrorType, FieldError, FieldPath, Part
 from validators.hierarchy.tree import GroupTree
 from validators.lookup import Lookup
 from validators.model import decode, traits
@@ -192,14 +193,19 @@ def _examine_shape(kind: str, version: str, content: Json, settings: Settings) -
     context = Context(typed, None, Operation.CREATE, settings=settings, lookup=lookup.NOTHING, version=version)
     asked = [rule for rule in plan.asked(kind, version, Operation.CREATE, "", settings, context.traits) if rule.about is About.SHAPE]
     written = _WRITTEN.get(version)
+    gone, told = {path.parts for path in wrong}, {(error.path, error.origin) for error in found}
     for each in _run(asked, context):
         path = written(each.error.path) if written else each.error.path
         # A value that was taken out for its type is not missing besides.
-        if not any(path.starts_with(gone) for gone in wrong) and not any(
-            error.path == path and error.origin == each.error.origin for error in found
-        ):
+        if (path, each.error.origin) not in told and not _within(path, gone):
+            told.add((path, each.error.origin))
             found.append(dataclasses.replace(each.error, path=path))
     return Examined(typed, _with_severity(found, settings), version=version)
+
+
+def _within(path: FieldPath, places: Collection[tuple[Part, ...]]) -> bool:
+    """Whether *path* is one of *places*, or lies inside one; what it costs does not grow with their number."""
+    return bool(places) and any(path.parts[:length] in places for length in range(len(path.parts) + 1))
 
 
 def _with_severity(found: Iterable[FieldError], settings: Settings) -> tuple[Judged, ...]:
@@ -251,11 +257,13 @@ def _in_order(found: list[Judged], version: str) -> tuple[Judged, ...]:
 
 def _place(judged: Judged) -> tuple[tuple[tuple[bool, int, str], ...], str, str]:
     """Sorts by field path, numbers as numbers, then by rule."""
-    parts = tuple(
-        (isinstance(part, int), part if isinstance(part, int) else 0, "" if isinstance(part, int) else part)
-        for part in judged.error.path.parts
-    )
-    return parts, judged.error.origin, judged.error.detail
+    return tuple(map(_rank, judged.error.path.parts)), judged.error.origin, judged.error.detail
+
+
+@functools.lru_cache(maxsize=1024)
+def _rank(part: Part) -> tuple[bool, int, str]:
+    # Kept, because paths share nearly all of their parts: thousands of them would each hold as many copies.
+    return (True, part, "") if isinstance(part, int) else (False, 0, part)
 
 
 def read(content: Mapping[str, Json]) -> Object | None:

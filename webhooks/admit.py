@@ -188,9 +188,10 @@ def _verdict(request: AdmissionRequest, judged: Sequence[Judged], settings: Sett
         return _ALLOWED
     named = settings.profile is Profile.KEP
     errors = [each for each in judged if each.severity is Severity.ERROR]
-    warnings = [_warning(each.error, named=named) for each in judged if each.severity is Severity.WARNING]
-    if len(warnings) > MAX_WARNINGS:
-        warnings = [*warnings[:MAX_WARNINGS], f"and {len(warnings) - MAX_WARNINGS} more warnings"]
+    warned = [each.error for each in judged if each.severity is Severity.WARNING]
+    warnings = [_warning(error, named=named) for error in warned[:MAX_WARNINGS]]
+    if len(warned) > MAX_WARNINGS:
+        warnings.append(f"and {len(warned) - MAX_WARNINGS} more warnings")
     told = tuple(sorted({each.error.origin for each in judged}))
     if not errors:
         return Verdict(allowed=True, warnings=tuple(warnings), rules=told)
@@ -199,7 +200,7 @@ def _verdict(request: AdmissionRequest, judged: Sequence[Judged], settings: Sett
     if checked:
         answer = status.from_errors(checked, group=request.group, kind=request.kind, name=request.name, named=named)
     else:
-        text = "; ".join(status.with_rule(each.error.detail, each.error.origin if named else "") for each in errors)
+        text = status.of_plugin([each.error for each in errors], named=named)
         answer = status.forbidden(text, group=request.group, kind=request.kind, name=request.name)
     return Verdict(allowed=False, status=answer, warnings=tuple(warnings), rules=told)
 

@@ -14,6 +14,8 @@ from validators.field import FieldError
 INVALID, FORBIDDEN = 422, 403
 MAX_CAUSES = 200
 """Causes that are listed one by one; a Status of thousands would exceed what the API server passes on."""
+MAX_MESSAGE = 8192
+"""Characters of one message: it may echo names, which are as long as whoever wrote them pleased."""
 
 
 def from_errors(errors: Sequence[FieldError], *, group: str, kind: str, name: str, named: bool) -> dict[str, Any]:
@@ -21,9 +23,7 @@ def from_errors(errors: Sequence[FieldError], *, group: str, kind: str, name: st
     causes = [
         {"reason": error.type.value, "message": message(error, named=named), "field": str(error.path)} for error in errors[:MAX_CAUSES]
     ]
-    shown = [
-        f"{error.path}: {message(error, named=named)}" if error.path.parts else message(error, named=named) for error in errors[:MAX_CAUSES]
-    ]
+    shown = [f"{each['field']}: {each['message']}" if each["field"] else each["message"] for each in causes]
     more = len(errors) - len(causes)
     if more:
         shown.append(f"and {more} more")
@@ -39,6 +39,13 @@ def from_errors(errors: Sequence[FieldError], *, group: str, kind: str, name: st
         "details": {"name": name, "group": group, "kind": kind, "causes": causes},
         "code": INVALID,
     }
+
+
+def of_plugin(errors: Sequence[FieldError], *, named: bool) -> str:
+    """The text of errors that the API server answers as a plugin does."""
+    shown = [with_rule(_cut(error.detail), error.origin if named else "") for error in errors[:MAX_CAUSES]]
+    more = len(errors) - len(shown)
+    return "; ".join([*shown, f"and {more} more"] if more else shown)
 
 
 def forbidden(text: str, *, group: str, kind: str, name: str) -> dict[str, Any]:
@@ -57,7 +64,11 @@ def forbidden(text: str, *, group: str, kind: str, name: str) -> dict[str, Any]:
 
 def message(error: FieldError, *, named: bool) -> str:
     """One error in words; *named*, with the id of its rule."""
-    return with_rule(str(error), error.origin if named else "")
+    return with_rule(_cut(str(error)), error.origin if named else "")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_MESSAGE else f"{text[:MAX_MESSAGE]}…"
 
 
 def with_rule(text: str, rule: str) -> str:

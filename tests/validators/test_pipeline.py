@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from validators import pipeline
+from validators.field import FieldPath
 from validators.gates import Gates
 from validators.lookup import NOTHING, KnownObjects
+from validators.model.templates import Templates
 from validators.rules.base import Operation, Profile, Settings, Severity
 
 
@@ -375,3 +378,68 @@ def test_a_root_that_comes_late_must_not_join_two_workloads() -> None:
     below = [composite("one", "root"), composite("two", "root", workloadRef={"workloadName": "other", "templateName": "t"})]
 
     assert ("error", "tree-one-workload", "spec.workloadRef.workloadName") in told(composite("root"), lookup=known(*below))
+
+
+def full(depth: int, **fields: Any) -> dict[str, Any]:
+    """A Workload with eight templates in each list."""
+
+    def below(prefix: str, levels: int) -> dict[str, Any]:
+        listed = [{"name": f"{prefix}{number}", "schedulingPolicy": {"gang": {"minCount": 1}}} for number in range(8)]
+        if levels == 1:
+            return {"podGroupTemplates": [each | fields for each in listed]}
+        inner = [each | {"schedulingPolicy": {"basic": {}}} | below(f"{each['name']}-", levels - 1) for each in listed]
+        return {"compositePodGroupTemplates": inner}
+
+    return manifest("Workload", "w", below("t", depth))
+
+
+def test_the_errors_of_all_templates_cost_one_walk(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps, walk = [], Templates.walk
+    monkeypatch.setattr(Templates, "walk", lambda templates: (steps.append(each) or each for each in walk(templates)))
+    found = told(full(2, priorityClassName="No_Class", schedulingConstraints={"topology": [{"key": "no key"}]}))
+
+    assert len(found) == 64 * 2 + 1
+    assert len(steps) <= 72
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        pytest.param(full(2, schedulingPolicy={"gang": {"minCount": 7}}), full(2), id="other sizes"),
+        pytest.param(full(2), full(2, schedulingPolicy={"gang": {"minCount": 7}}), id="other sizes before"),
+    ],
+)
+def test_a_right_update_of_all_templates_costs_no_path(new: dict[str, Any], old: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, path = [], Templates.path
+    monkeypatch.setattr(Templates, "path", lambda templates, shape: asked.append(shape) or path(templates, shape))
+
+    assert (told(new, old=old), asked) == ([], [])
+
+
+def compared(templates: int, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How often two paths are compared while a file's faulty Workload is examined."""
+    wrong = {"name": "No_Name", "priority": "1", "schedulingPolicy": {"basic": {}}}
+    new = manifest("Workload", "w", {"podGroupTemplates": [wrong] * 8})
+    new["spec"]["compositePodGroupTemplates"] = [{"name": f"c{each}", "schedulingPolicy": {}, **new["spec"]} for each in range(templates)]
+    count, equal, starts = 0, FieldPath.__eq__, FieldPath.starts_with
+
+    def counted(compare: Callable[[FieldPath, Any], bool]) -> Callable[[FieldPath, Any], bool]:
+        def compares(path: FieldPath, other: Any) -> bool:
+            nonlocal count
+            count += 1
+            return compare(path, other)
+
+        return compares
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FieldPath, "__eq__", counted(equal))
+        patch.setattr(FieldPath, "starts_with", counted(starts))
+        judged = pipeline.examine(new, Settings(linting=True)).judged
+    assert sum(each.error.origin == "schema-type" for each in judged) == 8 * (templates + 1)
+    return count
+
+
+def test_the_faults_of_a_shape_are_not_compared_each_with_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    few, many = compared(4, monkeypatch), compared(8, monkeypatch)
+
+    assert many <= 2 * few + 10

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 
 from validators import field
 from validators.field import FieldPath
@@ -48,3 +49,19 @@ def test_a_plugins_answer_has_no_causes() -> None:
 
     assert (found["reason"], found["code"], found["message"]) == ("Forbidden", 403, "no PriorityClass with name x was found")
     assert "causes" not in found["details"]
+
+
+def test_a_message_is_no_longer_than_can_be_read() -> None:
+    """It may echo a name of megabytes, and the message of the whole holds it once more."""
+    error = dataclasses.replace(ERROR, detail="x" * 1_000_000)
+    found = status.from_errors([error], group="", kind="Pod", name="a", named=True)
+
+    assert found["details"]["causes"][0]["message"].endswith("x… [muster: priority-range]")
+    assert len(json.dumps(found)) < 3 * status.MAX_MESSAGE
+    assert len(status.of_plugin([error], named=True)) < 2 * status.MAX_MESSAGE
+
+
+def test_thousands_of_a_plugins_errors_are_cut() -> None:
+    found = status.of_plugin([ERROR] * (status.MAX_CAUSES + 5), named=False)
+
+    assert found.split("; ") == ["must be less"] * status.MAX_CAUSES + ["and 5 more"]

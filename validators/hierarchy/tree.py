@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator
 from validators.lookup import Lookup
 from validators.model.group import CompositePodGroup, Group, PodGroup
 from validators.model.objects import namespace_of
+from validators.model.templates import TemplatesByName
+from validators.model.workload import Workload
 
 _LONGEST_CLIMB = 64
 """Parents that are looked up before giving up: far more than the four levels that a tree may have."""
@@ -52,6 +54,7 @@ class GroupTree:
         self.roots = roots
         self.widths: dict[tuple[str, str], bool] = {}
         """Whether one topology key is wider than another, as found while these trees were judged among the same nodes."""
+        self._templates: dict[int, TemplatesByName] = {}
         self._by_group = {id(node.group): node for node in nodes}
 
     @classmethod
@@ -87,6 +90,13 @@ class GroupTree:
                 known.add(_name(each))
             found[id(each)] = each
         return cls.build(found.values())
+
+    def templates_of(self, workload: Workload) -> TemplatesByName:
+        """The templates of *workload*, the very object: walked once for all groups that are made of them."""
+        found = self._templates.get(id(workload))
+        if found is None:
+            found = self._templates[id(workload)] = TemplatesByName(workload)
+        return found
 
     def node(self, group: Group) -> Node:
         """The node of *group*, the very object."""

@@ -67,6 +67,8 @@ class Lines:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._last = (0, "")
+        """The line that was asked for last, with its text."""
 
     @functools.cached_property
     def _starts(self) -> array[int]:
@@ -81,9 +83,12 @@ class Lines:
 
     def text(self, line: int) -> str:
         """One line without its end; *line* counts from 1."""
-        start = self._starts[line - 1]
-        end = self._starts[line] if line < len(self._starts) else len(self._text)
-        return self._text[start:end].rstrip("\r\n")
+        # A file may be one line, and each of its thousands of findings holds that line: they share one text.
+        if self._last[0] != line:
+            start = self._starts[line - 1]
+            end = self._starts[line] if line < len(self._starts) else len(self._text)
+            self._last = line, self._text[start:end].rstrip("\r\n")
+        return self._last[1]
 
     def span(self, start: int, end: int) -> Span:
         """The span of two offsets, cut at the end of its first line: an editor underlines one line well, a block badly."""

@@ -28,6 +28,9 @@ _COMMENT = r"muster:[ \t]*ignore[ \t]*\[([^\]]*)\][ \t]*(.*)"
 _MALFORMED_COMMENT = "the comment must name its rules and give a reason, as in '# muster: ignore[gang-minimum] filled in by a controller'"
 _NEVER_HIDDEN = frozenset({UNREADABLE, UNUSED_SUPPRESSION})
 
+_Where = tuple[str, str, int | None, int]
+"""File, rule, and the object's index or the line."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Annotation:
@@ -76,10 +79,15 @@ class _Suppression:
     malformed: str
     given_up: bool
 
-    def hides(self, finding: Finding) -> bool:
-        if finding.rule != self.rule or finding.file != self.file or not self.reason or finding.rule in _NEVER_HIDDEN:
-            return False
-        return finding.span.line == self.line if self.index is None else finding.index == self.index
+    @property
+    def hides(self) -> bool:
+        """Whether it can hide anything at all."""
+        return bool(self.reason) and self.rule not in _NEVER_HIDDEN
+
+    @property
+    def place(self) -> _Where:
+        """What it hides.  An annotation's line is 0, where no line is."""
+        return self.file, self.rule, self.index, self.line
 
 
 def apply(
@@ -87,22 +95,21 @@ def apply(
 ) -> Outcome:
     """Hides what is to be hidden.  *comments* come with their file's name; findings are not put in order."""
     suppressions = [*_of_annotations(annotations, scope), *_of_comments(comments, scope)]
-    by_place: dict[tuple[str, str], list[int]] = {}
-    for number, each in enumerate(suppressions):
-        by_place.setdefault((each.file, each.rule), []).append(number)
+    # A finding is looked up by its two places: a file may hold thousands of both.
+    hiding = {each.place for each in suppressions if each.hides}
     left: list[Finding] = []
-    used: set[int] = set()
+    used: set[_Where] = set()
     hidden = 0
     for finding in findings:
-        hiding = [number for number in by_place.get((finding.file, finding.rule), ()) if suppressions[number].hides(finding)]
-        used.update(hiding)
-        hidden += bool(hiding)
-        if not hiding:
+        found = hiding & {(finding.file, finding.rule, finding.index, 0), (finding.file, finding.rule, None, finding.span.line)}
+        used |= found
+        hidden += bool(found)
+        if not found:
             left.append(finding)
     left += [
         dataclasses.replace(each.warning, message=message)
-        for number, each in enumerate(suppressions)
-        if number not in used and not each.given_up and (message := _complaint(each, scope))
+        for each in suppressions
+        if not (each.hides and each.place in used) and not each.given_up and (message := _complaint(each, scope))
     ]
     return Outcome(tuple(left), hidden)
 

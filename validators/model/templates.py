@@ -145,23 +145,25 @@ class Templates:
         """Where *shape* stands (the very object, not one that is equal)."""
         if shape is self._spec:
             return SPEC
-        return next(path for path, template in self.walk() if template is shape)
+        # The walk goes on from where the last path was found: the first is no dearer for it, and all cost one walk.
+        while (found := self._paths.get(id(shape))) is None:
+            path, template = next(self._walking)
+            self._paths.setdefault(id(template), path)
+        return found
+
+    @Once
+    def _paths(self) -> dict[int, FieldPath]:
+        """The paths found so far, by the identity of the template."""
+        return {}
+
+    @Once
+    def _walking(self) -> Iterator[tuple[FieldPath, Template]]:
+        """The one walk that ``path`` takes, as far as it has come."""
+        return self.walk()
 
     def walk(self) -> Iterator[tuple[FieldPath, Template]]:
         """Every template with its path, a parent before its children, leaves before composites, else as written."""
-        stack: list[tuple[FieldPath, Template | None, Holder | None]] = [
-            (SPEC, None, self._spec if isinstance(self._spec, WorkloadSpec) else None)
-        ]
-        while stack:
-            path, template, holder = stack.pop()
-            if template is not None:
-                yield path, template
-            if holder is None:
-                continue
-            for place, leaf in enumerate(holder.pod_group_templates or ()):
-                yield path.join((LEAVES, place)), leaf
-            children = holder.composite_pod_group_templates or ()
-            stack.extend((path.join((COMPOSITES, place)), children[place], children[place]) for place in reversed(range(len(children))))
+        return _walk(self._spec)
 
     def _flatten(self, spec: WorkloadSpec) -> None:
         stack: list[Holder] = [spec]
@@ -226,6 +228,53 @@ class Templates:
             else:
                 self.judged_composites.append(item)
                 yield template_list.path / place, item, old if isinstance(old, CompositePodGroupTemplate) else None
+
+
+class TemplatesByName:
+    """The templates of a Workload by name, each with the one directly above it; walked no further than has been asked."""
+
+    def __init__(self, workload: Workload) -> None:
+        self.workload = workload
+        """Held, for who looks this up by the identity of the Workload."""
+        self._walking = _walk_names(workload.spec)
+        self._found: dict[str, tuple[Template, Template | None]] = {}
+
+    def find(self, name: str) -> tuple[Template | None, Template | None]:
+        """The template of that name, and the one above it.  Of several the first, a list before what is below it."""
+        while name not in self._found:
+            found = next(self._walking, None)
+            if found is None:
+                return None, None
+            self._found.setdefault(found[0].name, found)
+        return self._found[name]
+
+
+# Functions and not methods: a walk that is kept by what walks must not hold it, or only the collector would free the two.
+
+
+def _walk(spec: object) -> Iterator[tuple[FieldPath, Template]]:
+    stack: list[tuple[FieldPath, Template | None, Holder | None]] = [(SPEC, None, spec if isinstance(spec, WorkloadSpec) else None)]
+    while stack:
+        path, template, holder = stack.pop()
+        if template is not None:
+            yield path, template
+        if holder is None:
+            continue
+        for place, leaf in enumerate(holder.pod_group_templates or ()):
+            yield path.join((LEAVES, place)), leaf
+        children = holder.composite_pod_group_templates or ()
+        stack.extend((path.join((COMPOSITES, place)), children[place], children[place]) for place in reversed(range(len(children))))
+
+
+def _walk_names(spec: WorkloadSpec) -> Iterator[tuple[Template, Template | None]]:
+    stack: list[tuple[Holder, Template | None]] = [(spec, None)]
+    while stack:
+        holder, parent = stack.pop()
+        composites = holder.composite_pod_group_templates or ()
+        children: list[Template] = [*(holder.pod_group_templates or ()), *composites]
+        for template in children:
+            yield template, parent
+        stack.extend((each, each) for each in reversed(composites))
 
 
 def _lists_of(path: FieldPath, holder: Holder, old: Holder | None, *, updating: bool, closed: bool) -> Iterator[TemplateList]:

@@ -10,6 +10,9 @@ from validators.hierarchy.tree import Node
 from validators.model.templates import SPEC
 from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule
 
+_MOST_NAMES = 8
+"""Groups of a circle that are named in its message."""
+
 
 def check(context: Context) -> Iterator[FieldError]:
     """Tells at ``parentCompositePodGroupName`` of every group on the circle, not of those that hang below it."""
@@ -21,10 +24,11 @@ def check(context: Context) -> Iterator[FieldError]:
 
 def _circle(node: Node) -> str:
     names, each = [node.group.metadata.name], node.parent
-    while each is not None and each is not node:
+    # No further than is shown: every group of the circle tells of it.
+    while each is not None and each is not node and len(names) <= _MOST_NAMES:
         names.append(each.group.metadata.name)
         each = each.parent
-    shown = names if len(names) <= 8 else [*names[:7], "…"]
+    shown = names if len(names) <= _MOST_NAMES else [*names[: _MOST_NAMES - 1], "…"]
     return " → ".join([*shown, node.group.metadata.name])
 
 

@@ -17,8 +17,10 @@ def check(context: Context) -> Iterator[FieldError]:
         before = context.templates.old(shape)
         if before is None:
             continue
-        path = context.templates.path(shape) / "schedulingPolicy"
         new, old = shape.scheduling_policy, before.scheduling_policy
+        if (new.basic is None, new.gang is None) == (old.basic is None, old.gang is None):
+            continue  # another size and no more: that costs no path
+        path = context.templates.path(shape) / "schedulingPolicy"
         if (new.basic is None) is not (old.basic is None):
             yield field.invalid_struct(path / "basic", "field is immutable: the kind of policy is chosen once")
         if old.gang is None and new.gang is not None:

@@ -87,7 +87,7 @@ def _shapes(context: Context) -> Iterator[FieldError]:
         for shape, _ in templates.constrained:
             yield from checks.empty_keys(templates.path(shape) / "schedulingConstraints", shape.scheduling_constraints)
     for leaf in templates.judged_leaves:
-        if leaf.resource_claims:
+        if leaf.resource_claims and any(not claim.name for claim in leaf.resource_claims):
             yield from checks.empty_claim_names(templates.path(leaf) / "resourceClaims", leaf.resource_claims)
 
 

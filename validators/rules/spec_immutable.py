@@ -61,19 +61,18 @@ def _metadata(context: Context) -> Iterator[FieldError]:
 
 
 def _shape(context: Context, new: LeafShape | CompositeShape, old: LeafShape | CompositeShape) -> Iterator[FieldError]:
-    path = context.templates.path(new)
     fields = _FIELDS if isinstance(context.new, Workload) else (*_REFERENCES, *_FIELDS)
     if context.policy_is_fixed and not same(new.scheduling_policy, old.scheduling_policy):
-        yield field.invalid_struct(path / "schedulingPolicy", FIXED)
+        yield field.invalid_struct(context.templates.path(new) / "schedulingPolicy", FIXED)
     for wire, name in fields:
         value = getattr(new, name, None)
         if same(value, getattr(old, name, None)):
             continue
         off = _gate_off(context, new, wire)
         if off and value is not None:
-            yield field.forbidden(path / wire, f"may not change while the feature gate {_GATED[wire]} is off")
+            yield field.forbidden(context.templates.path(new) / wire, f"may not change while the feature gate {_GATED[wire]} is off")
         if not (off and wire == "schedulingConstraints" and isinstance(context.new, PodGroup)):
-            yield field.invalid_struct(path / wire, FIXED)
+            yield field.invalid_struct(context.templates.path(new) / wire, FIXED)
 
 
 def _gate_off(context: Context, shape: LeafShape | CompositeShape, wire: str) -> bool:

@@ -15,8 +15,10 @@ from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule
 def check(context: Context) -> Iterator[FieldError]:
     """Tells at the child's topology key.  Known only where nodes are given."""
     key = _key(context.group)
+    if not key:
+        return
     above = next((found for node in context.node.ancestors() if (found := _key(node.group))), "")
-    if not key or not above or key == above:
+    if not above or key == above:
         return
     known = context.tree.widths
     if (key, above) not in known:

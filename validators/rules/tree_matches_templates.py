@@ -19,7 +19,6 @@ from validators.model.workload import (
     Shape,
     Template,
     Workload,
-    WorkloadSpec,
 )
 from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule, Severity
 
@@ -39,7 +38,7 @@ def check(context: Context) -> Iterator[FieldError]:
         return
     if not isinstance(workload, Workload):
         return  # it is there, but cannot be read: what it holds is not known
-    template, above = _find(workload, reference.template_name)
+    template, above = context.tree.templates_of(workload).find(reference.template_name)
     if template is None:
         detail = f"there must be a template of this name in Workload {workload.metadata.name}"
         yield field.not_found(_REFERENCE / "templateName", reference.template_name, detail)
@@ -49,20 +48,6 @@ def check(context: Context) -> Iterator[FieldError]:
     else:
         yield from _place(context, template, above)
         yield from _difference(context, template)
-
-
-def _find(workload: Workload, name: str) -> tuple[Template | None, Template | None]:
-    """The template of that name, and the one directly above it."""
-    stack: list[tuple[WorkloadSpec | CompositePodGroupTemplate, Template | None]] = [(workload.spec, None)]
-    while stack:
-        holder, parent = stack.pop()
-        composites = holder.composite_pod_group_templates or ()
-        children: list[Template] = [*(holder.pod_group_templates or ()), *composites]
-        for template in children:
-            if template.name == name:
-                return template, parent
-        stack.extend((each, each) for each in reversed(composites))
-    return None, None
 
 
 def _place(context: Context, template: Template, above: Template | None) -> Iterator[FieldError]:

@@ -7,10 +7,12 @@ import random
 import pytest
 
 from validators.hierarchy import measure
-from validators.hierarchy.tree import GroupTree
+from validators.hierarchy.tree import GroupTree, Node
 from validators.lookup import KnownObjects
 from validators.model.group import CompositePodGroup, CompositePodGroupSpec, Group, PodGroup, PodGroupSpec
 from validators.model.meta import ObjectMeta
+from validators.model.workload import Workload
+from validators.rules import parent_acyclic
 
 
 def composite(name: str, parent: str | None = None, namespace: str = "") -> CompositePodGroup:
@@ -127,3 +129,36 @@ def test_a_long_chain_costs_no_stack() -> None:
 
     assert depths(groups)["g4999"] == 5000
     assert measure.height(GroupTree.build(groups).roots[0]) == 5000
+
+
+@pytest.mark.parametrize("length", [1, 2, 8, 9, 50, 100])
+def test_a_circle_is_followed_no_further_than_it_is_shown(length: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of its groups tells of it, so following it round would cost the square of its length."""
+    tree = GroupTree.build([composite(f"g{number}", f"g{(number + 1) % length}") for number in range(length)])
+    steps = 0
+
+    class Followed:
+        def __init__(self, node: Node) -> None:
+            self.node, self.group = node, node.group
+
+        @property
+        def parent(self) -> Followed | None:
+            nonlocal steps
+            steps += 1
+            assert self.node.parent is not None
+            return start if self.node.parent is start.node else Followed(self.node.parent)
+
+    start = Followed(tree.nodes[0])
+    told = parent_acyclic._circle(start)  # type: ignore[arg-type]
+    names = [f"g{number}" for number in range(length)]
+
+    assert told == " → ".join([*(names if length <= 8 else [*names[:7], "…"]), "g0"])
+    assert steps <= 9
+
+
+def test_the_templates_of_a_workload_are_kept_for_all_its_groups() -> None:
+    tree, workloads = GroupTree.build([leaf("a")]), [Workload(), Workload()]
+    first = tree.templates_of(workloads[0])
+
+    assert tree.templates_of(workloads[0]) is first
+    assert tree.templates_of(workloads[1]) is not first

@@ -172,3 +172,14 @@ def test_an_annotation_of_a_foreign_object_is_not_read() -> None:
     text = FOREIGN.replace("name: d", 'name: d, annotations: {muster.dev/ignore: "no"}')
 
     assert report({"a.yaml": text}).findings == ()
+
+
+def test_findings_on_one_line_share_its_text() -> None:
+    """A file may be one line: a copy of it for each finding would cost the square of its size in memory."""
+    templates = ", ".join(f"{{name: t{number}, schedulingPolicy: {{gang: {{minCount: 0}}}}}}" for number in range(8))
+    text = f"{{apiVersion: scheduling.k8s.io/v1beta1, kind: Workload, metadata: {{name: w}}, spec: {{podGroupTemplates: [{templates}]}}}}"
+    findings = report({"a.yaml": f"---\n{text}\n"}).findings
+
+    assert len(findings) == 8
+    assert {each.source for each in findings} == {text}
+    assert len({id(each.source) for each in findings}) == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from validators.lint import documents, suppress
@@ -130,3 +132,30 @@ def test_the_warning_stands_at_the_annotation_or_at_the_comment() -> None:
     assert (of_annotation.field, of_annotation.document) == ("metadata.annotations[muster.dev/ignore]", SUBJECT)
     assert (of_comment.field, of_comment.document, of_comment.span) == ("", None, Span(2, 6, 2, 34))
     assert {of_annotation.severity, of_comment.severity} == {Severity.WARNING}
+
+
+def test_a_finding_is_not_compared_with_every_suppression() -> None:
+    compared = 0
+
+    class Line(int):
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return int(self) == other
+
+        __hash__ = int.__hash__
+
+    lines = range(1, 101)
+    text = "".join(f"a{line}: 1 # muster: ignore[rule-a] why\n" for line in lines)
+    found = [dataclasses.replace(each, span=Span(Line(each.span.line), 1, 1, 5)) for each in (finding("rule-a", line) for line in lines)]
+    outcome = applied(found, text=text)
+
+    assert (outcome.findings, outcome.suppressed) == ((), 100)
+    assert compared <= 1000
+
+
+def test_of_two_for_one_place_the_one_without_a_reason_is_told() -> None:
+    outcome = applied([finding("rule-a", 9)], "rule-a:\nrule-a: why")
+
+    assert [each.message for each in outcome.findings] == ["the suppression of rule-a must give a reason; without one it hides nothing"]
+    assert outcome.suppressed == 1

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Iterator
+
+import pytest
+
 from validators.field import FieldPath
-from validators.model.templates import Templates
-from validators.model.workload import CompositePodGroupTemplate, PodGroupTemplate, Policy, Workload, WorkloadSpec
+from validators.model import templates as templates_module
+from validators.model.templates import Templates, TemplatesByName
+from validators.model.workload import CompositePodGroupTemplate, PodGroupTemplate, Policy, Template, Workload, WorkloadSpec
 
 
 def leaf(name: str, **fields: object) -> PodGroupTemplate:
@@ -96,3 +102,67 @@ def test_a_list_that_gains_or_loses_an_item_is_not_entered() -> None:
 
 def test_absence_of_a_policy_is_an_empty_one() -> None:
     assert Policy() == leaf("a").scheduling_policy
+
+
+class Counting(Templates):
+    """Counts the templates that walks come by."""
+
+    steps = 0
+
+    def walk(self) -> Iterator[tuple[FieldPath, Template]]:
+        for each in super().walk():
+            self.steps += 1
+            yield each
+
+
+def test_all_paths_cost_one_walk() -> None:
+    """Whatever the order in which they are asked for: thousands of errors must not cost thousands of walks."""
+    tree = workload(*(composite(f"c{number}", *(leaf(f"l{number}-{each}") for each in range(8))) for number in range(8)))
+    templates = Counting(tree, None)
+    found = {templates.path(shape): shape for _ in range(2) for shape in reversed(templates.judged)}
+
+    assert templates.steps == len(templates.judged) == 72
+    assert [(path, found[path]) for path, _ in Templates(tree, None).walk()] == list(Templates(tree, None).walk())
+
+
+def test_the_first_path_costs_no_more_than_its_way() -> None:
+    templates = Counting(workload(*(leaf(f"l{number}") for number in range(8))), None)
+
+    assert [str(templates.path(templates.leaves[1])), templates.steps] == ["spec.podGroupTemplates[1]", 2]
+
+
+def test_a_name_is_found_with_the_template_above_it() -> None:
+    """Of several the first: the lists of a composite are read before what is below them."""
+    below, twin = composite("b", leaf("c"), leaf("d")), leaf("d", priority=1)
+    above = composite("a", below, twin)
+    named = TemplatesByName(workload(above))
+
+    assert [named.find(name) for name in ("d", "b", "a", "c", "z", "c")] == [
+        (twin, above),
+        (below, above),
+        (above, None),
+        (leaf("c"), below),
+        (None, None),
+        (leaf("c"), below),
+    ]
+
+
+def test_all_names_are_found_in_one_walk(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps, walk = [], templates_module._walk_names
+    monkeypatch.setattr(templates_module, "_walk_names", lambda spec: (steps.append(each) or each for each in walk(spec)))
+    named = TemplatesByName(workload(*(leaf(f"l{number}") for number in range(8))))
+
+    assert all(named.find(f"l{number}")[0] for _ in range(3) for number in range(8))
+    assert [named.find("z") for _ in range(3)] == [(None, None)] * 3
+    assert len(steps) == 8
+
+
+def test_what_keeps_a_walk_is_freed_without_the_collector() -> None:
+    new = workload(leaf("a"), leaf("b"))
+    templates, named = Templates(new, None), TemplatesByName(new)
+    assert str(templates.path(templates.leaves[0])) == "spec.podGroupTemplates[0]"
+    assert named.find("a") == (leaf("a"), None)
+    kept = [weakref.ref(templates), weakref.ref(named)]
+    del templates, named
+
+    assert [each() for each in kept] == [None, None]
