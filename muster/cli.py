@@ -30,9 +30,11 @@ SUBCOMMANDS = {
     "lint": Subcommand("muster.lint:lint", "Find mistakes in manifests: files, directories, standard input."),
     "explain": Subcommand("muster.explain:explain", "Tell what a rule claims, why, and with what examples."),
     "review": Subcommand("muster.review:review", "Answer recorded AdmissionReviews offline, as the server would."),
+    "simulate": Subcommand("muster.simulate:simulate", "Place groups on the nodes of a cluster that is given as files."),
+    "snapshot": Subcommand("muster.snapshot:snapshot", "Save a cluster, live or from files, as one document to simulate."),
     "serve": Subcommand("muster.serve:command", "Run the webhook server."),
     "certs": Subcommand("muster.certs:command", "Issue or inspect the webhook's serving certificate."),
-    "demo": Subcommand("muster.demo:demo", "Show the linter and the server at work, with no cluster."),
+    "demo": Subcommand("muster.demo:demo", "Show the linter, the server and placement, with no cluster."),
 }
 
 

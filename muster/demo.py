@@ -1,6 +1,6 @@
-"""``muster demo``: the linter and the webhook server at work on one machine, with no cluster.
+"""``muster demo``: the linter, the webhook server and the simulator at work on one machine, with no cluster.
 
-Everything it makes is in a temporary directory and a process of its own, and gone when it ends.
+Everything it makes is in a temporary directory and a process of its own, and gone when it ends, but for one page to look at.
 """
 
 from __future__ import annotations
@@ -55,21 +55,25 @@ class Stage:
         self.say(f"{click.style('$', dim=True)} {click.style(text, bold=True)}")
 
 
-@click.command(short_help="Show the linter and the webhook server at work, with no cluster.", epilog="Example: muster demo --no-color")
+@click.command(
+    short_help="Show the linter, the webhook server and placement at work, with no cluster.", epilog="Example: muster demo --no-color"
+)
 @click.option("--no-color", is_flag=True, help="No colours; so it is when NO_COLOR is set or the output is no terminal.")
 def demo(*, no_color: bool) -> int:
-    """Show Muster at work on this machine alone: no cluster, under a minute, nothing left behind.
+    """Show Muster at work on this machine alone: no cluster, under a minute, nothing left behind but a page to look at.
 
     Lints manifests with mistakes in them, then starts the webhook server on a free port of the loopback, with a
-    certificate made for it, and sends it AdmissionReviews as an API server would.
+    certificate made for it, and sends it AdmissionReviews as an API server would, and places waiting groups on the
+    machines of a small cluster that is described in files.
     """
     coloured = sys.stdout.isatty() and not no_color and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     stage = Stage(coloured)
     try:
         with _stopped_in_order():
-            stage.say("Muster at work on this machine: the linter, then the webhook server. No cluster is needed.")
+            stage.say("Muster at work on this machine: the linter, the webhook server, placement. No cluster is needed.")
             _lint(stage)
             _admit(stage)
+            _place(stage)
             _next(stage)
     except ServerError as error:
         sys.stdout.flush()
@@ -167,13 +171,50 @@ def _outcome(stage: Stage, verdict: str, colour: str, lines: Iterator[str] | lis
     stage.say()
 
 
+def _place(stage: Stage) -> None:
+    from muster import page, simulate_input, simulate_run, simulate_text
+    from muster.simulate_options import Asked
+    from muster.simulate_progress import Progress
+    from muster.simulate_tree import Kinship
+    from scheduler_core.cycle import CycleOptions
+
+    stage.title("3  Placement: who would run where, who would leave for it, and why not")
+    stage.tell(
+        "Eight machines with eight GPUs each, in two zones of two racks, on which two notebooks and a server run. Waiting are a training "
+        "run of two stages (all in one zone, each stage in one rack), an evaluation and a sweep (each in one rack)."
+    )
+    stage.command("muster simulate placement")
+    progress = Progress()
+    with contextlib.chdir(DATA):
+        inputs = simulate_input.read(["placement"], (), progress)
+    asked = Asked(CycleOptions(strategy="complete"))
+    answer, snapshot = simulate_run.run(inputs.objects, asked, inputs.problems, progress)
+    progress.end()
+    for line in simulate_text.render(answer, Kinship.of(snapshot), colour=stage.colour).splitlines():
+        stage.say(line)
+    stage.say()
+    stage.say("The same drawn, as muster simulate --format html does it; a browser shows it:")
+    stage.say(f"    {_leave(page.render(answer, snapshot, asked.cycle))}")
+
+
+def _leave(text: str) -> str:
+    """Write a page to a file that nobody else has, and tell its name."""
+    number, name = tempfile.mkstemp(prefix="muster-placement-", suffix=".html")
+    with os.fdopen(number, "w", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(text)
+    return name
+
+
 def _next(stage: Stage) -> None:
-    stage.title("3  What to try next")
+    stage.title("4  What to try next")
     for command, purpose in (
         (f"muster lint {_near('manifests')} --format sarif", "the same findings, for a code host"),
         ("muster lint DIRECTORY", "your own manifests"),
         ("muster explain disruption-nesting", "what a rule claims, why, and how it is kept"),
         (f"muster review {_near('reviews.jsonl')}", "the same reviews, answered without a server"),
+        (f"muster simulate {_near('placement')} --evict", "the notebooks have left, and the evaluation runs"),
+        (f"muster simulate {_near('placement')} --add-nodes '1 like d2'", "what if there were one more machine in rack d?"),
+        ("kubectl get nodes,pods -A -o json | muster simulate - MANIFESTS", "would your groups fit on your cluster, and where?"),
         ("muster serve --help", "the server and all its settings"),
     ):
         stage.command(command)

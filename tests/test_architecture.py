@@ -21,7 +21,8 @@ PACKAGES: dict[str, frozenset[str]] = {
     "validators": frozenset(),
     "certs": frozenset(),
     "webhooks": frozenset({"validators"}),
-    "muster": frozenset({"validators", "webhooks", "certs"}),
+    "scheduler_core": frozenset({"validators"}),
+    "muster": frozenset({"validators", "webhooks", "certs", "scheduler_core"}),
 }
 """Each package with the packages of ours that it may import.  Nothing imports muster, tests or benchmarks."""
 
@@ -38,6 +39,19 @@ STOREYS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"lint"}),
         frozenset({"reports"}),
     ),
+    "scheduler_core": (
+        frozenset({"wire", "decision", "options", "wording"}),
+        frozenset({"nodes", "pods", "conditions", "feasibility", "split"}),
+        frozenset({"snapshot", "entity", "selectors", "topology"}),
+        frozenset({"intake", "gated", "fit", "ledger"}),
+        frozenset({"queueing", "relations", "nominations"}),
+        frozenset({"placement"}),
+        frozenset({"search", "diagnosis", "preemption", "verdicts", "queue", "load"}),
+        frozenset({"preemptor", "fragmentation"}),
+        frozenset({"decider"}),
+        frozenset({"cycle"}),
+        frozenset({"whatif", "proofs"}),
+    ),
     "webhooks": (
         frozenset({"review", "status", "jsonpatch", "priority", "knobs", "framing", "journal", "tls", "cache", "api_client", "answer"}),
         frozenset({"admit", "settings", "telemetry", "connection"}),
@@ -50,17 +64,19 @@ STOREYS: dict[str, tuple[frozenset[str], ...]] = {
 neighbour on its own storey.  Lower storeys stand first."""
 
 EDGES: dict[str, tuple[str, ...]] = {
-    "msgspec": ("validators/model/*", "webhooks/review.py", "webhooks/api_client.py", "webhooks/cluster.py"),
+    "msgspec": ("validators/model/*", "scheduler_core/wire.py", "webhooks/review.py", "webhooks/api_client.py", "webhooks/cluster.py"),
     "jsonschema_rs": ("validators/schema.py",),
     "yaml": ("validators/lint/yaml_events.py",),
     "flask": ("webhooks/app.py",),
     "werkzeug": ("webhooks/app.py",),
     "prometheus_client": ("webhooks/telemetry.py",),
-    "kubernetes": ("webhooks/api_client.py", "webhooks/cluster.py"),
-    "urllib3": ("webhooks/api_client.py", "webhooks/cluster.py"),
+    "kubernetes": ("webhooks/api_client.py", "webhooks/cluster.py", "muster/snapshot_cluster.py"),
+    "urllib3": ("webhooks/api_client.py", "webhooks/cluster.py", "muster/snapshot_cluster.py"),
     "gunicorn": ("webhooks/server.py", "webhooks/worker.py", "webhooks/connection.py", "webhooks/answer.py", "webhooks/journal.py"),
     "cryptography": ("certs/*", "webhooks/tls.py"),
     "click": ("muster/*",),
+    "numpy": ("scheduler_core/*", "muster/page_*.py"),
+    "jinja2": ("muster/page*.py",),
 }
 """Third-party libraries, each with the only files that import it."""
 

@@ -1,4 +1,4 @@
-"""``muster demo``: it runs, shows what it promises, and leaves nothing behind."""
+"""``muster demo``: it runs, shows what it promises, and leaves nothing behind but a page."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from muster import demo, demo_server, demo_text
+from muster import cli, demo, demo_server, demo_text
 from validators.lint import files, run
 from validators.rules.base import Settings
 
@@ -59,31 +60,59 @@ def test_manifests_hold_one_mistake_of_each_kind_promised(monkeypatch):
     assert sorted((Path(each.file).name, each.rule) for each in report.findings) == MISTAKES
 
 
-def test_runs_to_its_end_and_leaves_nothing(tmp_path):
+def test_runs_to_its_end_and_leaves_a_page_alone(tmp_path):
     ended = launch(tmp_path)
 
     assert (ended.returncode, ended.stderr) == (0, "")
     for _, rule in MISTAKES:
         assert f"error {rule}:" in ended.stdout
     assert "8 errors in 8 documents of 4 files" in ended.stdout
-    assert re.findall(r"^  (\w+)(?:,| |$)", ended.stdout.partition("2  Admission")[2], re.MULTILINE) == [
+    admission = ended.stdout.partition("2  Admission")[2].partition("3  Placement")[0]
+    assert re.findall(r"^  (\w+)(?:,| |$)", admission, re.MULTILINE) == [
         *("allowed", "refused", "refused", "refused", "allowed", "completed", "HTTP"),
     ]
     assert 'The PodGroup "notebook" is invalid: spec.disruptionMode: Invalid value' in ended.stdout
     assert 'spec.disruptionMode set to {"single": {}}' in ended.stdout
     assert "spec.priority set to 100000" in ended.stdout
-    assert list(tmp_path.iterdir()) == []
+    assert "1 of 3 roots placed: 8 pods placed, 6 pending, 2 pods would leave" in ended.stdout
+    (page,) = tmp_path.iterdir()
+    assert f"\n    {page}\n" in ended.stdout
+    assert "<h1>" in page.read_text(encoding="utf-8")
 
 
 def test_output_is_plain_and_narrow_where_it_is_no_terminal(tmp_path):
     shown = launch(tmp_path).stdout
     assert "\x1b" not in shown
-    assert [line for line in shown.splitlines() if len(line) > demo_text.WIDTH] == []
+    # The name of a file is not cut, however long it is.
+    assert [line for line in shown.splitlines() if len(line) > demo_text.WIDTH and str(tmp_path) not in line] == []
 
 
-def test_output_is_the_same_each_time_but_for_the_port(tmp_path):
-    first, second = (re.sub(r"127\.0\.0\.1:\d+;", "", launch(tmp_path).stdout) for _ in range(2))
+def test_output_is_the_same_each_time_but_for_the_port_and_the_name_of_the_page(tmp_path):
+    first, second = (re.sub(r"127\.0\.0\.1:\d+;|muster-placement-\w+", "", launch(tmp_path).stdout) for _ in range(2))
     assert first == second
+
+
+def test_readme_shows_what_is_shown(tmp_path):
+    readme = (Path(demo.__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    block = readme.partition("<!-- demo:begin -->\n```\n")[2].partition("\n```\n<!-- demo:end -->")[0]
+    parts = [part for part in re.split(r"^…$\n?|^$\n", block, flags=re.MULTILINE) if part.strip()]
+    shown = launch(tmp_path).stdout
+
+    assert len(parts) > 5
+    assert [part for part in parts if part not in shown] == []
+
+
+def test_placement_shows_one_that_fits_one_that_evicts_and_one_that_does_not_fit(monkeypatch):
+    monkeypatch.chdir(demo.DATA)
+    answer = json.loads(CliRunner().invoke(cli.main, ["simulate", "placement", "--format", "json"]).stdout)
+
+    assert answer["problems"] == []
+    found = {each["root"]["name"]: (each["status"], len(each["assignments"]), each["victims"]) for each in answer["decisions"]}
+    assert found == {
+        "training-run": ("Success", 8, []),
+        "evaluation": ("Unschedulable", 0, ["research/notebook-0", "research/notebook-1"]),
+        "sweep": ("Unschedulable", 0, []),
+    }
 
 
 def test_settings_of_another_server_do_not_matter(tmp_path):

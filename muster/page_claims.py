@@ -1,0 +1,88 @@
+"""What the groups of a root ask of a domain: how many pods, of what shapes, inside which levels."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from scheduler_core.entity import Entity
+from scheduler_core.pods import PodShape
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Link:
+    """A level that confines a group: the topology key, and the nodes of members that run, which bind it to their domain."""
+
+    key: str
+    pinned: frozenset[int]
+
+
+Chain = tuple[Link, ...]
+"""The levels around a group, the outermost first."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Claim:
+    """What must find room in one domain.
+
+    Attributes:
+        title: the group's name; of a composite, that it is the whole of it.
+        chain: the levels around it, its own last.
+        shapes: of the pods, each once, by serial.
+        wanted: the shape of each pod that is needed.
+
+    """
+
+    title: str
+    chain: Chain
+    shapes: tuple[PodShape, ...]
+    wanted: tuple[PodShape, ...]
+
+    @property
+    def pods(self) -> int:
+        """How many pods there must be room for."""
+        return len(self.wanted)
+
+    def amount(self, row: int) -> int:
+        """How much of a resource they take together."""
+        return sum(dict(shape.requests).get(row, 0) for shape in self.wanted)
+
+
+def claims(root: Entity) -> list[Claim]:
+    """Those of the root as a whole, where it has several groups and a level of its own, and of each leaf that lacks pods."""
+    found = [_claim(leaf.name.name, chain, wanted) for leaf, chain in _leaves(root, ()) if (wanted := _needed(leaf))]
+    if len(found) > 1 and root.key:
+        found.insert(0, _claim(f"all of {root.name.name}", (_link(root),), _least(root)))
+    return found
+
+
+def _claim(title: str, chain: Chain, wanted: tuple[PodShape, ...]) -> Claim:
+    shapes = {shape.serial: shape for shape in wanted}
+    return Claim(title, chain, tuple(shapes[serial] for serial in sorted(shapes)), wanted)
+
+
+def _leaves(entity: Entity, chain: Chain) -> Iterator[tuple[Entity, Chain]]:
+    if entity.key and entity.key not in {link.key for link in chain}:
+        chain = (*chain, _link(entity))
+    if entity.name.kind != "CompositePodGroup":
+        yield entity, chain
+    for child in entity.children:
+        yield from _leaves(child, chain)
+
+
+def _link(entity: Entity) -> Link:
+    return Link(entity.key, frozenset(pod.node for leaf in entity.leaves() for pod in leaf.running))
+
+
+def _needed(leaf: Entity) -> tuple[PodShape, ...]:
+    """The pods that a leaf must still place, those tried first: one of a group that has its minimum."""
+    count = max(leaf.minimum - len(leaf.running), 1)
+    return tuple(pod.shape for pod in leaf.waiting[:count]) if len(leaf.waiting) >= count else ()
+
+
+def _least(entity: Entity) -> tuple[PodShape, ...]:
+    """The fewest pods with which an entity has its minimum."""
+    if entity.name.kind != "CompositePodGroup":
+        return _needed(entity)
+    # A child that cannot reach its minimum counts for nothing.
+    return tuple(shape for each in sorted(filter(None, map(_least, entity.children)), key=len)[: entity.minimum] for shape in each)

@@ -1,0 +1,105 @@
+"""What a simulation came to: the decisions, who is left, what could not be used, and the counts and exit status that follow."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from scheduler_core.decision import Decision, Name, Status
+from scheduler_core.fragmentation import Fragment
+from scheduler_core.snapshot import Problem
+
+ALL_PLACED, NOT_PLACED, NOTHING_DECIDED = 0, 1, 2
+"""Exit statuses."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Share:
+    """What of an answer is about the objects that were asked for: counts of roots, of those placed, of pending pods, of problems."""
+
+    roots: int
+    placed: int
+    pending: int
+    problems: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Answer:
+    """One simulation.
+
+    Attributes:
+        decisions: in the order made; with evictions, those of the later cycle follow.
+        pending: every pod that is left without a node, and why, by name.
+        problems: inputs that could not be used.
+        seconds: how long it took; None where that is not asked for.
+        own: what of it is about PATH, and the exit status with it; None where it is about all there is.
+        fragments: the largest gangs that fitted before anything was placed; None where that is not asked for.
+
+    """
+
+    decisions: tuple[Decision, ...]
+    pending: tuple[tuple[str, str], ...] = ()
+    problems: tuple[Problem, ...] = ()
+    seconds: float | None = None
+    own: Share | None = None
+    fragments: tuple[Fragment, ...] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        decisions: Sequence[Decision],
+        rootless: Sequence[tuple[str, str]] = (),
+        problems: Sequence[Problem] = (),
+        seconds: float | None = None,
+    ) -> Answer:
+        """The answer over *decisions*; *rootless* are pods that no decision speaks of."""
+        placed = {pod for decision in decisions for pod in decision.assignments}
+        left = dict(rootless)
+        for decision in _latest(decisions).values():
+            left |= {pod: why for pod, why in decision.pending.items() if pod not in placed}
+        return cls(tuple(decisions), tuple(sorted(left.items())), tuple(problems), seconds)
+
+    @property
+    def roots(self) -> int:
+        """How many roots there was a decision on."""
+        return len(_latest(self.decisions))
+
+    @property
+    def placed(self) -> int:
+        """How many of them are placed in the end, whole or as much of them as they demand."""
+        return len(self.placed_roots)
+
+    @property
+    def placed_roots(self) -> frozenset[Name]:
+        """Which they are."""
+        return frozenset(root for root, decision in _latest(self.decisions).items() if decision.status is Status.SUCCESS)
+
+    @property
+    def pods(self) -> int:
+        """How many pods got a node."""
+        return len({pod for decision in self.decisions for pod in decision.assignments})
+
+    @property
+    def exit_status(self) -> int:
+        """0 where every pod has a node in the end, 1 where one has not, 2 where there were only problems; of ``own`` if that is set."""
+        told = self.own or Share(self.roots, self.placed, len(self.pending), len(self.problems))
+        if not told.roots and not told.pending:
+            return NOTHING_DECIDED if told.problems else ALL_PLACED
+        return ALL_PLACED if told.placed == told.roots and not told.pending else NOT_PLACED
+
+    def cycles(self) -> list[list[Decision]]:
+        """The decisions of each cycle: a root comes once in a cycle."""
+        found: list[list[Decision]] = []
+        seen: set[Name] = set()
+        for decision in self.decisions:
+            if not found or decision.root in seen:
+                found.append([])
+                seen = set()
+            seen.add(decision.root)
+            found[-1].append(decision)
+        return found
+
+
+def _latest(decisions: Sequence[Decision]) -> dict[Name, Decision]:
+    """The last word on each root."""
+    return {decision.root: decision for decision in decisions}

@@ -1,0 +1,26 @@
+"""What ``--certificate`` writes: why roots that have no placement have none, to be checked by whoever does not trust the search."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from scheduler_core.cycle import CycleOptions
+from scheduler_core.decision import Decision
+from scheduler_core.proofs import certificates
+from scheduler_core.snapshot import ClusterSnapshot
+
+VERSION = 1
+
+
+def write(path: str, snapshot: ClusterSnapshot, decisions: Sequence[Decision], options: CycleOptions) -> int:
+    """Write the certificates to *path*; how many roots they are about.
+
+    Raises:
+        OSError: *path* cannot be written.
+
+    """
+    found = list(certificates(snapshot, decisions, options))
+    Path(path).write_text(json.dumps({"version": VERSION, "certificates": found}, ensure_ascii=False) + "\n", encoding="utf-8")
+    return len(found)

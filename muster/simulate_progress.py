@@ -1,0 +1,45 @@
+"""What goes on, told on standard error while that is a terminal and the work is long."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import click
+
+_PATIENCE = 1.0
+"""Seconds of silence before anything is told."""
+_PAUSE = 0.1
+"""Seconds between two lines."""
+
+
+class Progress:
+    """One line on the terminal that is written over and over, and wiped at the end; *command* is whose it is."""
+
+    def __init__(self, command: str = "simulate") -> None:
+        self._command = command
+        self._wanted = sys.stderr.isatty()
+        self._due = time.monotonic() + _PATIENCE
+        self._width = 0
+
+    def say(self, text: str) -> None:
+        """Tell at once what takes long."""
+        if self._wanted:
+            self._write(text)
+
+    def roots(self, done: int, total: int) -> None:
+        """How many roots are decided on."""
+        if self._wanted and (now := time.monotonic()) >= self._due:
+            self._due = now + _PAUSE
+            self._write(f"{done:,} of {total:,} roots decided")
+
+    def end(self) -> None:
+        """Wipe the line."""
+        if self._width:
+            click.echo(f"\r{' ' * self._width}\r", err=True, nl=False)
+            self._width = 0
+
+    def _write(self, text: str) -> None:
+        line = f"muster {self._command}: {text}"
+        click.echo(f"\r{line.ljust(self._width)}", err=True, nl=False)
+        self._width = len(line)

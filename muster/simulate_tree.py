@@ -1,0 +1,114 @@
+"""One decision as rows: a row for each group of the tree, parents first, with the lines that draw the tree."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from scheduler_core.decision import Decision, GroupDecision, Name
+from scheduler_core.snapshot import ClusterSnapshot
+from validators.model.objects import namespace_of
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Kinship:
+    """Who belongs to whom.
+
+    Attributes:
+        parents: the CompositePodGroup above each group.
+        groups: the name of each pod's PodGroup, in its namespace, by ``namespace/name`` of the pod.
+
+    """
+
+    parents: Mapping[Name, Name] = dataclasses.field(default_factory=dict)
+    groups: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    @classmethod
+    def of(cls, snapshot: ClusterSnapshot) -> Kinship:
+        """As the groups and pods of *snapshot* say."""
+        parents = {}
+        for group in snapshot.groups:
+            if parent := group.spec.parent_composite_pod_group_name:
+                namespace = namespace_of(group)
+                parents[Name(group.kind, namespace, group.metadata.name)] = Name("CompositePodGroup", namespace, parent)
+        return cls(parents, {pod.key: pod.group for pod in snapshot.pods if pod.group})
+
+    def leaf(self, pod: str) -> Name:
+        """The PodGroup of a pod, or the pod itself."""
+        namespace, _, name = pod.partition("/")
+        group = self.groups.get(pod)
+        return Name("Pod", namespace, name) if group is None else Name("PodGroup", namespace, group)
+
+
+@dataclasses.dataclass(slots=True)
+class Row:
+    """A group of the tree, or the pod that is a root of its own."""
+
+    told: GroupDecision
+    lead: str
+    """What stands before it: the lines of the tree."""
+    below: str
+    """What stands before the lines that tell more of it."""
+    above: tuple[GroupDecision, ...]
+    """The groups above it, the root first."""
+    assigned: dict[str, str] = dataclasses.field(default_factory=dict)
+    """Its own pods that got a node."""
+    promised: dict[str, str] = dataclasses.field(default_factory=dict)
+    """Its own pods that get theirs once others have left."""
+    pending: dict[str, str] = dataclasses.field(default_factory=dict)
+    """Its own pods without a node, and why."""
+    placed: int = 0
+    """Pods that got a node, of all that is below it."""
+    wanted: int = 0
+    """Pods that were to get one, of all that is below it."""
+    awaits: bool = False
+    """Whether pods of it, or of what is below it, get their node once others have left."""
+
+
+def rows(decision: Decision, kinship: Kinship) -> list[Row]:
+    """The rows of a decision, the root first."""
+    told = list(decision.groups) or [GroupDecision(decision.root, decision.status, decision.message)]
+    children = _children(told, kinship)
+    found: list[Row] = []
+    stack: list[tuple[GroupDecision, str, str, tuple[GroupDecision, ...]]] = [(told[0], "", "", ())]
+    while stack:
+        each, lead, line, above = stack.pop()
+        below = children.get(each.group, [])
+        found.append(Row(each, lead, f"{line}│  " if below else f"{line}   ", above))
+        for child in reversed(below):
+            last = child is below[-1]
+            stack.append((child, f"{line}{'└─' if last else '├─'} ", f"{line}{'   ' if last else '│  '}", (*above, each)))
+    _share_out(decision, {row.told.group: row for row in found}, kinship)
+    _sum_up(found, children)
+    return found
+
+
+def _children(told: Sequence[GroupDecision], kinship: Kinship) -> dict[Name, list[GroupDecision]]:
+    """Each below its parent if that comes before it, else below the first: so a circle of parents can be drawn, too."""
+    top = told[0].group
+    seen, children = {top}, dict[Name, list[GroupDecision]]()
+    for each in told[1:]:
+        parent = kinship.parents.get(each.group, top)
+        children.setdefault(parent if parent in seen else top, []).append(each)
+        seen.add(each.group)
+    return children
+
+
+def _share_out(decision: Decision, by_group: Mapping[Name, Row], kinship: Kinship) -> None:
+    top = by_group[decision.groups[0].group if decision.groups else decision.root]
+    for pod, node in decision.assignments.items():
+        by_group.get(kinship.leaf(pod), top).assigned[pod] = node
+    for pod, node in decision.nominations.items():
+        by_group.get(kinship.leaf(pod), top).promised[pod] = node
+    for pod, reason in decision.pending.items():
+        by_group.get(kinship.leaf(pod), top).pending[pod] = reason
+
+
+def _sum_up(found: Sequence[Row], children: Mapping[Name, Sequence[GroupDecision]]) -> None:
+    """Counts from the leaves upwards: in *found* parents come first."""
+    by_group = {row.told.group: row for row in found}
+    for row in reversed(found):
+        below = [by_group[child.group] for child in children.get(row.told.group, ())]
+        row.placed = len(row.assigned) + sum(each.placed for each in below)
+        row.awaits = bool(row.promised) or any(each.awaits for each in below)
+        row.wanted = len(row.assigned) + len(row.pending) + sum(each.wanted for each in below)

@@ -1,0 +1,116 @@
+"""How lists and long texts of a simulation are put into a few lines.
+
+Text in, text out.  What comes from manifests is made printable here.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from validators.reports.escape import printable
+
+WIDTH = 100
+"""Columns that a line takes, where no single word is longer."""
+LEAST = 40
+"""Columns that a list gets in any case, however little is left of its line."""
+_DIGITS = 18
+SHOWN = 3
+"""Pods named of those that share one reason."""
+
+
+def natural(text: str) -> list[tuple[str, int]]:
+    """A sort key by which node-2 comes before node-10."""
+    return [(words, int(digits or 0)) for words, digits in re.findall(r"([^0-9]*)([0-9]{0,18})", text)]
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: ``1 pod``, ``2,000 pods``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def fitting(parts: Sequence[str], room: int, sizes: Sequence[int] | None = None) -> str:
+    """*parts* joined by commas, as many as fit into *room* columns (one in any case), and how many more there are.
+
+    *sizes* are how many each part stands for, where that is not one.
+    """
+    text = ", ".join(parts)
+    if len(text) <= room:
+        return text
+    sizes = sizes or [1] * len(parts)
+    room -= len(f" … and {sum(sizes):,} more")
+    shown, taken = 1, len(parts[0])
+    while shown < len(parts) and taken + 2 + len(parts[shown]) <= room:
+        taken += 2 + len(parts[shown])
+        shown += 1
+    more = sum(sizes[shown:])
+    return ", ".join(parts[:shown]) + (f" … and {more:,} more" if more else "")
+
+
+def nodes(counts: Mapping[str, int], room: int) -> str:
+    """Nodes, and how many pods each gets where that is more than one.
+
+    Where they do not fit: how many nodes, and those that are numbered one after the other as ``node-1 to node-40``.
+    """
+    ordered = sorted(counts, key=natural)
+    text = ", ".join(_times(node, counts[node]) for node in ordered)
+    if len(text) <= room:
+        return text
+    head = f"{len(ordered):,} nodes: "
+    runs = [*_runs(ordered, counts)]
+    return head + fitting([text for text, _ in runs], room - len(head), [size for _, size in runs])
+
+
+def _runs(ordered: Sequence[str], counts: Mapping[str, int]) -> Iterator[tuple[str, int]]:
+    """Nodes that follow one another and get as many pods each, with how many they are."""
+    start = 0
+    for end in range(1, len(ordered) + 1):
+        last = ordered[end - 1]
+        if end < len(ordered) and counts[ordered[end]] == counts[last] and _follows(last, ordered[end]):
+            continue
+        told = _times(last, counts[last])
+        yield (told if end - start == 1 else f"{printable(ordered[start])} to {told}"), end - start
+        start = end
+
+
+def _follows(node: str, other: str) -> bool:
+    """Whether *other* is *node* with the next number at its end."""
+    head, number = _numbered(node)
+    after, next_number = _numbered(other)
+    return bool(number and next_number) and head == after and int(next_number) == int(number) + 1
+
+
+def _numbered(node: str) -> tuple[str, str]:
+    head = node.rstrip("0123456789")
+    return head, node[len(head) :][:_DIGITS]
+
+
+def pods(keys: Iterable[str], *, every: bool) -> str:
+    """``train-0, train-1, train-2 and 5 more``; names without their namespace."""
+    names = sorted((printable(bare(key)) for key in keys), key=natural)
+    if every or len(names) <= SHOWN + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:SHOWN])} and {len(names) - SHOWN:,} more"
+
+
+def bare(key: str) -> str:
+    """The name in ``namespace/name``."""
+    return key.rpartition("/")[2]
+
+
+def per_node(assigned: Mapping[str, str]) -> Counter[str]:
+    """How many pods each node gets."""
+    return Counter(assigned.values())
+
+
+def folded(text: str, lead: str, hang: str = "  ") -> list[str]:
+    """*text* as lines that fit, each after *lead*, from the second on further in; a longer word stays whole."""
+    return textwrap.wrap(
+        printable(text), WIDTH, initial_indent=lead, subsequent_indent=lead + hang, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _times(node: str, count: int) -> str:
+    return printable(node) if count == 1 else f"{printable(node)} ×{count:,}"  # noqa: RUF001 - it is meant to be a multiplication sign

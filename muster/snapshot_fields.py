@@ -1,0 +1,225 @@
+"""Which fields of a cluster's objects ``simulate`` reads, and which of them name something.
+
+A field that is not listed never gets into a snapshot: not an environment variable, not an annotation, not the name of a claim.
+Field names are those of the wire; retired versions of the groups are among them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Mapping
+
+from scheduler_core import wire
+from scheduler_core.conditions import INITIALLY_SCHEDULED
+
+
+class Leaf(enum.Enum):
+    """A scalar."""
+
+    KEPT = "as it is"
+    NAME = "what is hashed on request: a name, or the value of a label"
+    TEXT = "prose, left out where names are hashed"
+    UNREAD = "left out; only a value of the wrong type is of interest, since that makes the object one that cannot be used"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Each:
+    """A list; with *only*, of those entries whose ``type`` is one of them."""
+
+    of: Shape
+    only: frozenset[str] = frozenset()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Entries:
+    """An object with any keys."""
+
+    key: Leaf = Leaf.KEPT
+    value: Leaf = Leaf.KEPT
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OrScalar:
+    """An object, or a word in its place."""
+
+    fields: Fields
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Unread:
+    """A list or an object of texts that is left out, as ``Leaf.UNREAD``."""
+
+    of: type[list[str] | dict[str, str]]
+
+
+Fields = Mapping[str, "Shape"]
+Shape = Leaf | Each | Entries | OrScalar | Unread | Fields
+
+KEPT, NAME, TEXT, UNREAD = Leaf.KEPT, Leaf.NAME, Leaf.TEXT, Leaf.UNREAD
+AMOUNTS = Entries()
+LABELS = Entries(value=NAME)
+NAMES = Each(NAME)
+
+METADATA: Fields = {
+    "name": NAME,
+    "namespace": NAME,
+    "creationTimestamp": KEPT,
+    "deletionTimestamp": KEPT,
+    "labels": LABELS,
+    "ownerReferences": Each({"kind": KEPT}),
+    "generateName": UNREAD,
+    "uid": UNREAD,
+    "annotations": Unread(dict),
+    "finalizers": Unread(list),
+}
+EXPRESSIONS = Each({"key": KEPT, "operator": KEPT, "values": NAMES})
+SELECTOR: Fields = {"matchLabels": LABELS, "matchExpressions": EXPRESSIONS}
+_NODE_TERM: Fields = {"matchExpressions": EXPRESSIONS, "matchFields": EXPRESSIONS}
+_POD_TERM: Fields = {
+    "topologyKey": KEPT,
+    "labelSelector": SELECTOR,
+    "namespaces": NAMES,
+    "namespaceSelector": SELECTOR,
+    "matchLabelKeys": Each(KEPT),
+    "mismatchLabelKeys": Each(KEPT),
+}
+_REQUIRED, _PREFERRED = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
+_POD_AFFINITY: Fields = {_REQUIRED: Each(_POD_TERM), _PREFERRED: Each({"weight": KEPT, "podAffinityTerm": _POD_TERM})}
+AFFINITY: Fields = {
+    "nodeAffinity": {
+        _REQUIRED: {"nodeSelectorTerms": Each(_NODE_TERM)},
+        _PREFERRED: Each({"weight": KEPT, "preference": _NODE_TERM}),
+    },
+    "podAffinity": _POD_AFFINITY,
+    "podAntiAffinity": _POD_AFFINITY,
+}
+TAINTS = Each({"key": KEPT, "effect": KEPT, "value": NAME})
+TOLERATIONS = Each({"key": KEPT, "operator": KEPT, "value": NAME, "effect": KEPT, "tolerationSeconds": KEPT})
+_RESOURCES: Fields = {"requests": AMOUNTS, "limits": AMOUNTS}
+_CONTAINERS = Each(
+    {
+        "name": NAME,
+        "resources": _RESOURCES,
+        "ports": Each({"containerPort": KEPT, "hostPort": KEPT, "hostIP": NAME, "protocol": KEPT}),
+        "restartPolicy": KEPT,
+    }
+)
+_STATUSES = Each({"name": NAME, "allocatedResources": AMOUNTS, "resources": _RESOURCES})
+_CONDITION: Fields = {
+    "type": KEPT,
+    "status": KEPT,
+    "reason": KEPT,
+    "message": TEXT,
+    "observedGeneration": KEPT,
+    "lastTransitionTime": UNREAD,
+}
+_VOLUME: Fields = {
+    "name": UNREAD,
+    # That there is one counts, and not which.
+    **{each: {} for each in wire.Volume.__struct_encode_fields__ if each != "name"},
+}
+POD: Fields = {
+    "metadata": METADATA,
+    "spec": {
+        "nodeName": NAME,
+        "schedulerName": KEPT,
+        "priority": KEPT,
+        "priorityClassName": NAME,
+        "preemptionPolicy": KEPT,
+        "schedulingGates": Each({"name": KEPT}),
+        "schedulingGroup": {"podGroupName": NAME},
+        "workloadRef": {"name": NAME, "podGroup": NAME, "podGroupReplicaKey": NAME},
+        "nodeSelector": LABELS,
+        "affinity": AFFINITY,
+        "tolerations": TOLERATIONS,
+        "topologySpreadConstraints": Each(
+            {
+                **dict.fromkeys(
+                    ("maxSkew", "topologyKey", "whenUnsatisfiable", "minDomains", "nodeAffinityPolicy", "nodeTaintsPolicy"), KEPT
+                ),
+                "labelSelector": SELECTOR,
+                "matchLabelKeys": Each(KEPT),
+            }
+        ),
+        "containers": _CONTAINERS,
+        "initContainers": _CONTAINERS,
+        "overhead": AMOUNTS,
+        "resources": _RESOURCES,
+        "volumes": Each(_VOLUME),
+        "resourceClaims": Each({"name": UNREAD}),
+        "hostNetwork": KEPT,
+    },
+    "status": {
+        "phase": KEPT,
+        "startTime": KEPT,
+        "nominatedNodeName": NAME,
+        "conditions": Each(_CONDITION, only=frozenset({"PodResizePending"})),
+        "containerStatuses": _STATUSES,
+        "initContainerStatuses": _STATUSES,
+        "allocatedResources": AMOUNTS,
+        "resources": _RESOURCES,
+    },
+}
+NODE: Fields = {
+    "metadata": METADATA,
+    "spec": {"taints": TAINTS, "unschedulable": KEPT},
+    "status": {"allocatable": AMOUNTS, "capacity": AMOUNTS},
+}
+BUDGET: Fields = {
+    "metadata": METADATA,
+    "spec": {"selector": SELECTOR, "minAvailable": KEPT, "maxUnavailable": KEPT},
+    "status": {"disruptionsAllowed": KEPT, "disruptedPods": Entries(key=NAME)},
+}
+_CLAIM: Fields = {"name": NAME, "resourceClaimName": NAME, "resourceClaimTemplateName": NAME}
+_POLICY: Fields = {"basic": {"desiredCount": KEPT}, "gang": {"minCount": KEPT, "minGroupCount": KEPT}}
+_LEVEL: Fields = {
+    "schedulingPolicy": _POLICY,
+    "schedulingConstraints": {"topology": Each({"key": KEPT})},
+    "disruptionMode": OrScalar({"single": {}, "all": {}}),
+    "priorityClassName": NAME,
+    "priority": KEPT,
+    "preemptionPolicy": KEPT,
+    "resourceClaims": Each(_CLAIM),
+}
+GROUP: Fields = {
+    "metadata": METADATA,
+    "spec": {
+        **_LEVEL,
+        "parentCompositePodGroupName": NAME,
+        "workloadRef": {"workloadName": NAME, "templateName": NAME},
+        # v1alpha2
+        "podGroupTemplateRef": {"workload": {"workloadName": NAME, "podGroupTemplateName": NAME}},
+    },
+    "status": {
+        "conditions": Each(_CONDITION, only=frozenset(INITIALLY_SCHEDULED.values())),
+        "resourceClaimStatuses": Each({"name": NAME, "resourceClaimName": NAME}),
+    },
+}
+_TEMPLATE: dict[str, Shape] = {**_LEVEL, "name": NAME}
+_TEMPLATE["podGroupTemplates"] = _TEMPLATE["compositePodGroupTemplates"] = Each(_TEMPLATE)
+WORKLOAD: Fields = {
+    "metadata": METADATA,
+    "spec": {
+        "controllerRef": {"apiGroup": KEPT, "kind": KEPT, "name": NAME},
+        "podGroupTemplates": Each(_TEMPLATE),
+        "compositePodGroupTemplates": Each(_TEMPLATE),
+        # v1alpha1
+        "podGroups": Each({**_TEMPLATE, "policy": _POLICY}),
+    },
+}
+PRIORITY_CLASS: Fields = {"metadata": METADATA, "value": KEPT, "globalDefault": KEPT, "preemptionPolicy": KEPT}
+
+FIELDS: Mapping[str, Fields] = {
+    kind: {"apiVersion": KEPT, "kind": KEPT, **fields}
+    for kind, fields in (
+        ("Node", NODE),
+        ("PriorityClass", PRIORITY_CLASS),
+        ("Workload", WORKLOAD),
+        ("CompositePodGroup", GROUP),
+        ("PodGroup", GROUP),
+        ("PodDisruptionBudget", BUDGET),
+        ("Pod", POD),
+    )
+}
+"""The fields of each kind, in the order in which a snapshot has the kinds."""

@@ -1,0 +1,1 @@
+"""From an entity to a placement: generate, evaluate, score, place."""

@@ -1,0 +1,293 @@
+"""Greedy placing, as kube-scheduler does it: every placement tried, no sibling ever moved (KEP-6012, CompositePodGroup Scheduling Algorithm).
+
+What a group comes to on a placement depends on its signature and on what is taken there, and on nothing else.  So it is
+remembered by signature and version: after a commit only domains that changed are tried again, and the next group of the same
+shape finds all others done.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from scheduler_core.decision import Search, Status
+from scheduler_core.entity import Entity
+from scheduler_core.nodes import Ints, Nodes
+from scheduler_core.placement import generate, score
+from scheduler_core.placement.board import Board
+from scheduler_core.placement.children import Tally, inadmissible
+from scheduler_core.placement.leaf import try_leaf
+from scheduler_core.placement.outcome import Outcome
+from scheduler_core.placement.signature import Form, Signatures
+from scheduler_core.placement.site import Site
+from scheduler_core.pods import PodRecord
+from scheduler_core.topology import Division, Placement
+
+BARE = "pod group is unschedulable"
+"""What upstream says of a root that could place no new pod."""
+NOT_COMPARABLE = "no placement has a pod of the group: they cannot be compared"
+_REMEMBERED = 100_000
+_BOARDS = 256
+
+
+class Greedy:
+    """Places entities on a site; leaves the site as it found it."""
+
+    def __init__(self, site: Site, signatures: Signatures | None = None) -> None:
+        self.site = site
+        self.search = Search("greedy", "not-searched")
+        # What plugins say may hang on anything, so with them nothing is remembered.
+        related = (lambda _: True) if site.plugins else site.relations.touches if site.relations.active else None
+        self._signatures = signatures or Signatures(related)
+        self._found: dict[tuple[int, int, int], Outcome] = {}
+        self._boards: dict[tuple[int, int], Board] = {}
+        self._generated: dict[tuple[str, str, bytes], Placement] = {}
+
+    def form(self, entity: Entity) -> Form:
+        """*entity* made ready for ``place``."""
+        return self._signatures.form(entity)
+
+    def place(self, form: Form) -> Outcome:
+        """What comes of a root.  A root that is satisfied already and can place no new pod is Unschedulable."""
+        outcome = self.evaluate(form, self.site.topology.root)
+        if outcome.success and not outcome.placed:
+            outcome = dataclasses.replace(outcome, status=Status.UNSCHEDULABLE, message=BARE)
+        self.search = Search("greedy", "placed" if outcome.success else "not-searched")
+        return outcome
+
+    def assume(self, form: Form, outcome: Outcome) -> None:
+        """Take what *outcome*, a success of *form*, places."""
+        self.site.ledger.assume(outcome.loads, outcome.cause)
+        if self.site.relations.active or self.site.ledger.holding:
+            for pod, node in assigned(form, outcome):
+                self.site.relations.assume(pod, node)
+                self.site.nominations.lift(pod)
+
+    def evaluate(self, form: Form, placement: Placement) -> Outcome:
+        """The best that can come of *form* inside *placement*."""
+        key = form.entity.key
+        if self.site.plugins.generators or (self.site.plugins and key):
+            return self._best_generated(form, placement)
+        if not key:
+            return self.attempt(form, placement)
+        if form.pinned:
+            return self._in_pinned_domain(form, placement, key)
+        division = self.site.topology.divide(placement, key)
+        if not division.domains:
+            return self._nowhere(placement)
+        return self._best(form, placement, division)
+
+    def placements(self, form: Form, placement: Placement) -> tuple[Placement, ...]:
+        """What ``evaluate`` lets *form* choose from inside *placement*, by name; *placement* alone where nothing divides it.
+
+        Raises:
+            generate.PinError: members that run lie so that no domain can hold them all.
+
+        """
+        key = form.entity.key
+        if self.site.plugins.generators or (self.site.plugins and key):
+            found = generate.merged(generate.parts(self.site, form, placement))
+            return tuple(self._made(key, name, nodes) for name, nodes in sorted(found.items()))
+        if not key:
+            return (placement,)
+        domains = self.site.topology.divide(placement, key).domains
+        if not form.pinned:
+            return domains
+        value = generate.pinned_value(self.site.nodes, key, form.pinned)
+        return tuple(domain for domain in domains if domain.value == value)
+
+    def attempt(self, form: Form, placement: Placement) -> Outcome:
+        """What comes of *form* on *placement* itself, remembered."""
+        if not form.memorable:
+            return self._try(form, placement)
+        self.site.ledger.grow()
+        at = (form.number, placement.serial, int(self.site.ledger.versions[placement.serial]))
+        if (found := self._found.get(at)) is None:
+            if len(self._found) >= _REMEMBERED:
+                self._found.clear()
+            found = self._found[at] = self._try(form, placement)
+        return found
+
+    def _try(self, form: Form, placement: Placement) -> Outcome:
+        outcome = try_leaf(form, placement, self.site) if form.leaf else self._try_children(form, placement)
+        return self._checked(form, outcome) if self.site.plugins.checks else outcome
+
+    def _in_pinned_domain(self, form: Form, placement: Placement, key: str) -> Outcome:
+        try:
+            value = generate.pinned_value(self.site.nodes, key, form.pinned)
+        except generate.PinError as error:
+            return Outcome(Status.ERROR, placement, 0, str(error))
+        domain = generate.in_domain(self.site.topology, placement, key, value)
+        if domain is None:
+            return self._nowhere(placement)
+        outcome = self.attempt(form, domain)
+        return outcome if outcome.success or outcome.status is Status.ERROR else _none_of(1, outcome)
+
+    def _best(self, form: Form, placement: Placement, division: Division) -> Outcome:
+        board = self._board(form, division)
+        board.refresh(form)
+        if board.failed.any():
+            return board.outcome(form, int(board.failed.argmax()))
+        feasible = board.able.nonzero()[0]
+        if not len(feasible):
+            return self._none(len(division.domains), lambda row: board.outcome(form, row))
+        feasible = self._considered(form, division.domains, feasible)
+        row = score.choose(feasible, board.tight, board.counts, board.holds)
+        if row < 0:
+            return Outcome(Status.ERROR, placement, 0, NOT_COMPARABLE)
+        return board.outcome(form, row)
+
+    def _none(self, count: int, outcome: Callable[[int], Outcome]) -> Outcome:
+        """No placement is feasible: the reason of the first one stands for all, or of the first where eviction could help."""
+        chosen = 0
+        if self.site.options.four_statuses:
+            chosen = next((row for row in range(count) if outcome(row).status is Status.UNSCHEDULABLE), 0)
+        return _none_of(count, outcome(chosen))
+
+    def _considered(self, form: Form, places: Sequence[Placement], feasible: Ints) -> Ints:
+        """Of the feasible placements those that are compared: all, unless the options say otherwise."""
+        options = self.site.options
+        if options.nominated_first and (nominated := {pod.nominated for leaf in form.entity.leaves() for pod in leaf.waiting} - {-1}):
+            holding = [row for row in feasible.tolist() if nominated <= set(places[row].nodes.tolist())]
+            if holding:
+                return np.array(holding[:1], dtype=np.int64)
+        if options.percentage_of_placements < 100:
+            return feasible[: generate.enough(options.percentage_of_placements, places)]
+        return feasible
+
+    def _best_generated(self, form: Form, placement: Placement) -> Outcome:
+        """As ``_best``, with what plugins generate, score and check."""
+        try:
+            parts = generate.parts(self.site, form, placement)
+        except generate.PinError as error:
+            return Outcome(Status.ERROR, placement, 0, str(error))
+        found = generate.merged(parts)
+        if not found:
+            return self._nowhere(placement)
+        places = [self._made(form.entity.key, name, nodes) for name, nodes in sorted(found.items())]
+        outcomes = [self.attempt(form, place) for place in places]
+        if (failed := next((each for each in outcomes if each.status is Status.ERROR), None)) is not None:
+            return failed
+        able = np.array([number for number, outcome in enumerate(outcomes) if outcome.success], dtype=np.int64)
+        if not len(able):
+            return self._none(len(outcomes), outcomes.__getitem__)
+        feasible = self._considered(form, places, able).tolist()
+        row = self._choose_scored(form, [places[number] for number in feasible], [outcomes[number] for number in feasible])
+        return outcomes[feasible[row]] if row >= 0 else Outcome(Status.ERROR, placement, 0, NOT_COMPARABLE)
+
+    def _choose_scored(self, form: Form, places: list[Placement], outcomes: list[Outcome]) -> int:
+        """The best of feasible placements by the scores built in and those of plugins; -1 where they cannot be compared."""
+        nodes, ledger = self.site.nodes, self.site.ledger
+        rooms = [nodes.allocatable[:2, place.nodes].sum(axis=1) for place in places]
+        taken = [ledger.scored[:, place.nodes].sum(axis=1) + outcome.scored for place, outcome in zip(places, outcomes, strict=True)]
+        tight = score.tightness(np.array(rooms).T, np.array(taken).T)
+        for row, (place, outcome) in enumerate(zip(places, outcomes, strict=True)):
+            pods = assigned(form, outcome)
+            tight[row] += sum(each.score(form.entity, place.nodes, pods, nodes) for each in self.site.plugins.scorers)
+        running = sum(len(leaf.running) for leaf in form.entity.leaves())
+        counts = np.array([running + outcome.placed for outcome in outcomes])
+        holds = np.array([outcome.holds for outcome in outcomes]) if form.entity.desired else None
+        return score.choose(np.arange(len(places)), tight, counts, holds)
+
+    def _made(self, key: str, name: str, nodes: Nodes) -> Placement:
+        at = (key, name, nodes.tobytes())
+        if (made := self._generated.get(at)) is None:
+            made = self._generated[at] = self.site.topology.add(key, name, nodes)
+        return made
+
+    def _checked(self, form: Form, outcome: Outcome) -> Outcome:
+        """*outcome* after the plugins' checks."""
+        if outcome.success:
+            for check in self.site.plugins.checks:
+                if reason := check.check(form.entity, assigned(form, outcome), self.site.nodes):
+                    return dataclasses.replace(outcome, status=Status.UNSCHEDULABLE, message=reason, loads=(), placed=0)
+        return outcome
+
+    def _nowhere(self, placement: Placement) -> Outcome:
+        status = Status.UNRESOLVABLE if self.site.options.four_statuses else Status.UNSCHEDULABLE
+        return Outcome(status, placement, 0, generate.NONE_FOUND)
+
+    def _board(self, form: Form, division: Division) -> Board:
+        if not form.memorable:
+            return Board(form, division, self.site, self.attempt)
+        at = (form.number, division.first)
+        board = self._boards.pop(at, None) or Board(form, division, self.site, self.attempt)
+        # The boards used last are kept.
+        self._boards[at] = board
+        if len(self._boards) > _BOARDS:
+            del self._boards[next(iter(self._boards))]
+        return board
+
+    def _try_children(self, form: Form, placement: Placement) -> Outcome:
+        by_document = self.site.options.four_statuses
+        tally = Tally(form.entity.minimum, len(form.children), by_document)
+        outcomes: list[Outcome | None] = [None] * len(form.children)
+        if by_document:
+            self._skip_inadmissible(form, placement, tally, outcomes)
+        ledger, relations = self.site.ledger, self.site.relations
+        mark, told = ledger.mark(), relations.mark()
+        error, last = "", len(form.children) - 1
+        for number, child in enumerate(form.children):
+            if tally.judged().hopeless:
+                break
+            if outcomes[number] is not None:
+                continue
+            outcomes[number] = outcome = self.evaluate(child, placement)
+            if outcome.status is Status.ERROR:
+                error = outcome.message
+                break
+            tally.add(outcome)
+            if outcome.success and number < last:
+                # Nobody comes after the last one to see what it takes.
+                self.assume(child, outcome)
+        ledger.rewind(mark)
+        relations.rewind(told)
+        return self._of_children(placement, outcomes, tally, error)
+
+    def _skip_inadmissible(self, form: Form, placement: Placement, tally: Tally, outcomes: list[Outcome | None]) -> None:
+        for number, child in enumerate(form.children):
+            if reason := inadmissible(child):
+                outcomes[number] = Outcome(Status.UNRESOLVABLE, placement, 0, reason)
+                tally.skip()
+
+    def _of_children(self, placement: Placement, outcomes: list[Outcome | None], tally: Tally, error: str) -> Outcome:
+        if error:
+            return Outcome(Status.ERROR, placement, 0, error, children=tuple(outcomes))
+        judged = tally.judged()
+        if not judged.success:
+            return Outcome(judged.status, placement, 0, judged.message, children=tuple(outcomes))
+        good = [outcome for outcome in outcomes if outcome is not None and outcome.success]
+        return Outcome(
+            Status.SUCCESS,
+            placement,
+            self.site.ledger.fresh(),
+            children=tuple(outcomes),
+            loads=tuple(load for outcome in good for load in outcome.loads),
+            placed=sum(outcome.placed for outcome in good),
+            scored=(sum(outcome.scored[0] for outcome in good), sum(outcome.scored[1] for outcome in good)),
+        )
+
+
+def _none_of(tried: int, first: Outcome) -> Outcome:
+    """No placement is feasible: the reason of the first one stands for all."""
+    message = f"0/{tried} placements are available, first placement status: {first.message}"
+    return dataclasses.replace(first, message=message, tried=tried)
+
+
+def assigned(form: Form, outcome: Outcome) -> list[tuple[PodRecord, int]]:
+    """The pods that a success places, and where."""
+    if form.leaf:
+        return tried(form, outcome)
+    below = zip(form.children, outcome.children, strict=True)
+    return [pair for child, each in below if each is not None and each.success for pair in assigned(child, each)]
+
+
+def tried(form: Form, outcome: Outcome) -> list[tuple[PodRecord, int]]:
+    """The pods that found a node in every leaf that was tried, also where the leaf or a group above it failed in the end."""
+    if form.leaf:
+        nodes = [] if outcome.nodes is None else outcome.nodes.tolist()
+        return [(pod, node) for pod, node in zip(form.entity.waiting, nodes, strict=False) if node >= 0]
+    below = zip(form.children, outcome.children, strict=False)
+    return [pair for child, each in below if each is not None for pair in tried(child, each)]

@@ -1,0 +1,132 @@
+"""The pods of one group on one placement (KEP-4671, Scheduling Algorithm): greedy, one after the other, all of them tried."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scheduler_core.decision import Status
+from scheduler_core.feasibility import Feasibility, judge, judge_by_document
+from scheduler_core.ledger import Load
+from scheduler_core.nodes import Nodes
+from scheduler_core.placement.fill import fill, slots_of
+from scheduler_core.placement.outcome import Outcome
+from scheduler_core.placement.signature import Form
+from scheduler_core.placement.site import Site
+from scheduler_core.placement.soft import fill_soft
+from scheduler_core.placement.stepwise import Stepwise
+from scheduler_core.topology import Placement
+
+
+def try_leaf(form: Form, placement: Placement, site: Site) -> Outcome:
+    """What comes of the pods of *form* on *placement*; the ledger is as before, the relations know what was placed."""
+    entity = form.entity
+    scheduled, remaining = len(entity.running), len(entity.waiting)
+    judged = _judge(site, entity.minimum, scheduled, remaining, 0)
+    if judged.hopeless:
+        return Outcome(judged.status, placement, 0, judged.message)
+    one_by_one = form.special or not form.memorable
+    nodes, judged = (_steps if one_by_one else _runs)(form, placement, site, judged)
+    if not judged.success or (site.options.every_pod and (nodes < 0).any()):
+        return Outcome(Status.UNSCHEDULABLE, placement, 0, judged.message or "a pod of the group found no node", nodes=nodes)
+    return succeeded(form, placement, nodes, site)
+
+
+def succeeded(form: Form, placement: Placement, nodes: Nodes, site: Site) -> Outcome:
+    """The outcome of a leaf whose pods got *nodes* (-1: none) and whose minimum is met."""
+    loads, start = [], 0
+    placed = cpu = memory = 0
+    for run in form.runs:
+        found = nodes[start : start + run.count]
+        found = found[found >= 0]
+        start += run.count
+        if len(found):
+            loads.append(Load(run.shape, found))
+            placed += len(found)
+            cpu += run.shape.scored[0] * len(found)
+            memory += run.shape.scored[1] * len(found)
+    holds = bool(form.entity.desired) and _holds(form, loads, placement, site)
+    cause = site.ledger.fresh()
+    return Outcome(Status.SUCCESS, placement, cause, nodes=nodes, loads=tuple(loads), placed=placed, scored=(cpu, memory), holds=holds)
+
+
+def _runs(form: Form, placement: Placement, site: Site, judged: Feasibility) -> tuple[Nodes, Feasibility]:
+    """Run by run, each worked out at once."""
+    entity, ledger, nodes = form.entity, site.ledger, placement.nodes
+    used, scored = ledger.used[:, nodes], ledger.scored[:, nodes]
+    room, allocatable = site.room[:, nodes], site.nodes.allocatable[:, nodes]
+    if ledger.holding:
+        allocatable = allocatable - ledger.held[:, nodes]
+    found = np.full(len(entity.waiting), -1, dtype=np.int64)
+    scheduled, start = len(entity.running), 0
+    for run in form.runs:
+        static = site.fit.static(run.shape)
+        mask = None if static.mask is None else static.mask[nodes]
+        slots = slots_of(allocatable[static.rows] - used[static.rows], static.amounts, mask)
+        if static.plain:
+            picks = fill(run.shape, run.count, slots, room, scored, used[:2], whole=site.whole)
+        else:
+            picks = fill_soft(run.shape, static, nodes, run.count, slots, room, scored, used[:2], whole=site.whole)
+        found[start : start + len(picks)] = nodes[picks]
+        start += run.count
+        scheduled += len(picks)
+        judged = _after(site, entity.minimum, scheduled, len(entity.waiting) - start, run.count - len(picks))
+        if judged.hopeless or start == len(entity.waiting):
+            break
+        for row, amount in run.shape.requests:
+            np.add.at(used[row], picks, amount)
+        for row, amount in enumerate(run.shape.scored):
+            np.add.at(scored[row], picks, amount)
+    return found, judged
+
+
+def _after(site: Site, minimum: int, scheduled: int, left: int, failed: int) -> Feasibility:
+    """The feasibility after a run of which the last *failed* pods found no node: upstream stops at the first that decides it."""
+    for remaining in range(left + failed - 1, left - 1, -1):
+        if scheduled + remaining < minimum:
+            return _judge(site, minimum, scheduled, remaining, left + failed - remaining)
+    return _judge(site, minimum, scheduled, left, failed)
+
+
+def _judge(site: Site, minimum: int, scheduled: int, remaining: int, failed: int) -> Feasibility:
+    if site.options.four_statuses:
+        return judge_by_document(minimum, scheduled, remaining, failed, composite=False)
+    return judge(minimum, scheduled, remaining, composite=False)
+
+
+def _steps(form: Form, placement: Placement, site: Site, judged: Feasibility) -> tuple[Nodes, Feasibility]:
+    """Pod by pod."""
+    entity = form.entity
+    steps = Stepwise(site.fit, site.ledger, site.relations, site.room, placement.nodes)
+    found = np.full(len(entity.waiting), -1, dtype=np.int64)
+    scheduled = len(entity.running)
+    mark, told = site.ledger.mark(), site.relations.mark()
+    for number, pod in enumerate(entity.waiting):
+        before = site.ledger.mark()
+        site.nominations.lift(pod)
+        found[number] = steps.place(pod)
+        if found[number] < 0:
+            site.ledger.rewind(before)
+        scheduled += int(found[number] >= 0)
+        left = len(entity.waiting) - number - 1
+        judged = _judge(site, entity.minimum, scheduled, left, len(entity.running) + number + 1 - scheduled)
+        if judged.hopeless:
+            break
+    site.ledger.rewind(mark)
+    site.relations.rewind(told)
+    return found, judged
+
+
+def _holds(form: Form, loads: list[Load], placement: Placement, site: Site) -> bool:
+    """Whether the placement would take the pods that are still to come as well (KEP-4671, desiredCount of the Basic policy)."""
+    entity, shape = form.entity, form.runs[-1].shape if form.runs else None
+    missing = entity.desired - len(entity.running) - sum(len(load.nodes) for load in loads)
+    if missing <= 0 or shape is None:
+        return missing <= 0
+    static = site.fit.static(shape)
+    mark = site.ledger.mark()
+    site.ledger.assume(tuple(loads), site.ledger.fresh())
+    free = site.nodes.allocatable[static.rows] - site.ledger.used[static.rows] - site.ledger.held[static.rows]
+    site.ledger.rewind(mark)
+    mask = None if static.mask is None else static.mask[placement.nodes]
+    slots = slots_of(free[:, placement.nodes], static.amounts, mask)
+    return bool(np.maximum(slots, 0).sum() >= missing)

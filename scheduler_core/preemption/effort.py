@@ -1,0 +1,29 @@
+"""How much may be done to make a plan better: a count of steps, so that the same input always gets the same plan."""
+
+from __future__ import annotations
+
+
+class SpentError(Exception):
+    """The effort is spent; what was found so far stands."""
+
+
+class Effort:
+    """Steps that are left."""
+
+    def __init__(self, steps: int) -> None:
+        self._left = steps
+
+    def take(self, steps: int = 1) -> None:
+        """Take *steps*.
+
+        Raises:
+            SpentError: there are none left.
+
+        """
+        self._left -= steps
+        if self._left < 0:
+            raise SpentError
+
+    def renew(self, steps: int) -> None:
+        """Have *steps* left, however many there were."""
+        self._left = steps

@@ -1,0 +1,160 @@
+"""How much of each shape fits where, before anything of the tree is placed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from scheduler_core.nodes import Ints
+from scheduler_core.placement.site import Site
+from scheduler_core.pods import PodRecord, PodShape
+from scheduler_core.search.budget import Budget
+from scheduler_core.search.packing import Demand, Packed, pack
+from scheduler_core.topology import Division, Placement
+
+Wish = tuple[PodShape, Placement, int]
+"""So many pods of a shape within a placement."""
+
+
+class Capacity:
+    """Free room of a site, and whether wishes can be met in it together.
+
+    With *members* it is what would be free if only they ran.
+    """
+
+    def __init__(self, site: Site, shapes: Sequence[PodShape], budget: Budget, members: Sequence[PodRecord] | None = None) -> None:
+        self._site = site
+        self._budget = budget
+        self.rows = np.array(sorted({row for shape in shapes for row, _ in shape.requests}), dtype=np.int64)
+        taken = site.ledger.used[self.rows] + site.ledger.held[self.rows] if members is None else self._taken(members)
+        self.free: Ints = np.maximum(site.nodes.allocatable[self.rows] - taken, 0)
+        self._amounts = {shape.serial: self._of(shape) for shape in shapes}
+        self._shapes = shapes
+        self.nothing: Ints = np.zeros(len(self.rows), dtype=np.int64)
+        self._columns: Ints | None = None
+        self._room: dict[int, Ints] = {}
+        self._rooms: dict[int, Ints] = {}
+        self._totals: dict[tuple[int, int], Ints] = {}
+        self._by_shape: dict[int, Ints] = {}
+        self._slots: dict[tuple[int, int], Ints] = {}
+        self._sums: dict[tuple[int, int], int] = {}
+        self._packed: dict[frozenset[tuple[int, int, int]], tuple[Ints, dict[tuple[int, int], Ints]] | None] = {}
+
+    def slots(self, shape: PodShape, placement: Placement) -> Ints:
+        """How many pods of *shape* each node of *placement* holds; shape (nodes of it,)."""
+        at = (shape.serial, placement.serial)
+        if (found := self._slots.get(at)) is None:
+            found = self._slots[at] = self.everywhere(shape)[placement.nodes]
+        return found
+
+    def total(self, shape: PodShape, placement: Placement) -> int:
+        """How many pods of *shape* fit in *placement*."""
+        at = (shape.serial, placement.serial)
+        if (found := self._sums.get(at)) is None:
+            found = self._sums[at] = int(self.slots(shape, placement).sum())
+        return found
+
+    def fits(self, wishes: Sequence[Wish]) -> bool:
+        """Whether *wishes* can be met together.
+
+        Raises:
+            SpentError: the budget is spent before that is known.
+
+        """
+        return self._together(wishes) is not None
+
+    def assignment(self, wishes: Sequence[Wish]) -> dict[tuple[int, int], Ints]:
+        """Nodes, one a pod, for each shape and placement (by serial), where ``fits``."""
+        found = self._together(wishes)
+        if found is None:
+            raise ValueError("these wishes cannot be met together")
+        return found[1]
+
+    def profile(self, placement: Placement) -> bytes:
+        """The free room of the nodes of *placement*, and how many pods of each shape they hold, whatever the order of the nodes."""
+        if self._columns is None:
+            self._columns = np.concatenate((self.free, *(self.everywhere(shape)[None, :] for shape in self._shapes)))
+        columns = self._columns[:, placement.nodes]
+        return columns.tobytes() if len(placement) == 1 else columns[:, np.lexsort(columns)].tobytes()
+
+    def amounts(self, shape: PodShape) -> Ints:
+        """What a pod of *shape* takes; shape (rows,)."""
+        return self._amounts[shape.serial]
+
+    def room(self, placement: Placement) -> Ints:
+        """What is free in *placement*; shape (rows,)."""
+        if (found := self._room.get(placement.serial)) is None:
+            found = self._room[placement.serial] = self.free[:, placement.nodes].sum(axis=1)
+        return found
+
+    def rooms(self, division: Division) -> Ints:
+        """What is free in each domain; shape (rows, domains)."""
+        if (found := self._rooms.get(division.first)) is None:
+            found = self._rooms[division.first] = _by_domain(self.free, division)
+        return found
+
+    def totals(self, division: Division, shape: PodShape) -> Ints:
+        """How many pods of *shape* each domain holds; shape (domains,)."""
+        at = (division.first, shape.serial)
+        if (found := self._totals.get(at)) is None:
+            found = self._totals[at] = _by_domain(self.everywhere(shape)[None, :], division)[0]
+        return found
+
+    def _together(self, wishes: Sequence[Wish]) -> tuple[Ints, dict[tuple[int, int], Ints]] | None:
+        counts: dict[tuple[int, int], int] = {}
+        by_key: dict[tuple[int, int], Wish] = {}
+        for wish in wishes:
+            at = (wish[0].serial, wish[1].serial)
+            counts[at] = counts.get(at, 0) + wish[2]
+            by_key[at] = wish
+        key = frozenset((shape, placement, count) for (shape, placement), count in counts.items())
+        if key not in self._packed:
+            merged = [(by_key[at][0], by_key[at][1], counts[at]) for at in sorted(counts)]
+            self._packed[key] = self._pack(merged)
+        return self._packed[key]
+
+    def _pack(self, wishes: Sequence[Wish]) -> tuple[Ints, dict[tuple[int, int], Ints]] | None:
+        nodes = np.unique(np.concatenate([placement.nodes for _, placement, _ in wishes])) if wishes else np.zeros(0, dtype=np.int64)
+        demands = []
+        for shape, placement, count in wishes:
+            slots = np.zeros(len(nodes), dtype=np.int64)
+            slots[np.searchsorted(nodes, placement.nodes)] = self.slots(shape, placement)
+            demands.append(Demand(self._amounts[shape.serial], count, slots))
+        packed: Packed | None = pack(self.free[:, nodes], demands, self._budget)
+        if packed is None:
+            return None
+        found = {
+            (shape.serial, placement.serial): np.repeat(nodes, taken) for (shape, placement, _), taken in zip(wishes, packed, strict=True)
+        }
+        return nodes, found
+
+    def _taken(self, members: Sequence[PodRecord]) -> Ints:
+        taken: Ints = np.zeros((len(self.rows), len(self._site.nodes)), dtype=np.int64)
+        for pod in members:
+            taken[:, pod.node] += self._of(pod.shape)
+        return taken
+
+    def _of(self, shape: PodShape) -> Ints:
+        requests = dict(shape.requests)
+        return np.array([requests.get(row, 0) for row in self.rows.tolist()], dtype=np.int64)
+
+    def everywhere(self, shape: PodShape) -> Ints:
+        """How many pods of *shape* each node holds by itself; shape (nodes,)."""
+        if (found := self._by_shape.get(shape.serial)) is None:
+            amounts = self._amounts[shape.serial]
+            needed = amounts > 0
+            found = (self.free[needed] // amounts[needed][:, None]).min(axis=0)
+            mask = self._site.fit.static(shape).mask
+            if mask is not None:
+                found = np.where(mask, found, 0)
+            self._by_shape[shape.serial] = found
+        return found
+
+
+def _by_domain(amounts: Ints, division: Division) -> Ints:
+    """*amounts*, shape (rows, nodes), summed over the nodes of each domain."""
+    nodes = np.concatenate([domain.nodes for domain in division.domains])
+    begins = np.cumsum([0, *(len(domain) for domain in division.domains[:-1])])
+    found: Ints = np.add.reduceat(amounts[:, nodes], begins, axis=1)
+    return found

@@ -1,0 +1,268 @@
+"""Kinds of changes: what each is in words, and as whole objects.
+
+A change knows how much it is: its class first, then how far it goes.  The classes, from little to much: pods tolerate or select
+less, a group is confined less, a group demands less, running pods move, running pods leave, nodes are added.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Protocol
+
+from scheduler_core.decision import Name, Step
+from scheduler_core.diagnosis import phrases
+from scheduler_core.whatif.book import Book, Content
+from scheduler_core.whatif.writing import belongs_to_its_node, fresh, minimum_field, pod_of, respecified, section
+
+RELAXED, CONFINED, DEMANDED, MOVED, LEAVING, MORE_NODES = range(6)
+"""Classes of changes."""
+_LARGER = 1000
+"""A kind of node that there is not yet is more than any number of those there are."""
+Weight = tuple[int, int]
+"""Class, and how far it goes within its class."""
+
+
+class Edit(Protocol):
+    """A change."""
+
+    @property
+    def words(self) -> str:
+        """What is done, as in ``minCount of PodGroup default/a lowered from 4 to 2``."""
+
+    @property
+    def weight(self) -> Weight:
+        """How much it is."""
+
+    def steps(self, book: Book) -> tuple[Step, ...] | None:
+        """The objects that it replaces or deletes; None where they are not written so that it can be done."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Lowered:
+    """A group demands fewer pods, or fewer groups; those made of the same template are changed alike."""
+
+    group: Name
+    before: int
+    minimum: int
+
+    @property
+    def words(self) -> str:
+        """See Edit."""
+        return f"{minimum_field(self.group.kind)} of {titled(self.group)} lowered from {self.before} to {self.minimum}"
+
+    @property
+    def weight(self) -> Weight:
+        """See Edit."""
+        return DEMANDED, self.before - self.minimum
+
+    def steps(self, book: Book) -> tuple[Step, ...] | None:
+        """See Edit."""
+
+        def lower(spec: Content) -> bool:
+            gang = section(section(spec, "schedulingPolicy"), "gang")
+            field = minimum_field(self.group.kind)
+            if field not in gang:
+                return False
+            gang[field] = self.minimum
+            return True
+
+        return respecified(book, self.group, lower)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Widened:
+    """Groups are confined to a domain of another key, or (empty) to none."""
+
+    groups: tuple[Name, ...]
+    before: str
+    key: str
+
+    @property
+    def words(self) -> str:
+        """See Edit."""
+        who = phrases.listed([titled(group) for group in self.groups])
+        if not self.key:
+            return f"topology constraint {self.before} of {who} dropped"
+        return f"topology constraint of {who} widened from {phrases.level(self.before)} to {phrases.level(self.key)} ({self.key})"
+
+    @property
+    def weight(self) -> Weight:
+        """See Edit."""
+        return CONFINED, 2 * len(self.groups) + (not self.key)
+
+    def steps(self, book: Book) -> tuple[Step, ...] | None:
+        """See Edit."""
+
+        def widen(spec: Content) -> bool:
+            constraints = section(spec, "schedulingConstraints")
+            if not constraints.get("topology"):
+                return False
+            if self.key:
+                constraints["topology"] = [{"key": self.key}]
+            else:
+                del spec["schedulingConstraints"]
+            return True
+
+        found: list[Step] = []
+        for group in self.groups:
+            if (steps := respecified(book, group, widen)) is None:
+                return None
+            found += steps
+            book = book.after(steps)
+        return tuple(found)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Moved:
+    """Running pods are on other nodes."""
+
+    nodes: Mapping[str, tuple[str, str]]
+    """From and to, by pod."""
+
+    @property
+    def words(self) -> str:
+        """See Edit."""
+        moves = [f"{pod} from {before} to {after}" for pod, (before, after) in sorted(self.nodes.items())]
+        return f"{phrases.counted(len(moves), 'running pod')} moved: {phrases.listed(moves, 8)}"
+
+    @property
+    def weight(self) -> Weight:
+        """See Edit."""
+        return MOVED, len(self.nodes)
+
+    def steps(self, book: Book) -> tuple[Step, ...] | None:
+        """See Edit; pods that belong to their node cannot be moved."""
+        found = []
+        for key, (_, node) in sorted(self.nodes.items()):
+            pod = pod_of(book, key)
+            if pod is None or belongs_to_its_node(pod):
+                return None
+            pod["spec"]["nodeName"] = node
+            found.append(Step(apply=pod))
+        return tuple(found)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Leaving:
+    """Running pods are evicted."""
+
+    who: tuple[str, ...]
+    """Groups and pods in words."""
+    pods: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """See Edit."""
+        return f"{phrases.listed(self.who, 8)} evicted ({phrases.counted(len(self.pods), 'running pod')})"
+
+    @property
+    def weight(self) -> Weight:
+        """See Edit."""
+        return LEAVING, len(self.pods)
+
+    def steps(self, book: Book) -> tuple[Step, ...] | None:
+        """See Edit; pods that belong to their node would come back."""
+        found = []
+        for key in self.pods:
+            pod = pod_of(book, key)
+            if pod is None or belongs_to_its_node(pod):
+                return None
+            namespace, _, name = key.partition("/")
+            found.append(Step(delete={"apiVersion": "v1", "kind": "Pod", "namespace": namespace, "name": name}))
+        return tuple(found)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MoreNodes:
+    """Fresh nodes like one that is there, in the same domains."""
+
+    count: int
+    like: str
+    where: str = ""
+    labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Labels that the others have otherwise, so that the fresh ones are in the domains where they are wanted."""
+    larger: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """What can be allocated on them, where the others have too little."""
+
+    @property
+    def words(self) -> str:
+        """See Edit."""
+        where = f" in {self.where}" if self.where else ""
+        more = f", but with {phrases.listed([f'{amount} {name}' for name, amount in self.larger.items()])}" if self.larger else ""
+        return f"{phrases.counted(self.count, 'more node')}{where} like {self.like}{more}"
+
+    @property
+    def weight(self) -> Weight:
+        """See Edit."""
+        return MORE_NODES, self.count + (_LARGER if self.larger else 0)
+
+    def steps(self, book: Book) -> tuple[Step, ...] | None:
+        """See Edit."""
+        node = book.get("Node", "", self.like)
+        if node is None:
+            return None
+        found: list[Step] = []
+        number = 0
+        while len(found) < self.count:
+            number += 1
+            name = f"{self.like}-added-{number}"
+            if book.get("Node", "", name) is None:
+                found.append(Step(apply=fresh(node, name, self.labels, self.larger)))
+        return tuple(found)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Quorum:
+    """Several groups demand no more than there is of members."""
+
+    lowered: tuple[Lowered, ...]
+
+    @property
+    def words(self) -> str:
+        """See Edit."""
+        return phrases.listed([each.words for each in self.lowered], 8)
+
+    @property
+    def weight(self) -> Weight:
+        """See Edit."""
+        return DEMANDED, sum(each.before - each.minimum for each in self.lowered)
+
+    def steps(self, book: Book) -> tuple[Step, ...] | None:
+        """See Edit."""
+        found: list[Step] = []
+        for each in self.lowered:
+            if (steps := each.steps(book)) is None:
+                return None
+            found += steps
+            book = book.after(steps)
+        return tuple(found)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Both:
+    """One change and then another."""
+
+    first: Edit
+    second: Edit
+
+    @property
+    def words(self) -> str:
+        """See Edit."""
+        return f"{self.first.words}, and {self.second.words}"
+
+    @property
+    def weight(self) -> Weight:
+        """See Edit."""
+        return max(self.first.weight, self.second.weight)
+
+    def steps(self, book: Book) -> tuple[Step, ...] | None:
+        """See Edit."""
+        first = self.first.steps(book)
+        second = None if first is None else self.second.steps(book.after(first))
+        return None if first is None or second is None else (*first, *second)
+
+
+def titled(name: Name) -> str:
+    """``PodGroup default/a``."""
+    return f"{name.kind} {name.namespace}/{name.name}"

@@ -1,0 +1,98 @@
+"""Kinds of nodes that may be added to a domain: those it has, those that are elsewhere, and as a last resort a larger one."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from scheduler_core.nodes import BUILT_IN, CPU
+from scheduler_core.snapshot import ClusterSnapshot
+from scheduler_core.whatif import candidates
+from scheduler_core.whatif.edits import MoreNodes
+from scheduler_core.whatif.room import Area, Room
+from scheduler_core.whatif.subject import Subject
+from scheduler_core.whatif.writing import HOSTNAME
+
+_MOST = 2
+"""Kinds tried in a domain."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Kind:
+    """Nodes that may be added.
+
+    Attributes:
+        like: the node that stands for them.
+        slots: how many of the root's pods one holds when empty.
+        where: their domain in words.
+        labels: as in MoreNodes.
+        larger: as in MoreNodes.
+
+    """
+
+    like: str
+    slots: int
+    where: str
+    labels: Mapping[str, str]
+    larger: Mapping[str, str]
+
+    def more(self, count: int) -> MoreNodes:
+        """So many of them."""
+        return MoreNodes(count, self.like, self.where, self.labels, self.larger)
+
+
+def kinds(snapshot: ClusterSnapshot, subject: Subject, room: Room, area: Area) -> list[Kind]:
+    """The kinds for *area* that hold at least one of the root's pods, those with most room first; a larger one where none does."""
+    nodes = snapshot.nodes
+    where = candidates.named(area) if area.key else ""
+    slots = room.slots(subject.shape, nodes.allocatable)
+    if not len(area.nodes):
+        return []
+    own = _told_apart(snapshot, slots.tolist(), area.nodes.tolist())
+    if own:
+        return [Kind(nodes.names[node], int(slots[node]), where, {}, {}) for node in own[:_MOST]]
+    labels = {key: value for key in subject.keys if key != HOSTNAME and (value := nodes.labels[int(area.nodes[0])].get(key)) is not None}
+    if elsewhere := _told_apart(snapshot, slots.tolist(), range(len(nodes))):
+        return [Kind(nodes.names[node], int(slots[node]), where, labels, {}) for node in elsewhere[:1]]
+    return _larger(snapshot, subject, room, area, where)
+
+
+def _told_apart(snapshot: ClusterSnapshot, slots: list[int], among: Iterable[int]) -> list[int]:
+    """A node for each kind, by what it has and its taints, where the root's pods may run."""
+    nodes = snapshot.nodes
+    found: dict[object, int] = {}
+    for node in among:
+        if slots[node] > 0 and not nodes.unschedulable[node]:
+            found.setdefault((nodes.allocatable[:, node].tobytes(), nodes.taints[node]), node)
+    return sorted(found.values(), key=lambda node: (-slots[node], nodes.names[node]))
+
+
+def _larger(snapshot: ClusterSnapshot, subject: Subject, room: Room, area: Area, where: str) -> list[Kind]:
+    """A node of *area* with all that the largest of the root's pods asks for."""
+    nodes = snapshot.nodes
+    wanted = {row: max(dict(pod.shape.requests).get(row, 0) for pod in subject.waiting) for row, _ in _all(subject)}
+    enough = nodes.allocatable.copy()
+    for row, amount in wanted.items():
+        enough[row] = np.maximum(enough[row], amount)
+    slots = room.slots(subject.shape, enough)
+    able = [node for node in area.nodes.tolist() if slots[node] > 0 and not nodes.unschedulable[node]]
+    if not able:
+        return []
+    node = able[0]
+    lacking = {nodes.resources[row]: _written(row, amount) for row, amount in wanted.items() if nodes.allocatable[row, node] < amount}
+    return [Kind(nodes.names[node], int(slots[node]), where, {}, lacking)]
+
+
+def _all(subject: Subject) -> list[tuple[int, int]]:
+    return sorted({each for pod in subject.waiting for each in pod.shape.requests})
+
+
+def _written(row: int, amount: int) -> str:
+    """As a quantity."""
+    if row == CPU:
+        return f"{amount}m" if amount % 1000 else str(amount // 1000)
+    if row < len(BUILT_IN) and amount % 2**20 == 0:
+        return f"{amount // 2**20}Mi"
+    return str(amount)

@@ -1,0 +1,83 @@
+"""How changes are written: raw objects of groups, Workloads, pods and nodes with some fields changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from scheduler_core.decision import Name, Step
+from scheduler_core.whatif.book import Book, Content
+
+HOSTNAME = "kubernetes.io/hostname"
+_OF_A_MACHINE = "node.kubernetes.io/"
+_IDENTITY = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "selfLink", "ownerReferences")
+
+
+def belongs_to_its_node(pod: Content) -> bool:
+    """Whether it is a DaemonSet's, or a static one."""
+    owners = (pod.get("metadata") or {}).get("ownerReferences") or ()
+    return any(each.get("kind") in ("DaemonSet", "Node") for each in owners)
+
+
+def respecified(book: Book, name: Name, change: Callable[[Content], bool]) -> tuple[Step, ...] | None:
+    """A group with its spec changed; its template, where there is one, and all groups made of that are changed alike."""
+    group = book.get(name.kind, name.namespace, name.name)
+    if group is None or not change(section(group, "spec")):
+        return None
+    steps = [Step(apply=group)]
+    workload, template = _reference(group)
+    found = book.get("Workload", name.namespace, workload) if workload else None
+    if found is None or not any(change(each) for each in _templates(section(found, "spec")) if each.get("name") == template):
+        return tuple(steps)
+    for other in book.all(name.kind, name.namespace):
+        own = section(other, "metadata").get("name") == name.name
+        if not own and _reference(other) == (workload, template) and change(section(other, "spec")):
+            steps.append(Step(apply=other))
+    return (Step(apply=found), *steps)
+
+
+def _reference(group: Content) -> tuple[str, str]:
+    """The names of its Workload and template, in whichever form it has them."""
+    spec = section(group, "spec")
+    if old := section(section(spec, "podGroupTemplateRef"), "workload"):
+        return str(old.get("workloadName", "")), str(old.get("podGroupTemplateName", ""))
+    reference = section(spec, "workloadRef")
+    return str(reference.get("workloadName", "")), str(reference.get("templateName", ""))
+
+
+def _templates(holder: Content) -> list[Content]:
+    found = [*(holder.get("podGroupTemplates") or ())]
+    for each in holder.get("compositePodGroupTemplates") or ():
+        found += [each, *_templates(each)]
+    return found
+
+
+def fresh(node: Content, name: str, others: Mapping[str, str], larger: Mapping[str, str]) -> Content:
+    """A node of the same kind without its identity, and without taints that tell of a machine's state."""
+    metadata, spec = section(node, "metadata"), section(node, "spec")
+    own = {key: value for key, value in metadata.items() if key not in _IDENTITY}
+    labels = {**section(metadata, "labels"), **others}
+    renamed = {**labels, HOSTNAME: name} if HOSTNAME in labels else labels
+    status = section(node, "status")
+    if larger:
+        status = {**status, "allocatable": {**(status.get("allocatable") or status.get("capacity") or {}), **larger}}
+    lasting = [each for each in spec.get("taints") or () if not str(each.get("key")).startswith(_OF_A_MACHINE)]
+    kept = {key: value for key, value in spec.items() if key not in ("unschedulable", "taints")}
+    return {**node, "metadata": {**own, "name": name, "labels": renamed}, "spec": {**kept, "taints": lasting}, "status": status}
+
+
+def pod_of(book: Book, key: str) -> Content | None:
+    """The pod of that ``namespace/name``."""
+    namespace, _, name = key.partition("/")
+    return book.get("Pod", namespace, name)
+
+
+def minimum_field(kind: str) -> str:
+    """The field of a kind of group that is its minimum."""
+    return "minCount" if kind == "PodGroup" else "minGroupCount"
+
+
+def section(content: Content, name: str) -> dict[str, Any]:
+    """An object inside another, to be changed in place; an empty one, of no effect, where there is none."""
+    section = content.get(name)
+    return section if isinstance(section, dict) else {}

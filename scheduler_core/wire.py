@@ -1,0 +1,295 @@
+"""Nodes, pods and disruption budgets as they are written, as far as placement reads them.
+
+The groups themselves are read by ``validators``; here stand the parts of core/v1 and policy/v1 that decide where a pod may run.
+Decoding is typed: a value of a wrong JSON type is a ``ValidationError``, what is not read is passed over.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+import msgspec
+
+from validators.model.group import Condition
+from validators.model.meta import ObjectMeta
+from validators.model.pod import PodWorkloadRef, SchedulingGroup
+from validators.model.quantity import Amount
+
+Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+Amounts = dict[str, Amount]
+
+
+class Wire(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """A struct of the API: immutable, wire names in camel case, unknown fields passed over."""
+
+
+class Requirement(Wire, frozen=True, gc=False):
+    """An expression of a label selector or of a node selector."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] | None = None
+
+
+class LabelSelector(Wire, frozen=True, gc=False):
+    """metav1.LabelSelector: all of it must match; an empty one matches everything, an absent one nothing."""
+
+    match_labels: dict[str, str] | None = None
+    match_expressions: tuple[Requirement, ...] | None = None
+
+
+class NodeSelectorTerm(Wire, frozen=True, gc=False):
+    """All expressions must match; a term without any matches no node."""
+
+    match_expressions: tuple[Requirement, ...] | None = None
+    match_fields: tuple[Requirement, ...] | None = None
+
+
+class NodeSelector(Wire, frozen=True, gc=False):
+    """One of the terms must match."""
+
+    node_selector_terms: tuple[NodeSelectorTerm, ...] | None = None
+
+
+class PreferredNodes(Wire, frozen=True, gc=False):
+    """Nodes that match are worth *weight* more."""
+
+    weight: Int32
+    preference: NodeSelectorTerm
+
+
+class NodeAffinity(Wire, frozen=True, gc=False):
+    """core/v1 NodeAffinity."""
+
+    required_during_scheduling_ignored_during_execution: NodeSelector | None = None
+    preferred_during_scheduling_ignored_during_execution: tuple[PreferredNodes, ...] | None = None
+
+
+class PodAffinityTerm(Wire, frozen=True, gc=False):
+    """Pods by label and namespace, near or far by the value of a node label."""
+
+    topology_key: str
+    label_selector: LabelSelector | None = None
+    namespaces: tuple[str, ...] | None = None
+    namespace_selector: LabelSelector | None = None
+    match_label_keys: tuple[str, ...] | None = None
+    mismatch_label_keys: tuple[str, ...] | None = None
+
+
+class WeightedPodAffinityTerm(Wire, frozen=True, gc=False):
+    """A preference."""
+
+    weight: Int32
+    pod_affinity_term: PodAffinityTerm
+
+
+class PodAffinity(Wire, frozen=True, gc=False):
+    """core/v1 PodAffinity and PodAntiAffinity, which are alike."""
+
+    required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] | None = None
+    preferred_during_scheduling_ignored_during_execution: tuple[WeightedPodAffinityTerm, ...] | None = None
+
+
+class Affinity(Wire, frozen=True, gc=False):
+    """core/v1 Affinity."""
+
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+class Taint(Wire, frozen=True, gc=False):
+    """What keeps pods away that do not tolerate it."""
+
+    key: str
+    effect: str = ""
+    value: str = ""
+
+
+class Toleration(Wire, frozen=True, gc=False):
+    """Which taints do not matter to a pod; an empty key with ``Exists`` is every taint, an empty effect every effect."""
+
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    toleration_seconds: int | None = None
+
+
+class TopologySpreadConstraint(Wire, frozen=True, gc=False):
+    """core/v1 TopologySpreadConstraint."""
+
+    max_skew: Int32
+    topology_key: str
+    when_unsatisfiable: str = "DoNotSchedule"
+    label_selector: LabelSelector | None = None
+    min_domains: Int32 | None = None
+    node_affinity_policy: str | None = None
+    node_taints_policy: str | None = None
+    match_label_keys: tuple[str, ...] | None = None
+
+
+class ContainerPort(Wire, frozen=True, gc=False):
+    """Constrains a node only where it takes a port of the host."""
+
+    container_port: Int32 = 0
+    host_port: Int32 = 0
+    host_ip: str = msgspec.field(default="", name="hostIP")
+    protocol: str = ""
+
+
+class Resources(Wire, frozen=True, gc=False):
+    """Requests and limits, as written."""
+
+    requests: Amounts | None = None
+    limits: Amounts | None = None
+
+
+class Container(Wire, frozen=True, gc=False):
+    """A container, an init container, or (``restartPolicy: Always`` on an init container) a sidecar."""
+
+    name: str = ""
+    resources: Resources = Resources()
+    ports: tuple[ContainerPort, ...] | None = None
+    restart_policy: str | None = None
+
+
+class Volume(Wire, frozen=True, gc=False):
+    """Read for what can keep a pod off a node; the other kinds of volumes constrain nothing."""
+
+    name: str = ""
+    persistent_volume_claim: dict[str, object] | None = None
+    ephemeral: dict[str, object] | None = None
+    csi: dict[str, object] | None = None
+    aws_elastic_block_store: dict[str, object] | None = None
+    gce_persistent_disk: dict[str, object] | None = None
+    azure_disk: dict[str, object] | None = None
+    azure_file: dict[str, object] | None = None
+    cinder: dict[str, object] | None = None
+    portworx_volume: dict[str, object] | None = None
+    vsphere_volume: dict[str, object] | None = None
+    iscsi: dict[str, object] | None = None
+    rbd: dict[str, object] | None = None
+
+
+class Named(Wire, frozen=True, gc=False):
+    """Something of which only the name is read: a scheduling gate, a claim of dynamic resource allocation."""
+
+    name: str = ""
+
+
+class PodSpec(Wire, frozen=True, gc=False):
+    """``spec`` of a pod."""
+
+    node_name: str = ""
+    scheduler_name: str = ""
+    priority: Int32 | None = None
+    priority_class_name: str = ""
+    preemption_policy: str | None = None
+    scheduling_gates: tuple[Named, ...] | None = None
+    scheduling_group: SchedulingGroup | None = None
+    workload_ref: PodWorkloadRef | None = None
+    node_selector: dict[str, str] | None = None
+    affinity: Affinity | None = None
+    tolerations: tuple[Toleration, ...] | None = None
+    topology_spread_constraints: tuple[TopologySpreadConstraint, ...] | None = None
+    containers: tuple[Container, ...] | None = None
+    init_containers: tuple[Container, ...] | None = None
+    overhead: Amounts | None = None
+    resources: Resources | None = None
+    volumes: tuple[Volume, ...] | None = None
+    resource_claims: tuple[Named, ...] | None = None
+    host_network: bool = False
+
+
+class ContainerStatus(Wire, frozen=True, gc=False):
+    """What the node grants a container, and what it has (KEP-1287, in-place resize)."""
+
+    name: str = ""
+    allocated_resources: Amounts | None = None
+    resources: Resources | None = None
+
+
+class PodStatus(Wire, frozen=True, gc=False):
+    """``status`` of a pod."""
+
+    phase: str = ""
+    start_time: str | None = None
+    nominated_node_name: str = ""
+    conditions: tuple[Condition, ...] | None = None
+    container_statuses: tuple[ContainerStatus, ...] | None = None
+    init_container_statuses: tuple[ContainerStatus, ...] | None = None
+    allocated_resources: Amounts | None = None
+    resources: Resources | None = None
+
+
+class Pod(Wire, frozen=True, gc=False):
+    """core/v1 Pod."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+
+class NodeSpec(Wire, frozen=True, gc=False):
+    """``spec`` of a node."""
+
+    taints: tuple[Taint, ...] | None = None
+    unschedulable: bool = False
+
+
+class NodeStatus(Wire, frozen=True, gc=False):
+    """``status`` of a node."""
+
+    allocatable: Amounts | None = None
+    capacity: Amounts | None = None
+
+
+class Node(Wire, frozen=True, gc=False):
+    """core/v1 Node."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()
+
+
+class BudgetSpec(Wire, frozen=True, gc=False):
+    """``spec`` of a PodDisruptionBudget."""
+
+    selector: LabelSelector | None = None
+    min_available: int | str | None = None
+    max_unavailable: int | str | None = None
+
+
+class BudgetStatus(Wire, frozen=True, gc=False):
+    """``status`` of a PodDisruptionBudget."""
+
+    disruptions_allowed: Int32 = 0
+    disrupted_pods: dict[str, str] | None = None
+
+
+class PodDisruptionBudget(Wire, frozen=True, gc=False):
+    """policy/v1 PodDisruptionBudget."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: BudgetSpec = BudgetSpec()
+    status: BudgetStatus = BudgetStatus()
+
+
+class Head(Wire, frozen=True, gc=False):
+    """What an object says it is, whatever it may be; ``items`` is empty where there are none."""
+
+    api_version: object = None
+    kind: object = None
+    items: msgspec.Raw = msgspec.Raw()
+
+
+# For those who import no msgspec.
+DECODERS: Final[dict[type, msgspec.json.Decoder[Any]]] = {each: msgspec.json.Decoder(each) for each in (Pod, Node, PodDisruptionBudget)}
+HEAD: Final = msgspec.json.Decoder(Head)
+ITEMS: Final = msgspec.json.Decoder(list[msgspec.Raw])
+FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+VALUE: Final = msgspec.json.Decoder(msgspec.Raw)
+ENCODER: Final = msgspec.json.Encoder(order="deterministic")
+ValidationError = msgspec.ValidationError
+Text = bytes | bytearray | memoryview | msgspec.Raw

@@ -1,0 +1,145 @@
+"""A headless Chromium, told what to do over its own debugging protocol."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import itertools
+import json
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import websocket
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+MISSING = "Chromium is not there: apt-get install chromium"
+_TRIES, _PAUSE = 600, 0.1
+
+
+def program() -> str | None:
+    return next((found for name in PROGRAMS if (found := shutil.which(name))), None)
+
+
+@contextlib.contextmanager
+def running(folder: Path) -> Iterator[Browser]:
+    """A browser with a profile of its own in *folder*; the test is skipped where there is none."""
+    if (path := program()) is None:
+        pytest.skip(MISSING)
+    arguments = ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-port=0", "--no-first-run")
+    command = [path, *arguments, f"--user-data-dir={folder}", "about:blank"]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
+        try:
+            with contextlib.closing(websocket.create_connection(_address(folder), timeout=60, suppress_origin=True)) as socket:
+                yield Browser(socket)
+        finally:
+            process.terminate()
+
+
+def _address(folder: Path) -> str:
+    """Where the browser listens: it leaves word in its profile."""
+    for _ in range(_TRIES):
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            port, path = (folder / "DevToolsActivePort").read_text(encoding="utf-8").split()
+            return f"ws://127.0.0.1:{port}{path}"
+        time.sleep(_PAUSE)
+    raise TimeoutError("Chromium does not come up")
+
+
+class Browser:
+    """One page at a time."""
+
+    def __init__(self, socket: websocket.WebSocket) -> None:
+        self._socket = socket
+        self._numbers = itertools.count(1)
+        self._session = ""
+        self.log: list[str] = []
+        """What the browser complained of since the page was opened: refusals of its policy and errors of scripts."""
+        target = self._call("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self._call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network", "Accessibility"):
+            self._call(f"{domain}.enable")
+
+    def open(self, path: Path, *, width: int = 1280, height: int = 900, dark: bool = False, script: bool = True, medium: str = "") -> None:
+        """Show a file."""
+        self.log = []
+        feature = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self._call("Emulation.setEmulatedMedia", media=medium, features=[feature])
+        self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self._call("Emulation.setScriptExecutionDisabled", value=not script)
+        self._events: list[dict[str, Any]] = []
+        self._call("Page.navigate", url=path.as_uri())
+        while not any(each.get("method") == "Page.loadEventFired" for each in self._events):
+            self._receive()
+
+    def value(self, expression: str) -> Any:
+        """What an expression of JavaScript is."""
+        answer = self._call("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in answer, answer["exceptionDetails"]
+        return answer["result"].get("value")
+
+    def press(self, *keys: str) -> None:
+        """Press keys, one after the other."""
+        for key in keys:
+            more: dict[str, Any] = {"text": "\r"} if key == "Enter" else {"text": " "} if key == " " else {}
+            code = {
+                "Tab": 9,
+                "Enter": 13,
+                " ": 32,
+                "ArrowLeft": 37,
+                "ArrowUp": 38,
+                "ArrowRight": 39,
+                "ArrowDown": 40,
+                "End": 35,
+                "Home": 36,
+                "Escape": 27,
+            }
+            for kind in ("keyDown", "keyUp"):
+                self._call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code[key], **more)
+
+    def point(self, x: float, y: float) -> None:
+        """Move the pointer."""
+        self._call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+
+    def picture(self, path: Path, *, whole: bool = True) -> None:
+        """Write what is to be seen."""
+        shot = self._call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+        path.write_bytes(base64.b64decode(shot["data"]))
+
+    def spoken(self) -> list[dict[str, Any]]:
+        """What a screen reader is given: role and name of all that it is not to pass over."""
+        nodes = self._call("Accessibility.getFullAXTree")["nodes"]
+        return [
+            {"role": each["role"]["value"], "name": each.get("name", {}).get("value", "")}
+            for each in nodes
+            if not each.get("ignored", False)
+        ]
+
+    def _call(self, method: str, **parameters: Any) -> Any:
+        number = next(self._numbers)
+        message: dict[str, Any] = {"id": number, "method": method, "params": parameters}
+        if self._session:
+            message["sessionId"] = self._session
+        self._socket.send(json.dumps(message))
+        while True:
+            answer = self._receive()
+            if answer.get("id") == number:
+                assert "error" not in answer, (method, answer["error"])
+                return answer["result"]
+
+    def _receive(self) -> dict[str, Any]:
+        message: dict[str, Any] = json.loads(self._socket.recv())
+        method, parameters = message.get("method", ""), message.get("params", {})
+        if method == "Log.entryAdded":
+            self.log.append(parameters["entry"]["text"])
+        elif method == "Runtime.exceptionThrown":
+            self.log.append(str(parameters["exceptionDetails"]))
+        elif method == "Network.requestWillBeSent":
+            self.log.append(f"request: {parameters['request']['url']}")
+        if method:
+            self._events = [*getattr(self, "_events", []), message]
+        return message

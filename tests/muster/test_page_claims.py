@@ -1,0 +1,52 @@
+"""What groups ask of a domain."""
+
+from __future__ import annotations
+
+import pytest
+
+from muster.page_claims import claims
+from tests.muster.paged import RACK, ZONE, gang, member, racks
+from tests.muster.test_page_figure import tree, turn_of
+
+
+def asked(objects, name):
+    """Title, keys of the levels and number of pods of each claim."""
+    return [(claim.title, [link.key for link in claim.chain], claim.pods) for claim in claims(turn_of(objects, name)[1].entity)]
+
+
+@pytest.mark.parametrize(
+    ("objects", "want"),
+    [
+        pytest.param(gang("t", 3, key=RACK, cpu="9"), [("t", [RACK], 3)], id="a gang"),
+        pytest.param(gang("t", 5, minimum=2, cpu="9"), [("t", [], 2)], id="only as many pods as must be, and no level"),
+        pytest.param([member("t", cpu="9")], [("t", [], 1)], id="a pod"),
+        pytest.param(
+            tree((2, RACK), (3, "")),
+            [("all of t", [ZONE], 5), ("g0", [ZONE, RACK], 2), ("g1", [ZONE], 3)],
+            id="a tree, with what is around each",
+        ),
+        pytest.param(
+            tree((2, ""), (4, ""), (3, ""), minimum=2),
+            [("all of t", [ZONE], 5), ("g0", [ZONE], 2), ("g1", [ZONE], 4), ("g2", [ZONE], 3)],
+            id="its smallest groups",
+        ),
+        pytest.param(tree((2, RACK), (3, RACK), key=""), [("g0", [RACK], 2), ("g1", [RACK], 3)], id="a tree without a level"),
+        pytest.param(
+            tree((2, ZONE), (3, ZONE)), [("all of t", [ZONE], 5), ("g0", [ZONE], 2), ("g1", [ZONE], 3)], id="the same level twice"
+        ),
+    ],
+)
+def test_claims(objects, want):
+    assert want == asked([*racks(1, 1, cpu="2"), *objects], "t")
+
+
+def test_what_runs_already_is_not_asked_for():
+    objects = [*racks(1, 1), *gang("t", 3, key=RACK, cpu="3", minimum=4), member("t-runs", "t", on="r2-1")]
+    assert [("t", [RACK], 3)] == asked(objects, "t")
+    (claim,) = claims(turn_of(objects, "t")[1].entity)
+    assert [frozenset({1})] == [link.pinned for link in claim.chain]
+
+
+def test_a_claim_is_as_much_as_its_pods_take():
+    (claim,) = claims(turn_of([*racks(1), *gang("t", 3, cpu="3")], "t")[1].entity)
+    assert (3, 9000, 0) == (claim.pods, claim.amount(0), claim.amount(1))

@@ -1,0 +1,103 @@
+"""What stands on a page, and how much of it."""
+
+# ruff: noqa: RUF001 - the multiplication sign is meant to be one
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from muster import page_content
+from muster.page_case import Listed
+from muster.page_content import content
+from scheduler_core.fragmentation import Fragment
+from scheduler_core.snapshot import Problem
+from tests.muster import paged
+from tests.muster.paged import RACK, gang, member, racks
+
+
+def shown(objects, **options):
+    return content(*paged.decided(objects, **options))
+
+
+@pytest.mark.parametrize(
+    ("objects", "options", "want"),
+    [
+        pytest.param(paged.placed_tree(), {}, [("8", "pods placed", "placed"), ("5", "nodes", "cluster")], id="placed"),
+        pytest.param(
+            paged.evicting(),
+            {},
+            [("0", "pods placed", ""), ("1", "pending", "pending"), ("1", "would leave", "leaving"), ("1", "node", "cluster")],
+            id="others would leave",
+        ),
+        pytest.param(
+            paged.evicting(),
+            {"evict": True},
+            [("1", "pod placed", "placed"), ("1", "evicted", "leaving"), ("1", "node", "cluster")],
+            id="others have left",
+        ),
+    ],
+)
+def test_facts(objects, options, want):
+    assert want == [(fact.number, fact.text, fact.anchor) for fact in shown(objects, **options).facts]
+
+
+def test_problems_are_a_fact():
+    answer, snapshot, options = paged.decided(racks(1))
+    found = content(dataclasses.replace(answer, problems=(Problem("Pod x", "bad"),)), snapshot, options)
+    assert [("1", "problem in the input", "problems")] == [
+        (fact.number, fact.text, fact.anchor) for fact in found.facts if fact.anchor == "problems"
+    ]
+    assert Listed((("Pod x", "bad"),)) == found.problems
+
+
+def test_who_leaves_is_told_with_for_whom_and_whether_it_is_done():
+    assert [("Pod default/leaves", "urgent", False)] == [
+        (each.who, each.root.name, each.gone) for each in shown(paged.evicting()).leaving.shown
+    ]
+    assert [True] == [each.gone for each in shown(paged.evicting(), evict=True).leaving.shown]
+
+
+def test_a_root_that_is_placed_in_the_end_is_placed():
+    found = shown(paged.evicting(), evict=True)
+    assert (0, ["urgent"]) == (len(found.open.cards), [lines[0].group.name for lines in found.trees.shown])
+
+
+def test_pods_without_a_node_are_told_by_reason():
+    found = shown([*racks(1), member("a", cpu="9"), member("b", cpu="9")])
+    assert [("2 pods", "a, b", "0/1 nodes are available: 1 Insufficient cpu.")] == [
+        (left.number, left.names, left.reason) for left in found.left.shown
+    ]
+
+
+def test_few_pods_without_a_group_are_told_one_by_one_and_many_together(monkeypatch):
+    monkeypatch.setattr(page_content, "ALONE", 3)
+    few, many = ([*racks(2), *(member(f"p{number}", cpu="1") for number in range(count))] for count in (3, 4))
+    assert (3, "") == (len(shown(few).trees.shown), shown(few).alone)
+    assert (0, "4 pods without a group on r1-1 ×2, r1-2 ×2") == (len(shown(many).trees.shown), shown(many).alone)
+
+
+def test_trees_beyond_a_number_are_counted(monkeypatch):
+    monkeypatch.setattr(page_content, "TREES", 2)
+    found = shown([*racks(1), *(each for number in range(3) for each in gang(f"g{number}", 1, cpu="1"))])
+    assert (2, 1) == (len(found.trees.shown), found.trees.more)
+
+
+def test_fragmentation_is_told_where_it_is_asked_for():
+    answer, snapshot, options = paged.decided(racks(1))
+    row = Fragment(RACK, "1 cpu", "default/p", 3, "r1", 7)
+    assert () == content(answer, snapshot, options).fragments.shown
+    assert (row,) == content(dataclasses.replace(answer, fragments=(row,)), snapshot, options).fragments.shown
+
+
+@pytest.mark.parametrize(
+    ("strategy", "want"), [("greedy", "Decided as kube-scheduler 1.37 does."), ("complete", "Decided with the strategy complete.")]
+)
+def test_foot_says_how_it_was_decided(strategy, want):
+    assert (want,) == shown([*racks(1), *gang("g", 2, cpu="9")], strategy=strategy).foot
+
+
+def test_foot_says_how_long_it_took_where_that_is_asked_for():
+    answer, snapshot, options = paged.decided(racks(1))
+    assert ("It took 1.500 s.",) == content(dataclasses.replace(answer, seconds=1.5), snapshot, options).foot

@@ -1,0 +1,41 @@
+"""Which roots that are not placed are told at length."""
+
+from __future__ import annotations
+
+from muster import page_open
+from muster.page_open import CARDS, opened
+from tests.muster import paged
+from tests.muster.paged import gang, member, racks
+
+
+def names(objects):
+    found, _ = opened(paged.case(objects))
+    return [card.root.name for card in found.cards], [brief.root.name for brief in found.briefs.shown], found.briefs.more, found.alone
+
+
+def test_groups_have_cards_up_to_a_number_and_lines_beyond(monkeypatch):
+    monkeypatch.setattr(page_open, "BRIEFS", 3)
+    failing = [each for number in range(CARDS + 5) for each in gang(f"g{number:02d}", 1, cpu="9")]
+    cards, briefs, more, alone = names([*racks(1), *failing])
+    assert [f"g{number:02d}" for number in range(CARDS)] == cards
+    assert [f"g{CARDS + number}" for number in range(3)] == briefs
+    assert (2, 0) == (more, alone)
+
+
+def test_of_pods_without_a_group_that_are_alike_one_is_told():
+    pods = [member("a", cpu="9"), member("b", cpu="9"), member("c", cpu="8"), member("d", cpu="9")]
+    assert (["a", "c"], [], 0, 2) == names([*racks(1), *pods])
+
+
+def test_a_brief_is_brief():
+    found, _ = opened(
+        paged.case([*racks(1), *(each for number in range(CARDS + 1) for each in gang(f"g{number:02d}", 1, parent="x" * 200))])
+    )
+    (brief,) = found.briefs.shown
+    assert ("○", "Wait") == (brief.mark, brief.word)
+    assert len(brief.text) <= page_open._BRIEF
+
+
+def test_figures_are_handed_to_the_map_with_the_name_of_the_root():
+    _, figures = opened(paged.case([*paged.many_gpus(), *gang("waits", 1, parent="nobody")]))
+    assert [("job", "rack")] == [(name, figure.level) for name, figure in figures]

@@ -1,0 +1,136 @@
+"""Roots on a page: lines, cards, and who leaves."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from muster import page_roots
+from muster.page_words import Said
+from scheduler_core.decision import Decision, Domain, Eviction, GroupDecision, Remedy, Search, Status, Step
+from tests.muster.simulated import composite, failed_gang, kinship, leaf, members, placed_tree, preempting, single_left, told
+
+KIN = kinship({"a": "run", "b": "run"}, a=2, b=2, g=3, urgent=2, low=2)
+
+
+def nowhere(*_):
+    return None
+
+
+def card(decision, **more):
+    return page_roots.card(decision, KIN, nowhere, **more)
+
+
+def test_lines_of_a_placed_tree():
+    found = page_roots.lines(placed_tree(), KIN, lambda domain, nodes: {("z1", "n1"): 1, ("r1", "n1"): 2}.get((domain.value, nodes[0])))
+    assert [
+        (0, "run", "", "✓", "zone z1", 1, "4 of 4 pods", ""),
+        (1, "a", "run", "✓", "rack r1", 2, "2 of 2 pods", "n1 ×2"),  # noqa: RUF001 - it is meant to be a multiplication sign
+        (1, "b", "run", "✓", "rack r2", None, "2 of 2 pods", "n2, n10"),
+    ] == [(line.depth, line.group.name, line.parent, line.mark, line.domain, line.area, line.count, line.nodes) for line in found]
+
+
+def test_a_domain_that_says_what_it_is_is_not_told_twice():
+    decision = Decision(leaf("a"), Status.SUCCESS, groups=(told(leaf("a"), domain="rack-1"),))
+    assert ["rack-1"] == [line.domain for line in page_roots.lines(decision, KIN, nowhere)]
+
+
+def test_a_pod_has_no_count():
+    assert [("", "default")] == [(line.count, line.group.namespace) for line in page_roots.lines(single_left("p"), KIN, nowhere)]
+
+
+def test_pods_that_are_left_over_are_told_with_their_reasons():
+    decision = dataclasses.replace(placed_tree(), pending={"default/a-9": "no room"})
+    assert [(), (), ()] == [line.why for line in page_roots.lines(placed_tree(), KIN, nowhere)]
+    assert "a-9: no room" in [why for line in page_roots.lines(decision, KIN, nowhere) for why in line.why]
+
+
+def test_a_group_of_a_tree_says_what_the_root_does_not():
+    groups = (
+        told(composite("run"), Status.UNSCHEDULABLE, "group b finds no rack"),
+        told(leaf("a"), Status.UNSCHEDULABLE, "fits by itself, but group b does not"),
+        told(leaf("b"), Status.UNSCHEDULABLE, "group b finds no rack"),
+    )
+    decision = Decision(composite("run"), Status.UNSCHEDULABLE, "group b finds no rack: r1 holds 1", groups=groups)
+    assert [(), ("fits by itself, but group b does not",), ()] == [line.why for line in page_roots.lines(decision, KIN, nowhere)]
+
+
+def test_card_of_a_gang_that_does_not_fit():
+    found = card(failed_gang("group g finds no rack: r1 holds 2; r2 holds none"), headline="No room")
+    assert ("✗", "Unschedulable", "", "0 of 3 pods placed", "No room", ()) == (
+        *(found.mark, found.word, found.waits, found.count, found.headline, found.lines),
+    )
+    assert (Said("group g finds no rack", ("r1 holds 2", "r2 holds none")),) == found.said
+    assert ("g-1, g-2", "g-0") == tuple(pods for pods, _ in found.reasons)
+    assert "" == found.search
+
+
+@pytest.mark.parametrize("status", [Status.INVALID, Status.WAIT, Status.ERROR])
+def test_what_is_not_counted_up_stays_in_one_piece(status):
+    decision = dataclasses.replace(failed_gang("wrong: a; b"), status=status)
+    assert (Said("wrong: a; b"),) == card(decision).said
+
+
+def test_words_of_the_scheduler_are_not_the_reason():
+    assert () == card(failed_gang("pod group is unschedulable, 0/4 placements are available")).said
+
+
+def test_card_of_a_root_for_which_others_leave():
+    found = card(preempting())
+    assert ("→", "until 3 pods have left", "n1, n2", "") == (found.mark, found.waits, found.then, found.plan)
+    assert ("Pod default/web", "PodGroup default/low: low-0, low-1") == found.leaving
+
+
+@pytest.mark.parametrize(
+    ("plan", "want"),
+    [
+        pytest.param(Eviction(2, 2), "2 preemption units: it is proved that fewer would not do", id="the fewest"),
+        pytest.param(Eviction(3, 2), "3 preemption units: 1 unit fewer might do", id="perhaps not the fewest"),
+        pytest.param(
+            Eviction(1, 1, 2),
+            "1 preemption unit: it is proved that fewer would not do; 2 pods against a disruption budget",
+            id="against a budget",
+        ),
+    ],
+)
+def test_how_good_the_choice_of_victims_is(plan, want):
+    assert want == card(dataclasses.replace(preempting(), preemption=plan)).plan
+
+
+def test_many_pods_without_a_group_leave_together():
+    decision = dataclasses.replace(preempting(), victims=tuple(f"default/p{number}" for number in range(12)))
+    (who,) = card(decision).leaving
+    assert who.startswith("12 pods without a group in default: p0, p1, ")
+    assert who.endswith(" and 4 more")
+
+
+def test_remedies_are_told_step_by_step():
+    made = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n9"}}
+    gone = {"apiVersion": "v1", "kind": "Pod", "namespace": "default", "name": "p"}
+    decision = dataclasses.replace(
+        failed_gang(),
+        remedies=(Remedy("a node more", (Step(apply=made), Step(delete=gone))), Remedy("less of it", (), Status.WAIT)),
+        remedies_note="not all was tried",
+        conflict=("a", "b"),
+    )
+    found = card(decision)
+
+    assert ("not all was tried", ("a", "b")) == (found.remedies_note, found.conflict)
+    assert [("a node more", "Success"), ("less of it", "Wait")] == [(remedy.change, remedy.then) for remedy in found.remedies]
+    apply, delete = found.remedies[0].steps
+    assert ("apply Node n9", "{") == (apply[0], apply[1][0])
+    assert ("delete Pod default/p", ()) == delete
+
+
+def test_search_is_told_where_there_was_one():
+    decision = dataclasses.replace(failed_gang(), search=Search("complete", "infeasible", 7))
+    assert "strategy complete: infeasible, 7 steps" == card(decision, searched=True).search
+
+
+def test_a_domain_is_looked_for_by_the_nodes_of_the_group():
+    asked = []
+    groups = (GroupDecision(leaf("a"), Status.SUCCESS, domain=Domain("k", "v")),)
+    decision = Decision(leaf("a"), Status.SUCCESS, assignments=dict.fromkeys(members("a", 1), "n7"), groups=groups)
+    page_roots.lines(decision, KIN, lambda domain, nodes: asked.append((domain, list(nodes))))
+    assert [(Domain("k", "v"), ["n7"])] == asked

@@ -1,0 +1,97 @@
+"""How a page words things."""
+
+# ruff: noqa: RUF001 - the multiplication sign is meant to be one
+
+from __future__ import annotations
+
+import pytest
+
+from muster import page_words
+from muster.page_words import Said
+from muster.simulate_answer import Answer, Share
+from scheduler_core.decision import Status
+from scheduler_core.snapshot import Problem
+from tests.muster import simulated
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        pytest.param("", [], id="nothing"),
+        pytest.param("one thing", [Said("one thing")], id="one sentence"),
+        pytest.param("it fits. so what", [Said("it fits"), Said("so what")], id="two"),
+        pytest.param("no rack: r1 holds 2; r2 holds 1", [Said("no rack", ("r1 holds 2", "r2 holds 1"))], id="counted up"),
+        pytest.param("no rack: r1 holds 2", [Said("no rack: r1 holds 2")], id="one after a colon"),
+        pytest.param(
+            "no rack (a: b; c. d): r1 (x; y); r2", [Said("no rack (a: b; c. d)", ("r1 (x; y)", "r2"))], id="inside brackets all stays"
+        ),
+        pytest.param("a) b: c; d", [Said("a) b", ("c", "d"))], id="a bracket that nobody opened"),
+        pytest.param("why: x: 1; y: 2", [Said("why", ("x: 1", "y: 2"))], id="colons in the points"),
+    ],
+)
+def test_sentences(text, want):
+    assert want == page_words.sentences(text)
+
+
+@pytest.mark.parametrize(
+    ("answer", "want", "sign"),
+    [
+        pytest.param(Answer(()), "Nothing waits to be placed", "✓", id="nothing"),
+        pytest.param(Answer((), (), (Problem("Pod x", "bad"),)), "Nothing could be decided", "✗", id="problems alone"),
+        pytest.param(Answer.of([simulated.placed_tree()]), "default/run is placed", "✓", id="one root"),
+        pytest.param(Answer.of([simulated.failed_gang()]), "default/g is not placed", "✗", id="one that is not"),
+        pytest.param(
+            Answer.of([simulated.preempting()]),
+            "default/urgent is placed once 3 pods have left",
+            "→",
+            id="one that waits for others to leave",
+        ),
+        pytest.param(Answer.of([simulated.single_left("p", status=Status.WAIT)]), "default/p waits", "✗", id="one that waits"),
+        pytest.param(Answer.of([simulated.placed_tree(), simulated.failed_gang()]), "1 of 2 roots placed", "✗", id="several"),
+        pytest.param(
+            Answer((simulated.placed_tree(), simulated.failed_gang()), own=Share(1, 1, 0, 0)),
+            "Of what was asked for, 1 of 1 root placed",
+            "✓",
+            id="only some of them are asked for",
+        ),
+    ],
+)
+def test_verdict(answer, want, sign):
+    assert (want, sign) == (page_words.verdict(answer), page_words.sign(answer))
+
+
+def test_a_root_with_pods_left_over_is_not_all_placed():
+    decision = simulated.placed_tree()
+    left = type(decision)(decision.root, Status.SUCCESS, assignments=decision.assignments, pending={"default/more": "no room"})
+    assert "default/run is placed, but not all of it" == page_words.verdict(Answer.of([left]))
+
+
+def test_reasons_are_told_once_the_commonest_first():
+    pending = [("default/a", "x"), ("default/b", "y"), ("default/c", "y"), ("default/d", "w")]
+    assert [("y", ["default/b", "default/c"]), ("w", ["default/d"]), ("x", ["default/a"])] == page_words.reasons(pending)
+    assert page_words.reasons(dict(pending)) == page_words.reasons(pending)
+
+
+@pytest.mark.parametrize(
+    ("count", "want"), [(0, ""), (2, "a0, a1"), (3, "a0, a1, a2"), (4, "a0, a1 and 2 more")], ids=["none", "few", "one more", "many"]
+)
+def test_long_lists_are_cut(count, want):
+    assert want == page_words.some([f"a{number}" for number in range(count)], most=2)
+
+
+def test_names_are_counted_in_the_order_in_which_people_count():
+    assert "g2 ×3, g10" == page_words.tallied({"g10": 1, "g2": 3})
+
+
+@pytest.mark.parametrize(
+    ("resources", "want"),
+    [(["cpu", "nvidia.com/gpu"], "gpu"), (["amd.com/gpu", "nvidia.com/gpu"], "nvidia.com/gpu")],
+    ids=["one of that name", "two of that name"],
+)
+def test_short_names_are_not_ambiguous(resources, want):
+    assert want == page_words.short("nvidia.com/gpu", resources)
+
+
+def test_problems_of_one_kind_are_told_together():
+    found = [Problem("Pod a", "bad"), Problem("Pod b", "worse"), Problem("Pod c", "bad")]
+    assert [("Pod a, Pod c", "bad"), ("Pod b", "worse")] == page_words.problems(found)

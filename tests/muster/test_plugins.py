@@ -1,0 +1,104 @@
+"""Placement plugins: one that another package registers is found, and has its say."""
+
+import importlib
+import sys
+
+import pytest
+
+from muster import plugins
+from scheduler_core.cycle import CycleOptions, run_cycle
+from scheduler_core.load import load
+
+NODES = [
+    {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {"rack": rack, "power": feed}},
+        "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}},
+    }
+    for name, rack, feed in (("n1", "r1", "a"), ("n2", "r1", "b"), ("n3", "r2", "a"), ("n4", "r2", "b"))
+]
+GANG = {
+    "apiVersion": "scheduling.k8s.io/v1beta1",
+    "kind": "PodGroup",
+    "metadata": {"name": "gang", "namespace": "default"},
+    "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}, "schedulingConstraints": {"topology": [{"key": "rack"}]}},
+}
+PODS = [
+    {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": f"gang-{number}", "namespace": "default"},
+        "spec": {
+            "schedulingGroup": {"podGroupName": "gang"},
+            "containers": [{"name": "c", "resources": {"requests": {"cpu": "2", "memory": "1Gi"}}}],
+        },
+    }
+    for number in range(2)
+]
+EXAMPLE = '''
+import numpy as np
+
+class OneFeed:
+    """Only nodes on one power feed together."""
+
+    def generate(self, entity, parent, nodes):
+        column = nodes.column("power")
+        return {value: parent[column.ids[parent] == number] for number, value in enumerate(column.values)}
+
+class Last:
+    def score(self, entity, placement, assigned, nodes):
+        return 100 if nodes.names[int(placement[0])] == "n4" else 0
+
+class NotOnN4:
+    def check(self, entity, assigned, nodes):
+        return "n4 is for others" if any(nodes.names[node] == "n4" for _, node in assigned) else ""
+
+def broken():
+    raise RuntimeError("no licence")
+'''
+
+
+@pytest.fixture(autouse=True)
+def installed(tmp_path, monkeypatch):
+    """A package beside ours that registers plugins, as an installer leaves it."""
+    (tmp_path / "feeds_example.py").write_text(EXAMPLE)
+    about = tmp_path / "feeds_example-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: feeds-example\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(
+        "[muster.placement_generators]\none-feed = feeds_example:OneFeed\nbroken = feeds_example:broken\n"
+        "[muster.placement_scorers]\nlast = feeds_example:Last\n[muster.feasibility_checks]\nnot-on-n4 = feeds_example:NotOnN4\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    importlib.invalidate_caches()
+    yield
+    sys.modules.pop("feeds_example", None)
+
+
+def placed(*names: str) -> dict[str, str]:
+    (decision,) = run_cycle(load([*NODES, GANG, *PODS]), CycleOptions(plugins=plugins.load(names))).decisions
+    return dict(decision.assignments)
+
+
+def test_a_generator_is_intersected_with_the_topology():
+    assert {"default/gang-0": "n1", "default/gang-1": "n2"} == placed()
+    assert {"default/gang-0": "n1", "default/gang-1": "n1"} == placed("one-feed")
+
+
+def test_a_scorer_is_added_to_the_scores():
+    assert {"default/gang-0": "n4", "default/gang-1": "n4"} == placed("one-feed", "last")
+
+
+def test_a_check_has_its_say():
+    assert {"default/gang-0": "n1", "default/gang-1": "n1"} == placed("one-feed", "last", "not-on-n4")
+
+
+def test_a_plugin_that_is_not_there_is_told_with_its_likes():
+    with pytest.raises(plugins.PluginError, match=r"there is no placement plugin 'one-fed' installed; did you mean one-feed\?"):
+        plugins.load(["one-fed"])
+
+
+def test_a_plugin_that_cannot_be_made_is_told():
+    with pytest.raises(plugins.PluginError, match=r"'broken' .* cannot be loaded: no licence"):
+        plugins.load(["broken"])

@@ -1,0 +1,93 @@
+"""The JSON of a simulation: its shape is a promise."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+from muster import simulate_json
+from muster.simulate_answer import Answer
+from scheduler_core.decision import Eviction
+from scheduler_core.snapshot import Problem
+from tests.muster.simulated import failed_gang, placed_tree, preempting
+
+
+def rendered(*decisions, **rest):
+    return json.loads(simulate_json.render(Answer.of(decisions, **rest)))
+
+
+def test_shape_of_a_whole_answer():
+    answer = rendered(placed_tree(), rootless=[("default/lonely", "why")], problems=[Problem("Node n", "told")])
+
+    assert list(answer) == ["version", "decisions", "pending", "problems", "summary"]
+    assert answer["version"] == 1
+    assert answer["pending"] == [{"pod": "default/lonely", "reason": "why"}]
+    assert answer["problems"] == [{"object": "Node n", "message": "told"}]
+    assert answer["summary"] == {"roots": 1, "placed": 1, "pods": 4}
+
+
+def test_shape_of_a_decision():
+    (decision,) = rendered(placed_tree())["decisions"]
+
+    assert decision == {
+        "root": {"kind": "CompositePodGroup", "namespace": "default", "name": "run"},
+        "status": "Success",
+        "message": "",
+        "assignments": {"default/a-0": "n1", "default/a-1": "n1", "default/b-0": "n2", "default/b-1": "n10"},
+        "nominations": {},
+        "victims": [],
+        "groups": decision["groups"],
+        "search": {"strategy": "greedy", "outcome": "not-searched", "explored": 0},
+        "remedies": [],
+    }
+    assert list(decision) == ["root", "status", "message", "assignments", "nominations", "victims", "groups", "search", "remedies"]
+
+
+def test_shape_of_a_group():
+    (decision,) = rendered(placed_tree())["decisions"]
+
+    assert decision["groups"][1] == {
+        "kind": "PodGroup",
+        "namespace": "default",
+        "name": "a",
+        "status": "Success",
+        "message": "",
+        "domain": {"key": "topology.example/rack", "value": "r1"},
+        "conditions": [{"type": "PodGroupInitiallyScheduled", "status": "True", "reason": "Scheduled", "message": ""}],
+    }
+
+
+def test_group_without_a_domain_says_so():
+    (decision,) = rendered(failed_gang())["decisions"]
+    assert decision["groups"][0]["domain"] is None
+
+
+def test_pods_of_decided_roots_are_among_the_pending():
+    answer = rendered(failed_gang())
+    assert [each["pod"] for each in answer["pending"]] == ["default/g-0", "default/g-1", "default/g-2"]
+
+
+def test_pods_stand_in_order_of_their_names():
+    (decision,) = rendered(preempting())["decisions"]
+
+    assert list(decision["nominations"]) == ["default/urgent-0", "default/urgent-1"]
+    assert decision["victims"] == ["default/low-0", "default/low-1", "default/web"]
+
+
+def test_seconds_are_told_where_they_were_taken():
+    assert rendered(placed_tree(), seconds=0.12345)["summary"]["seconds"] == 0.123
+
+
+def test_one_line_has_no_line_end_inside():
+    text = simulate_json.line({"id": 1, **simulate_json.as_json(Answer.of([failed_gang(message="a\nb")]))})
+
+    assert text.endswith("}\n")
+    assert text.count("\n") == 1
+
+
+def test_how_good_the_choice_of_victims_is_stands_with_them():
+    (plain,) = rendered(preempting())["decisions"]
+    (told,) = rendered(dataclasses.replace(preempting(), preemption=Eviction(3, 2, 1)))["decisions"]
+
+    assert "preemption" not in plain
+    assert told["preemption"] == {"units": 3, "lowerBound": 2, "gap": 1, "violating": 1}

@@ -1,0 +1,113 @@
+"""The options of a question."""
+
+from __future__ import annotations
+
+import pytest
+
+from muster import simulate_options
+from muster.simulate_options import Asked, BadQuestion, with_options
+from muster.simulate_whatif import Addition
+from scheduler_core.cycle import CycleOptions
+from scheduler_core.intake import forms
+from scheduler_core.options import PlacingOptions
+from validators.gates import Gates
+
+
+@pytest.mark.parametrize(
+    ("given", "want"),
+    [
+        pytest.param(None, Asked(), id="null"),
+        pytest.param({}, Asked(), id="none"),
+        pytest.param({"strategy": "greedy"}, Asked(), id="strategy"),
+        pytest.param({"order": ["a", "b"]}, Asked(CycleOptions(order=("a", "b"))), id="order"),
+        pytest.param({"order": "a, b"}, Asked(CycleOptions(order=("a", "b"))), id="order as a text"),
+        pytest.param({"evict": True}, Asked(CycleOptions(evict=True)), id="evict"),
+        pytest.param({"timings": True}, Asked(timings=True), id="timings"),
+        pytest.param({"fragmentation": True}, Asked(fragmentation=True), id="fragmentation"),
+        pytest.param({"drain": ["n1"]}, Asked(drain=("n1",)), id="drain"),
+        pytest.param({"addNodes": ["2 like n1"]}, Asked(additions=(Addition(2, "n1"),)), id="addNodes"),
+        pytest.param({"addNodes": "2 like n1,a=b"}, Asked(additions=(Addition(2, "n1", (("a", "b"),)),)), id="addNodes as a text"),
+        pytest.param({"addNodes": 8, "like": "n1"}, Asked(additions=(Addition(8, "n1"),)), id="addNodes and like"),
+        pytest.param(
+            {"addNodes": ["1", "2 like n2", " 3 "], "like": ["n1,a=b", "n3"]},
+            Asked(additions=(Addition(1, "n1", (("a", "b"),)), Addition(2, "n2"), Addition(3, "n3"))),
+            id="addNodes in both forms",
+        ),
+        pytest.param({"drain": "rack=r3, n1"}, Asked(drain=("rack=r3", "n1")), id="drain by label"),
+        pytest.param({"schedulerName": "mine"}, Asked(CycleOptions(scheduler_name="mine")), id="schedulerName"),
+        pytest.param({"ignore": ["spec.resourceClaims"]}, Asked(CycleOptions(ignore=frozenset({"spec.resourceClaims"}))), id="ignore"),
+        pytest.param(
+            {"gates": {"PodGroupPreemptionPolicy": False}},
+            Asked(CycleOptions(gates=Gates(frozenset({"PodGroupPreemptionPolicy"})))),
+            id="gates",
+        ),
+        pytest.param(
+            {"fourStatuses": True, "nominatedFirst": True, "percentageOfPlacements": 0, "everyPod": True, "preemptForLeftovers": True},
+            Asked(
+                CycleOptions(
+                    placing=PlacingOptions(
+                        four_statuses=True, nominated_first=True, percentage_of_placements=0, every_pod=True, preempt_for_leftovers=True
+                    )
+                )
+            ),
+            id="placing",
+        ),
+    ],
+)
+def test_every_option_is_taken(given, want):
+    assert want == with_options(Asked(), given)
+
+
+def test_the_later_word_counts():
+    before = with_options(Asked(), {"evict": True, "order": ["a"], "gates": {"PodGroupPreemptionPolicy": False}})
+    after = with_options(before, {"evict": False, "gates": {"PodGroupPreemptionPolicy": True}})
+
+    assert after == with_options(Asked(), {"order": ["a"]})
+
+
+@pytest.mark.parametrize(
+    ("given", "want"),
+    [
+        pytest.param([], "options must be an object", id="a list"),
+        pytest.param({"evicts": True}, "there is no option 'evicts'; did you mean evict", id="misspelt"),
+        pytest.param({"evict": "yes"}, "option evict must be true or false", id="no switch"),
+        pytest.param({"timings": 1}, "option timings must be true or false", id="a number for a switch"),
+        pytest.param({"order": [1]}, "option order must be a list of names", id="no names"),
+        pytest.param({"drain": {"n1": True}}, "option drain must be a list of names", id="an object for a list"),
+        pytest.param({"schedulerName": 1}, "option schedulerName must be a name", id="no name"),
+        pytest.param({"percentageOfPlacements": 101}, "option percentageOfPlacements must be a number from 0 to 100", id="too much"),
+        pytest.param(
+            {"percentageOfPlacements": True}, "option percentageOfPlacements must be a number from 0 to 100", id="true is no number"
+        ),
+        pytest.param({"strategy": "best"}, "option strategy must be one of greedy, complete, is 'best'", id="unknown strategy"),
+        pytest.param({"budget": 0}, "option budget must be a number of steps from 1", id="budget"),
+        pytest.param({"gates": ["A"]}, "option gates must be an object of feature gates, each true or false", id="no gates"),
+        pytest.param({"gates": {"GangScheduling": True}}, "there is no feature gate 'GangScheduling'", id="unknown gate"),
+        pytest.param({"gates": {"GenericWorkload": False}}, "no API server starts", id="gates that do not go together"),
+        pytest.param({"addNodes": 3}, "there is 1 of the one and 0 of the other", id="a number of nodes"),
+        pytest.param({"addNodes": "3"}, "there is 1 of the one and 0 of the other", id="a number as a text"),
+        pytest.param({"like": "n1"}, "there is 0 of the one and 1 of the other", id="like without a number"),
+        pytest.param({"addNodes": [1, 2], "like": ["n1"]}, "there is 2 of the one and 1 of the other", id="too few to be like"),
+        pytest.param({"addNodes": 1, "like": [1]}, "belong together", id="like a number"),
+        pytest.param({"addNodes": -1, "like": "n1"}, "'-1 like n1' must be 'N like NODE", id="fewer than none"),
+        pytest.param({"addNodes": {"n1": 3}}, "option addNodes must be a list of texts", id="an object for texts"),
+        pytest.param({"addNodes": ["3 n1"]}, "'3 n1' must be 'N like NODE", id="no addition"),
+        pytest.param({"ignore": ["spec.volumes.pvc"]}, "nothing of that name", id="unknown field"),
+        pytest.param(
+            {"ignore": ["spec.volumes.persistentVolumeClaims"]}, "did you mean spec.volumes.persistentVolumeClaim", id="misspelt field"
+        ),
+    ],
+)
+def test_a_mistake_is_told(given, want):
+    with pytest.raises(BadQuestion, match=want.replace("(", r"\(")):
+        with_options(Asked(), given)
+
+
+@pytest.mark.parametrize("field", ["spec.volumes[0].persistentVolumeClaim", "spec.volumes.rbd", "spec.resourceClaims[1]"])
+def test_a_field_is_ignored_with_or_without_its_place(field):
+    assert with_options(Asked(), {"ignore": [field]}).cycle.ignore == {field}
+
+
+def test_every_field_that_is_not_modelled_can_be_ignored():
+    volumes = {f"spec.volumes.{name}" for name in forms._VOLUMES.values()}
+    assert volumes | {"spec.resourceClaims", "spec.topologySpreadConstraints"} == simulate_options.IGNORABLE

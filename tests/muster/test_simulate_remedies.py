@@ -1,0 +1,91 @@
+"""What would help: looked for as far as it is asked for, told as lines and as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from muster import cli, simulate_json, simulate_text
+from muster.simulate_answer import Answer
+from muster.simulate_options import Asked, BadQuestion, with_options
+from muster.simulate_tree import Kinship
+from scheduler_core.decision import Decision, Remedy, Status, Step
+from tests.muster.simulated import failed_gang, gang, lone, node, pod
+
+OBJECTS = [
+    node("n1", cpu="2"),
+    *(each for name in ("a", "b", "c", "d") for each in (gang(name, 5), *(pod(f"{name}-{number}", group=name) for number in range(5)))),
+]
+GONE = {"apiVersion": "v1", "kind": "Pod", "namespace": "default", "name": "old"}
+REMEDY = Remedy("Pod default/old evicted", (Step(delete=GONE), Step(apply={"kind": "PodGroup"})))
+
+
+def simulated(*arguments, objects=OBJECTS):
+    return CliRunner().invoke(cli.main, ["simulate", "-", *arguments], input="\n".join(map(json.dumps, objects)))
+
+
+def with_remedies(*arguments):
+    """How many of the four roots have any, and how many have none."""
+    decisions = json.loads(simulated("--format", "json", *arguments).stdout)["decisions"]
+    return [bool(each["remedies"]) for each in decisions]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "want"),
+    [
+        pytest.param([], [True, True, True, False], id="the first three"),
+        pytest.param(["--remedies", "1"], [True, False, False, False], id="as many as asked for"),
+        pytest.param(["--remedies", "0"], [False] * 4, id="none"),
+        pytest.param(["--strategy", "greedy"], [False] * 4, id="greedy decides as kube-scheduler and no more"),
+        pytest.param(["--strategy", "greedy", "--remedies", "4"], [True] * 4, id="greedy, asked for"),
+    ],
+)
+def test_so_many_roots_are_helped(arguments, want):
+    assert want == with_remedies(*arguments)
+
+
+def test_a_remedy_applied_is_placed():
+    answer = json.loads(simulated("--format", "json").stdout)
+    steps = answer["decisions"][0]["remedies"][0]["steps"]
+    changed = {(each["kind"], each["metadata"]["name"]): each for each in [*OBJECTS, *(step["apply"] for step in steps)]}
+    again = json.loads(simulated("--format", "json", objects=[*changed.values()]).stdout)
+
+    assert (answer["decisions"][0]["root"], "Success") == (again["decisions"][0]["root"], again["decisions"][0]["status"])
+
+
+def test_json_has_the_change_its_steps_and_what_comes_of_it():
+    told = dataclasses.replace(failed_gang(), remedies=(REMEDY,), conflict=("a", "b"), remedies_note="no more")
+    decision = simulate_json.as_json(Answer.of([told]))["decisions"][0]
+
+    steps = [{"delete": GONE}, {"apply": {"kind": "PodGroup"}}]
+    assert [{"change": "Pod default/old evicted", "steps": steps, "then": "Success"}] == decision["remedies"]
+    assert (["a", "b"], "no more") == (decision["conflict"], decision["remediesNote"])
+
+
+def test_text_tells_what_cannot_hold_and_what_would_help():
+    told = dataclasses.replace(failed_gang(), remedies=(REMEDY,), conflict=("a", "b"), remedies_note="there may be more")
+    lines = simulate_text.render(Answer.of([told]), Kinship()).splitlines()
+
+    at = lines.index("     what would help:")
+    assert [
+        "     cannot hold together: a; b",
+        "     what would help:",
+        "       - Pod default/old evicted",
+        "     there may be more",
+    ] == lines[at - 1 : at + 3]
+
+
+def test_a_single_pod_that_can_be_helped_is_told_apart_from_many():
+    pods = [Decision(lone(f"p{number}"), Status.UNSCHEDULABLE, pending={f"default/p{number}": "why"}) for number in range(20)]
+    text = simulate_text.render(Answer.of([dataclasses.replace(pods[0], remedies=(REMEDY,)), *pods[1:]]), Kinship())
+
+    assert ("- Pod default/old evicted" in text, "✗ 19 pods without a group" in text) == (True, True)
+
+
+@pytest.mark.parametrize("value", [-1, True, "3", 1.5], ids=repr)
+def test_remedies_are_asked_for_by_a_number(value):
+    with pytest.raises(BadQuestion, match="option remedies must be a number of roots"):
+        with_options(Asked(), {"remedies": value})

@@ -1,0 +1,320 @@
+"""The report of a simulation for a person."""
+
+# ruff: noqa: RUF001 - the multiplication sign is meant to be one
+
+from __future__ import annotations
+
+import pytest
+
+from muster import simulate_root, simulate_text
+from muster.simulate_answer import Answer
+from scheduler_core.decision import Decision, Status
+from scheduler_core.snapshot import Problem
+from tests.muster.simulated import (
+    composite,
+    failed_gang,
+    kinship,
+    leaf,
+    members,
+    placed_tree,
+    preempting,
+    single,
+    single_left,
+    told,
+)
+
+KIN = kinship({"a": "run", "b": "run"}, a=2, b=2, g=3, urgent=2, low=2)
+
+
+def shown(*decisions, kin=KIN, every=False, colour=False, **rest):
+    return simulate_text.render(Answer.of(decisions, **rest), kin, every=every, colour=colour).splitlines()
+
+
+def test_a_placed_tree_tells_domains_counts_and_nodes():
+    assert shown(placed_tree()) == [
+        "✓ CompositePodGroup default/run  zone z1  4/4 pods",
+        "├─ ✓ PodGroup a                  rack r1  2/2 pods  n1 ×2",
+        "└─ ✓ PodGroup b                  rack r2  2/2 pods  n2, n10",
+        "",
+        "1 of 1 root placed: 4 pods placed",
+    ]
+
+
+def test_a_gang_that_is_not_placed_tells_why_and_for_whom():
+    assert shown(failed_gang()) == [
+        "✗ PodGroup default/g  0/3 pods  Unschedulable",
+        "     no feasible placements found",
+        "     g-1, g-2: 0/3 nodes are available: 3 Insufficient cpu.",
+        "     1 more pod fitted, or had no turn any more",
+        "",
+        "0 of 1 root placed: 0 pods placed, 3 pending",
+    ]
+
+
+def test_a_preemption_tells_who_leaves_and_where_the_pods_go_then():
+    assert shown(preempting()) == [
+        "→ PodGroup default/urgent  0/2 pods  Unschedulable  after eviction on n1, n2",
+        "     group urgent finds no rack for its 2 pods",
+        "     3 pods must leave first: PodGroup default/low (low-0, low-1), Pod default/web",
+        "     in kube-scheduler's words: pod group is unschedulable, pod group preemption: found a placement",
+        "       for podgroup, preempting 3 victims",
+        "",
+        "0 of 1 root placed: 0 pods placed, 2 pending, 3 pods would leave",
+    ]
+
+
+def test_the_cycle_after_an_eviction_stands_apart():
+    later = Decision(
+        leaf("urgent"), Status.SUCCESS, assignments={"default/urgent-0": "n1", "default/urgent-1": "n2"}, groups=(told(leaf("urgent")),)
+    )
+
+    lines = shown(preempting(), later)
+    assert lines[6:] == [
+        "Once they have left:",
+        "",
+        "✓ PodGroup default/urgent  2/2 pods  n1, n2",
+        "",
+        "1 of 1 root placed: 2 pods placed, 3 pods evicted",
+    ]
+
+
+def test_a_message_is_told_once_in_a_tree():
+    message = "minGroupCount (2) cannot be satisfied: 0 scheduled, 1 remaining"
+    groups = (
+        told(composite("run"), Status.UNSCHEDULABLE, message),
+        told(leaf("a"), Status.UNSCHEDULABLE, "minCount (2) cannot be satisfied"),
+    )
+    groups += (told(leaf("b"), Status.UNSCHEDULABLE, message),)
+    pending = {**dict.fromkeys(members("a", 2), "3 Insufficient cpu"), **dict.fromkeys(members("b", 2), message)}
+    decision = Decision(composite("run"), Status.UNSCHEDULABLE, message, groups=groups, pending=pending)
+
+    assert shown(decision)[:7] == [
+        "✗ CompositePodGroup default/run  0/4 pods  Unschedulable",
+        f"│    {message}",
+        "├─ ✗ PodGroup a                  0/2 pods",
+        "│       minCount (2) cannot be satisfied",
+        "│       a-0, a-1: 3 Insufficient cpu",
+        "└─ ✗ PodGroup b                  0/2 pods",
+        "",
+    ]
+
+
+def test_words_of_the_scheduler_stand_at_the_root_and_where_there_are_no_others():
+    groups = (
+        told(composite("run"), Status.UNSCHEDULABLE, "group a of run does not fit", by_scheduler="pod group is unschedulable, outer"),
+        told(leaf("a"), Status.UNSCHEDULABLE, "it is too large", by_scheduler="pod group is unschedulable, inner"),
+        told(leaf("b"), Status.UNSCHEDULABLE, "pod group is unschedulable, other"),
+    )
+    decision = Decision(composite("run"), Status.UNSCHEDULABLE, "group a of run does not fit", groups=groups)
+
+    assert [line.lstrip("│ ") for line in shown(decision)[:7] if not line.startswith("✗")] == [
+        "group a of run does not fit",
+        "in kube-scheduler's words: pod group is unschedulable, outer",
+        "├─ ✗ PodGroup a                  0/0 pods",
+        "it is too large",
+        "└─ ✗ PodGroup b                  0/0 pods",
+        "in kube-scheduler's words: pod group is unschedulable, other",
+    ]
+
+
+def test_what_the_root_quotes_of_its_groups_is_not_told_again():
+    own = {"run": "too deep (tree-depth)", "a": "no child (tree-matches-templates)"}
+    whole = f'the tree is invalid: CompositePodGroup "run": {own["run"]}; PodGroup "a": {own["a"]}'
+    groups = (
+        told(composite("run"), Status.INVALID, own["run"]),
+        told(leaf("a"), Status.INVALID, own["a"]),
+        told(leaf("b"), Status.INVALID, whole),
+    )
+    lines = shown(Decision(composite("run"), Status.INVALID, whole, groups=groups))
+
+    assert "".join(line.lstrip("│ ") for line in lines[1:3]).replace(" ", "") == whole.replace(" ", "")
+    assert lines[3:6] == ["├─ ✗ PodGroup a                  0/0 pods", "└─ ✗ PodGroup b                  0/0 pods", ""]
+
+
+def test_a_status_unlike_that_of_the_group_above_is_told():
+    groups = (told(composite("run"), Status.UNSCHEDULABLE, "m"), told(leaf("a"), Status.ERROR, "e"))
+    lines = shown(Decision(composite("run"), Status.UNSCHEDULABLE, "m", groups=groups))
+    assert lines[2] == "└─ ✗ PodGroup a                  0/0 pods  Error"
+
+
+def test_waiting_has_a_sign_of_its_own():
+    why = 'waiting for CompositePodGroup "run"'
+    decision = Decision(
+        leaf("a"), Status.WAIT, why, groups=(told(leaf("a"), Status.WAIT, why),), pending=dict.fromkeys(members("a", 2), why)
+    )
+    assert shown(decision)[:3] == ["○ PodGroup default/a  0/2 pods  Wait", f"     {why}", ""]
+
+
+def test_a_circle_of_parents_is_drawn():
+    kin = kinship({"loop-a": "loop-b", "loop-b": "loop-a", "g": "loop-b"}, g=3)
+    groups = tuple(told(name, Status.INVALID, "in a circle") for name in (composite("loop-a"), composite("loop-b"), leaf("g")))
+    decision = Decision(
+        composite("loop-a"), Status.INVALID, "in a circle", groups=groups, pending=dict.fromkeys(members("g", 3), "in a circle")
+    )
+
+    assert [line.partition("  0/")[0].rstrip() for line in shown(decision, kin=kin)[:4]] == [
+        "✗ CompositePodGroup default/loop-a",
+        "│    in a circle",
+        "└─ ✗ CompositePodGroup loop-b",
+        "   └─ ✗ PodGroup g",
+    ]
+
+
+def test_a_gang_of_thousands_is_a_line():
+    pods = {pod: f"node-{number // 2}" for number, pod in enumerate(members("big", 5000))}
+    lines = shown(Decision(leaf("big"), Status.SUCCESS, assignments=pods, groups=(told(leaf("big")),)), kin=kinship(big=5000))
+
+    assert lines[0] == "✓ PodGroup default/big  5,000/5,000 pods  2,500 nodes: node-0 to node-2499 ×2"
+
+
+def test_nodes_that_do_not_fit_stand_below():
+    name = "g" * 70
+    kin = kinship(**{name: 3})
+    decision = Decision(
+        leaf(name), Status.SUCCESS, assignments={pod: f"a-node-{pod[-1]}.example" for pod in members(name, 3)}, groups=(told(leaf(name)),)
+    )
+    assert shown(decision, kin=kin)[:2] == [
+        f"✓ PodGroup default/{name}  3/3 pods",
+        "     a-node-0.example, a-node-1.example, a-node-2.example",
+    ]
+
+
+def test_every_pod_is_named_on_request():
+    assert shown(placed_tree(), every=True)[1:4] == [
+        "├─ ✓ PodGroup a                  rack r1  2/2 pods",
+        "│       a-0 → n1",
+        "│       a-1 → n1",
+    ]
+
+
+def test_reasons_are_cut_to_the_commonest():
+    pending = {f"default/g-{number}": f"reason {min(number, 6)}" for number in range(9)}
+    decision = Decision(leaf("g"), Status.UNSCHEDULABLE, "m", groups=(told(leaf("g"), Status.UNSCHEDULABLE, "m"),), pending=pending)
+    lines = shown(decision, kin=kinship(g=9))
+
+    assert lines[2:7] == [
+        "     g-6, g-7, g-8: reason 6",
+        "     g-0: reason 0",
+        "     g-1: reason 1",
+        "     g-2: reason 2",
+        "     … and 3 more pods for other reasons",
+    ]
+    assert "     g-5: reason 5" in shown(decision, kin=kinship(g=9), every=True)
+
+
+@pytest.mark.parametrize(
+    ("count", "want"),
+    [
+        pytest.param(simulate_text.PLACED_SHOWN, 0, id="just all"),
+        pytest.param(simulate_text.PLACED_SHOWN + 1, 1, id="one more"),
+    ],
+)
+def test_many_placed_roots_are_cut(count, want):
+    roots = [
+        Decision(leaf(f"g{n}"), Status.SUCCESS, assignments={f"default/p{n}": "n1"}, groups=(told(leaf(f"g{n}")),)) for n in range(count)
+    ]
+    lines = shown(*roots)
+
+    assert simulate_text.PLACED_SHOWN == sum(line.startswith("✓") for line in lines)
+    assert want == sum(line.startswith("… and 1 more root placed, 1 pod: default/g20") for line in lines)
+
+
+def test_many_roots_that_are_not_placed_are_cut_by_status():
+    roots = [Decision(leaf(f"g{n}"), Status.WAIT, "m", groups=(told(leaf(f"g{n}"), Status.WAIT, "m"),)) for n in range(30)]
+    lines = shown(*roots)
+
+    assert simulate_text.OTHERS_SHOWN == sum(line.startswith("○") for line in lines)
+    assert any(line.startswith("… and 18 more roots Wait: default/g12, default/g13") for line in lines)
+    assert sum(line.startswith("○") for line in shown(*roots, every=True)) == 30
+
+
+def test_groups_of_a_wide_tree_are_cut():
+    groups = (told(composite("run")), *(told(leaf(f"g{n}")) for n in range(40)))
+    lines = shown(Decision(composite("run"), Status.SUCCESS, groups=groups), kin=kinship({f"g{n}": "run" for n in range(40)}))
+
+    assert lines[simulate_root.ROWS_SHOWN] == "   … and 17 more groups, 17 placed"
+
+
+def test_a_few_single_pods_are_a_line_each():
+    assert shown(single("p", "n1"), single_left("q"))[:3] == [
+        "✓ Pod default/p  n1",
+        "✗ Pod default/q  Unschedulable",
+        "     0/3 nodes are available: 3 Insufficient cpu.",
+    ]
+
+
+def test_many_single_pods_are_told_together():
+    decisions = [single(f"p{n}", f"n{n % 2}") for n in range(20)] + [single_left(f"q{n}") for n in range(20)]
+    assert shown(*decisions)[:4] == [
+        "✓ 20 pods without a group placed on n0 ×10, n1 ×10",
+        "✗ 20 pods without a group: q0, q1, q2 and 17 more",
+        "    0/3 nodes are available: 3 Insufficient cpu.",
+        "",
+    ]
+
+
+def test_pods_that_no_decision_speaks_of_are_told():
+    assert shown(rootless=[("default/p", "waiting for its group"), ("default/q", "waiting for its group")])[:2] == [
+        "○ 2 pods: p, q",
+        "    waiting for its group",
+    ]
+
+
+def test_problems_of_one_kind_are_told_together():
+    problems = [Problem(f"Node n{number}", "no allocatable") for number in range(20)] + [Problem("Pod default/p", "no name")]
+    lines = shown(single("p", "n1"), problems=problems)
+
+    assert lines[2:6] == [
+        "Problems in the input:",
+        "  Node n0, Node n1, Node n2, Node n3 … and 16 more: no allocatable",
+        "  Pod default/p: no name",
+        "",
+    ]
+    assert lines[-1] == "1 of 1 root placed: 1 pod placed; 21 problems in the input"
+
+
+def test_problems_are_cut():
+    lines = shown(problems=[Problem("Node n", f"message {number}") for number in range(11)])
+    assert "  … and 3 more problems" in lines
+
+
+@pytest.mark.parametrize(
+    ("rest", "want"),
+    [
+        pytest.param({}, "Nothing to place: there is no pending pod among the inputs", id="nothing"),
+        pytest.param({"problems": [Problem("f", "m")]}, "Nothing could be decided; 1 problem in the input", id="problems alone"),
+        pytest.param({"seconds": 1.5}, "Nothing to place: there is no pending pod among the inputs; 1.500 s", id="timings"),
+    ],
+)
+def test_summary_without_decisions(rest, want):
+    assert want == shown(**rest)[-1]
+
+
+def test_names_and_messages_cannot_steer_a_terminal():
+    bad = Decision(
+        leaf("\x1b[2J"), Status.UNSCHEDULABLE, "\x1b[1m", groups=(told(leaf("\x1b[2J"), Status.UNSCHEDULABLE, "\x1b[1m", domain="\x07"),)
+    )
+    assert [line for line in shown(bad, problems=[Problem("\x1b", "\x1b")]) if not line.isprintable()] == []
+
+
+def test_colours_change_nothing_but_the_colour():
+    import re
+
+    plain = shown(placed_tree(), failed_gang(), preempting())
+    coloured = shown(placed_tree(), failed_gang(), preempting(), colour=True)
+
+    assert plain == [re.sub(r"\x1b\[\d+m", "", line) for line in coloured]
+    assert coloured[0].startswith("\x1b[32m✓\x1b[0m CompositePodGroup default/run")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "want"),
+    [
+        pytest.param("topology.example/rack", "r1", "rack r1", id="level and value"),
+        pytest.param("topology.example/rack", "rack-1", "rack-1", id="a value that says what it is"),
+        pytest.param("kubernetes.io/hostname", "n1", "node n1", id="a single node"),
+    ],
+)
+def test_domains_are_called_as_people_call_them(key, value, want):
+    decision = Decision(leaf("g"), Status.SUCCESS, groups=(told(leaf("g"), domain=value, key=key),))
+    assert shown(decision)[0] == f"✓ PodGroup default/g  {want}  0/0 pods"

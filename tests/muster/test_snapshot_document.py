@@ -1,0 +1,275 @@
+"""What is kept of a cluster, and that what simulate says of it stays the same."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+import random
+import typing
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from muster import simulate_json, simulate_run, snapshot_fields
+from muster.simulate_options import Asked
+from muster.simulate_progress import Progress
+from muster.snapshot_document import kept
+from muster.snapshot_fields import FIELDS, Each, Leaf, OrScalar
+from scheduler_core import wire
+from scheduler_core.cycle import CycleOptions
+from scheduler_core.intake.gather import GROUP_OF
+from tests.muster.simulated import gang, node, pod
+from tests.scheduler_core.oracle.strategies import clusters
+from tests.scheduler_core.oracle.test_oracle import SCENARIOS, objects_of
+from validators.model.cluster import PriorityClass
+from validators.model.group import CompositePodGroup, PodGroup
+from validators.model.meta import Empty
+from validators.model.workload import Workload
+
+SECRET = "hunter2"
+
+
+def told(objects, problems=(), strategy="greedy"):
+    answer, _ = simulate_run.run(objects, Asked(CycleOptions(strategy=strategy)), problems, Progress())
+    return simulate_json.render(answer)
+
+
+def replayed(objects):
+    found = kept(objects)
+    assert () == found.problems
+    return [found.document()]
+
+
+def test_all_kinds_that_are_read_are_kept():
+    assert set(GROUP_OF) == set(FIELDS)
+
+
+def structs(hint):
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        yield hint
+    for each in typing.get_args(hint):
+        yield from structs(each)
+
+
+def absent(model, shape, path, depth=0):
+    """Fields of a model that a shape does not have."""
+    hints = typing.get_type_hints(model)
+    shape = shape.of if isinstance(shape, Each) else shape.fields if isinstance(shape, OrScalar) else shape
+    for field, name in zip(model.__struct_fields__, model.__struct_encode_fields__, strict=True):
+        if name not in shape:
+            yield f"{path}.{name}"
+            continue
+        for inner in structs(hints[field]):
+            if depth < 12 and inner is not Empty:
+                yield from absent(inner, shape[name], f"{path}.{name}", depth + 1)
+
+
+@pytest.mark.parametrize("model", [wire.Pod, wire.Node, wire.PodDisruptionBudget, PodGroup, CompositePodGroup, Workload, PriorityClass])
+def test_every_field_that_is_read_is_known(model):
+    assert [] == [*absent(model, FIELDS[model.__name__], model.__name__)]
+
+
+def test_field_that_is_missing_would_be_seen(monkeypatch):
+    monkeypatch.setitem(snapshot_fields.NODE["spec"], "taints", Each({"key": Leaf.KEPT, "effect": Leaf.KEPT}))
+    assert ["Node.spec.taints.value"] == [*absent(wire.Node, FIELDS["Node"], "Node")]
+
+
+def test_nothing_that_is_not_read_leaves():
+    secretive = pod("p", on="n1", owner="ReplicaSet")
+    secretive["metadata"] |= {
+        "annotations": {SECRET: SECRET},
+        "finalizers": [SECRET],
+        "generateName": SECRET,
+        "uid": SECRET,
+        "managedFields": [{"manager": SECRET}],
+        "ownerReferences": [{"kind": "ReplicaSet", "name": SECRET}],
+    }
+    secretive["spec"] |= {
+        "serviceAccountName": SECRET,
+        "volumes": [{"name": SECRET, "secret": {"secretName": SECRET}}, {"name": "c", "persistentVolumeClaim": {"claimName": SECRET}}],
+        "containers": [{"name": "c", "image": SECRET, "command": [SECRET], "env": [{"name": "TOKEN", "value": SECRET}]}],
+        "imagePullSecrets": [{"name": SECRET}],
+        "resourceClaims": [{"name": SECRET}],
+    }
+    secretive["status"] = {"conditions": [{"type": "Ready", "message": SECRET}], "message": SECRET, "podIP": SECRET}
+    machine = node("n1")
+    machine["metadata"] |= {"annotations": {"a": SECRET}}
+    machine["spec"] = {"providerID": SECRET}
+    machine["status"] |= {"images": [{"names": [SECRET]}], "addresses": [{"address": SECRET}]}
+    foreign = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": SECRET}, "data": {"a": SECRET}}
+    document = kept([secretive, machine, foreign]).document()
+
+    assert SECRET.encode() not in document
+    assert {"kind": "List", "apiVersion": "v1"} == {key: value for key, value in json.loads(document).items() if key != "items"}
+    assert ["Node", "Pod"] == [each["kind"] for each in json.loads(document)["items"]]
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        pytest.param(("metadata", "annotations"), id="annotations"),
+        pytest.param(("metadata",), id="metadata"),
+        pytest.param(("spec",), id="spec"),
+        pytest.param(("spec", "containers"), id="containers"),
+        pytest.param(("spec", "containers", 0), id="a container"),
+        pytest.param(("spec", "containers", 0, "resources"), id="resources"),
+        pytest.param(("spec", "volumes"), id="volumes"),
+        pytest.param(("status", "conditions"), id="conditions"),
+    ],
+)
+@pytest.mark.parametrize("value", [SECRET, [SECRET], {SECRET: SECRET}, {"env": SECRET}, [{"value": SECRET}]], ids=repr)
+def test_what_has_the_wrong_type_loses_its_content(place, value):
+    odd = {**pod("p"), "status": {}}
+    inner = odd
+    for part in place[:-1]:
+        inner = inner[part]
+    inner[place[-1]] = value
+
+    assert SECRET.encode() not in kept([odd]).document()
+    assert told([odd]) == told(replayed([odd]))
+
+
+@pytest.mark.parametrize("case", SCENARIOS, ids=lambda case: case["id"])
+def test_cases_are_answered_alike(case):
+    assert told(objects_of(case)) == told(replayed(objects_of(case)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(clusters())
+def test_any_cluster_is_answered_alike(objects):
+    assert told(objects) == told(replayed(objects))
+
+
+JUNK = (None, True, 0, -7, 1.5, "", "x", "3", [], [1], ["x"], [None], {}, {"a": 1}, {"a": "b"}, {"name": 3})
+
+
+def places(value, path=()):
+    yield path
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in inner:
+        yield from places(each, (*path, key))
+
+
+def spoilt(value, path, junk):
+    changed = copy.deepcopy(value)
+    inner = changed
+    for part in path[:-1]:
+        inner = inner[part]
+    inner[path[-1]] = junk
+    return changed
+
+
+@settings(max_examples=200, deadline=None)
+@given(clusters(), st.integers(0, 2**32))
+def test_clusters_with_something_odd_are_answered_alike(objects, seed):
+    chance = random.Random(seed)
+    objects = [json.loads(json.dumps(each)) for each in objects]
+    for _ in range(3):
+        place = chance.randrange(len(objects))
+        paths = [path for path in places(objects[place]) if path and path not in {("kind",), ("apiVersion",)}]
+        objects[place] = spoilt(objects[place], chance.choice(paths), chance.choice(JUNK))
+    assert told(objects) == told(replayed(objects))
+
+
+@pytest.mark.parametrize("value", [1.5, 7, True, [1], {"a": 1}], ids=repr)
+@pytest.mark.parametrize("field", ["uid", "annotations", "finalizers", "name", "labels"])
+def test_metadata_of_the_wrong_type_is_told_alike(field, value):
+    odd = [{**pod("p"), "metadata": {"name": "p", field: value}}]
+    assert told(odd) == told(replayed(odd))
+
+
+@pytest.mark.parametrize("value", [1.5, 7, True, "x", None, [1], {"a": 1}], ids=repr)
+@pytest.mark.parametrize("field", ["type", "status", "reason", "message", "observedGeneration", "lastTransitionTime"])
+def test_condition_of_the_wrong_type_is_told_alike(field, value):
+    odd = [{**pod("p"), "status": {"conditions": [{"type": "Ready", "status": "True"}, {"type": "Ready", "status": "True", field: value}]}}]
+    assert told(odd) == told(replayed(odd))
+
+
+def test_conditions_that_nobody_asks_for_are_left_out():
+    plain = {"type": "Ready", "status": "True", "reason": "r", "message": "m", "observedGeneration": 3, "lastTransitionTime": "t"}
+    resized = {**plain, "type": "PodResizePending"}
+    (found,) = kept([{**pod("p"), "status": {"conditions": [plain, resized]}}]).objects
+    want = {key: value for key, value in resized.items() if key != "lastTransitionTime"}
+    assert [want] == found["status"]["conditions"]
+
+
+def test_same_objects_in_any_order_are_the_same_bytes():
+    objects = [node("n1"), node("n2"), gang("g", 1), pod("p", group="g"), pod("p", cpu="9"), {"apiVersion": "v1", "kind": "Pod"}]
+    assert 1 == len({kept(each).document() for each in itertools.permutations(objects)})
+
+
+def test_a_snapshot_of_a_snapshot_is_the_same():
+    objects = [node("n1"), gang("g", 1), pod("p", group="g"), pod("p", cpu="9")]
+    once = kept(objects).document()
+    assert once == kept([once]).document()
+
+
+@pytest.mark.parametrize("cpus", [("2", "9"), ("9", "2")])
+def test_objects_of_one_name_that_are_unlike_are_told_of_again(cpus):
+    objects = [node("n1", cpu="4"), *(pod("p", cpu=cpu) for cpu in cpus)]
+    assert "is there several times" in told(objects)
+    assert told(objects) == told(replayed(objects))
+
+
+def test_objects_of_one_name_that_are_alike_are_one():
+    assert kept([pod("p")]).document() == kept([pod("p"), pod("p")]).document()
+
+
+def test_items_of_lists_are_told_what_they_are():
+    plain = {key: value for key, value in pod("p").items() if key not in {"kind", "apiVersion"}}
+    assert kept([pod("p")]).document() == kept([{"apiVersion": "v1", "kind": "PodList", "items": [plain]}]).document()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param({"metadata": {}}, id="no kind"),
+        pytest.param(b"{", id="no JSON"),
+        pytest.param(b'{"apiVersion":"v1","kind":"Pod","spec":' + b"[" * 3000 + b"]" * 3000 + b"}", id="too deep"),
+    ],
+)
+def test_what_cannot_be_read_is_told(source):
+    found = kept([source, pod("p")])
+    assert (1, 1) == (len(found.problems), len(found.objects))
+
+
+@pytest.mark.parametrize(
+    "objects",
+    [
+        pytest.param(
+            [
+                {
+                    "apiVersion": "scheduling.k8s.io/v1alpha1",
+                    "kind": "Workload",
+                    "metadata": {"name": "w", "namespace": "default"},
+                    "spec": {"podGroups": [{"name": "g", "policy": {"gang": {"minCount": 2}}}]},
+                },
+                *(pod(f"p{number}", workloadRef={"name": "w", "podGroup": "g"}) for number in range(2)),
+            ],
+            id="v1alpha1",
+        ),
+        pytest.param(
+            [
+                {
+                    "apiVersion": "scheduling.k8s.io/v1alpha2",
+                    "kind": "PodGroup",
+                    "metadata": {"name": "g", "namespace": "default"},
+                    "spec": {
+                        "schedulingPolicy": {"gang": {"minCount": 2}},
+                        "disruptionMode": "PodGroup",
+                        "podGroupTemplateRef": {"workload": {"workloadName": "w", "podGroupTemplateName": "t"}},
+                    },
+                },
+                *(pod(f"p{number}", group="g") for number in range(2)),
+            ],
+            id="v1alpha2",
+        ),
+    ],
+)
+def test_retired_versions_are_answered_alike(objects):
+    whole = [node("n1"), *objects]
+    assert '"status": "Success"' in told(whole)
+    assert told(whole) == told(replayed(whole))

@@ -1,0 +1,167 @@
+"""Hashed names: nothing of them is left, and the decisions are the same up to names."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+
+from muster.snapshot_document import kept
+from scheduler_core.cycle import CycleOptions, run_cycle
+from scheduler_core.load import load
+from tests.muster.simulated import gang, node, pod
+from tests.scheduler_core.oracle.strategies import clusters
+from tests.scheduler_core.oracle.test_oracle import SCENARIOS, objects_of
+
+
+def redacted(objects, salt="salt"):
+    return json.loads(kept(objects).redacted(salt).document())["items"]
+
+
+def renamed(before, after):
+    """Each text with what became of it, by place."""
+    if isinstance(before, dict):
+        # A namespace that was filled in comes last.
+        for key, other in zip(before, after, strict=False):
+            yield key, other
+            yield from renamed(before[key], after[other])
+    elif isinstance(before, list):
+        for one, other in zip(before, after, strict=True):
+            yield from renamed(one, other)
+    elif isinstance(before, str):
+        yield before, after
+
+
+def decisions(objects, names=None, strategy="greedy"):
+    """Everything that a cycle says, names replaced by *names*."""
+
+    def mapped(text):
+        return "/".join((names or {}).get(part, part) for part in text.split("/"))
+
+    found = []
+    for each in run_cycle(load(objects), CycleOptions(strategy=strategy)).decisions:
+        groups = [
+            (mapped(told.group.name), told.status, told.domain and (told.domain.key, mapped(told.domain.value))) for told in each.groups
+        ]
+        pods = {mapped(key): mapped(value) for key, value in each.assignments.items()}
+        promised = {mapped(key): mapped(value) for key, value in each.nominations.items()}
+        found.append(
+            (
+                mapped(each.root.name),
+                each.status,
+                pods,
+                promised,
+                sorted(map(mapped, each.victims)),
+                sorted(map(mapped, each.pending)),
+                groups,
+            )
+        )
+    return found
+
+
+def assert_alike(objects, strategy="greedy"):
+    before = kept(objects)
+    after = before.redacted("salt")
+    names = {}
+    for one, other in zip(before.objects, after.objects, strict=True):
+        names |= {text: name for text, name in renamed(one, other) if text != name}
+        if other["metadata"].get("namespace") and not one["metadata"].get("namespace"):
+            names["default"] = other["metadata"]["namespace"]
+    assert decisions(objects, names, strategy) == decisions(after.objects, strategy=strategy)
+
+
+@pytest.mark.parametrize("strategy", ["greedy", "complete"])
+@pytest.mark.parametrize("case", SCENARIOS, ids=lambda case: case["id"])
+def test_cases_are_decided_alike_up_to_names(case, strategy):
+    assert_alike(objects_of(case), strategy)
+
+
+@settings(max_examples=80, deadline=None)
+@given(clusters())
+def test_any_cluster_is_decided_alike_up_to_names(objects):
+    assert_alike(objects)
+
+
+def test_names_are_gone_and_references_match():
+    objects = [
+        node("alpha", **{"topology.kubernetes.io/zone": "bravo", "team": "charlie"}),
+        gang("delta", 1),
+        pod("echo", on="alpha", group="delta", nodeSelector={"team": "charlie"}),
+    ]
+    machine, group, running = redacted(objects)
+    text = json.dumps([machine, group, running])
+
+    assert [] == [name for name in ("alpha", "bravo", "charlie", "delta", "echo", "default") if f'"{name}' in text]
+    assert machine["metadata"]["name"] == machine["metadata"]["labels"]["kubernetes.io/hostname"] == running["spec"]["nodeName"]
+    assert {"kubernetes.io/hostname", "topology.kubernetes.io/zone", "team"} == set(machine["metadata"]["labels"])
+    assert machine["metadata"]["labels"]["team"] == running["spec"]["nodeSelector"]["team"]
+    assert group["metadata"]["name"] == running["spec"]["schedulingGroup"]["podGroupName"]
+
+
+def test_namespace_that_is_not_written_is_the_default_one():
+    unwritten = pod("p", group="g")
+    del unwritten["metadata"]["namespace"]
+    group, member = redacted([gang("g", 1), unwritten])
+    assert group["metadata"]["namespace"] == member["metadata"]["namespace"]
+
+
+@pytest.mark.parametrize(
+    ("objects", "want"),
+    [
+        pytest.param([pod("p", priorityClassName="system-node-critical")], ["system-node-critical"], id="classes that every cluster has"),
+        pytest.param([pod("p", schedulerName="mine")], ["mine"], id="schedulers"),
+        pytest.param([pod("p", schedulingGates=[{"name": "example.com/gate"}])], ["example.com/gate"], id="gates"),
+        pytest.param([node("n", **{"example.com/rack": "r"})], ["example.com/rack"], id="keys of labels"),
+        pytest.param(
+            [
+                node("n", gpus="4", other="5"),
+                pod(
+                    "p",
+                    affinity={
+                        "nodeAffinity": {
+                            "requiredDuringSchedulingIgnoredDuringExecution": {
+                                "nodeSelectorTerms": [{"matchExpressions": [{"key": "gpus", "operator": "Gt", "values": ["3"]}]}]
+                            }
+                        }
+                    },
+                ),
+            ],
+            ['"gpus": "4"', '["3"]'],
+            id="numbers that are compared",
+        ),
+    ],
+)
+def test_what_has_a_meaning_stays(objects, want):
+    text = json.dumps(redacted(objects))
+    assert [] == [each for each in want if each not in text]
+
+
+def test_numbers_that_nobody_compares_are_hashed():
+    assert '"5"' not in json.dumps(redacted([node("n", gpus="5")]))
+
+
+def test_prose_is_left_out():
+    told = gang("g", 1)
+    told["status"] = {
+        "conditions": [{"type": "PodGroupInitiallyScheduled", "status": "False", "reason": "Unschedulable", "message": "of g"}]
+    }
+    (group,) = redacted([told])
+    assert {"type": "PodGroupInitiallyScheduled", "status": "False", "reason": "Unschedulable", "message": ""} == group["status"][
+        "conditions"
+    ][0]
+
+
+def test_names_that_no_object_can_have_stay_so():
+    assert load(redacted([{**pod("p"), "metadata": {"name": "a/b"}}])).problems
+
+
+def test_hashes_depend_on_the_salt_alone_and_without_one_on_the_content():
+    def hash_of(objects, salt):
+        return redacted(objects, salt)[0]["metadata"]["name"].partition("-")[2]
+
+    one, more = [node("n1")], [node("n1"), node("n2")]
+    assert hash_of(one, "a") == hash_of(more, "a")
+    assert hash_of(one, "a") != hash_of(one, "b")
+    assert hash_of(one, None) == hash_of(one, None)
+    assert hash_of(one, None) != hash_of(more, None)

@@ -1,0 +1,241 @@
+"""Small clusters as manifests, and what the engine makes of them: for the tests of placing."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from muster import simulate_json
+from muster.simulate_answer import Answer
+from scheduler_core.cycle import CycleOptions, Result, queued, run_cycle
+from scheduler_core.decision import Decision
+from scheduler_core.entity import Entity
+from scheduler_core.load import load
+from scheduler_core.nodes import BUILT_IN, NodeTable
+from scheduler_core.options import PlacingOptions
+from scheduler_core.placement.greedy import Greedy
+from scheduler_core.placement.outcome import Outcome
+from scheduler_core.placement.plugins import Plugins
+from scheduler_core.placement.signature import Form
+from scheduler_core.placement.site import Site
+from scheduler_core.pods import PodRecord, PodShape
+from scheduler_core.wire import Taint
+from tests.scheduler_core.oracle.strategies import Size, clusters
+
+Json = dict[str, Any]
+CASES: list[Json] = json.loads((Path(__file__).parents[1] / "cases" / "placement.json").read_text(encoding="utf-8"))
+RACK, ZONE, HOST = "rack", "zone", "kubernetes.io/hostname"
+GPU = "example.com/gpu"
+NO_OPTIONS, NO_PLUGINS = PlacingOptions(), Plugins()
+SMALL = Size()
+_age = itertools.count()
+
+
+def cases(kind: str) -> list[Json]:
+    """The table of one kind in placement.json."""
+    return [case for case in CASES if case["kind"] == kind]
+
+
+def node(name: str, cpu: str = "4", memory: str = "16Gi", *, pods: int = 110, taints: Iterable[Json] = (), **more: Any) -> Json:
+    """A node; in *more*, ``gpu`` and ``unschedulable`` mean what they say, and everything else is a label."""
+    room = {"cpu": cpu, "memory": memory, "pods": str(pods), **({GPU: gpu} if (gpu := more.pop("gpu", "")) else {})}
+    spec = {"unschedulable": more.pop("unschedulable", False), "taints": [*taints]}
+    metadata = {"name": name, "labels": {HOST: name, **more}}
+    allocatable = {resource: amount for resource, amount in room.items() if amount}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": {"allocatable": allocatable}}
+
+
+def racks(counts: Mapping[str, int], cpu: str = "4", **more: Any) -> list[Json]:
+    """So many nodes of one kind in each rack: r1-0, r1-1, …."""
+    return [node(f"{rack}-{number}", cpu, rack=rack, **more) for rack, count in counts.items() for number in range(count)]
+
+
+def pod(name: str, group: str = "", cpu: str = "1", memory: str = "", *, on: str = "", nominated: str = "", **more: Any) -> Json:
+    """A pod, pending unless it is *on* a node; in *more*, ``gpu`` and ``host_port`` mean what they say, all else is of the spec."""
+    requests = {"cpu": cpu, "memory": memory, GPU: more.pop("gpu", "")}
+    container: Json = {"name": "c", "resources": {"requests": {resource: amount for resource, amount in requests.items() if amount}}}
+    if port := more.pop("host_port", 0):
+        container["ports"] = [{"containerPort": port, "hostPort": port}]
+    metadata: Json = {"name": name, "namespace": "default", "labels": more.pop("labels", {})}
+    spec = {"containers": [container], **({"schedulingGroup": {"podGroupName": group}} if group else {}), **more}
+    status: Json = {"nominatedNodeName": nominated} if nominated else {}
+    if on:
+        spec["nodeName"], status["phase"] = on, "Running"
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": status}
+
+
+def pods(group: str, count: int, cpu: str = "1", memory: str = "", **more: Any) -> list[Json]:
+    """Equal members of *group*: group-0, group-1, …."""
+    return [pod(f"{group}-{number}", group, cpu, memory, **more) for number in range(count)]
+
+
+def leaf(name: str, minimum: int = 0, key: str = "", parent: str = "", **more: Any) -> Json:
+    """A PodGroup: basic without a minimum.  Those built later are younger."""
+    return _group("PodGroup", name, {"gang": {"minCount": minimum}} if minimum else {"basic": {}}, key, parent, more)
+
+
+def composite(name: str, minimum: int = 0, key: str = "", parent: str = "", **more: Any) -> Json:
+    """A CompositePodGroup: basic without a minimum.  Those built later are younger."""
+    return _group("CompositePodGroup", name, {"gang": {"minGroupCount": minimum}} if minimum else {"basic": {}}, key, parent, more)
+
+
+def _group(kind: str, name: str, policy: Json, key: str, parent: str, more: Json) -> Json:
+    second = next(_age)
+    created = f"2026-08-01T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}Z"
+    spec = {"schedulingPolicy": policy, **more}
+    if key:
+        spec["schedulingConstraints"] = {"topology": [{"key": key}]}
+    if parent:
+        spec["parentCompositePodGroupName"] = parent
+    if parent or kind == "CompositePodGroup":
+        spec["workloadRef"] = {"workloadName": "w", "templateName": name}
+    metadata = {"name": name, "namespace": "default", "creationTimestamp": created}
+    return {"apiVersion": "scheduling.k8s.io/v1alpha3", "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def taint(text: str) -> Json:
+    """As kubectl writes it: ``key=value:effect``."""
+    pair, _, effect = text.partition(":")
+    key, _, value = pair.partition("=")
+    return {"key": key, "value": value, "effect": effect}
+
+
+def toleration(text: str) -> Json:
+    """Of the taint that kubectl writes so."""
+    return {**taint(text), "operator": "Equal"}
+
+
+def run(objects: Iterable[Json], **options: Any) -> Result:
+    """One cycle; *options* are those of CycleOptions, or of PlacingOptions."""
+    placing = {name: options.pop(name) for name in tuple(options) if name in PlacingOptions.__slots__}
+    return run_cycle(load(objects), CycleOptions(placing=PlacingOptions(**placing), **options))
+
+
+def decided(objects: Iterable[Json], **options: Any) -> Decision:
+    """The one decision of a cycle."""
+    (decision,) = run(objects, **options).decisions
+    return decision
+
+
+def rendered(objects: Iterable[Json], **options: Any) -> str:
+    """The answer as ``muster simulate --format json`` writes it."""
+    result = run(objects, **options)
+    return simulate_json.render(Answer.of(result.decisions, result.pending, result.problems))
+
+
+def placed(decision: Decision) -> dict[str, str]:
+    """Its assignments, the pods without their namespace."""
+    return {key.partition("/")[2]: where for key, where in decision.assignments.items()}
+
+
+def site(objects: Iterable[Json], options: PlacingOptions = NO_OPTIONS, plugins: Plugins = NO_PLUGINS) -> Site:
+    """What placing works on."""
+    return Site.of(load(objects), options, (), plugins)
+
+
+def entities(objects: Iterable[Json]) -> dict[str, Entity]:
+    """The roots that are ready, by name, in the order of their cycles."""
+    return {entity.name.name: entity for entity in queued(load(objects), CycleOptions())}
+
+
+def names(site: Site, outcome: Outcome | None) -> list[str]:
+    """The nodes of a leaf's pods in their order; ``-`` where one found none."""
+    assert outcome is not None
+    assert outcome.nodes is not None
+    return ["-" if index < 0 else site.nodes.names[index] for index in outcome.nodes.tolist()]
+
+
+def told(outcome: Outcome | None) -> Any:
+    """All that an outcome says, so that two can be compared that have nothing in common."""
+    if outcome is None:
+        return None
+    where = outcome.placement
+    return (
+        (outcome.status, outcome.message, outcome.placed, outcome.scored, outcome.holds, outcome.tried),
+        (where.key, where.value, where.nodes.tolist()),
+        None if outcome.nodes is None else outcome.nodes.tolist(),
+        [(load.shape.serial, load.nodes.tolist()) for load in outcome.loads],
+        [told(child) for child in outcome.children],
+    )
+
+
+def tried(objects: Iterable[Json], root: str, options: PlacingOptions = NO_OPTIONS) -> tuple[Site, Form, Outcome]:
+    """What comes of one root on the cluster as it is."""
+    objects = [*objects]
+    here = site(objects, options)
+    greedy = Greedy(here)
+    form = greedy.form(entities(objects)[root])
+    return here, form, greedy.place(form)
+
+
+def table(
+    labels: Iterable[Mapping[str, str]],
+    cpu: Iterable[int] | int = 4000,
+    memory: Iterable[int] | int = 2**34,
+    pods: Iterable[int] | int = 110,
+    taints: Iterable[tuple[Taint, ...]] | None = None,
+) -> NodeTable:
+    """Nodes n000, n001, … with these labels; millicores, bytes and pod slots of each, or of all."""
+    labels = [*labels]
+    allocatable = np.zeros((len(BUILT_IN), len(labels)), dtype=np.int64)
+    for row, amount in ((0, cpu), (1, memory), (3, pods)):
+        allocatable[row] = amount if isinstance(amount, int) else [*amount]
+    marked = [()] * len(labels) if taints is None else [*taints]
+    return NodeTable([f"n{number:03}" for number in range(len(labels))], labels, marked, [False] * len(labels), BUILT_IN, allocatable)
+
+
+def shape(cpu: int = 0, memory: int = 0, *, serial: int = 0, **more: Any) -> PodShape:
+    """Millicores and bytes that a pod requests, and is scored by: 100m and 200 MiB where it requests none."""
+    amounts = tuple((row, amount) for row, amount in ((0, cpu), (1, memory), (3, 1)) if amount)
+    return PodShape(serial, amounts, (cpu or 100, memory or 200 * 2**20), **more)
+
+
+def record(name: str, what: PodShape, *, node: int = -1, nominated: int = -1, priority: int = 0, group: str = "") -> PodRecord:
+    """A pod in the engine's own form."""
+    return PodRecord(
+        key=f"default/{name}",
+        namespace="default",
+        name=name,
+        shape=what,
+        labels={},
+        priority=priority,
+        node=node,
+        group=group,
+        scheduler="default-scheduler",
+        preempts=True,
+        created="",
+        started="",
+        terminating=False,
+        gates=(),
+        nominated=nominated,
+    )
+
+
+@st.composite
+def promising(draw: st.DrawFn, size: Size = SMALL, *, apart: bool = False) -> list[Json]:
+    """A cluster of the oracle's where some pods that wait are nominated and some that run are being evicted.
+
+    *apart*: and some keep away from others by anti-affinity, which the oracle does not read.
+    """
+    objects = draw(clusters(size))
+    names = [each["metadata"]["name"] for each in objects if each["kind"] == "Node"]
+    for each in objects:
+        if each["kind"] != "Pod":
+            continue
+        if not each["spec"].get("nodeName"):
+            if draw(st.integers(0, 3)) == 0:
+                each["status"] = {"nominatedNodeName": draw(st.sampled_from(names))}
+        elif draw(st.integers(0, 15)) == 0:
+            each["metadata"]["deletionTimestamp"] = "2026-08-01T00:00:00Z"
+            each["status"]["conditions"] = [{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}]
+        if apart and draw(st.integers(0, 5)) == 0:
+            term = {"topologyKey": draw(st.sampled_from([HOST, RACK])), "labelSelector": {"matchLabels": {"app": "a"}}}
+            affinity = each["spec"].setdefault("affinity", {})
+            affinity["podAntiAffinity"] = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    return objects

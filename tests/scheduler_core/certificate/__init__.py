@@ -1,0 +1,1 @@
+"""Proofs that a root has no placement, checked without the search."""

@@ -1,0 +1,80 @@
+"""What makes pods alike and nodes alike to one tree of groups."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+from tests.scheduler_core.oracle.algorithm import queued
+from tests.scheduler_core.oracle.fit import clash, host_ports, misfits
+from tests.scheduler_core.oracle.model import Cluster, Group, Node, Pod
+
+FILTERED = ("nodeSelector", "affinity", "tolerations")
+"""Fields of a pod's spec by which nodes are filtered, beside what it requests and its ports."""
+
+Amounts = dict[str, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """Nodes with equal values of all keys that a tree names."""
+
+    values: dict[str, str | None]
+    """By key."""
+    nodes: list[Node]
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """Pods that every node treats alike.
+
+    Attributes:
+        pod: one of them.
+        amounts: what each takes of a node, itself as one of its pods included.
+
+    """
+
+    pod: Pod
+    amounts: Amounts
+
+    def clashes(self, other: Pod) -> bool:
+        """Whether the two want a port of the host that only one can have."""
+        return any(clash(mine, theirs) for mine in host_ports(self.pod) for theirs in host_ports(other))
+
+
+def amounts_of(pod: Pod) -> Amounts:
+    """What *pod* takes of a node."""
+    return {**{name: amount for name, amount in pod.requests.items() if amount > 0}, "pods": 1}
+
+
+def cells(cluster: Cluster, root: Group) -> list[Cell]:
+    """The nodes of *cluster* as far as *root* tells them apart."""
+    keys = sorted({group.topology for group in root.walk() if group.topology})
+    found: dict[tuple[str | None, ...], list[Node]] = {}
+    for node in cluster.nodes.values():
+        found.setdefault(tuple(node.labels.get(key) for key in keys), []).append(node)
+    return [Cell(dict(zip(keys, values, strict=True)), nodes) for values, nodes in found.items()]
+
+
+def shapes(cluster: Cluster, root: Group) -> dict[str, list[Shape]]:
+    """The shape of each waiting pod, by name of its leaf, in the order of ``queued``; equal ones are the same object."""
+    made: dict[str, Shape] = {}
+    return {
+        leaf.name: [made.setdefault(_look(pod), Shape(pod, amounts_of(pod))) for pod in queued(leaf, cluster)] for leaf in root.leaves()
+    }
+
+
+def most(shape: Shape, node: Node, staying: list[Pod]) -> int:
+    """How many pods of *shape* alone *node* takes beside *staying*."""
+    if misfits(shape.pod, node, staying):
+        return 0
+    taken = [amounts_of(pod) for pod in staying]
+    room = min(
+        (node.allocatable.get(name, 0) - sum(each.get(name, 0) for each in taken)) // amount for name, amount in shape.amounts.items()
+    )
+    return min(1, room) if host_ports(shape.pod) else room
+
+
+def _look(pod: Pod) -> str:
+    filtered = {name: pod.spec.get(name) for name in FILTERED}
+    return json.dumps([filtered, amounts_of(pod), host_ports(pod)], sort_keys=True)

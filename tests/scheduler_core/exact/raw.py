@@ -1,0 +1,166 @@
+"""Planned trees and nodes as objects of the API."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tests.scheduler_core.oracle.model import Objects
+
+POOL = "example.com/pool"
+GPU = "example.com/gpu"
+SIZE = {"cpu": 8000, "memory": 32768, GPU: 4}
+"""Allocatable of a node: millicores, Mi, pieces."""
+UNITS = {"cpu": "m", "memory": "Mi", GPU: ""}
+URGENT = 100
+"""Priority of the trees that wait."""
+
+Amounts = dict[str, int]
+
+
+@dataclasses.dataclass(eq=False)
+class Machine:
+    """A node."""
+
+    name: str
+    labels: dict[str, str]
+    kept: Counter[str] = dataclasses.field(default_factory=Counter)
+    """What stays free."""
+    held: Counter[str] = dataclasses.field(default_factory=Counter)
+    """What members that run have."""
+
+    def fits(self, amounts: Amounts) -> bool:
+        return all(self.kept[name] + self.held[name] + amount <= SIZE[name] for name, amount in amounts.items())
+
+    def rest(self, resources: Iterable[str]) -> Amounts:
+        """What is to be taken by others."""
+        return {name: SIZE[name] - self.kept[name] - self.held[name] for name in resources}
+
+
+@dataclasses.dataclass(eq=False)
+class Planned:
+    """A group with all that is below it."""
+
+    name: str
+    key: str
+    second: int
+    """When it was created: siblings are tried in this order."""
+    minimum: int = 0
+    """minCount or minGroupCount; 0 for a basic group."""
+    children: list[Planned] = dataclasses.field(default_factory=list)
+    pods: list[tuple[dict[str, Any], str]] = dataclasses.field(default_factory=list)
+    """The spec of each, and the node where it runs already or nothing."""
+    room: list[int] = dataclasses.field(default_factory=list)
+    """Shapes of the pods that room is kept for."""
+
+    def walk(self) -> Iterator[Planned]:
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+def node(machine: Machine, resources: Iterable[str]) -> dict[str, Any]:
+    allocatable = {**_quantities({name: SIZE[name] for name in resources}), "pods": "110"}
+    taints = [tainted(machine.labels[POOL])] if POOL in machine.labels else []
+    labels = {**machine.labels, "kubernetes.io/hostname": machine.name}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": machine.name, "labels": labels},
+        "spec": {"taints": taints},
+        "status": {"allocatable": allocatable},
+    }
+
+
+def tainted(pool: str) -> dict[str, str]:
+    """What keeps others off the nodes of a pool."""
+    return {"key": POOL, "value": pool, "effect": "NoSchedule"}
+
+
+def spec(amounts: Amounts, pool: str) -> dict[str, Any]:
+    """A pod that wants *amounts*, on the nodes of *pool* unless that is empty."""
+    found: dict[str, Any] = {"containers": [{"name": "c", "image": "i", "resources": {"requests": _quantities(amounts)}}]}
+    if pool:
+        found |= {"nodeSelector": {POOL: pool}, "tolerations": [{**tainted(pool), "operator": "Equal"}]}
+    return found
+
+
+def tree(top: Planned, parent: str = "", priority: int = URGENT, mode: str = "single") -> Objects:
+    """The groups and pods of *top*."""
+    kind, word = ("CompositePodGroup", "minGroupCount") if top.children else ("PodGroup", "minCount")
+    own = {
+        "schedulingPolicy": {"gang": {word: top.minimum}} if top.minimum else {"basic": {}},
+        "disruptionMode": {mode: {}},
+        "priority": priority,
+        "workloadRef": {"workloadName": "w", "templateName": top.name},
+    }
+    own |= {"schedulingConstraints": {"topology": [{"key": top.key}]}} if top.key else {}
+    own |= {"parentCompositePodGroupName": parent} if parent else {}
+    made = [{"apiVersion": "scheduling.k8s.io/v1alpha3", "kind": kind, "metadata": _meta(top.name, top.second), "spec": own}]
+    for number, (wanted, on) in enumerate(top.pods):
+        made.append(_pod(f"{top.name}-p{number:02d}", {**wanted, "schedulingGroup": {"podGroupName": top.name}}, on, priority))
+    for child in top.children:
+        made += tree(child, top.name, priority, mode)
+    return made
+
+
+def fillers(machines: Iterable[Machine], resources: list[str], priority: int, chance: random.Random) -> Objects:
+    """Pods that run and take all that is not kept or held.
+
+    One for each node where they cannot be made to leave; else several, some of which are in groups that leave together.
+    """
+    made: Objects = []
+    pieces = [
+        (each, piece) for each in machines for piece in _pieces(each.rest(resources), 1 if priority >= URGENT else chance.randint(1, 3))
+    ]
+    chance.shuffle(pieces)
+    number = 0
+    while pieces:
+        together = chance.randint(2, 3) if priority < URGENT and len(pieces) > 2 and chance.random() < 0.3 else 1
+        taken, pieces = pieces[:together], pieces[together:]
+        level = priority + chance.choice((0, 0, 10, 50)) if priority < URGENT else priority
+        pods = [(spec(piece, machine.labels.get(POOL, "")), machine.name) for machine, piece in taken]
+        if together > 1:
+            made += tree(Planned(f"old-{number}", "", chance.randrange(60), together, pods=pods), priority=level, mode="all")
+        else:
+            made.append(_pod(f"f{number:03d}", *pods[0], level, f"2026-07-0{chance.randint(1, 9)}T00:00:00Z"))
+            made[-1]["metadata"]["labels"] = {"app": chance.choice("abc")}
+        number += 1
+    return made
+
+
+def budget(app: str, allowed: int) -> dict[str, Any]:
+    """A disruption budget for the fillers of *app*."""
+    selector = {"selector": {"matchLabels": {"app": app}}}
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": _meta(f"budget-{app}", 0),
+        "spec": selector,
+        "status": {"disruptionsAllowed": allowed},
+    }
+
+
+def _pieces(rest: Amounts, count: int) -> Iterator[Amounts]:
+    """*rest* in *count* parts; nothing of what there is nothing of."""
+    for number in range(count):
+        piece = {name: amount // count + (number < amount % count) for name, amount in rest.items()}
+        if wanted := {name: amount for name, amount in piece.items() if amount}:
+            yield wanted
+
+
+def _quantities(amounts: Amounts) -> dict[str, str]:
+    return {name: f"{amount}{UNITS[name]}" for name, amount in amounts.items()}
+
+
+def _pod(name: str, own: dict[str, Any], on: str, priority: int, started: str = "2026-07-01T00:00:00Z") -> dict[str, Any]:
+    status = {"phase": "Running", "startTime": started} if on else {"phase": "Pending"}
+    own = {**own, "priority": priority, **({"nodeName": on} if on else {})}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": _meta(name, 0), "spec": own, "status": status}
+
+
+def _meta(name: str, second: int) -> dict[str, Any]:
+    return {"name": name, "namespace": "default", "uid": name, "creationTimestamp": f"2026-08-01T00:00:{second:02d}Z"}

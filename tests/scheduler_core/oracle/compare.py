@@ -1,0 +1,118 @@
+"""An answer of ``muster simulate --format json --strategy greedy`` beside what the oracle says of the same objects.
+
+Not compared: messages, reasons, remedies, counts; what stands of a root for which the oracle says Wait, but that nothing of it
+is placed.  ``Invalid`` passes where 1.37.1 waits, fails or (five levels and more) does not look; nothing may be placed then.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.scheduler_core.oracle import brute, cycle
+from tests.scheduler_core.oracle.algorithm import DEEPEST, ERROR, SUCCESS, WAIT
+from tests.scheduler_core.oracle.model import Cluster, Objects, flat, read
+
+CONDITIONS = {SUCCESS: ("True", "Scheduled"), "Unschedulable": ("False", "Unschedulable"), ERROR: ("False", "SchedulerError")}
+"""Status and reason of the condition."""
+INITIALLY = "PodGroupInitiallyScheduled"
+INVALID = "Invalid"
+PLACING = ("assignments", "victims", "nominations")
+
+Decision = dict[str, Any]
+
+
+def compare(
+    objects: Objects, answer: dict[str, Any], order: list[str] | None = None, *, evict: bool = False, failed_leaves: bool = True
+) -> list[str]:
+    """All differences, one line each; nothing if the answer is the oracle's.
+
+    *order* and *evict* as they were asked of the answer; *failed_leaves* as in ``cycle.run``.
+    """
+    wanted = cycle.run(objects, order, evict=evict, failed_leaves=failed_leaves)
+    given = answer.get("decisions") or []
+    cluster = read(objects)
+    told: list[str] = []
+    for want, got in _paired(wanted, given):
+        told += [f"{_title(want or got or {})}: {line}" for line in _between(want, got, cluster, objects)]
+    attempted = [_title(want) for want in wanted if want["status"] != WAIT]
+    sequence = [_title(got) for got in given if _title(got) in attempted]
+    if sorted(sequence) == sorted(attempted) and sequence != attempted:
+        told.append(f"the roots come in the order {sequence}, want {attempted}")
+    if not evict:
+        placed = {pod: node for got in given for pod, node in (got.get("assignments") or {}).items()}
+        told += [f"the answer breaks a constraint: {line}" for line in brute.violations(objects, placed)]
+    return told
+
+
+def _title(decision: Decision) -> str:
+    root = decision["root"]
+    return f"{root['kind']} {root['namespace']}/{root['name']}"
+
+
+def _paired(wanted: list[Decision], given: list[Decision]) -> list[tuple[Decision | None, Decision | None]]:
+    """Decisions on the same root, the first with the first, the second (after an eviction) with the second."""
+    pairs: list[tuple[Decision | None, Decision | None]] = []
+    for title in dict.fromkeys(_title(each) for each in [*wanted, *given]):
+        ours = [each for each in wanted if _title(each) == title]
+        theirs = [each for each in given if _title(each) == title]
+        for number in range(max(len(ours), len(theirs))):
+            pairs.append((ours[number] if number < len(ours) else None, theirs[number] if number < len(theirs) else None))
+    return pairs
+
+
+def _between(want: Decision | None, got: Decision | None, cluster: Cluster, objects: Objects) -> list[str]:
+    idle = got is None or not any(got.get(part) for part in PLACING)
+    status = got["status"] if got else None
+    if want is None or want["status"] == WAIT:
+        good = idle and status in {None, WAIT, INVALID}
+        return [] if good else [f"status {status}, {_placing(got)}; want {'no decision' if want is None else WAIT}"]
+    if got is None:
+        return [f"no decision, want {want['status']}"]
+    if status == INVALID and idle and (want["status"] == ERROR or _too_deep(want, cluster)):
+        return []
+    told = [] if status == want["status"] else [f"status {status} ({got.get('message')}), want {want['status']} ({want['message']})"]
+    told += _different("assigned to", got.get("assignments") or {}, want["assignments"])
+    told += _different("nominated to", got.get("nominations") or {}, want["nominations"])
+    told += [f"{pod} leaves, want it to stay" for pod in sorted({*(got.get("victims") or [])} - {*want["victims"]})]
+    told += [f"{pod} stays, want it to leave" for pod in sorted({*want["victims"]} - {*(got.get("victims") or [])})]
+    return told + _groups(want, got, _scheduled_once(objects, want["root"]["namespace"]))
+
+
+def _placing(got: Decision | None) -> str:
+    return ", ".join(f"{part} {got.get(part) or 'none'}" for part in PLACING) if got else "no decision"
+
+
+def _too_deep(want: Decision, cluster: Cluster) -> bool:
+    root = want["root"]
+    group = cluster.groups.get((root["kind"], root["namespace"], root["name"]))
+    return group is not None and group.depth() > DEEPEST
+
+
+def _different(word: str, got: dict[str, Any], want: dict[str, Any]) -> list[str]:
+    return [f"{name} {word} {got.get(name)}, want {want.get(name)}" for name in sorted({*got, *want}) if got.get(name) != want.get(name)]
+
+
+def _groups(want: Decision, got: Decision, already: set[str]) -> list[str]:
+    given = {group["name"]: group for group in got.get("groups") or []}
+    told = _different("has status", {name: group["status"] for name, group in given.items()}, want["groups"])
+    for name, group in given.items():
+        status = want["groups"].get(name)
+        if status == SUCCESS:
+            told += _different("has domain", {name: group.get("domain")}, {name: want["domains"].get(name)})
+        if group["kind"] == "PodGroup" and status in CONDITIONS:
+            shown = [(each["status"], each["reason"]) for each in group.get("conditions") or [] if each["type"] == INITIALLY]
+            # A group that was scheduled once is not told otherwise.
+            accepted = {CONDITIONS[status], *([CONDITIONS[SUCCESS]] if name in already else [])}
+            told += [] if len(shown) == 1 and shown[0] in accepted else [f"{name} has conditions {shown}, want {CONDITIONS[status]}"]
+    return told
+
+
+def _scheduled_once(objects: Objects, namespace: str) -> set[str]:
+    """Names of the PodGroups whose condition says so."""
+    return {
+        each["metadata"]["name"]
+        for each in flat(objects)
+        if each["kind"] == "PodGroup" and (each["metadata"].get("namespace") or "default") == namespace
+        for condition in (each.get("status") or {}).get("conditions") or []
+        if (condition["type"], condition["status"]) == (INITIALLY, "True")
+    }

@@ -1,0 +1,113 @@
+"""Whether one pod may run on one node beside others: the filters of the default profile, one after the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.scheduler_core.oracle.model import Node, Pod
+
+EVERY_ADDRESS = "0.0.0.0"
+
+
+def misfits(pod: Pod, node: Node, others: list[Pod]) -> list[str]:
+    """Why *pod* may not run on *node* beside *others*; nothing if it may."""
+    checks = {
+        "the node is unschedulable": cordoned(pod, node),
+        "a taint is not tolerated": any(
+            not tolerated(taint, pod) for taint in node.taints if taint.get("effect") in {"NoSchedule", "NoExecute"}
+        ),
+        "the node does not match": not wanted(pod, node),
+        "a host port is taken": any(clash(mine, theirs) for mine in host_ports(pod) for other in others for theirs in host_ports(other)),
+        "too many pods": len(others) + 1 > node.allocatable.get("pods", 0),
+    }
+    short = [name for name, amount in sorted(pod.requests.items()) if amount > 0 and amount > free(node, others, name)]
+    return [reason for reason, holds in checks.items() if holds] + [f"insufficient {name}" for name in short]
+
+
+def free(node: Node, others: list[Pod], resource: str) -> int:
+    return node.allocatable.get(resource, 0) - sum(other.requests.get(resource, 0) for other in others)
+
+
+def cordoned(pod: Pod, node: Node) -> bool:
+    return node.unschedulable and not tolerated({"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}, pod)
+
+
+def tolerated(taint: dict[str, str], pod: Pod, effects: tuple[str, ...] = ()) -> bool:
+    """Whether a toleration of the pod (only of those for *effects* or for all, if given) covers the taint."""
+    tolerations = [each for each in pod.spec.get("tolerations") or [] if not effects or (each.get("effect") or "") in {"", *effects}]
+    return any(covers(toleration, taint) for toleration in tolerations)
+
+
+def covers(toleration: dict[str, str], taint: dict[str, str]) -> bool:
+    if toleration.get("effect") and toleration["effect"] != taint.get("effect"):
+        return False
+    if toleration.get("key") and toleration["key"] != taint["key"]:
+        return False
+    operator = toleration.get("operator") or "Equal"
+    if operator == "Exists":
+        return True
+    return operator == "Equal" and (toleration.get("value") or "") == (taint.get("value") or "")
+
+
+def wanted(pod: Pod, node: Node) -> bool:
+    """nodeSelector and required node affinity."""
+    selector = pod.spec.get("nodeSelector") or {}
+    if any(node.labels.get(key) != value for key, value in selector.items()):
+        return False
+    required = _node_affinity(pod).get("requiredDuringSchedulingIgnoredDuringExecution")
+    if required is None:
+        return True
+    return any(term_matches(term, node) for term in required.get("nodeSelectorTerms") or [])
+
+
+def preferred(pod: Pod, node: Node) -> int:
+    """Sum of the weights of the preferences that the node meets."""
+    terms = _node_affinity(pod).get("preferredDuringSchedulingIgnoredDuringExecution") or []
+    return sum(term["weight"] for term in terms if term_matches(term["preference"], node))
+
+
+def _node_affinity(pod: Pod) -> dict[str, Any]:
+    return (pod.spec.get("affinity") or {}).get("nodeAffinity") or {}
+
+
+def term_matches(term: dict[str, Any], node: Node) -> bool:
+    """All expressions hold; a term without any matches no node."""
+    on_labels = [matches(each, node.labels) for each in term.get("matchExpressions") or []]
+    on_fields = [matches(each, {"metadata.name": node.name}) for each in term.get("matchFields") or []]
+    return bool(on_labels or on_fields) and all(on_labels + on_fields)
+
+
+def matches(expression: dict[str, Any], labels: dict[str, str]) -> bool:
+    """One requirement of a node selector or a label selector."""
+    value = labels.get(expression["key"])
+    operator = expression["operator"]
+    values = expression.get("values") or []
+    if operator == "In":
+        return value in values
+    if operator == "NotIn":
+        return value not in values
+    if operator == "Exists":
+        return value is not None
+    if operator == "DoesNotExist":
+        return value is None
+    try:
+        number, limit = int(value or ""), int(values[0])
+    except (ValueError, IndexError):
+        return False
+    return number > limit if operator == "Gt" else number < limit
+
+
+def host_ports(pod: Pod) -> list[tuple[str, str, int]]:
+    """Protocol, address and number of each port of the host that the pod takes while it runs."""
+    sidecars = [each for each in pod.spec.get("initContainers") or [] if each.get("restartPolicy") == "Always"]
+    return [
+        (port.get("protocol") or "TCP", port.get("hostIP") or EVERY_ADDRESS, port["hostPort"])
+        for container in [*(pod.spec.get("containers") or []), *sidecars]
+        for port in container.get("ports") or []
+        if port.get("hostPort")
+    ]
+
+
+def clash(one: tuple[str, str, int], other: tuple[str, str, int]) -> bool:
+    same_address = one[1] == other[1] or EVERY_ADDRESS in {one[1], other[1]}
+    return same_address and (one[0], one[2]) == (other[0], other[2])

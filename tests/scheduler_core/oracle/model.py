@@ -1,0 +1,228 @@
+"""The objects of a cluster as the cycle reads them."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from tests.scheduler_core.oracle import amounts
+
+Objects = list[dict[str, Any]]
+SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+
+
+@dataclasses.dataclass(eq=False)
+class Node:
+    name: str
+    labels: dict[str, str]
+    taints: list[dict[str, str]]
+    unschedulable: bool
+    allocatable: dict[str, int]
+
+
+@dataclasses.dataclass(eq=False)
+class Pod:
+    key: str
+    namespace: str
+    name: str
+    labels: dict[str, str]
+    spec: dict[str, Any]
+    requests: dict[str, int]
+    scored: dict[str, int]
+    priority: int
+    policy: str
+    scheduler: str
+    group: str
+    created: str
+    started: str
+    terminating: bool
+    preempted: bool
+    """Terminating because the scheduler evicts it."""
+    gated: bool
+
+
+@dataclasses.dataclass(eq=False)
+class Group:
+    kind: str
+    namespace: str
+    name: str
+    gang: bool
+    minimum: int
+    topology: str
+    priority: int
+    policy: str
+    all: bool
+    parent: str
+    created: str
+    children: list[Group] = dataclasses.field(default_factory=list)
+    """By creation time, then name."""
+    members: list[Pod] = dataclasses.field(default_factory=list)
+    """All of them, in the order of the queue: priority descending, creation time, name."""
+
+    def walk(self) -> list[Group]:
+        """This one and all below it, parents first."""
+        return [self, *(below for child in self.children for below in child.walk())]
+
+    def leaves(self) -> list[Group]:
+        return [group for group in self.walk() if group.kind == "PodGroup"]
+
+    def pods(self) -> list[Pod]:
+        """The members of all leaves below."""
+        return [pod for leaf in self.leaves() for pod in leaf.members]
+
+    def depth(self) -> int:
+        return 1 + max((child.depth() for child in self.children), default=0)
+
+
+@dataclasses.dataclass(eq=False)
+class Cluster:
+    nodes: dict[str, Node]
+    pods: dict[str, Pod]
+    groups: dict[tuple[str, str, str], Group]
+    """By kind, namespace and name."""
+    budgets: Objects
+    where: dict[str, str]
+    """Node of each pod that has one, known or not; the cycle adds what it assumes."""
+    nominated: dict[str, str]
+    """Node of each pod that waits for room to be made."""
+    failed_leaves: bool = True
+    """Whether a preemption also makes room for pods of leaves that failed below a root that succeeded, as 1.37.1 does."""
+
+    def group_of(self, pod: Pod) -> Group | None:
+        return self.groups.get(("PodGroup", pod.namespace, pod.group))
+
+    def parent_of(self, group: Group) -> Group | None:
+        return self.groups.get(("CompositePodGroup", group.namespace, group.parent))
+
+    def chain(self, group: Group) -> list[Group]:
+        """The group and what is above it, as far as it is there; a cycle is followed once round."""
+        found = [group]
+        while (above := self.parent_of(found[-1])) is not None and above not in found:
+            found.append(above)
+        return found
+
+    def complete(self, group: Group) -> bool:
+        """Whether everything above it is there, up to a root."""
+        return not self.chain(group)[-1].parent
+
+    def running(self, group: Group) -> list[Pod]:
+        """Members of all leaves below that have a node."""
+        return [pod for pod in group.pods() if pod.key in self.where]
+
+    def on(self, node: str) -> list[Pod]:
+        return [self.pods[key] for key, name in self.where.items() if name == node]
+
+
+def flat(objects: Objects) -> Objects:
+    """Lists taken apart."""
+    return [each for one in objects for each in (one["items"] if one["kind"].endswith("List") else [one])]
+
+
+def read(objects: Objects) -> Cluster:
+    """The cluster that raw objects describe.  Pods that have ended are not in it, nor nodes that say nothing of their room."""
+    by_kind: dict[str, Objects] = {}
+    for one in flat(objects):
+        by_kind.setdefault(one["kind"], []).append(one)
+    classes = by_kind.get("PriorityClass", [])
+    cluster = Cluster({}, {}, {}, by_kind.get("PodDisruptionBudget", []), {}, {})
+    for one in by_kind.get("Node", []):
+        if (one.get("status") or {}).get("allocatable"):
+            cluster.nodes[one["metadata"]["name"]] = _node(one)
+    for one in by_kind.get("Pod", []):
+        if (one.get("status") or {}).get("phase") not in {"Succeeded", "Failed"}:
+            _add_pod(cluster, one, classes)
+    for kind in ("PodGroup", "CompositePodGroup"):
+        for one in by_kind.get(kind, []):
+            group = _group(one, classes)
+            cluster.groups[kind, group.namespace, group.name] = group
+    join(cluster)
+    return cluster
+
+
+def join(cluster: Cluster) -> None:
+    """Children and members are found anew."""
+    for group in cluster.groups.values():
+        group.children = [each for each in cluster.groups.values() if each.parent and cluster.parent_of(each) is group]
+        group.children.sort(key=lambda each: (each.created, each.name))
+        group.members = [pod for pod in cluster.pods.values() if group.kind == "PodGroup" and cluster.group_of(pod) is group]
+        group.members.sort(key=lambda pod: (-pod.priority, pod.created, pod.name))
+
+
+def _node(one: dict[str, Any]) -> Node:
+    metadata, spec = one["metadata"], one.get("spec") or {}
+    return Node(
+        metadata["name"], metadata.get("labels") or {}, spec.get("taints") or [], bool(spec.get("unschedulable")), amounts.allocatable(one)
+    )
+
+
+def _add_pod(cluster: Cluster, one: dict[str, Any], classes: Objects) -> None:
+    metadata, spec, status = one["metadata"], one.get("spec") or {}, one.get("status") or {}
+    namespace = metadata.get("namespace") or "default"
+    key = f"{namespace}/{metadata['name']}"
+    terminating = bool(metadata.get("deletionTimestamp"))
+    cluster.pods[key] = Pod(
+        key=key,
+        namespace=namespace,
+        name=metadata["name"],
+        labels=metadata.get("labels") or {},
+        spec=spec,
+        requests=amounts.requests(spec),
+        scored=amounts.scored(spec),
+        priority=_priority(spec, classes),
+        policy=spec.get("preemptionPolicy") or _class_policy(spec, classes),
+        scheduler=spec.get("schedulerName") or "default-scheduler",
+        group=(spec.get("schedulingGroup") or {}).get("podGroupName") or "",
+        created=metadata.get("creationTimestamp") or "",
+        started=status.get("startTime") or "",
+        terminating=terminating,
+        preempted=terminating and any(_evicts(condition) for condition in status.get("conditions") or []),
+        gated=bool(spec.get("schedulingGates")),
+    )
+    if spec.get("nodeName"):
+        cluster.where[key] = spec["nodeName"]
+    elif status.get("nominatedNodeName"):
+        cluster.nominated[key] = status["nominatedNodeName"]
+
+
+def _group(one: dict[str, Any], classes: Objects) -> Group:
+    metadata, spec = one["metadata"], one.get("spec") or {}
+    gang = (spec.get("schedulingPolicy") or {}).get("gang")
+    topology = (spec.get("schedulingConstraints") or {}).get("topology") or []
+    return Group(
+        kind=one["kind"],
+        namespace=metadata.get("namespace") or "default",
+        name=metadata["name"],
+        gang=gang is not None,
+        minimum=1 if gang is None else gang["minCount" if one["kind"] == "PodGroup" else "minGroupCount"],
+        topology=topology[0]["key"] if topology else "",
+        priority=_priority(spec, classes),
+        policy=spec.get("preemptionPolicy") or "PreemptLowerPriority",
+        all="all" in (spec.get("disruptionMode") or {}),
+        parent=spec.get("parentCompositePodGroupName") or "",
+        created=metadata.get("creationTimestamp") or "",
+    )
+
+
+def _class_of(spec: dict[str, Any], classes: Objects) -> dict[str, Any]:
+    if name := spec.get("priorityClassName"):
+        system = {"value": SYSTEM_CLASSES.get(name, 0)}
+        return next((each for each in classes if each["metadata"]["name"] == name), system)
+    usual = [each for each in classes if each.get("globalDefault")]
+    return min(usual, key=lambda each: each["value"], default={"value": 0})
+
+
+def _priority(spec: dict[str, Any], classes: Objects) -> int:
+    written = spec.get("priority")
+    return int(_class_of(spec, classes)["value"] if written is None else written)
+
+
+def _class_policy(spec: dict[str, Any], classes: Objects) -> str:
+    return str(_class_of(spec, classes).get("preemptionPolicy") or "PreemptLowerPriority")
+
+
+def _evicts(condition: dict[str, Any]) -> bool:
+    return (
+        condition.get("type") == "DisruptionTarget"
+        and condition.get("status") == "True"
+        and condition.get("reason") == "PreemptionByScheduler"
+    )

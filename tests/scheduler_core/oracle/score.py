@@ -1,0 +1,81 @@
+"""How well a node suits a pod, and a placement a group.  Integers, divided as Go divides them."""
+
+from __future__ import annotations
+
+from tests.scheduler_core.oracle.fit import preferred, tolerated
+from tests.scheduler_core.oracle.model import Node, Pod
+
+RESOURCES = ("cpu", "memory")
+TAINTS, AFFINITY = 3, 2
+"""Weights; LeastAllocated and BalancedAllocation have 1."""
+
+
+def divide(dividend: int, divisor: int) -> int:
+    """Rounded towards zero."""
+    quotient = abs(dividend) // abs(divisor)
+    return quotient if (dividend < 0) == (divisor < 0) else -quotient
+
+
+def node_scores(pod: Pod, feasible: dict[str, tuple[Node, list[Pod]]]) -> dict[str, int]:
+    """Total of each feasible node, given with the pods that are on it."""
+    avoided = {name: untolerated(pod, node) for name, (node, _) in feasible.items()}
+    liked = {name: preferred(pod, node) for name, (node, _) in feasible.items()}
+    most_avoided, most_liked = max(avoided.values()), max(liked.values())
+    totals = {}
+    for name, (node, others) in feasible.items():
+        by_taints = 100 - divide(100 * avoided[name], most_avoided) if most_avoided else 100
+        by_affinity = divide(100 * liked[name], most_liked) if most_liked else 0
+        totals[name] = least_allocated(pod, node, others) + balanced(pod, node, others) + TAINTS * by_taints + AFFINITY * by_affinity
+    return totals
+
+
+def untolerated(pod: Pod, node: Node) -> int:
+    """Number of PreferNoSchedule taints that the pod does not tolerate."""
+    soft = [taint for taint in node.taints if taint.get("effect") == "PreferNoSchedule"]
+    return sum(not tolerated(taint, pod, ("PreferNoSchedule",)) for taint in soft)
+
+
+def least_allocated(pod: Pod, node: Node, others: list[Pod]) -> int:
+    """Mean of the free parts, in hundredths, once the pod is there."""
+    scores = []
+    for resource in RESOURCES:
+        room = node.allocatable.get(resource, 0)
+        taken = sum(each.scored[resource] for each in [*others, pod])
+        if room > 0:
+            scores.append(0 if taken > room else divide((room - taken) * 100, room))
+    return divide(sum(scores), len(scores)) if scores else 0
+
+
+def balanced(pod: Pod, node: Node, others: list[Pod]) -> int:
+    """How much more evenly the resources are used once the pod is there: 50 to 100 where it asks for any of them, else 0."""
+    if not any(pod.requests.get(resource, 0) for resource in RESOURCES):
+        return 0
+    return 50 + divide(50 + evenness(node, [*others, pod]) - evenness(node, others), 2)
+
+
+def evenness(node: Node, pods: list[Pod]) -> int:
+    fractions = []
+    for resource in RESOURCES:
+        room = node.allocatable.get(resource, 0)
+        if room > 0:
+            taken = sum(pod.requests.get(resource, 0) for pod in pods)
+            fractions.append(min(1.0, float(taken) / float(room)))
+    deviation = abs(fractions[0] - fractions[1]) / 2 if len(fractions) == 2 else 0.0
+    return int((1 - deviation) * 100)
+
+
+def tightness(nodes: list[Node], pods: list[Pod]) -> int:
+    """NodeResourcesFit on a placement: how full its nodes are with all *pods* on them, those that run and those proposed."""
+    scores = []
+    for resource in RESOURCES:
+        room = sum(node.allocatable.get(resource, 0) for node in nodes)
+        taken = sum(pod.scored[resource] for pod in pods)
+        if room > 0:
+            scores.append(divide(100 * min(taken, room), room))
+    return divide(sum(scores), len(scores)) if scores else 0
+
+
+def placement_scores(candidates: dict[str, tuple[list[Node], list[Pod], int]]) -> dict[str, int]:
+    """Total of each placement, given as its nodes, all pods on them, and the number of the group's pods: running and proposed."""
+    most = max(count for _, _, count in candidates.values())
+    return {name: tightness(nodes, pods) + divide(100 * count, most) for name, (nodes, pods, count) in candidates.items()}

@@ -1,0 +1,61 @@
+"""Nodes, shapes, pods, groups and sites to try the engine on."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+
+from scheduler_core.decision import Name
+from scheduler_core.entity import Entity
+from scheduler_core.nodes import CPU, MEMORY, PODS, NodeTable
+from scheduler_core.options import PlacingOptions
+from scheduler_core.placement.site import Site
+from scheduler_core.pods import PodRecord, PodShape
+from scheduler_core.snapshot import ClusterSnapshot
+from validators.lookup import NOTHING
+
+GI = 2**30
+_serials = itertools.count()
+
+
+def table(sizes: Sequence[tuple[int, int]], racks: Sequence[str | None] = (), zones: Sequence[str | None] = ()) -> NodeTable:
+    """Nodes n0, n1, ... of so many cores and GiB, each in a rack and a zone."""
+    labels = []
+    for number in range(len(sizes)):
+        named = {"rack": racks[number] if racks else None, "zone": zones[number] if zones else None}
+        labels.append({key: value for key, value in named.items() if value is not None})
+    allocatable = np.array([[cpu * 1000, memory * GI, 0, 110] for cpu, memory in sizes], dtype=np.int64).T
+    names = [f"n{number:03d}" for number in range(len(sizes))]
+    resources = ("cpu", "memory", "ephemeral-storage", "pods")
+    return NodeTable(names, labels, [()] * len(sizes), [False] * len(sizes), resources, allocatable)
+
+
+def shape(milli: int = 1000, memory: int = GI) -> PodShape:
+    """A shape of its own."""
+    requests = tuple((row, amount) for row, amount in ((CPU, milli), (MEMORY, memory), (PODS, 1)) if amount)
+    return PodShape(next(_serials), requests, (milli or 100, memory or 200 * 2**20))
+
+
+def pods(prefix: str, shapes: Sequence[PodShape], node: int = -1, priority: int = 0) -> tuple[PodRecord, ...]:
+    """Pods of these shapes, in this order."""
+    return tuple(
+        PodRecord(f"d/{prefix}-{number}", "d", f"{prefix}-{number}", each, {}, priority, node, prefix, "s", True, "", "", False, (), -1)
+        for number, each in enumerate(shapes)
+    )
+
+
+def gang(name: str, shapes: Sequence[PodShape], minimum: int, key: str = "", running: tuple[PodRecord, ...] = ()) -> Entity:
+    """A gang with members of these shapes."""
+    return Entity(Name("PodGroup", "d", name), minimum, True, key, 0, True, "", waiting=pods(name, shapes), running=running)
+
+
+def composite(name: str, children: Sequence[Entity], minimum: int, key: str = "") -> Entity:
+    """A gang of groups."""
+    return Entity(Name("CompositePodGroup", "d", name), minimum, True, key, 0, True, "", children=tuple(children))
+
+
+def site(nodes: NodeTable, running: tuple[PodRecord, ...] = (), options: PlacingOptions | None = None) -> Site:
+    """A site with nothing but *running* on it."""
+    return Site.of(ClusterSnapshot(nodes, running, (), {}, {}, (), NOTHING), options or PlacingOptions())

@@ -1,0 +1,97 @@
+"""Groups and pods for the tests of trees and queue: small constructors, and a snapshot of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from scheduler_core.nodes import BUILT_IN, NodeTable
+from scheduler_core.pods import PodRecord, PodShape
+from scheduler_core.snapshot import ClusterSnapshot
+from validators.lookup import KnownObjects
+from validators.model import decode
+from validators.model.group import Group
+from validators.model.objects import Object, namespace_of
+
+SHAPE = PodShape(0, ((3, 1),), (100, 200_000_000))
+FIRST = "2026-08-01T00:00:00Z"
+
+
+def leaf(name: str, parent: str | None = None, *, gang: int = 0, workload: str = "train", **spec: object) -> Group:
+    """A PodGroup, basic unless *gang* says how many; below *parent* it names the Workload."""
+    policy: dict[str, object] = {"gang": {"minCount": gang}} if gang else {"basic": {}}
+    return _group("PodGroup", name, parent, policy, workload if parent else "", spec)
+
+
+def composite(name: str, parent: str | None = None, *, gang: int = 0, workload: str = "train", **spec: object) -> Group:
+    policy: dict[str, object] = {"gang": {"minGroupCount": gang}} if gang else {"basic": {}}
+    return _group("CompositePodGroup", name, parent, policy, workload, spec)
+
+
+def _group(kind: str, name: str, parent: str | None, policy: dict[str, object], workload: str, spec: dict[str, object]) -> Group:
+    """In *spec*, ``namespace`` and ``created`` go to the metadata and ``conditions`` to the status."""
+    metadata = {"name": name, "namespace": spec.pop("namespace", ""), "creationTimestamp": spec.pop("created", FIRST)}
+    status = {"conditions": spec.pop("conditions", None)}
+    content: dict[str, object] = {"schedulingPolicy": policy, **spec}
+    if parent is not None:
+        content["parentCompositePodGroupName"] = parent
+    if workload:
+        content["workloadRef"] = {"workloadName": workload, "templateName": name}
+    made = decode.decode(kind, {"metadata": metadata, "spec": content, "status": status})
+    assert isinstance(made, Group)
+    return made
+
+
+def pod(
+    name: str,
+    group: str = "",
+    *,
+    node: int = -1,
+    priority: int = 0,
+    created: str = FIRST,
+    scheduler: str = "default-scheduler",
+    preempts: bool = True,
+    terminating: bool = False,
+    gates: tuple[str, ...] = (),
+    namespace: str = "default",
+) -> PodRecord:
+    """A pending pod, or on *node* a running one."""
+    return PodRecord(
+        key=f"{namespace}/{name}",
+        namespace=namespace,
+        name=name,
+        shape=SHAPE,
+        labels={},
+        priority=priority,
+        node=node,
+        group=group,
+        scheduler=scheduler,
+        preempts=preempts,
+        created=created,
+        started="",
+        terminating=terminating,
+        gates=gates,
+        nominated=-1,
+    )
+
+
+def snapshot(
+    groups: Iterable[Group] = (),
+    pods: Iterable[PodRecord] = (),
+    *,
+    others: Iterable[Object] = (),
+    desired: dict[tuple[str, str], int] | None = None,
+) -> ClusterSnapshot:
+    """One node; *others* are objects that rules may look up besides the groups."""
+    given = tuple(groups)
+    nodes = NodeTable(["node-1"], [{}], [()], [False], BUILT_IN, np.zeros((len(BUILT_IN), 1), dtype=np.int64))
+    return ClusterSnapshot(
+        nodes=nodes,
+        pods=tuple(pods),
+        groups=given,
+        priorities={(each.kind, namespace_of(each), each.metadata.name): each.spec.priority or 0 for each in given},
+        desired=desired or {},
+        budgets=(),
+        known=KnownObjects([*given, *others], complete=False),
+    )

@@ -1,0 +1,95 @@
+"""Clusters that are full of pods of lower priority, and a tree that waits: several units must leave as a rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from tests.scheduler_core.oracle.model import Objects
+
+PRIORITY = 100
+"""Of the tree that waits."""
+
+
+def node(name: str, cpu: int, **labels: str) -> dict[str, Any]:
+    allocatable = {"cpu": str(cpu), "memory": "64Gi", "pods": "110"}
+    return {"kind": "Node", "apiVersion": "v1", "metadata": {"name": name, "labels": labels}, "status": {"allocatable": allocatable}}
+
+
+def pod(name: str, cpu: int = 1, of: str = "", *, on: str = "", priority: int = PRIORITY, second: int = 0, **more: Any) -> dict[str, Any]:
+    requests = {"cpu": str(cpu), **({"memory": more["memory"]} if more.get("memory") else {})}
+    spec: dict[str, Any] = {"containers": [{"name": "c", "resources": {"requests": requests}}], "priority": priority}
+    spec |= {"schedulingGroup": {"podGroupName": of}} if of else {}
+    spec |= {"nodeName": on} if on else {}
+    metadata = {"name": name, "namespace": "default", "uid": name, "creationTimestamp": "2026-08-01T00:00:00Z"}
+    metadata |= {"labels": {"app": more["app"]}} if more.get("app") else {}
+    status = {"phase": "Running", "startTime": f"2026-08-01T00:00:{second:02}Z"} if on else {"phase": "Pending"}
+    return {"kind": "Pod", "apiVersion": "v1", "metadata": metadata, "spec": spec, "status": status}
+
+
+def group(
+    name: str, minimum: int, *, key: str = "", parent: str = "", everything: bool = False, priority: int = PRIORITY
+) -> dict[str, Any]:
+    """A gang; *minimum* counts children where the name begins with ``tree``."""
+    composite = name.startswith("tree")
+    spec: dict[str, Any] = {"schedulingPolicy": {"gang": {"minGroupCount" if composite else "minCount": minimum}}, "priority": priority}
+    spec |= {"disruptionMode": {"all" if everything else "single": {}}, "workloadRef": {"workloadName": "w", "templateName": "t"}}
+    spec |= {"schedulingConstraints": {"topology": [{"key": key}]}} if key else {}
+    spec |= {"parentCompositePodGroupName": parent} if parent else {}
+    metadata = {"name": name, "namespace": "default", "creationTimestamp": "2026-08-01T00:00:00Z"}
+    kind = "CompositePodGroup" if composite else "PodGroup"
+    return {"kind": kind, "apiVersion": "scheduling.k8s.io/v1alpha3", "metadata": metadata, "spec": spec}
+
+
+def budget(name: str, app: str, allowed: int) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": "default"}
+    status = {"disruptionsAllowed": allowed}
+    return {
+        "kind": "PodDisruptionBudget",
+        "apiVersion": "policy/v1",
+        "metadata": metadata,
+        "spec": {"selector": {"matchLabels": {"app": app}}},
+        "status": status,
+    }
+
+
+@st.composite
+def crowded(draw: st.DrawFn) -> Objects:
+    """At most three nodes, hardly anything free on them; at most six pods wait."""
+    sizes = draw(st.lists(st.sampled_from((4, 3, 2)), min_size=2, max_size=3))
+    objects = [node(f"n{number}", cpu, rack=draw(st.sampled_from(("r1", "r2")))) for number, cpu in enumerate(sizes)]
+    gangs = draw(st.integers(0, 2))
+    for number in range(gangs):
+        objects.append(group(f"low{number}", 1, everything=draw(st.booleans()), priority=draw(st.sampled_from((0, 10)))))
+    for on, size in enumerate(sizes):
+        free = size
+        for number in range(size):
+            cpu = draw(st.sampled_from((1, 2, 1, 3, 0)))
+            if not 0 < cpu <= free:
+                continue
+            free -= cpu
+            of = draw(st.sampled_from(("", *(f"low{each}" for each in range(gangs)))))
+            more = {"app": draw(st.sampled_from((None, "a", "b"))), "second": draw(st.integers(0, 3))}
+            objects.append(pod(f"p{on}{number}", cpu, of, on=f"n{on}", priority=draw(st.sampled_from((0, 10, 10, 200))), **more))
+    objects += draw(_waiting())
+    objects += [budget(app, app, draw(st.integers(0, 2))) for app in ("a", "b") if draw(st.booleans())]
+    return objects
+
+
+@st.composite
+def _waiting(draw: st.DrawFn) -> Objects:
+    keys = st.sampled_from(("", "", "rack"))
+    width = draw(st.integers(1, 2))
+    if width == 1 and draw(st.booleans()):
+        return [pod("q", draw(st.integers(1, 3)))]
+    parent = "tree" if width > 1 else ""
+    objects = [group("tree", draw(st.integers(1, width)), key=draw(keys))] if parent else []
+    for number in range(width):
+        name = f"leaf{number}"
+        minimum = draw(st.integers(1, 3 if width == 1 else 2))
+        objects.append(group(name, minimum, key=draw(keys), parent=parent))
+        shape = draw(st.sampled_from((1, 2)))
+        for member in range(minimum + draw(st.integers(0, 1)) if minimum < 3 else minimum):
+            objects.append(pod(f"{name}-{member}", draw(st.sampled_from((shape, shape, 1, 3))), name))
+    return objects

@@ -1,0 +1,186 @@
+"""A small cluster to choose victims on: nodes, pods and groups in few words, and a stand-in for what places."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from scheduler_core.decision import Name, Status
+from scheduler_core.entity import Entity
+from scheduler_core.ledger import Ledger
+from scheduler_core.nodes import CPU, MEMORY, PODS, NodeTable
+from scheduler_core.placement.stepwise import conflict
+from scheduler_core.pods import PodRecord, PodShape, Port
+from scheduler_core.preemption.units import Units
+from scheduler_core.snapshot import Budget
+from scheduler_core.topology import Topology
+from scheduler_core.wire import LabelSelector
+from validators.model.group import CompositePodGroup, CompositePodGroupSpec, Group, PodGroup, PodGroupSpec
+from validators.model.meta import Empty, ObjectMeta
+from validators.model.workload import DisruptionMode
+
+CASES = json.loads((Path(__file__).parents[2] / "cases" / "preemption.json").read_text(encoding="utf-8"))
+
+_MODES = {"all": DisruptionMode(all=Empty()), "single": DisruptionMode(single=Empty()), "": None}
+_shapes: dict[tuple[int, int, tuple[Port, ...]], PodShape] = {}
+
+
+def cases(kind: str) -> list[dict[str, Any]]:
+    return [case for case in CASES if case["kind"] == kind]
+
+
+def shape(cpu: int, memory: int = 0, ports: tuple[Port, ...] = ()) -> PodShape:
+    key = (cpu, memory, ports)
+    if key not in _shapes:
+        amounts = [(row, amount) for row, amount in ((CPU, cpu), (MEMORY, memory), (PODS, 1)) if amount]
+        _shapes[key] = PodShape(len(_shapes), tuple(amounts), (cpu or 100, memory or 200_000_000), ports=ports)
+    return _shapes[key]
+
+
+def pod(
+    name: str,
+    node: int = -1,
+    priority: int = 0,
+    cpu: int = 1000,
+    *,
+    memory: int = 0,
+    ports: tuple[Port, ...] = (),
+    group: str = "",
+    started: str = "",
+    labels: Mapping[str, str] | None = None,
+    **fields: Any,
+) -> PodRecord:
+    namespace = fields.pop("namespace", "default")
+    record = PodRecord(
+        key=f"{namespace}/{name}",
+        namespace=namespace,
+        name=name,
+        shape=shape(cpu, memory, ports),
+        labels=labels or {},
+        priority=priority,
+        node=node,
+        group=group,
+        scheduler="default-scheduler",
+        preempts=True,
+        created="",
+        started=started,
+        terminating=False,
+        gates=(),
+        nominated=-1,
+    )
+    return dataclasses.replace(record, **fields)
+
+
+def leaf(name: str, mode: str = "", parent: str | None = None, namespace: str = "default") -> PodGroup:
+    spec = PodGroupSpec(disruption_mode=_MODES[mode], parent_composite_pod_group_name=parent)
+    return PodGroup(ObjectMeta(name=name, namespace=namespace), spec)
+
+
+def composite(name: str, mode: str = "", parent: str | None = None, namespace: str = "default") -> CompositePodGroup:
+    spec = CompositePodGroupSpec(disruption_mode=_MODES[mode], parent_composite_pod_group_name=parent)
+    return CompositePodGroup(ObjectMeta(name=name, namespace=namespace), spec)
+
+
+def units_of(pods: Iterable[PodRecord], groups: Iterable[Group] = (), priorities: Mapping[str, int] | None = None) -> Units:
+    """*priorities* by name of group; a group without one has 0."""
+    groups = tuple(groups)
+    found = {(group.kind, "default", group.metadata.name): (priorities or {}).get(group.metadata.name, 0) for group in groups}
+    return Units(pods, groups, found)
+
+
+def budget(name: str, allowed: int, labels: Mapping[str, str] | None = None, *, disrupted: Iterable[str] = (), **fields: Any) -> Budget:
+    selector = None if labels is None else LabelSelector(match_labels=dict(labels))
+    plain = Budget("default", name, selector, allowed, frozenset(disrupted))
+    return dataclasses.replace(plain, **fields)
+
+
+def node_table(cpus: Sequence[int], pods: int = 110, memory: int = 0) -> NodeTable:
+    allocatable = np.zeros((4, len(cpus)), dtype=np.int64)
+    allocatable[CPU] = cpus
+    allocatable[MEMORY] = memory
+    allocatable[PODS] = pods
+    names = [f"node-{index:02}" for index in range(len(cpus))]
+    resources = ("cpu", "memory", "ephemeral-storage", "pods")
+    return NodeTable(names, [{}] * len(cpus), [()] * len(cpus), [False] * len(cpus), resources, allocatable)
+
+
+def ledger_of(nodes: NodeTable, pods: Iterable[PodRecord]) -> Ledger:
+    ledger = Ledger(Topology(nodes))
+    ledger.bind(each for each in pods if each.node >= 0)
+    return ledger
+
+
+def root(*waiting: PodRecord, priority: int = 100, minimum: int = 0, preempts: bool = True) -> Entity:
+    """A gang of all of *waiting* unless *minimum* says fewer."""
+    name = Name("PodGroup", "default", "preemptor")
+    return Entity(name, minimum or len(waiting), True, "", priority, preempts, "", (), waiting)
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    status: Status
+    message: str
+    assigned: tuple[tuple[PodRecord, int], ...]
+
+
+class FirstFit:
+    """Places the pods of a leaf one by one on the first node with room, and keeps account of who is away.
+
+    A pod with the label ``apart`` will not share a node with a pod whose label ``app`` is of that value, one with the label
+    ``alone`` not even a cluster.
+    """
+
+    def __init__(self, ledger: Ledger, pods: Iterable[PodRecord] = ()) -> None:
+        self.ledger = ledger
+        self.running = {each.key: each for each in pods if each.node >= 0}
+        self.away: set[str] = set()
+        self.asked = 0
+
+    def place(self, entity: Entity) -> Outcome:
+        found: list[tuple[PodRecord, int]] = []
+        for each in entity.waiting:
+            node = next((node for node in self.ledger.topology.nodes.everything.tolist() if self._fits(each, node, found)), -1)
+            if node >= 0:
+                found.append((each, node))
+        if len(found) < entity.minimum:
+            text = f"minCount ({entity.minimum}) cannot be satisfied: {len(found)} scheduled, 0 remaining"
+            return Outcome(Status.UNSCHEDULABLE, text, ())
+        return Outcome(Status.SUCCESS, "", tuple(found))
+
+    def matter(self, pods: Sequence[PodRecord], proposed: Sequence[tuple[PodRecord, int]]) -> bool:
+        apps = {each.labels.get(label) for each, _ in proposed for label in ("apart", "alone")} - {None}
+        return any(each.labels.get("app") in apps for each in pods)
+
+    def move(self, pods: Sequence[PodRecord], *, away: bool) -> None:
+        keys = {each.key for each in pods}
+        assert not (keys & self.away if away else keys - self.away)
+        self.away = self.away | keys if away else self.away - keys
+
+    def agree(self, proposed: Sequence[tuple[PodRecord, int]]) -> bool:
+        self.asked += 1
+        here = {(each.node, each.labels.get("app")) for key, each in self.running.items() if key not in self.away}
+        apps = {app for _, app in here}
+        return not any((node, each.labels.get("apart", "-")) in here or each.labels.get("alone", "-") in apps for each, node in proposed)
+
+    def _fits(self, candidate: PodRecord, node: int, found: Sequence[tuple[PodRecord, int]]) -> bool:
+        there = [each for each, where in found if where == node]
+        if conflict(candidate.shape.ports, [*self.ledger.ports.get(node, ()), *itertools.chain(*(each.shape.ports for each in there))]):
+            return False
+        if not self.agree([(candidate, node)]):
+            return False
+        table = self.ledger.topology.nodes
+        for row, amount in candidate.shape.requests:
+            taken = self.ledger.used[row, node] + self.ledger.held[row, node] + sum(dict(each.shape.requests).get(row, 0) for each in there)
+            if taken + amount > table.allocatable[row, node]:
+                return False
+        return True
+
+
+def names(pods: Iterable[PodRecord]) -> list[str]:
+    return [each.name for each in pods]

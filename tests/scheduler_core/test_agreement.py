@@ -1,0 +1,184 @@
+"""The engine beside kube-scheduler: its recorded answers, an independent reading of it, and brute force."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from muster import simulate_json
+from muster.simulate_answer import Answer
+from scheduler_core.cycle import CycleOptions, run_cycle
+from scheduler_core.load import load
+from tests.scheduler_core.oracle import brute, compare
+from tests.scheduler_core.oracle.strategies import TINY, clusters
+
+CASES = json.loads((Path(__file__).parent.parent / "cases" / "placement.json").read_text(encoding="utf-8"))
+SCENARIOS = [
+    case
+    for case in CASES
+    if case["kind"] == "scenario"
+    and case.get("verified") != "unverified"
+    and not case.get("config")
+    and "upstream-quirk" not in case.get("tags", [])
+]
+RANDOM = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate])
+
+Json = dict[str, Any]
+
+
+def answer(objects: list[Json], **options: Any) -> Json:
+    result = run_cycle(load(objects), CycleOptions(**options))
+    text = simulate_json.render(Answer.of(result.decisions, result.pending, result.problems, None))
+    parsed: Json = json.loads(text)
+    return parsed
+
+
+def objects_of(case: Json) -> list[Json]:
+    nodes = [
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": node["name"], "labels": node.get("labels") or {}},
+            "spec": {key: node[key] for key in ("taints", "unschedulable") if node.get(key)},
+            "status": {"allocatable": node["allocatable"], "capacity": node["allocatable"]},
+        }
+        for node in case["nodes"]
+    ]
+    kinds = ("priorityClasses", "workloads", "groups", "existingPods", "pods", "pdbs")
+    return [*nodes, *(each for kind in kinds for each in case.get(kind) or [])]
+
+
+def answered(case: Json, strategy: str) -> Json:
+    order = tuple(case.get("schedulingOrder") or ())
+    return answer(objects_of(case), order=order, evict=case["expect"].get("stage") == "after-preemption", strategy=strategy)
+
+
+def short(pods: Json) -> Json:
+    return {pod.rpartition("/")[2]: node for pod, node in pods.items()}
+
+
+@pytest.mark.parametrize("strategy", ["greedy", "complete"])
+@pytest.mark.parametrize("case", SCENARIOS, ids=lambda case: case["id"])
+def test_status_is_that_of_kube_scheduler(case, strategy):
+    decisions = answered(case, strategy)["decisions"]
+    status = decisions[-1]["status"] if decisions else "Wait"
+    want = case["expect"]["status"]
+    by_documents = case["expect"].get("kepStatus")
+    if status == by_documents == "Invalid":
+        assert all(not decision["assignments"] for decision in decisions)
+    elif strategy == "greedy" or want in ("Success", "Error"):
+        assert want == status, decisions[-1]["message"] if decisions else ""
+
+
+@pytest.mark.parametrize("case", SCENARIOS, ids=lambda case: case["id"])
+def test_pods_go_where_kube_scheduler_sends_them(case):
+    want = case["expect"]
+    decisions = answered(case, "greedy")["decisions"]
+    if want.get("kepStatus") == "Invalid":
+        assert [] == [pod for decision in decisions for pod in decision["assignments"]]
+        return
+    bound = {pod: node for decision in decisions for pod, node in short(decision["assignments"]).items()}
+    assert [] == [
+        pod for pod, nodes in (want.get("bound") or {}).items() if bound.get(pod) not in (nodes if isinstance(nodes, list) else [nodes])
+    ]
+    assert [] == [pod for pod in want.get("pending") or [] if pod in bound]
+    if "boundCount" in want:
+        assert want["boundCount"] == len(bound)
+
+
+@pytest.mark.parametrize("case", [case for case in SCENARIOS if "victims" in case["expect"]], ids=lambda case: case["id"])
+def test_victims_are_those_of_kube_scheduler(case):
+    want = case["expect"]["victims"]
+    found = {pod.rpartition("/")[2] for decision in answered(case, "greedy")["decisions"] for pod in decision["victims"]}
+    if isinstance(want, list):
+        assert set(want) == found
+    else:
+        assert want["count"] == len(found)
+        assert found <= set(want["from"])
+
+
+@pytest.mark.parametrize("case", [case for case in SCENARIOS if case["expect"].get("conditions")], ids=lambda case: case["id"])
+def test_conditions_are_worded_as_kube_scheduler_does(case):
+    groups = {group["name"]: group for decision in answered(case, "greedy")["decisions"] for group in decision["groups"]}
+    if any(group["status"] == "Invalid" for group in groups.values()):
+        assert case["expect"].get("kepStatus") == "Invalid"
+        return
+    for want in case["expect"]["conditions"]:
+        if want["kind"] != "PodGroup" or want.get("basis") or want.get("racy"):
+            continue
+        (found,) = [each for each in groups[want["name"]]["conditions"] if each["type"] == want["type"]]
+        assert [want[key] for key in ("status", "reason") if want.get(key)] == [found[key] for key in ("status", "reason") if want.get(key)]
+        assert want.get("messageContains", "") in found["message"]
+
+
+@RANDOM
+@given(clusters(), st.booleans())
+def test_greedy_decides_as_an_independent_reading_of_kube_scheduler(objects, evict):
+    assert [] == compare.compare(objects, answer(objects, evict=evict, strategy="greedy"), evict=evict)
+
+
+@RANDOM
+@given(clusters(), st.randoms(use_true_random=False), st.sampled_from(["greedy", "complete"]))
+def test_the_order_of_the_objects_changes_nothing(objects, chance: random.Random, strategy):
+    shuffled = chance.sample(objects, len(objects))
+    assert answer(objects, strategy=strategy) == answer(shuffled, strategy=strategy)
+
+
+@RANDOM
+@given(clusters(TINY))
+def test_complete_breaks_no_constraint_and_knows_whether_a_placement_exists(objects):
+    decisions = answer(objects, strategy="complete")["decisions"]
+    placed = {pod: node for decision in decisions for pod, node in decision["assignments"].items()}
+    assert [] == brute.violations(objects, placed)
+    tried = [decision for decision in decisions if decision["status"] not in ("Wait", "Invalid", "Error")]
+    if tried:
+        # The first root is tried on the cluster as it is.
+        first, root = tried[0], tried[0]["root"]
+        possible = brute.placement(objects, root["kind"], root["name"], root["namespace"]) is not None
+        if first["status"] == "Success":
+            assert possible
+        if first["search"]["outcome"] == "infeasible":
+            assert not possible
+
+
+def test_nobody_leaves_while_it_is_not_known_whether_there_is_room(trap):
+    (spent,) = answer(trap, strategy="complete", budget=1)["decisions"]
+    assert ("budget", []) == (spent["search"]["outcome"], spent["victims"])
+    assert "The search ended after 1 steps" in spent["message"]
+    (found,) = answer(trap, strategy="complete")["decisions"]
+    assert ("placed", 10) == (found["search"]["outcome"], len(found["assignments"]))
+
+
+@pytest.fixture
+def trap() -> list[Json]:
+    """Two racks of five slots, four gangs of 2, 2, 3 and 3, each in one rack; somebody unimportant runs elsewhere."""
+    names = [(rack, number) for rack in ("r1", "r2") for number in range(5)]
+    nodes = [_node(f"{rack}-{number}", rack) for rack, number in names]
+    objects = [*nodes, _node("r3-0", "r3"), _pod("low", "", "r3-0", priority=0)]
+    tree = {"schedulingPolicy": {"gang": {"minGroupCount": 4}}, "priority": 10, "workloadRef": {"workloadName": "w", "templateName": "t"}}
+    objects.append(_group("CompositePodGroup", "trap", tree))
+    for number, size in enumerate((2, 2, 3, 3)):
+        leaf = {"schedulingPolicy": {"gang": {"minCount": size}}, "schedulingConstraints": {"topology": [{"key": "rack"}]}, "priority": 10}
+        leaf |= {"parentCompositePodGroupName": "trap", "workloadRef": {"workloadName": "w", "templateName": f"t{number}"}}
+        objects.append(_group("PodGroup", f"g{number}", leaf))
+        objects += [_pod(f"g{number}-{member}", f"g{number}", priority=10) for member in range(size)]
+    return objects
+
+
+def _node(name: str, rack: str) -> Json:
+    size = {"cpu": "1", "memory": "4Gi", "pods": "10"}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {"rack": rack}}, "status": {"allocatable": size}}
+
+
+def _group(kind: str, name: str, spec: Json) -> Json:
+    return {"apiVersion": "scheduling.k8s.io/v1alpha3", "kind": kind, "metadata": {"name": name, "namespace": "default"}, "spec": spec}
+
+
+def _pod(name: str, group: str, node: str = "", priority: int = 0) -> Json:
+    spec: Json = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}], "priority": priority}
+    spec |= {"nodeName": node} if node else {"schedulingGroup": {"podGroupName": group}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": spec}

@@ -1,0 +1,76 @@
+"""A small cluster by hand, and steps applied to it as kubectl would."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from scheduler_core.cycle import CycleOptions, run_cycle
+from scheduler_core.decision import Decision, Name, Status, Step
+from scheduler_core.load import load
+
+ZONE, RACK = "zone", "rack"
+COMPLETE = CycleOptions(strategy="complete")
+Objects = list[dict[str, Any]]
+
+
+def node(name: str, rack: str = "r1", cpu: int = 4, **spec: Any) -> dict[str, Any]:
+    labels = {"kubernetes.io/hostname": name, ZONE: "z1", RACK: rack}
+    allocatable = {"cpu": str(cpu), "memory": "64Gi", "pods": "110"}
+    metadata = {"name": name, "labels": labels}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": {"allocatable": allocatable}}
+
+
+def pod(name: str, group: str = "", on: str = "", cpu: int = 2, owner: str = "", **spec: Any) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"name": name, "namespace": "default"}
+    if owner:
+        metadata["ownerReferences"] = [{"kind": owner, "name": "o"}]
+    spec = {"containers": [{"name": "c", "resources": {"requests": {"cpu": str(cpu)}}}], **spec}
+    spec |= {"schedulingGroup": {"podGroupName": group}} if group else {}
+    spec |= {"nodeName": on} if on else {}
+    status = {"phase": "Running" if on else "Pending"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": status}
+
+
+def gang(name: str, minimum: int, key: str = RACK, *, parent: str = "", template: str = "t", **spec: Any) -> dict[str, Any]:
+    return _group("PodGroup", name, {"minCount": minimum}, key, parent, template, spec)
+
+
+def tree(name: str, minimum: int, key: str = "", *, template: str = "top", **spec: Any) -> dict[str, Any]:
+    return _group("CompositePodGroup", name, {"minGroupCount": minimum}, key, "", template, spec)
+
+
+def _group(kind: str, name: str, policy: Any, key: str, parent: str, template: str, spec: dict[str, Any]) -> dict[str, Any]:
+    spec = {"schedulingPolicy": {"gang": policy}, "workloadRef": {"workloadName": "w", "templateName": template}, **spec}
+    spec |= {"schedulingConstraints": {"topology": [{"key": key}]}} if key else {}
+    spec |= {"parentCompositePodGroupName": parent} if parent else {}
+    metadata = {"name": name, "namespace": "default"}
+    return {"apiVersion": "scheduling.k8s.io/v1alpha3", "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def waiting(group: str, count: int, **spec: Any) -> Objects:
+    return [pod(f"{group}-{number}", group, **spec) for number in range(count)]
+
+
+def named(content: dict[str, Any]) -> tuple[str, str, str]:
+    kind, metadata = content["kind"], content["metadata"]
+    return kind, "" if kind == "Node" else metadata.get("namespace") or "default", metadata["name"]
+
+
+def after(objects: Iterable[dict[str, Any]], steps: Iterable[Step]) -> Objects:
+    """The objects once *steps* are applied."""
+    left = {named(each): each for each in objects}
+    for step in steps:
+        if step.apply is not None:
+            left[named(dict(step.apply))] = dict(step.apply)
+        elif step.delete is not None:
+            del left[step.delete["kind"], step.delete["namespace"], step.delete["name"]]
+    return [*left.values()]
+
+
+def decided(objects: Objects, options: CycleOptions = COMPLETE) -> dict[Name, Decision]:
+    return {each.root: each for each in run_cycle(load(objects), options).decisions}
+
+
+def not_placed(objects: Objects, options: CycleOptions = COMPLETE) -> list[Decision]:
+    return [each for each in decided(objects, options).values() if each.status is not Status.SUCCESS]

@@ -1,0 +1,171 @@
+"""Every remedy works when it is applied, and most situations have one."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+from scheduler_core.cycle import CycleOptions
+from scheduler_core.decision import Status
+from scheduler_core.load import load
+from scheduler_core.whatif.conflict import conflict
+from scheduler_core.whatif.remedies import advise, remedies
+from tests.scheduler_core.oracle.strategies import TINY, Size, clusters
+from tests.scheduler_core.whatif.cluster import COMPLETE, RACK, ZONE, after, decided, gang, node, not_placed, pod, tree, waiting
+
+TAINT = {"key": "team", "value": "a", "effect": "NoSchedule"}
+TWO_RACKS = [node("a1"), node("a2"), node("b1", "r2"), node("b2", "r2")]
+
+
+def helped(objects, options=COMPLETE):
+    """The changes for the only root that is not placed, each of which is applied and found to work."""
+    (decision,) = not_placed(objects, options)
+    found = remedies(objects, load(objects), decision, options)
+    for each in found:
+        assert decided(after(objects, each.steps), options)[decision.root].status is each.then is Status.SUCCESS, each.change
+    return [each.change for each in found]
+
+
+SITUATIONS = {
+    "a rack is too small": (
+        [*TWO_RACKS, gang("g", 6), *waiting("g", 6)],
+        "topology constraint of PodGroup default/g widened from rack to zone (zone)",
+    ),
+    "a gang is too large": ([*TWO_RACKS, gang("g", 6), *waiting("g", 6)], "minCount of PodGroup default/g lowered from 6 to 4"),
+    "nodes are lacking": ([*TWO_RACKS, gang("g", 6), *waiting("g", 6)], "1 more node in rack r1 like a1"),
+    "nodes are tainted": (
+        [node("a1", taints=[TAINT]), gang("g", 2), *waiting("g", 2)],
+        "taint team=a:NoSchedule tolerated by the pods of PodGroup default/g",
+    ),
+    "a selector matches nothing": (
+        [*TWO_RACKS, gang("g", 2), *waiting("g", 2, nodeSelector={"disk": "ssd"})],
+        "node selector and affinity of the pods of PodGroup default/g dropped",
+    ),
+    "pods are gated": (
+        [*TWO_RACKS, gang("g", 1), *waiting("g", 1, schedulingGates=[{"name": "x"}])],
+        "scheduling gates of the pods of PodGroup default/g removed",
+    ),
+    "members are lacking": ([*TWO_RACKS, gang("g", 3), *waiting("g", 2)], "minCount of PodGroup default/g lowered from 3 to 2"),
+    "a running pod stands in the way": (
+        [*TWO_RACKS, pod("r", on="a1"), pod("s", on="b1"), gang("g", 4), *waiting("g", 4)],
+        "1 running pod moved: default/r from a1 to b1",
+    ),
+    "one as important must leave": (
+        [node("a1"), pod("r", on="a1"), gang("g", 2), *waiting("g", 2)],
+        "Pod default/r evicted (1 running pod)",
+    ),
+    "a node would have to be larger": ([node("a1"), pod("big", cpu=8)], "1 more node like a1, but with 8 cpu"),
+    "too many groups are demanded": (
+        [node("a1"), tree("t", 2), *(each for name in ("x", "y") for each in (gang(name, 2, parent="t"), *waiting(name, 2)))],
+        "minGroupCount of CompositePodGroup default/t lowered from 2 to 1",
+    ),
+    "a taint tolerated makes a smaller change do": (
+        [node("a1"), node("a2", cpu=2, taints=[TAINT]), gang("g", 4), *waiting("g", 4)],
+        "taint team=a:NoSchedule tolerated by the pods of PodGroup default/g, and minCount of PodGroup default/g lowered from 4 to 3",
+    ),
+}
+
+
+@pytest.mark.parametrize(("objects", "change"), SITUATIONS.values(), ids=SITUATIONS)
+def test_what_helps_is_found_and_helps(objects, change):
+    assert change in helped(objects)
+
+
+def test_little_comes_before_much():
+    objects = [*TWO_RACKS, pod("r", on="a1"), pod("s", on="b1"), gang("g", 4), *waiting("g", 4)]
+    assert ["topology", "minCount", "1 running", "1 running", "Pod", "Pod", "1 more", "1 more"] == [
+        " ".join(change.split()[: 2 if change[0] == "1" else 1]) for change in helped(objects)
+    ]
+
+
+def test_a_pod_of_a_daemon_set_is_neither_moved_nor_evicted():
+    objects = [*TWO_RACKS, pod("r", on="a1", owner="DaemonSet"), pod("s", on="b1", owner="DaemonSet"), gang("g", 4), *waiting("g", 4)]
+    assert [] == [change for change in helped(objects) if "moved" in change or "evicted" in change]
+
+
+def test_a_gang_leaves_as_a_whole():
+    running = [gang("old", 2), *(pod(f"old-{number}", "old", on="a1") for number in range(2))]
+    assert "PodGroup default/old evicted (2 running pods)" in helped([node("a1"), *running, gang("g", 1), *waiting("g", 1)])
+
+
+def test_whom_preemption_evicts_is_no_remedy():
+    objects = [node("a1"), pod("r", on="a1", priority=1), gang("g", 2, priority=5), *waiting("g", 2, priority=5)]
+    assert [] == [change for change in helped(objects) if "evicted" in change]
+
+
+def test_a_template_and_all_groups_made_of_it_change_together():
+    shape = {"schedulingPolicy": {"gang": {"minCount": 3}}, "schedulingConstraints": {"topology": [{"key": RACK}]}}
+    top = {"name": "top", "schedulingPolicy": {"gang": {"minGroupCount": 2}}, "podGroupTemplates": [{"name": "t", **shape}]}
+    workload = {
+        "apiVersion": "scheduling.k8s.io/v1alpha3",
+        "kind": "Workload",
+        "metadata": {"name": "w", "namespace": "default"},
+        "spec": {"compositePodGroupTemplates": [top]},
+    }
+    children = [each for name in ("x", "y") for each in (gang(name, 3, parent="t"), *waiting(name, 3))]
+    objects = [node("a1"), node("b1", "r2"), workload, tree("t", 2), *children]
+    (decision,) = not_placed(objects)
+    lowered = next(each for each in remedies(objects, load(objects), decision, COMPLETE) if each.change.startswith("minCount"))
+
+    assert ["Workload", "PodGroup", "PodGroup"] == [each.apply["kind"] for each in lowered.steps]
+    assert decided(after(objects, lowered.steps))[decision.root].status is Status.SUCCESS
+
+
+def test_a_root_that_is_placed_needs_no_help():
+    objects = [node("a1"), gang("g", 2), *waiting("g", 2)]
+    (decision,) = decided(objects).values()
+    assert () == remedies(objects, load(objects), decision, COMPLETE)
+
+
+def test_it_says_where_it_stopped_looking():
+    objects = [*TWO_RACKS, gang("g", 6), *waiting("g", 6)]
+    (decision,) = not_placed(objects)
+    told = advise(objects, load(objects), decision, COMPLETE, tries=2)
+    assert "remedies were looked for until the number of tries was used up: there may be more" == told.note
+    assert "" == advise(objects, load(objects), decision, COMPLETE).note
+
+
+def test_the_order_of_objects_changes_nothing():
+    objects = [*TWO_RACKS, pod("r", on="a1"), pod("s", on="b1"), gang("g", 4), *waiting("g", 4)]
+    assert helped(objects) == helped(objects[::-1])
+
+
+def test_what_cannot_hold_together_is_minimal():
+    objects = [*TWO_RACKS, gang("g", 6, ZONE), gang("h", 6), *waiting("g", 0), *waiting("h", 6)]
+    (decision,) = (each for each in not_placed(objects) if each.root.name == "h")
+    assert ("PodGroup default/h demands 6 pods", "PodGroup default/h stays in one rack (rack)") == conflict(
+        objects, load(objects), decision, COMPLETE
+    )
+
+
+def test_there_is_no_conflict_where_nothing_that_is_let_go_of_helps():
+    objects = [node("a1"), pod("big", cpu=8)]
+    (decision,) = not_placed(objects)
+    assert () == conflict(objects, load(objects), decision, COMPLETE)
+
+
+@pytest.mark.parametrize(
+    "options", [COMPLETE, CycleOptions(), CycleOptions(strategy="complete", evict=True)], ids=["complete", "greedy", "evict"]
+)
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.one_of(clusters(TINY), clusters(Size(nodes=5, depth=3))))
+def test_every_remedy_applied_is_placed(options, objects):
+    for decision in not_placed(objects, options):
+        for each in remedies(objects, load(objects), decision, options):
+            assert decided(after(objects, each.steps), options)[decision.root].status is each.then, each.change
+
+
+def test_nine_of_ten_pending_roots_have_a_remedy():
+    met = []
+
+    @seed(1)
+    @settings(max_examples=150, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    @given(clusters(TINY))
+    def meet(objects):
+        snapshot = load(objects)
+        met.extend(bool(remedies(objects, snapshot, decision, COMPLETE)) for decision in not_placed(objects))
+
+    meet()
+    assert len(met) > 40
+    assert sum(met) >= 0.9 * len(met)
