@@ -28,7 +28,7 @@ lint: dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: install
+bench: dev
 	@$(BIN)/python -m benchmarks
 
 docs: install

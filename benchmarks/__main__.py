@@ -7,7 +7,7 @@ import platform
 import subprocess
 import sys
 
-BENCHMARKS = ("bench_pipeline", "bench_lint_start", "bench_server", "bench_memory")
+BENCHMARKS = ("bench_pipeline", "bench_lint_start", "bench_server", "bench_memory", "bench_placement", "bench_load", "bench_search")
 
 
 def main() -> int:

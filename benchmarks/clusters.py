@@ -1,0 +1,96 @@
+"""Clusters to measure with, as a cluster hands them out: raw JSON, an object each."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from typing import Any
+
+NODES_OF_A_RACK, RACKS_OF_A_ZONE = 100, 10
+"""As in the topology-aware workload of kube-scheduler's own benchmark: 4 CPU, 32Gi and 110 pods a node, 100 nodes a rack."""
+ZONE, RACK = "topology.kubernetes.io/zone", "topology.kubernetes.io/rack"
+PADDING = "x" * 350
+"""Brings a pod to the 1 KB that pods usually have."""
+
+Json = dict[str, Any]
+
+
+def nodes(count: int) -> list[Json]:
+    """*count* nodes in racks of 100 and zones of 10 racks."""
+    return [_node(number) for number in range(count)]
+
+
+def gangs(count: int, size: int, *, key: str = RACK, parent: str = "", prefix: str = "gang") -> Iterator[Json]:
+    """*count* gangs of *size* equal pods, each in one domain of *key*."""
+    for number in range(count):
+        name = f"{prefix}-{number:04d}"
+        yield group("PodGroup", name, {"gang": {"minCount": size}}, key, parent)
+        yield from (pod(f"{name}-{member:04d}", name) for member in range(size))
+
+
+def trees(count: int, width: int, size: int) -> Iterator[Json]:
+    """*count* trees: a composite in one zone over *width* gangs of *size* pods, each in one rack."""
+    for number in range(count):
+        name = f"tree-{number:04d}"
+        yield group("CompositePodGroup", name, {"gang": {"minGroupCount": width}}, ZONE)
+        yield from gangs(width, size, parent=name, prefix=name)
+
+
+def shapes(count: int, size: int, zones: int) -> Iterator[Json]:
+    """Gangs of *size* of which each has a shape of its own: random requests, every second one with a node selector."""
+    chance = random.Random(1)
+    for number in range(count):
+        name = f"shape-{number:04d}"
+        requests = {"cpu": f"{chance.randint(50, 500)}m", "memory": f"{chance.randint(50, 900)}Mi"}
+        selector = {ZONE: f"zone-{chance.randrange(zones):02d}"} if number % 2 else {}
+        yield group("PodGroup", name, {"gang": {"minCount": size}}, RACK)
+        for member in range(size):
+            yield pod(f"{name}-{member}", name, requests=requests, selector=selector)
+
+
+def running(count: int, nodes_: int, *, priority: int = 0, cpu: str = "900m", memory: str = "6Gi") -> Iterator[Json]:
+    """*count* pods that run, spread over the nodes."""
+    for number in range(count):
+        yield pod(
+            f"running-{number:06d}", "", node=f"node-{number % nodes_:05d}", requests={"cpu": cpu, "memory": memory}, priority=priority
+        )
+
+
+def group(kind: str, name: str, policy: Json, key: str, parent: str = "", priority: int = 0) -> Json:
+    """A PodGroup or a CompositePodGroup."""
+    spec: Json = {"schedulingPolicy": policy, "schedulingConstraints": {"topology": [{"key": key}]} if key else {}}
+    spec |= {"priority": priority, "workloadRef": {"workloadName": "w", "templateName": "t"}}
+    if parent:
+        spec["parentCompositePodGroupName"] = parent
+    return {"apiVersion": "scheduling.k8s.io/v1alpha3", "kind": kind, "metadata": _meta(name), "spec": spec}
+
+
+def pod(name: str, of: str, *, node: str = "", requests: Json | None = None, selector: Json | None = None, priority: int = 0) -> Json:
+    """A pod; about 1 KB of JSON."""
+    requests = requests or {"cpu": "100m", "memory": "100Mi"}
+    container = {"name": "main", "image": "registry.example/training:1", "args": [PADDING], "resources": {"requests": requests}}
+    spec: Json = {"containers": [container], "priority": priority, "schedulerName": "default-scheduler", "restartPolicy": "Never"}
+    spec |= {"nodeName": node} if node else {}
+    spec |= {"schedulingGroup": {"podGroupName": of}} if of else {}
+    spec |= {"nodeSelector": selector} if selector else {}
+    status = {"phase": "Running", "startTime": "2026-08-01T00:00:00Z"} if node else {"phase": "Pending"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": _meta(name), "spec": spec, "status": status}
+
+
+def as_bytes(objects: Iterator[Json] | list[Json]) -> list[bytes]:
+    """Each object as JSON."""
+    return [json.dumps(each).encode() for each in objects]
+
+
+def _node(number: int) -> Json:
+    rack = number // NODES_OF_A_RACK
+    labels = {"kubernetes.io/hostname": f"node-{number:05d}", RACK: f"rack-{rack:03d}", ZONE: f"zone-{rack // RACKS_OF_A_ZONE:02d}"}
+    size = {"cpu": "4", "memory": "32Gi", "pods": "110"}
+    metadata = {"name": f"node-{number:05d}", "labels": labels}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {}, "status": {"allocatable": size, "capacity": size}}
+
+
+def _meta(name: str) -> Json:
+    labels = {"app.kubernetes.io/name": "training", "app.kubernetes.io/instance": name}
+    return {"name": name, "namespace": "default", "uid": name, "creationTimestamp": "2026-08-01T00:00:00Z", "labels": labels}
