@@ -82,6 +82,11 @@ class Browser:
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
+    def until(self, expression: str) -> None:
+        """Wait until a JavaScript expression holds: what the pointer does reaches the page with its next frame."""
+        wait = f"new Promise((done) => {{ const look = () => ({expression}) ? done() : setTimeout(look, 20); look() }})"
+        self._call("Runtime.evaluate", expression=wait, awaitPromise=True)
+
     def press(self, *keys: str) -> None:
         """Press keys, one after the other."""
         for key in keys:

@@ -199,8 +199,10 @@ def test_pointer_is_told_of_the_node_below_it(chromium, files):
     )
     chromium.point(corner[0] + 20, corner[1] + 25)
     columns = chromium.value("Number(document.querySelector('.cells').dataset.columns)")
+    chromium.until("!document.getElementById('tip').hidden")
     told = chromium.value("document.getElementById('tip').innerText")
 
     assert told.startswith(f"node-{100 + columns + 1:05d}\n")
     chromium.point(1, 1)
+    chromium.until("document.getElementById('tip').hidden")
     assert chromium.value("document.getElementById('tip').hidden")
