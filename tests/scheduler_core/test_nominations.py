@@ -12,7 +12,7 @@ from scheduler_core.ledger import Ledger
 from scheduler_core.nominations import Nominations
 from scheduler_core.pods import PodRecord
 from scheduler_core.topology import Topology
-from tests.scheduler_core.builders import decided, leaf, node, placed, pod, pods, record, run, shape, table
+from tests.scheduler_core.builders import composite, decided, leaf, node, placed, pod, pods, record, run, shape, table
 
 ONE_CPU = shape(1000)
 
@@ -136,6 +136,29 @@ def test_members_of_a_gang_keep_room_for_each_other_until_they_are_placed():
 
     # The last one finds its promised node taken by its sibling.
     assert {"g-0": "a", "g-1": "a", "g-2": "b"} == placed(decision)
+
+
+def test_a_member_that_finds_no_node_keeps_the_room_that_it_was_promised():
+    gang = [leaf("g", 1), pod("g-0", "g", cpu="2", nominated="a", nodeSelector={"disk": "none"}), pod("g-1", "g")]
+
+    assert {"g-1": "b"} == placed(decided([*NODES, *gang]))
+
+
+def test_a_member_that_is_placed_needs_its_promise_no_more_while_its_siblings_are_tried():
+    tree = [composite("root", 2), leaf("first", 1, parent="root"), leaf("second", 1, parent="root")]
+    members = [pod("f", "first", nominated="a"), pod("s", "second")]
+
+    assert {"f": "a", "s": "a"} == placed(decided([node("a", "2"), *tree, *members]))
+
+
+def test_a_preemption_places_the_root_with_its_own_promises_standing():
+    # What the second member was promised is no room for the first one, so more must leave.
+    nodes = [node("a", "2"), node("b", "1")]
+    low = [pod("low-a", on="a", cpu="2", priority=0), pod("low-b", on="b", cpu="1", priority=0)]
+    gang = [leaf("g", 2, priority=5), pod("g-0", "g", priority=5), pod("g-1", "g", cpu="2", nominated="a", priority=5)]
+    decision = decided([*nodes, *low, *gang])
+
+    assert ({"default/g-0": "b", "default/g-1": "a"}, ("default/low-a", "default/low-b")) == (decision.nominations, decision.victims)
 
 
 def test_a_nomination_does_not_count_in_scores():

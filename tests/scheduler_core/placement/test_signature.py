@@ -40,6 +40,7 @@ UNLIKE = [
     pytest.param(change(waiting=waiting(0, 0)), id="the number of pods"),
     pytest.param(change(waiting=waiting(0, 1, 0)), id="the order of unlike pods"),
     pytest.param(change(running=(record("r", SMALL, node=1),)), id="a member that runs"),
+    pytest.param(change(waiting=(dataclasses.replace(BASE.waiting[0], nominated=0), *BASE.waiting[1:])), id="another nominated pod"),
     pytest.param(change(waiting=(*BASE.waiting[:2], dataclasses.replace(BASE.waiting[2], nominated=1))), id="a nominated node"),
     pytest.param(change(name=Name("CompositePodGroup", "default", "g")), id="the kind"),
 ]
@@ -67,6 +68,15 @@ def test_members_that_run_elsewhere_are_told_apart_by_node():
 
     assert one.number == same.number != other.number
     assert ((1,), (2,)) == (one.pinned, other.pinned)
+
+
+def test_members_that_run_on_one_node_are_counted():
+    signatures = Signatures()
+    running = record("r", SMALL, node=1), record("s", SMALL, node=1)
+    one, two = (signatures.form(change(running=running[:count])) for count in (1, 2))
+
+    assert one.number != two.number
+    assert (1,) == one.pinned == two.pinned
 
 
 def composite(*children: Entity, minimum: int = 1) -> Entity:

@@ -67,6 +67,15 @@ def test_filling_with_wishes_is_placing_one_after_the_other(what, count, spots, 
     assert one_by_one(what, fit, count, nodes, where) == found.tolist()
 
 
+def test_the_scale_changes_once_the_nodes_of_the_largest_value_are_full():
+    # A wish of 1 is worth next to nothing beside one of 51, and everything once that node is full: more than an empty node.
+    nodes = arrays([((8000, 2**34), (0, 0), 2), ((8000, 2**34), (7000, 2**33), 1), ((8000, 2**34), (0, 0), 1)])
+    fit, what = static(None, [51, 1, 0]), shape(500)
+    found = fill_soft(what, fit, np.arange(3), 4, nodes.slots, nodes.room, nodes.scored, nodes.used, whole=True)
+
+    assert [0, 0, 1, 2] == found.tolist()
+
+
 def test_what_is_given_is_left_as_it_is():
     nodes = arrays([((4000, 2**32), (0, 0), 2), ((4000, 2**32), (0, 0), -1)])
     before = [each.tobytes() for each in (nodes.slots, nodes.room, nodes.scored, nodes.used)]
