@@ -100,8 +100,7 @@ class World:
 
     def __init__(self, pool: list[list[tuple[PodShape, list[int]]]]) -> None:
         self.ledger = Ledger(Topology(table(LABELS)))
-        fresh = self.ledger.fresh
-        self.pool = [(tuple(of_kind(what, *nodes) for what, nodes in each), fresh(), fresh()) for each in pool]
+        self.pool = [(tuple(of_kind(what, *nodes) for what, nodes in each), self.ledger.fresh()) for each in pool]
         self.placements: list[Placement] = [self.ledger.topology.root]
         self.log: list[tuple[str, int]] = []
         self.marks: list[tuple[int, int, tuple[Any, ...], list[int]]] = []
@@ -110,7 +109,7 @@ class World:
 
     def take(self, kind: str, index: int) -> None:
         index %= len(self.pool)
-        what, cause, promise = self.pool[index]
+        what, cause = self.pool[index]
         self.ledger.grow()
         before = self.ledger.versions.copy()
         if kind == "assume":
@@ -118,7 +117,7 @@ class World:
         elif kind == "release":
             self.ledger.release(what, cause)
         else:
-            self.ledger.hold(what, promise, 1 if kind == "hold" else -1)
+            self.ledger.hold(what, cause, 1 if kind == "hold" else -1)
         self.log.append((kind, index))
         touched = {node for each in what for node in each.nodes.tolist()}
         for placement in self.placements:
@@ -182,6 +181,7 @@ pools = st.lists(st.lists(st.tuples(st.sampled_from(KINDS), somewhere), min_size
 plans = st.lists(
     st.one_of(
         st.tuples(st.sampled_from(TAKING), st.integers(0, 3)),
+        st.tuples(st.sampled_from([f"try to {kind}" for kind in TAKING]), st.integers(0, 1)),
         st.tuples(st.just("divide"), st.integers(0, 9)),
         st.tuples(st.just("rewind"), st.integers(0, 5)),
         st.tuples(st.sampled_from(["mark", "mark", "forget"]), st.just(0)),
@@ -205,6 +205,11 @@ def test_sums_are_right_rewinding_leaves_no_trace_and_equal_versions_mean_equal_
             case "forget":
                 world.ledger.forget()
                 world.marks.clear()
+            case _ if what.startswith("try to "):
+                world.mark()
+                world.take(what.removeprefix("try to "), number)
+                world.check()
+                world.rewind(-1)
             case _:
                 world.take(what, number)
         world.check()

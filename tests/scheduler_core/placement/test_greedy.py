@@ -18,7 +18,7 @@ from scheduler_core.placement import greedy as module
 from scheduler_core.placement.greedy import BARE, Greedy, assigned, tried
 from scheduler_core.placement.site import Site
 from scheduler_core.preemption.units import Below, Units
-from tests.scheduler_core.builders import Json, composite, entities, leaf, names, node, pod, pods, promising, racks, site, told
+from tests.scheduler_core.builders import Json, composite, entities, leaf, names, node, pod, pods, promising, racks, run, site, told
 from tests.scheduler_core.builders import tried as placed_root
 from tests.scheduler_core.oracle.strategies import Size
 
@@ -183,6 +183,19 @@ def test_a_child_takes_what_its_younger_sibling_would_need_and_nothing_is_moved_
     assert (Status.UNSCHEDULABLE, "minGroupCount (2) cannot be satisfied: 1 scheduled, 0 remaining") == (outcome.status, outcome.message)
     assert [True, False] == [each is not None and each.success for each in outcome.children]
     assert (0, ()) == (outcome.placed, outcome.loads)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_siblings_and_later_roots_know_who_stands_where(count):
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "x"}}}
+    apart = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}, "labels": {"app": "x"}}
+    nodes = [node(f"n{number}") for number in range(count)]
+    tree = [composite("root", 2), leaf("a", 1, parent="root"), leaf("b", 1, parent="root"), pod("p", "a", **apart), pod("q", "b", **apart)]
+    results = [each.status for each in run([*nodes, *tree]).decisions]
+    alone = [each.status for each in run([*nodes, pod("p", **apart), pod("q", **apart)]).decisions]
+
+    assert [Status.SUCCESS if count == 2 else Status.UNSCHEDULABLE] == results
+    assert [Status.SUCCESS, Status.SUCCESS if count == 2 else Status.UNSCHEDULABLE] == alone
 
 
 def test_children_after_the_one_that_decides_it_are_not_tried():

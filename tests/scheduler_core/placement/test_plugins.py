@@ -180,6 +180,17 @@ def test_an_error_on_one_placement_is_the_groups():
     assert "Error" == plugged([*NODES, *tree], generators=[Unconcerned()]).status
 
 
+def test_an_error_is_not_hidden_by_a_placement_that_fails_before_it():
+    # In the first rack the child that would err is never tried.
+    full = [pod(f"full-{name}", on=name, cpu="3900m") for name in ("r1a", "r1b")]
+    tree = [composite("root", 2), leaf("a", 1, parent="root"), leaf("b", 3, "feed", "root"), *pods("a", 1), *pods("b", 1)]
+    tree += [pod(f"b-{name}", "b", on=name, cpu="100m") for name in ("r1a", "r1b")]
+    decision = plugged([*NODES, *full, *tree], generators=[ByLabel("rack")])
+
+    assert "Error" == decision.status
+    assert "members run in 2 domains of 'feed'" in decision.message
+
+
 @pytest.mark.parametrize(
     ("options", "want"),
     [
