@@ -151,6 +151,14 @@ def test_a_member_that_is_placed_needs_its_promise_no_more_while_its_siblings_ar
     assert {"f": "a", "s": "a"} == placed(decided([node("a", "2"), *tree, *members]))
 
 
+def test_what_a_placed_pod_was_promised_is_not_given_back_a_second_time():
+    low = pod("low", nominated="a", priority=1)
+    gang = [leaf("g", 2, priority=5), *pods("g", 2, priority=5)]
+    first, second = run([node("a", "2"), low, *gang], order=("low", "g")).decisions
+
+    assert ({"low": "a"}, "Unschedulable", ("default/low",)) == (placed(first), second.status, second.victims)
+
+
 def test_a_preemption_places_the_root_with_its_own_promises_standing():
     # What the second member was promised is no room for the first one, so more must leave.
     nodes = [node("a", "2"), node("b", "1")]

@@ -86,6 +86,13 @@ def test_the_domain_of_nominated_members_comes_first_when_that_is_asked_for(opti
     assert {rack} == {*placed(decided(objects, **options)).values()}
 
 
+def test_members_nominated_to_several_domains_prefer_none():
+    gang = [leaf("g", 2, "rack"), pod("g-0", "g", nominated="r1-0"), pod("g-1", "g", nominated="r2-0")]
+    objects = [*racks({"r1": 1, "r2": 1, "r3": 1}, "9"), pod("there", on="r3-0", cpu="1"), *gang]
+
+    assert {"r3-0"} == {*placed(decided(objects, nominated_first=True)).values()}
+
+
 def test_the_domain_of_nominated_members_is_left_where_it_is_not_feasible():
     objects = [*racks({"r1": 1, "r2": 1}), pod("there", on="r2-0", cpu="3"), *NOMINATED]
 
