@@ -59,3 +59,5 @@ class PodRecord:
     gates: tuple[str, ...]
     nominated: int
     """Index of its nominated node; -1 if none."""
+    preempted: bool = False
+    """Whether it is on its way because of a preemption: condition DisruptionTarget, reason PreemptionByScheduler."""

@@ -138,7 +138,7 @@ class _Open:
 
 
 def _text(source: Source) -> wire.Text:
-    if not isinstance(source, Mapping):
+    if isinstance(source, wire.Text):
         return source
     try:
         return wire.ENCODER.encode(source)

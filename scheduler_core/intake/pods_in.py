@@ -13,6 +13,7 @@ from scheduler_core.intake.reading import name_in, one_each, typed
 from scheduler_core.nodes import NodeTable
 from scheduler_core.pods import PodRecord, PodShape
 from scheduler_core.snapshot import Problem
+from validators.model.group import Condition
 from validators.model.pod import DEFAULT_SCHEDULER, PodWorkloadRef
 
 _ENDED = frozenset({"Succeeded", "Failed"})
@@ -37,6 +38,7 @@ class Draft:
     created: str
     started: str
     terminating: bool
+    preempted: bool
     gates: tuple[str, ...]
 
 
@@ -91,6 +93,7 @@ class Records:
             created=draft.created,
             started=draft.started,
             terminating=draft.terminating,
+            preempted=draft.terminating and draft.preempted,
             gates=draft.gates,
             nominated=self._nodes.index.get(draft.nominated, -1),
         )
@@ -153,8 +156,13 @@ class _Reader:
             created=meta.creation_timestamp or "",
             started=status.start_time or "",
             terminating=meta.deletion_timestamp is not None,
+            preempted=any(map(_by_preemption, status.conditions or ())),
             gates=tuple(each.name for each in spec.scheduling_gates or ()),
         )
 
     def _once(self, text: str) -> str:
         return self._texts.setdefault(text, text)
+
+
+def _by_preemption(condition: Condition) -> bool:
+    return condition.type == "DisruptionTarget" and condition.status == "True" and condition.reason == "PreemptionByScheduler"

@@ -79,8 +79,8 @@ def by_importance(numbers: Iterable[int], units: Units) -> list[int]:
 
 
 def awaited(nodes: Collection[int], units: Units, below: Below, leaving: AbstractSet[str]) -> bool:
-    """Whether a pod of *below* on one of *nodes* is on its way, so that an earlier preemption still goes on."""
+    """Whether a pod of *below* on one of *nodes* is on its way by preemption, so that an earlier one still goes on."""
     if not nodes:
         return False
     there = below.pods[np.isin(units.nodes[below.pods], list(nodes))]
-    return bool(units.terminating[there].any()) or any(units.pods[index].key in leaving for index in there.tolist())
+    return bool(units.preempted[there].any()) or any(units.pods[index].key in leaving for index in there.tolist())

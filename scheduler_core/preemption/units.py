@@ -79,6 +79,7 @@ class Units:
         nodes: shape (pods,): their nodes.
         unit_of: shape (pods,): their units.
         terminating: shape (pods,).
+        preempted: shape (pods,): those that are terminating because of a preemption.
         priority: shape (units,).
         rank: shape (units,): of order.RANKS.
         size: shape (units,): pods.
@@ -94,6 +95,7 @@ class Units:
         self._ties: dict[tuple[str, str], Tie] = {}
         self.nodes: Nodes = np.array([pod.node for pod in self.pods], dtype=np.int64)
         self.terminating: Bools = np.array([pod.terminating for pod in self.pods], dtype=bool)
+        self.preempted: Bools = np.array([pod.preempted for pod in self.pods], dtype=bool)
         self._number()
         self.size: Ints = np.bincount(self.unit_of, minlength=len(self.priority))
         self._units: dict[int, Unit] = {}

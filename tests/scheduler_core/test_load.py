@@ -734,3 +734,26 @@ def test_parsed_objects_and_texts_come_to_the_same():
     shuffled = random.Random(1).sample(VALID, len(VALID))
 
     assert canonical(load(VALID)) == canonical(load([json.dumps(each).encode() for each in shuffled]))
+
+
+@pytest.mark.parametrize(
+    ("deleted", "status", "reason", "want"),
+    [
+        pytest.param(True, "True", "PreemptionByScheduler", True, id="by the scheduler"),
+        pytest.param(True, "True", "DeletionByTaintManager", False, id="by a taint"),
+        pytest.param(True, "False", "PreemptionByScheduler", False, id="not after all"),
+        pytest.param(False, "True", "PreemptionByScheduler", False, id="not deleted yet"),
+    ],
+)
+def test_a_pod_leaves_by_preemption_only_where_its_condition_says_so(deleted, status, reason, want):
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c"}]}}
+    pod["metadata"] |= {"deletionTimestamp": "2026-08-01T00:00:00Z"} if deleted else {}
+    pod["status"] = {"conditions": [{"type": "DisruptionTarget", "status": status, "reason": reason}]}
+    (found,) = load([pod]).pods
+    assert want is found.preempted
+
+
+@pytest.mark.parametrize("value", [7, "text", [1], True, None], ids=repr)
+def test_what_is_no_object_is_told_or_passed_over_and_stops_nothing(value):
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "1"}}}
+    assert ("n",) == load([value, node]).nodes.names

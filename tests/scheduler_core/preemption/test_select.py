@@ -143,7 +143,7 @@ NOMINATED = pod("high", nominated=0)
 @pytest.mark.parametrize(
     ("pods", "leaving"),
     [
-        pytest.param([pod("p", 0, 10, terminating=True)], frozenset(), id="as the cluster says"),
+        pytest.param([pod("p", 0, 10, terminating=True, preempted=True)], frozenset(), id="as the cluster says"),
         pytest.param([pod("p", 0, 10)], frozenset({"default/p"}), id="as an earlier decision says"),
     ],
 )
@@ -157,8 +157,9 @@ def test_while_victims_are_on_their_way_nobody_else_is_chosen(pods, leaving):
 @pytest.mark.parametrize(
     "other",
     [
-        pytest.param(pod("p", 1, 10, terminating=True), id="on another node"),
-        pytest.param(pod("p", 0, 100, cpu=0, terminating=True), id="of no lower priority"),
+        pytest.param(pod("p", 1, 10, terminating=True, preempted=True), id="on another node"),
+        pytest.param(pod("p", 0, 100, cpu=0, terminating=True, preempted=True), id="of no lower priority"),
+        pytest.param(pod("p", 0, 10, cpu=0, terminating=True), id="that leaves for another reason"),
         pytest.param(pod("p", 0, 10, cpu=0), id="that stays"),
     ],
 )
@@ -172,7 +173,7 @@ def test_the_nomination_of_a_member_deep_in_the_tree_counts():
     inner = Entity(Name("PodGroup", "default", "inner"), 1, True, "", 100, True, "", (), (NOMINATED,))
     outer = Entity(Name("CompositePodGroup", "default", "outer"), 1, True, "", 100, True, "", (inner,))
 
-    assert "ongoing preemption on nominated nodes" == select(outer, [pod("p", 0, 10, terminating=True)], [1000]).message
+    assert "ongoing preemption on nominated nodes" == select(outer, [pod("p", 0, 10, terminating=True, preempted=True)], [1000]).message
 
 
 def test_who_leaves_already_is_not_told_again_but_is_counted():

@@ -177,7 +177,7 @@ def test_a_pod_that_must_not_preempt_does_not():
 
 
 NOMINATED = pod("high", priority=100, nominated=0)
-GOING = pod("a", 0, 10, terminating=True)
+GOING = pod("a", 0, 10, terminating=True, preempted=True)
 
 
 def test_while_victims_leave_the_nominated_node_nobody_else_is_chosen():
