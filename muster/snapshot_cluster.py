@@ -1,23 +1,17 @@
-"""The objects of a live cluster, page by page, as the API server writes them.
-
-Edge: kubernetes, for the kubeconfig, and urllib3, on which it stands.  Its models are not used.
-"""
+"""The objects of a live cluster, page by page, as the API server writes them."""
 
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Iterator
 from typing import Any
 
-import urllib3
-from kubernetes import client, config
-
+from apiserver.api import TRANSPORT, Api, ReplyError
+from apiserver.connect import ConnectError, configuration
 from scheduler_core import wire
 from scheduler_core.intake.gather import GROUP_OF
 from scheduler_core.snapshot import Problem
 from validators.model import decode
-from webhooks.api_client import Api, ReplyError
 
 PAGE = 500
 VERSIONS = ("v1", "v1beta1", "v1alpha3", "v1alpha2", "v1alpha1")
@@ -55,8 +49,11 @@ def read(kubeconfig: str | None, context: str | None) -> Read:
         ClusterError: there is no kubeconfig that can be used, no answer, or nodes or pods may not be listed.
 
     """
-    configuration = _configuration(kubeconfig, context)
-    cluster = _Cluster(Api(configuration))
+    try:
+        api = Api(configuration(kubeconfig, context))
+    except ConnectError as error:
+        raise ClusterError(f"there is no cluster to read: {error}; give a PATH, --kubeconfig or --context") from None
+    cluster = _Cluster(api)
     lists: list[bytes] = []
     problems: list[Problem] = []
     try:
@@ -68,9 +65,9 @@ def read(kubeconfig: str | None, context: str | None) -> Read:
                     raise
                 problems.append(Problem(resource, f"cannot be listed: {error}"))
     except ReplyError as error:
-        raise ClusterError(f"{configuration.host}: {resource} cannot be listed: {error}") from None
-    except (OSError, ValueError, urllib3.exceptions.HTTPError) as error:
-        raise ClusterError(f"{configuration.host} cannot be read: {_reason(error)}") from None
+        raise ClusterError(f"{api.host}: {resource} cannot be listed: {error}") from None
+    except (ValueError, *TRANSPORT) as error:
+        raise ClusterError(f"{api.host} cannot be read: {_reason(error)}") from None
     return Read(tuple(lists), tuple(problems))
 
 
@@ -128,20 +125,6 @@ class _Cluster:
         if not isinstance(answer, dict):
             raise ClusterError(f"the answer to {path} is no object")
         return answer
-
-
-def _configuration(kubeconfig: str | None, context: str | None) -> client.Configuration:
-    configuration = client.Configuration()
-    inside = kubeconfig is None and context is None and "KUBECONFIG" not in os.environ and "KUBERNETES_SERVICE_HOST" in os.environ
-    try:
-        if inside:
-            config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
-        else:
-            config.load_kube_config(kubeconfig, context, configuration, persist_config=False)  # type: ignore[no-untyped-call]
-    except (config.ConfigException, OSError, ValueError, TypeError) as error:
-        raise ClusterError(f"there is no cluster to read: {_reason(error)}; give a PATH, --kubeconfig or --context") from None
-    configuration.retries = False
-    return configuration
 
 
 def _reason(error: Exception) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("validators", "webhooks", "certs", "scheduler_core", "muster")
+PACKAGES = ("validators", "apiserver", "webhooks", "certs", "workloadbuilder", "scheduler_core", "muster")
 LONGEST_MODULE = 300
 LONGEST_BODY = 40
 

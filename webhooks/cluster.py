@@ -6,29 +6,25 @@ Edge: kubernetes and msgspec.  The client's own models are not used: bytes becom
 from __future__ import annotations
 
 import dataclasses
-import random
-import threading
 from collections.abc import Iterator, Sequence
 
 import msgspec
-import urllib3
-from kubernetes import client, config
+from kubernetes import client
 
+from apiserver.api import Api
+from apiserver.connect import ConnectError, configuration, service_account
+from apiserver.discovery import path_of
+from apiserver.watch import Standing, Watcher
 from validators.lookup import Lookup
 from validators.model.decode import WrongShapeError, decode
 from validators.model.objects import GROUP_OF, SCHEDULING, Object
 from webhooks import journal
-from webhooks.api_client import FAILURE, Api, ReplyError, lines
 from webhooks.cache import Cache, CachedLookup
 from webhooks.settings import SettingError, Settings
 
 VERBS = ("get", "list", "watch")
 VERSIONS = ("v1", "v1beta1", "v1alpha3")
 """Versions that are understood, the preferred first."""
-PAGE = 500
-WATCH_SECONDS = 240
-FIRST_WAIT, LONGEST_WAIT, UNSERVED_WAIT = 0.5, 30.0, 60.0
-GONE, NOT_FOUND = 410, 404
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -55,161 +51,51 @@ PODS = Watched("Pod", "pods")
 """Watched only when asked for."""
 
 
-class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
-    resource_version: str = ""
-    continue_: str = msgspec.field(default="", name="continue")
+class Fill:
+    """Fills one cache with what is watched; see ``apiserver.watch.Sink``."""
 
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
 
-class _Page(msgspec.Struct, frozen=True):
-    items: tuple[msgspec.Raw, ...] | None = None
-    metadata: _Metadata = _Metadata()
+    def replace(self, objects: Sequence[msgspec.Raw]) -> None:
+        """Take *objects* for all there are."""
+        self._cache.replace(each for raw in objects for each in self._decoded(raw))
 
+    def change(self, event: str, content: msgspec.Raw) -> None:
+        """One was added, changed or deleted."""
+        for each in self._decoded(content):
+            if event == "DELETED":
+                self._cache.remove(each)
+            else:
+                self._cache.put(each)
 
-class _Event(msgspec.Struct, frozen=True):
-    type: str
-    object: msgspec.Raw = msgspec.Raw(b"{}")
-
-
-class _Marked(msgspec.Struct, frozen=True):
-    metadata: _Metadata = _Metadata()
-
-
-class _Resource(msgspec.Struct, frozen=True):
-    name: str = ""
-
-
-class _Resources(msgspec.Struct, frozen=True):
-    resources: tuple[_Resource, ...] = ()
-
-
-# Made here and not on first use: msgspec must not look at a type for the first time in two threads at once.
-_PAGE = msgspec.json.Decoder(_Page)
-_EVENT = msgspec.json.Decoder(_Event)
-_MARKED = msgspec.json.Decoder(_Marked)
-_RESOURCES = msgspec.json.Decoder(_Resources)
-
-
-class Watcher:
-    """Keeps one cache: finds where the kind is served, lists, watches, and begins again when that fails."""
-
-    def __init__(self, api: Api, watched: Watched, cache: Cache, stale_seconds: float) -> None:
-        self._api, self._watched, self.cache, self._stale_seconds = api, watched, cache, stale_seconds
-        self._stopped = threading.Event()
-        self._wait = FIRST_WAIT
-        self._path = ""
-        self._version = ""
-
-    def start(self) -> None:
-        """Begin, in a thread that ends with the process."""
-        threading.Thread(target=self.run, name=f"watch-{self._watched.resource}", daemon=True).start()
-
-    def stop(self) -> None:
-        """End soon."""
-        self._stopped.set()
-
-    def run(self) -> None:
-        """Keep the cache until stopped."""
-        while not self._stopped.is_set():
-            try:
-                self._step()
-            except ReplyError as error:
-                if error.code in (GONE, NOT_FOUND):
-                    # Too long ago to be watched from, or served elsewhere now: look again.
-                    self._version = self._path = ""
-                self._failed(str(error))
-            except (OSError, ValueError, urllib3.exceptions.HTTPError) as error:
-                self._failed(f"{type(error).__name__}: {error}")
-
-    def _step(self) -> None:
-        """Do the next thing that is to be done."""
-        if not self._path:
-            self._path = self._find()
-        if not self._path:
-            self.cache.not_served()
-            self._stopped.wait(UNSERVED_WAIT)
-            return
-        if not self._version:
-            self._list()
-        self._watch()
-
-    def _failed(self, reason: str) -> None:
-        if reason != self.cache.complaint:
-            journal.write("warning", "watch", {"kind": self.cache.kind, "reason": reason[:300]})
-        self.cache.complaint = reason
-        # Half of the wait is chance, so that workers and replicas do not come back all at once.
-        self._stopped.wait(self._wait * random.uniform(0.5, 1.0))  # noqa: S311 - not for secrets
-        self._wait = min(self._wait * 2, LONGEST_WAIT)
-
-    def _well(self) -> None:
-        self.cache.heard()
-        self._wait = FIRST_WAIT
-
-    def _find(self) -> str:
-        """The path under which the kind is served, in the best version; empty if it is not."""
-        if self._watched.group != SCHEDULING:
-            return f"/api/v1/{self._watched.resource}"
-        for version in VERSIONS:
-            base = f"/apis/{SCHEDULING}/{version}"
-            try:
-                served = _RESOURCES.decode(self._api.read(base))
-            except ReplyError as error:
-                if error.code == NOT_FOUND:
-                    continue
-                raise
-            if any(each.name == self._watched.resource for each in served.resources):
-                return f"{base}/{self._watched.resource}"
-        return ""
-
-    def _list(self) -> None:
-        found: list[Object] = []
-        query = [("limit", str(PAGE))]
-        while True:
-            page = _PAGE.decode(self._api.read(self._path, query))
-            found.extend(each for raw in page.items or () for each in self._decoded(raw))
-            if not page.metadata.continue_:
-                break
-            query = [("limit", str(PAGE)), ("continue", page.metadata.continue_)]
-        self.cache.replace(found)
-        self._version = page.metadata.resource_version
-        self._well()
-
-    def _watch(self) -> None:
-        """Follow changes until the server ends the watch, as it does after some minutes."""
-        query = [
-            ("watch", "true"),
-            ("allowWatchBookmarks", "true"),
-            ("resourceVersion", self._version),
-            ("timeoutSeconds", str(WATCH_SECONDS + random.randrange(60))),  # noqa: S311 - not for secrets
-        ]
-        response = self._api.open(self._path, query, self._stale_seconds)
-        try:
-            self._well()
-            for line in lines(response):
-                self._take(_EVENT.decode(line))
-                self._well()
-                if self._stopped.is_set():
-                    return
-        finally:
-            # The rest of the stream is of no use: the connection is not kept.
-            response.close()
-
-    def _take(self, event: _Event) -> None:
-        if event.type == "ERROR":
-            failure = FAILURE.decode(event.object)
-            raise ReplyError(failure.code, failure.message)
-        if event.type != "BOOKMARK":
-            for each in self._decoded(event.object):
-                if event.type == "DELETED":
-                    self.cache.remove(each)
-                else:
-                    self.cache.put(each)
-        self._version = _MARKED.decode(event.object).metadata.resource_version or self._version
+    def tell(self, standing: Standing, reason: str) -> None:
+        """A cache that is not heard of grows stale; why goes to the log, once."""
+        if standing is Standing.HEARD:
+            self._cache.heard()
+        elif standing is Standing.UNSERVED:
+            self._cache.not_served()
+        else:
+            if reason != self._cache.complaint:
+                journal.write("warning", "watch", {"kind": self._cache.kind, "reason": reason[:300]})
+            self._cache.complaint = reason
 
     def _decoded(self, raw: msgspec.Raw) -> Iterator[Object]:
         try:
-            yield decode(self.cache.kind, raw)
+            yield decode(self._cache.kind, raw)
         except WrongShapeError as error:
-            journal.write("warning", "watch", {"kind": self.cache.kind, "reason": f"an object is left out: {error}"[:300]})
+            journal.write("warning", "watch", {"kind": self._cache.kind, "reason": f"an object is left out: {error}"[:300]})
+
+
+def watcher(api: Api, watched: Watched, cache: Cache, stale_seconds: float) -> Watcher:
+    """What keeps *cache*: finds where the kind is served, lists, watches, and begins again when that fails."""
+
+    def find() -> str:
+        if watched.group != SCHEDULING:
+            return f"/api/v1/{watched.resource}"
+        return path_of(api, SCHEDULING, watched.resource, VERSIONS)
+
+    return Watcher(api, find, Fill(cache), silence=stale_seconds, name=watched.resource)
 
 
 class Cluster:
@@ -227,8 +113,8 @@ class Cluster:
         seconds = self._settings.stale_seconds
         api = Api(self._configuration)
         watched = (*WATCHED, PODS) if self._settings.watch_pods else WATCHED
-        self.watchers = tuple(Watcher(api, each, Cache(each.kind, seconds), seconds) for each in watched)
-        self.caches = tuple(each.cache for each in self.watchers)
+        self.caches = tuple(Cache(each.kind, seconds) for each in watched)
+        self.watchers = tuple(watcher(api, each, cache, seconds) for each, cache in zip(watched, self.caches, strict=True))
         for each in self.watchers:
             each.start()
         return CachedLookup(self.caches)
@@ -248,16 +134,11 @@ def connect(settings: Settings) -> Cluster:
     Raises:
         SettingError: neither a kubeconfig that can be used nor a pod's service account.
     """
-    configuration = client.Configuration()
     try:
-        if settings.kubeconfig:
-            config.load_kube_config(settings.kubeconfig, client_configuration=configuration)  # type: ignore[no-untyped-call]
-        else:
-            config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
-    except (config.ConfigException, OSError, ValueError, TypeError) as error:
+        found = configuration(settings.kubeconfig) if settings.kubeconfig else service_account()
+    except ConnectError as error:
         where = settings.kubeconfig or "the pod's service account"
-        raise SettingError(f"--cluster: cannot use {where}: {' '.join(str(error).split())}") from None
-    # The watchers try again by themselves, and one connection each is enough.
-    configuration.retries = False
-    configuration.connection_pool_maxsize = len(WATCHED) + 2
-    return Cluster(configuration, settings)
+        raise SettingError(f"--cluster: cannot use {where}: {error}") from None
+    # One connection for each watcher is enough.
+    found.connection_pool_maxsize = len(WATCHED) + 2
+    return Cluster(found, settings)

@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from kubernetes import client
 
+from apiserver import watch
 from tests.webhooks.running import until
 from validators.model.decode import decode
 from webhooks import cluster
@@ -116,7 +117,7 @@ def watching(api, kind="PodGroup", resource="podgroups", stale=60.0):
     configuration.api_key = {"authorization": "token-of-ours"}
     configuration.api_key_prefix = {"authorization": "Bearer"}
     cache = Cache(kind, stale)
-    watcher = cluster.Watcher(cluster.Api(configuration), cluster.Watched(kind, resource), cache, stale)
+    watcher = cluster.watcher(cluster.Api(configuration), cluster.Watched(kind, resource), cache, stale)
     watcher.start()
     try:
         yield CachedLookup([cache]), cache
@@ -126,9 +127,9 @@ def watching(api, kind="PodGroup", resource="podgroups", stale=60.0):
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    monkeypatch.setattr(cluster, "FIRST_WAIT", 0.01)
-    monkeypatch.setattr(cluster, "LONGEST_WAIT", 0.05)
-    monkeypatch.setattr(cluster, "UNSERVED_WAIT", 0.05)
+    monkeypatch.setattr(watch, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(watch, "LONGEST_WAIT", 0.05)
+    monkeypatch.setattr(watch, "UNSERVED_WAIT", 0.05)
 
 
 def names(lookup, kind="PodGroup"):

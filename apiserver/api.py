@@ -1,0 +1,166 @@
+"""Requests to the API server: an answer whole, or as a stream of lines.
+
+Edge: kubernetes, for address, trust and credentials, and urllib3, on which it stands.  Its models are not used: they cost
+more than the request.
+"""
+
+from __future__ import annotations
+
+import urllib.parse
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import urllib3
+from kubernetes import client
+
+CONNECT_SECONDS, READ_SECONDS = 5.0, 30.0
+LONGEST_LINE = 16 * 1024 * 1024
+"""Bytes of one watch event; the API server keeps objects well below."""
+LARGEST_ANSWER = 512 * 1024 * 1024
+"""Bytes of one answer that is read whole."""
+JSON = "application/json"
+MERGE_PATCH = "application/merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
+
+Query = Sequence[tuple[str, str]]
+
+TRANSPORT = (OSError, urllib3.exceptions.HTTPError)
+"""What is raised where there is no answer at all."""
+
+
+class ReplyError(Exception):
+    """The API server answered with an error.
+
+    Attributes:
+        code: HTTP status.
+        reason: the Status's reason, as ``Conflict``; empty if it gave none.
+        retry_after: seconds that the server asks to wait; None if it does not.
+        causes: the reasons of the Status's causes, as ``DisruptionBudget``.
+
+    """
+
+    def __init__(self, code: int, message: str, reason: str = "", retry_after: float | None = None, causes: Sequence[str] = ()) -> None:
+        super().__init__(f"HTTP {code}: {message}")
+        self.code = code
+        self.reason = reason
+        self.retry_after = retry_after
+        self.causes = tuple(causes)
+
+
+class _Cause(msgspec.Struct, frozen=True):
+    reason: str = ""
+
+
+class _Details(msgspec.Struct, frozen=True):
+    causes: tuple[_Cause, ...] | None = None
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """What a Status says of an error."""
+
+    code: int = 0
+    message: str = ""
+    reason: str = ""
+    details: _Details | None = None
+
+
+FAILURE = msgspec.json.Decoder(Failure)
+_SHOWN = 500
+
+
+class Api:
+    """Requests with the client library's address, trust and credentials; safe to be used by many threads.
+
+    Attributes:
+        host: where the API server is.
+
+    """
+
+    def __init__(self, configuration: client.Configuration) -> None:
+        self.host: str = configuration.host
+        self._configuration = configuration
+        self._pool: urllib3.PoolManager = client.ApiClient(configuration).rest_client.pool_manager
+
+    def open(self, path: str, query: Query = (), read_seconds: float = READ_SECONDS) -> urllib3.BaseHTTPResponse:
+        """The answer to a GET, its body not yet read; *read_seconds* is the longest silence.
+
+        Raises:
+            ReplyError: the answer is not 200.
+            OSError, urllib3.exceptions.HTTPError: there is none.
+
+        """
+        return self._request("GET", path, query, read_seconds, None, {})
+
+    def read(self, path: str, query: Query = ()) -> bytes:
+        """The whole answer to a GET.  Raises as ``open``."""
+        return _whole(self.open(path, query))
+
+    def send(
+        self, method: str, path: str, body: bytes | None, *, content_type: str = JSON, query: Query = (), seconds: float = READ_SECONDS
+    ) -> bytes:
+        """The whole answer to a request that changes something.  Raises as ``open``; 2xx is no error."""
+        return _whole(self._request(method, path, query, seconds, body, {"Content-Type": content_type} if body is not None else {}))
+
+    def _request(
+        self, method: str, path: str, query: Query, seconds: float, body: bytes | None, headers: Mapping[str, str]
+    ) -> urllib3.BaseHTTPResponse:
+        url = f"{self.host}{path}{'?' if query else ''}{urllib.parse.urlencode(list(query))}"
+        timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=seconds)
+        response = self._pool.request(
+            method,
+            url,
+            body=body,
+            headers={"Accept": JSON, "User-Agent": "muster", **self._authorization(), **headers},
+            timeout=timeout,
+            retries=False,
+            redirect=False,
+            preload_content=False,
+        )
+        if response.status >= 300:
+            raise _error(response)
+        return response
+
+    def _authorization(self) -> dict[str, str]:
+        # Asked for at each request: a service account's token is renewed behind it.
+        bearer: Any = self._configuration.auth_settings().get("BearerToken")
+        return {"Authorization": str(bearer["value"])} if bearer and bearer.get("value") else {}
+
+
+def lines(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
+    """The lines of a stream as they arrive.  Raises ValueError where one is longer than LONGEST_LINE."""
+    rest = bytearray()
+    for piece in response.stream(65536, decode_content=True):
+        rest += piece
+        if len(rest) > LONGEST_LINE:
+            raise ValueError(f"a watch event must be at most {LONGEST_LINE} bytes")
+        *whole, last = rest.split(b"\n")
+        rest = last
+        yield from (bytes(each) for each in whole if each.strip())
+
+
+def _whole(response: urllib3.BaseHTTPResponse) -> bytes:
+    try:
+        content = response.read(LARGEST_ANSWER + 1, decode_content=True)
+        if len(content) > LARGEST_ANSWER:
+            raise ValueError(f"an answer must be at most {LARGEST_ANSWER} bytes")
+        return content
+    finally:
+        response.release_conn()
+
+
+def _error(response: urllib3.BaseHTTPResponse) -> ReplyError:
+    content = response.read(65536, decode_content=False)
+    # What was not read would be taken for the next answer.
+    (response.close if response.length_remaining else response.release_conn)()
+    try:
+        failure = FAILURE.decode(content)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        failure = Failure(message="no reason given")
+    causes = (failure.details and failure.details.causes) or ()
+    asked = _seconds(response.headers.get("Retry-After"))
+    return ReplyError(response.status, failure.message[:_SHOWN], failure.reason, asked, [each.reason for each in causes])
+
+
+def _seconds(text: str | None) -> float | None:
+    return float(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 6 else None

@@ -1,0 +1,52 @@
+"""Where the API server is, and who we are to it: a kubeconfig, or a pod's service account.
+
+Edge: kubernetes, for its reading of both.
+"""
+
+from __future__ import annotations
+
+import os
+
+from kubernetes import client, config
+
+_UNUSABLE = (config.ConfigException, OSError, ValueError, TypeError)
+
+
+class ConnectError(Exception):
+    """There is neither a kubeconfig that can be used nor a pod's service account; the text says why."""
+
+
+def configuration(kubeconfig: str | None = None, context: str | None = None) -> client.Configuration:
+    """Address, trust and credentials, from *kubeconfig* and its *context*.
+
+    Without both that is ``KUBECONFIG`` if set, the service account inside a pod, and ``~/.kube/config`` elsewhere.  Requests
+    are not repeated below us: whoever makes one knows whether it may be.
+
+    Raises:
+        ConnectError: nothing of it can be used.
+
+    """
+    if kubeconfig is None and context is None and "KUBECONFIG" not in os.environ and "KUBERNETES_SERVICE_HOST" in os.environ:
+        return service_account()
+    found = client.Configuration()
+    try:
+        config.load_kube_config(kubeconfig, context, found, persist_config=False)  # type: ignore[no-untyped-call]
+    except _UNUSABLE as error:
+        raise ConnectError(_reason(error)) from None
+    found.retries = False
+    return found
+
+
+def service_account() -> client.Configuration:
+    """Address, trust and credentials of the pod that this runs in.  Raises ConnectError: it is no pod, or has none."""
+    found = client.Configuration()
+    try:
+        config.load_incluster_config(client_configuration=found)  # type: ignore[no-untyped-call]
+    except _UNUSABLE as error:
+        raise ConnectError(_reason(error)) from None
+    found.retries = False
+    return found
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(str(error).split())[:300] or type(error).__name__

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import contextlib
+import json
+
+import pytest
+
+from apiserver.api import MERGE_PATCH, Api, ReplyError
+from apiserver.discovery import minor_version, path_of, served
+from tests.apiserver.fake import serving
+
+
+def always(code, content, **headers):
+    return lambda *_: (code, headers, content)
+
+
+def test_a_request_bears_the_credentials_and_its_kind_of_body():
+    with serving(always(200, {"done": True})) as (server, api):
+        got = api.send("PATCH", "/api/v1/pods/a", b"{}", content_type=MERGE_PATCH, query=[("dryRun", "All")])
+
+    assert {"done": True} == json.loads(got)
+    method, path, headers, body = server.requests[0]
+    assert ("PATCH", "/api/v1/pods/a?dryRun=All", b"{}") == (method, path, body)
+    assert ("Bearer token-of-ours", MERGE_PATCH) == (headers["Authorization"], headers["Content-Type"])
+
+
+@pytest.mark.parametrize(
+    ("header", "want"),
+    [
+        pytest.param({"Retry-After": "3"}, 3.0, id="in seconds"),
+        pytest.param({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, None, id="a date"),
+        pytest.param({}, None, id="none"),
+    ],
+)
+def test_an_error_has_code_reason_and_the_wait_that_is_asked_for(header, want):
+    refusal = {"kind": "Status", "code": 429, "reason": "TooManyRequests", "message": "later"}
+    with serving(lambda *_: (429, header, refusal)) as (_, api), pytest.raises(ReplyError) as raised:
+        api.send("POST", "/x", b"{}")
+
+    assert (429, "TooManyRequests", want) == (raised.value.code, raised.value.reason, raised.value.retry_after)
+    assert "HTTP 429: later" == str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "content", [pytest.param(b"<html>", id="no JSON"), pytest.param(b"\xff\xfe", id="no text"), pytest.param(b"", id="nothing")]
+)
+def test_an_error_that_says_nothing_readable_is_an_error_all_the_same(content):
+    with serving(always(502, content)) as (_, api), pytest.raises(ReplyError) as raised:
+        api.read("/x")
+
+    assert "HTTP 502: no reason given" == str(raised.value)
+
+
+def test_a_redirect_is_not_followed():
+    with serving(lambda *_: (302, {"Location": "http://127.0.0.1:1/"}, b"")) as (_, api), pytest.raises(ReplyError) as raised:
+        api.read("/x")
+
+    assert 302 == raised.value.code
+
+
+def test_connections_are_used_again_after_answers_and_errors():
+    codes = iter([200, 404, 200, 500, 200])
+    ports = []
+    with serving(lambda *_: (next(codes), {}, {})) as (server, api):
+        original = server.finish_request
+        server.finish_request = lambda request, address: (ports.append(address[1]), original(request, address))[1]
+        for _ in range(5):
+            with contextlib.suppress(ReplyError):
+                api.read("/x")
+
+    assert 1 == len(set(ports))
+
+
+RESOURCES = {
+    "/apis/g/v1beta1": {"resources": [{"name": "podgroups"}]},
+    "/apis/g/v1alpha3": {"resources": [{"name": "podgroups"}, {"name": "c"}]},
+}
+
+
+def discovery(_, path, __):
+    if path == "/version":
+        return 200, {}, {"major": "1", "minor": "37+"}
+    return (200, {}, RESOURCES[path]) if path in RESOURCES else (404, {}, {})
+
+
+@pytest.mark.parametrize(
+    ("resource", "want"),
+    [
+        pytest.param("podgroups", "/apis/g/v1beta1/podgroups", id="in the preferred version"),
+        pytest.param("c", "/apis/g/v1alpha3/c", id="in a later one"),
+        pytest.param("d", "", id="nowhere"),
+    ],
+)
+def test_a_resource_is_found_in_the_first_version_that_has_it(resource, want):
+    with serving(discovery) as (_, api):
+        assert want == path_of(api, "g", resource, ("v1", "v1beta1", "v1alpha3"))
+
+
+def test_a_version_that_is_not_served_has_no_resources():
+    with serving(discovery) as (_, api):
+        assert frozenset() == served(api, "g", "v9")
+        assert 37 == minor_version(api)
+
+
+def test_nobody_there_is_no_answer():
+    with serving(always(200, {})) as (_, api):
+        host = api.host
+    assert isinstance(api, Api)
+    with pytest.raises(Exception, match=r"(?i)connection|refused") as raised:
+        api.read("/x")
+    assert not isinstance(raised.value, ReplyError)
+    assert host.startswith("http://127.0.0.1:")

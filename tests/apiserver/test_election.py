@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from apiserver.election import Election, Record
+
+NOW = "2026-01-01T00:00:00.000000Z"
+
+
+def held_by(holder, duration=10, renewed="1"):
+    return Record(holder, duration, "0", renewed, 3)
+
+
+def test_a_lease_that_is_not_there_is_taken():
+    election = Election("a")
+    wanted = election.wants(None, 0.0, NOW)
+
+    assert Record("a", 10, NOW, NOW, 0) == wanted
+    assert not election.leading(0.0)
+    election.wrote(wanted, 0.0)
+    assert election.leading(6.9)
+
+
+def test_a_lease_that_was_given_up_is_taken_at_once():
+    wanted = Election("a").wants(held_by(""), 0.0, NOW)
+
+    assert ("a", 4) == (wanted.holder, wanted.transitions)
+
+
+def test_a_renewal_keeps_when_it_was_acquired():
+    election = Election("a")
+    wanted = election.wants(held_by("a"), 5.0, NOW)
+
+    assert ("a", "0", NOW, 3) == (wanted.holder, wanted.acquired, wanted.renewed, wanted.transitions)
+
+
+@pytest.mark.parametrize(("seconds", "taken"), [pytest.param(9.9, False, id="not yet"), pytest.param(10.0, True, id="as long as it lasts")])
+def test_anothers_lease_is_taken_once_it_was_seen_unchanged_for_its_time(seconds, taken):
+    election = Election("a")
+    assert None is election.wants(held_by("b"), 100.0, NOW)
+
+    assert taken == (election.wants(held_by("b"), 100.0 + seconds, NOW) is not None)
+
+
+def test_a_renewal_of_the_other_begins_the_wait_anew():
+    election = Election("a")
+    for moment in range(0, 60, 6):
+        assert None is election.wants(held_by("b", renewed=str(moment)), float(moment), NOW)
+
+
+def test_a_longer_lease_of_the_other_is_waited_for():
+    election = Election("a")
+    election.wants(held_by("b", duration=30), 0.0, NOW)
+
+    assert None is election.wants(held_by("b", duration=30), 29.9, NOW)
+    assert election.wants(held_by("b", duration=30), 30.0, NOW) is not None
+
+
+def test_a_lease_that_claims_to_last_no_time_is_waited_for_as_long_as_ours():
+    election = Election("a")
+    election.wants(held_by("b", duration=0), 0.0, NOW)
+
+    assert None is election.wants(held_by("b", duration=0), 9.9, NOW)
+
+
+@pytest.mark.parametrize(("seconds", "leads"), [pytest.param(6.9, True, id="within"), pytest.param(7.0, False, id="at the limit")])
+def test_leading_ends_by_itself_from_the_beginning_of_the_last_renewal(seconds, leads):
+    election = Election("a")
+    election.wrote(election.wants(None, 3.0, NOW), 2.0)
+
+    assert leads == election.leading(2.0 + seconds)
+    assert (election.remaining(2.0 + seconds) > 0) == leads
+
+
+def test_giving_up_ends_leading_at_once():
+    election = Election("a")
+    election.wrote(election.wants(None, 0.0, NOW), 0.0)
+    left = election.released(held_by("a"))
+
+    assert not election.leading(0.1)
+    assert "" == left.holder
+
+
+@pytest.mark.parametrize("renew", [pytest.param(10.0, id="as long as the lease"), pytest.param(0.0, id="no time")])
+def test_a_leader_must_stop_before_its_lease_ends(renew):
+    with pytest.raises(ValueError, match="renew_seconds"):
+        Election("a", duration=10.0, renew_seconds=renew)
+
+
+@dataclasses.dataclass
+class Server:
+    """A lease that is written only by who has seen its present version."""
+
+    record: Record | None = None
+    version: int = 0
+
+    def write(self, record, seen):
+        if seen != self.version:
+            return False
+        self.record, self.version = record, self.version + 1
+        return True
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.floats(0.1, 6.0), st.floats(0.0, 5.0), st.sampled_from(["ok", "lost answer", "no answer"])),
+        max_size=60,
+    )
+)
+def test_there_are_never_two_leaders(steps):
+    """Three candidates, whose requests are slow, get lost, or go through without an answer."""
+    server, now = Server(), 0.0
+    candidates = [Election(str(number)) for number in range(3)]
+    for number, passed, slow, fate in steps:
+        now += passed
+        candidate, began, seen = candidates[number], now, server.version
+        wanted = candidate.wants(server.record, now, f"{now:.6f}")
+        if wanted is None:
+            candidate.lost()
+        elif fate != "no answer" and server.write(wanted, seen):
+            now += slow
+            if fate == "ok":
+                candidate.wrote(wanted, began)
+        assert sum(each.leading(now) for each in candidates) <= 1
+
+
+def test_a_leader_that_is_gone_is_followed_within_fifteen_seconds():
+    server, clock = Server(), 0.0
+    first, second = Election("a"), Election("b")
+    wanted = first.wants(server.record, clock, NOW)
+    server.write(wanted, server.version)
+    first.wrote(wanted, clock)
+    while clock <= 15.0:
+        clock += 2.0
+        wanted = second.wants(server.record, clock, str(clock))
+        if wanted is not None:
+            server.write(wanted, server.version)
+            second.wrote(wanted, clock)
+            break
+
+    assert second.leading(clock)
+    assert clock <= 13.0

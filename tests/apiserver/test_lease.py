@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+
+from apiserver.election import Election
+from apiserver.lease import Lease
+from tests.apiserver.fake import serving
+from tests.webhooks.running import until
+
+
+class Leases:
+    """The leases of an API server: a version for each write, a conflict for a write upon an older one."""
+
+    def __init__(self):
+        self.lease = None
+        self.version = 0
+        self.failing = 0
+        self.lock = threading.Lock()
+
+    def __call__(self, method, _path, body):
+        with self.lock:
+            if self.failing:
+                self.failing -= 1
+                return 500, {}, {"code": 500, "message": "not now"}
+            if method == "GET":
+                return (200, {}, self.lease) if self.lease else (404, {}, {"code": 404})
+            given = json.loads(body)
+            if method == "POST" and self.lease is not None:
+                return 409, {}, {"code": 409, "message": "it is there"}
+            if method == "PATCH" and given["metadata"]["resourceVersion"] != self.lease["metadata"]["resourceVersion"]:
+                return 409, {}, {"code": 409, "message": "the object has been modified"}
+            self.version += 1
+            kept = self.lease["metadata"] if self.lease else {}
+            self.lease = {**given, "metadata": {**kept, **given["metadata"], "resourceVersion": str(self.version)}}
+            return 201, {}, self.lease
+
+    @property
+    def holder(self):
+        return self.lease["spec"].get("holderIdentity") if self.lease else None
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr("apiserver.lease.RETRY_SECONDS", 0.01)
+
+
+def test_the_first_leads_and_the_second_follows_when_it_stops():
+    leases = Leases()
+    with serving(leases) as (_, api):
+        first, second = (Lease(api, "ns", "muster", Election(name)) for name in "ab")
+        first.start()
+        assert until(first.leading)
+        second.start()
+        try:
+            assert "a" == leases.holder
+            assert not second.leading()
+            first.stop()
+            assert until(second.leading)
+            assert not first.leading()
+            assert "b" == leases.holder
+        finally:
+            second.stop()
+    assert "" == leases.holder
+
+
+def test_a_leader_whose_lease_was_taken_stops():
+    leases, told = Leases(), []
+    with serving(leases) as (_, api):
+        lease = Lease(api, "ns", "muster", Election("a"), told.append)
+        lease.start()
+        try:
+            assert until(lease.leading)
+            with leases.lock:
+                leases.version += 1
+                leases.lease["metadata"]["resourceVersion"] = str(leases.version)
+                leases.lease["spec"] |= {"holderIdentity": "thief", "leaseDurationSeconds": 60}
+            assert until(lambda: not lease.leading())
+            assert "thief leads" == told[-1]
+        finally:
+            lease.stop()
+    assert "thief" == leases.holder
+
+
+def test_a_failure_is_told_once_and_tried_again():
+    leases, told = Leases(), []
+    leases.failing = 3
+    with serving(leases) as (_, api):
+        lease = Lease(api, "ns", "muster", Election("a"), told.append)
+        lease.start()
+        try:
+            assert until(lease.leading)
+        finally:
+            lease.stop()
+    assert ["the lease cannot be read or written: HTTP 500: not now", "a leads"] == told
+
+
+def test_labels_of_the_lease_stay():
+    leases = Leases()
+    leases.lease = {"metadata": {"name": "muster", "labels": {"team": "x"}, "resourceVersion": "0"}, "spec": {}}
+    with serving(leases) as (_, api):
+        lease = Lease(api, "ns", "muster", Election("a"))
+        lease.start()
+        try:
+            assert until(lease.leading)
+        finally:
+            lease.stop()
+    assert {"team": "x"} == leases.lease["metadata"]["labels"]
