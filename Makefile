@@ -3,7 +3,8 @@
 # make lint    the checks alone: style, format, types
 # make bench   every figure of the README, measured here
 # make docs    what is generated of the documentation: the rules' page, the README's tables
-# make clean   remove what the others made
+# make clean   remove what the others made in this tree
+# make cluster-assets    build etcd, kubectl and Kubernetes for tests/cluster, once, into a cache; prints the folder
 #
 # Needs Python 3.11 or newer: make demo PYTHON=python3.12
 
@@ -14,14 +15,14 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 JOBS ?= 2
 
-.PHONY: demo test lint bench docs install dev clean
+.PHONY: demo test lint bench docs cluster-assets install dev clean
 .DELETE_ON_ERROR:
 
 demo: install
 	@$(BIN)/muster demo
 
 test: lint
-	$(BIN)/python -m pytest -n $(JOBS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 
 lint: dev
 	$(BIN)/ruff check .
@@ -33,6 +34,10 @@ bench: dev
 
 docs: install
 	@$(BIN)/python -m muster.document
+
+# Needs Go and no virtual environment.  KUBEBUILDER_ASSETS, where it is set, is taken as it is.
+cluster-assets:
+	@$(PYTHON) -m tests.cluster.programs
 
 install: $(VENV)/.installed
 dev: $(VENV)/.dev

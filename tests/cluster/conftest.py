@@ -1,0 +1,138 @@
+"""A control plane for the tests of this folder: one for each set of options, a namespace of its own for each test.
+
+All tests of the folder run in one process, one after the other: `make test` runs others beside them.  Where there is no
+control plane to be had they are skipped, all for one reason; with MUSTER_REQUIRE_CLUSTER set they fail instead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Generator, Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.api import Api, ApiError
+from tests.cluster.control_plane import LIVE, ControlPlane, Options
+from tests.cluster.kubelet import Kubelet
+from tests.cluster.programs import REQUIRED, MissingError, Programs, find
+from tests.cluster.resources import Manifest
+
+HERE = Path(__file__).parent
+NO_PLANE = "no control plane"
+EMPTIED = ("Pod", "PodGroup", "Workload", "CompositePodGroup")
+"""Kinds of which nothing stays after a test."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Control planes are started once: all tests that use one go to the same worker of xdist."""
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("cluster"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """What the control planes told last goes into the report of a test that failed; tests without one share a line."""
+    report = yield
+    if HERE not in item.path.parents:
+        return report
+    if report.failed:
+        for plane in LIVE:
+            report.sections.extend((f"{name} said", told) for name, told in plane.logs())
+    elif report.skipped and isinstance(report.longrepr, tuple) and NO_PLANE in report.longrepr[2]:
+        report.longrepr = (__file__, 1, report.longrepr[2])
+    return report
+
+
+@pytest.fixture(scope="session")
+def programs() -> Programs:
+    """The programs of a control plane; without them, no test of this folder."""
+    try:
+        return find()
+    except MissingError as error:
+        if os.environ.get(REQUIRED):
+            pytest.fail(f"{REQUIRED} is set: {error}", pytrace=False)
+        pytest.skip(f"{NO_PLANE}: {error}")
+
+
+@pytest.fixture(scope="session")
+def planes(programs: Programs) -> Iterator[Callable[[Options], ControlPlane]]:
+    """A function that returns the control plane with these options, started when it is first asked for."""
+    started: list[tuple[Options, ControlPlane]] = []
+    with contextlib.ExitStack() as stack:
+
+        def plane_with(options: Options) -> ControlPlane:
+            for have, found in started:
+                if have == options:
+                    return found
+            found = stack.enter_context(ControlPlane(options, programs))
+            started.append((options, found))
+            return found
+
+        yield plane_with
+
+
+@pytest.fixture(scope="session")
+def plane(planes: Callable[[Options], ControlPlane]) -> ControlPlane:
+    """etcd and kube-apiserver with all gates on; no scheduler, no controllers."""
+    return planes(Options())
+
+
+@pytest.fixture
+def api(plane: ControlPlane) -> Api:
+    """A client of ``plane`` as administrator."""
+    return plane.api
+
+
+@pytest.fixture
+def namespace(plane: ControlPlane, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The name of a new namespace on ``plane``; what the test leaves in it is removed."""
+    with new_namespace(plane.api) as name:
+        yield name
+
+
+@contextlib.contextmanager
+def new_namespace(api: Api, labels: dict[str, str] | None = None) -> Iterator[str]:
+    """A namespace for one test."""
+    made = api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "test-", "labels": labels or {}}})
+    name: str = made["metadata"]["name"]
+    try:
+        yield name
+    finally:
+        clean(api, EMPTIED, name)
+        api.delete("Namespace", name)
+
+
+@pytest.fixture
+def nodes(plane: ControlPlane) -> Iterator[Callable[..., list[Manifest]]]:
+    """A function that creates nodes on ``plane``, which are gone after the test."""
+    made: list[str] = []
+
+    def create(*manifests: Manifest) -> list[Manifest]:
+        made.extend(each["metadata"]["name"] for each in manifests)
+        return plane.api.create_all(manifests)
+
+    yield create
+    for name in made:
+        plane.api.delete("Node", name)
+
+
+@pytest.fixture
+def kubelet(plane: ControlPlane) -> Iterator[Kubelet]:
+    """The kubelets of all nodes of ``plane``."""
+    with Kubelet(plane.api) as playing:
+        yield playing
+
+
+def clean(api: Api, kinds: Iterable[str], namespace: str = "") -> None:
+    """Delete all objects of *kinds*, pods at once, and wait until they are gone; finalizers are taken off."""
+    for kind in kinds:
+        api.delete_all(kind, namespace, gracePeriodSeconds=0)
+        for each in api.objects(kind, namespace):
+            if each["metadata"].get("finalizers"):
+                with contextlib.suppress(ApiError):
+                    api.patch(kind, each["metadata"]["name"], namespace, body={"metadata": {"finalizers": None}})
+        api.wait_all(kind, namespace, until=lambda there: not there)

@@ -1,0 +1,306 @@
+"""A real control plane on the loopback: etcd and kube-apiserver, and where asked for kube-scheduler and
+kube-controller-manager, with certificates, RBAC and users of its own.  It starts in seconds and ends with its tests.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import dataclasses
+import http.client
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from tests.cluster import flags
+from tests.cluster.api import Api, ApiError
+from tests.cluster.keys import Authority, write_token_key
+from tests.cluster.process import NotReadyError, Process, free_port
+from tests.cluster.programs import Programs, find
+from tests.cluster.resources import Manifest
+
+ALL_GATES: Mapping[str, bool] = dict.fromkeys(
+    (
+        "GenericWorkload",
+        "TopologyAwareWorkloadScheduling",
+        "CompositePodGroup",
+        "PodGroupPreemptionPolicy",
+        "DRAWorkloadResourceClaims",
+        "WorkloadWithJob",
+    ),
+    True,
+)
+NO_GATES: Mapping[str, bool] = {}
+SERVED = ("scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3")
+WITHOUT_CONTROLLERS = ("ServiceAccount", "TaintNodesByCondition")
+"""Admission plugins that wait for controllers: without those no pod could be created, and no node used."""
+READY_SECONDS = 60.0
+ATTEMPTS = 3
+MASTERS = "system:masters"
+RULES = list[dict[str, Any]]
+
+LIVE: weakref.WeakSet[ControlPlane] = weakref.WeakSet()
+"""The control planes that run in this process, for their logs."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How a control plane is started."""
+
+    gates: Mapping[str, bool] = dataclasses.field(default_factory=lambda: dict(ALL_GATES))
+    served: tuple[str, ...] = SERVED
+    disabled_plugins: tuple[str, ...] = WITHOUT_CONTROLLERS
+    apiserver_flags: tuple[str, ...] = ()
+
+    def gate_flags(self) -> list[str]:
+        """``--feature-gates``, where any is named."""
+        named = ",".join(f"{name}={str(on).lower()}" for name, on in self.gates.items())
+        return [f"--feature-gates={named}"] if named else []
+
+    def flags(self) -> list[str]:
+        """What of it kube-apiserver is told."""
+        disabled = ",".join(self.disabled_plugins)
+        served = f"--runtime-config={','.join(f'{each}=true' for each in self.served)}"
+        return [*([f"--disable-admission-plugins={disabled}"] if disabled else []), served, *self.gate_flags(), *self.apiserver_flags]
+
+
+class ControlPlane:
+    """etcd and kube-apiserver; a context manager.
+
+    ``api`` is a client as system:masters, ``kubeconfig`` its file, ``url`` the server's address.
+    """
+
+    def __init__(self, options: Options | None = None, programs: Programs | None = None) -> None:
+        self.options = options or Options()
+        self.programs = programs or find()
+        self.folder = Path(tempfile.mkdtemp(prefix="muster-cluster-"))
+        self.authority = Authority()
+        self.etcd, self.apiserver = self._process("etcd"), self._process("kube-apiserver")
+        self.scheduler, self.controllers = self._process("kube-scheduler"), self._process("kube-controller-manager")
+        self.companions: list[Process] = []
+        """Programs beside the control plane: their logs are shown with its own, and they end with it at the latest."""
+        self._keys()
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
+
+    @property
+    def processes(self) -> tuple[Process, ...]:
+        """All programs, the ones first that need the others."""
+        return (*self.companions, self.controllers, self.scheduler, self.apiserver, self.etcd)
+
+    def _process(self, name: str) -> Process:
+        return Process(name, self.folder / f"{name}.log")
+
+    def _keys(self) -> None:
+        certificate, key = self.authority.serving()
+        for name, content in (("ca.crt", self.authority.certificate), ("server.crt", certificate), ("server.key", key)):
+            (self.folder / name).write_bytes(content)
+        write_token_key(self.folder / "tokens.key", self.folder / "tokens.pub")
+
+    def start(self) -> None:
+        """Start etcd and kube-apiserver and wait until they are ready.  Raises NotReadyError."""
+        LIVE.add(self)
+        self._start_etcd()
+        for attempt in range(1, ATTEMPTS + 1):
+            self.port = free_port()
+            self.url = f"https://127.0.0.1:{self.port}"
+            self.kubeconfig = self.write_kubeconfig("admin", groups=(MASTERS,))
+            self.api = Api(self.kubeconfig)
+            try:
+                self.start_apiserver()
+                return
+            except NotReadyError:
+                if attempt == ATTEMPTS or "address already in use" not in self.apiserver.tail(200):
+                    raise
+
+    def _start_etcd(self) -> None:
+        for attempt in range(1, ATTEMPTS + 1):
+            self.etcd_port, peers = free_port(), free_port()
+            command = flags.etcd(self.folder, self.etcd_port, peers)
+            self.etcd.start([self.programs.path("etcd"), *command], self._environ())
+            try:
+                self.etcd.await_answer(self._etcd_healthy, READY_SECONDS)
+                return
+            except NotReadyError:
+                if attempt == ATTEMPTS or "address already in use" not in self.etcd.tail(200):
+                    raise
+                shutil.rmtree(self.folder / "etcd", ignore_errors=True)
+
+    def _etcd_healthy(self) -> bool:
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.etcd_port, timeout=2)) as connection:
+            try:
+                connection.request("GET", "/health")
+                return connection.getresponse().status == 200
+            except (OSError, http.client.HTTPException):
+                return False
+
+    def start_apiserver(self) -> None:
+        """Start kube-apiserver on its port and wait until it is ready.  Raises NotReadyError."""
+        command = flags.apiserver(self.folder, self.etcd_port, self.port)
+        self.apiserver.start([self.programs.path("kube-apiserver"), *command, *self.options.flags()], self._environ())
+        self.apiserver.await_answer(self.ready, READY_SECONDS)
+
+    def ready(self) -> bool:
+        """Whether the API server says that it is ready."""
+        import urllib3
+
+        try:
+            self.api.send("GET", "/readyz")
+        except (ApiError, OSError, urllib3.exceptions.HTTPError):
+            return False
+        return True
+
+    def restart_apiserver(self, *, gently: bool = False) -> None:
+        """End kube-apiserver and start it again at the same address; *gently* it takes some 10 s to take leave of watchers."""
+        if gently:
+            self.apiserver.stop()
+        else:
+            self.apiserver.kill()
+        self.start_apiserver()
+
+    def stop(self) -> None:
+        """Stop all programs and remove their files."""
+        for each in (*self.companions, self.controllers, self.scheduler):
+            each.stop()
+        # Nothing of these two is to be kept, and a gentle end of the API server takes seconds.
+        for each in (self.apiserver, self.etcd):
+            each.kill()
+        LIVE.discard(self)
+        if hasattr(self, "api"):
+            self.api.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def start_scheduler(self, configuration: Manifest | None = None, flags: Sequence[str] = ()) -> None:
+        """Start kube-scheduler; *configuration* is laid over a KubeSchedulerConfiguration (its qps and burst are those of its defaults)."""
+        kubeconfig = self.write_kubeconfig("system:kube-scheduler")
+        content = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", **(configuration or {})}
+        content["leaderElection"] = {"leaderElect": False}
+        content["clientConnection"] = {**content.get("clientConnection", {}), "kubeconfig": str(kubeconfig)}
+        file = self.folder / "scheduler.json"
+        file.write_text(json.dumps(content), encoding="utf-8")
+        self._start_client(self.scheduler, kubeconfig, [f"--config={file}", *flags])
+
+    def start_controllers(self, controllers: Sequence[str] = ("*",), flags: Sequence[str] = ()) -> None:
+        """Start kube-controller-manager with the controllers named, as ``podgroup-protection-controller``."""
+        kubeconfig = self.write_kubeconfig("system:kube-controller-manager")
+        own = [
+            f"--kubeconfig={kubeconfig}",
+            "--leader-elect=false",
+            "--use-service-account-credentials=true",
+            f"--service-account-private-key-file={self.folder / 'tokens.key'}",
+            f"--root-ca-file={self.folder / 'ca.crt'}",
+            f"--controllers={','.join(controllers)}",
+        ]
+        self._start_client(self.controllers, kubeconfig, [*own, *flags])
+
+    def _start_client(self, process: Process, kubeconfig: Path, given: Sequence[str]) -> None:
+        port = free_port()
+        serving = flags.client(self.folder, port, kubeconfig)
+        process.start([self.programs.path(process.name), *serving, *self.options.gate_flags(), *given], self._environ())
+        process.await_answer(lambda: self._healthy(port), READY_SECONDS)
+
+    def _healthy(self, port: int) -> bool:
+        import ssl
+
+        context = ssl.create_default_context(cadata=self.authority.certificate.decode())
+        with contextlib.closing(http.client.HTTPSConnection("127.0.0.1", port, timeout=2, context=context)) as connection:
+            try:
+                connection.request("GET", "/healthz")
+                return connection.getresponse().status == 200
+            except (OSError, http.client.HTTPException):
+                return False
+
+    def compact(self) -> int:
+        """Throw away etcd's history up to now; returns the revision.  The API server's own cache may still answer old
+        watches: ``expire_history`` sees to that too.
+        """
+        revision = int(self._etcd("/v3/kv/range", {"key": base64.b64encode(b"\0").decode()})["header"]["revision"])
+        self._etcd("/v3/kv/compaction", {"revision": str(revision), "physical": True})
+        return revision
+
+    def expire_history(self) -> None:
+        """Make every watch and list that goes on from before fail with 410: compaction, and an API server with an empty cache."""
+        self.apiserver.kill()
+        self.compact()
+        self.start_apiserver()
+
+    def _etcd(self, path: str, body: Manifest) -> Manifest:
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.etcd_port, timeout=30)) as connection:
+            connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+            response = connection.getresponse()
+            content = response.read()
+        if response.status != 200:
+            raise NotReadyError(f"etcd answers {response.status} to {path}: {content.decode(errors='replace')}")
+        answer: Manifest = json.loads(content)
+        return answer
+
+    def write_kubeconfig(self, user: str, groups: tuple[str, ...] = (), *, token: str = "", url: str = "") -> Path:
+        """A kubeconfig for *user* by certificate, or by *token*; *url* is another address than the server's, as a proxy's."""
+        credentials = {"token": token} if token else flags.by_certificate(*self.authority.client(user, groups))
+        content = flags.kubeconfig(user, credentials, url or self.url, self.authority.certificate)
+        descriptor, name = tempfile.mkstemp(prefix=f"{user.replace(':', '-')}-", suffix=".kubeconfig", dir=self.folder)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            json.dump(content, stream)
+        return Path(name)
+
+    def user(self, name: str, rules: RULES, *, namespace: str = "") -> Path:
+        """A kubeconfig of a user who may do what *rules* (of a Role) say, everywhere or in *namespace* alone."""
+        subject = {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": name}
+        self.grant(name, rules, subject, namespace=namespace)
+        return self.write_kubeconfig(name)
+
+    def service_account(self, name: str, namespace: str) -> Path:
+        """A kubeconfig with a token of a ServiceAccount that is there; its rights are whatever is bound to it."""
+        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
+        url = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
+        token = self.api.send("POST", url, body).content["status"]["token"]
+        return self.write_kubeconfig(name, token=token)
+
+    def grant(self, name: str, rules: RULES, subject: Manifest, *, namespace: str = "") -> None:
+        """Create a role and its binding to *subject*, both called *name*; what is there already is replaced."""
+        kind, metadata = ("Role", {"name": name, "namespace": namespace}) if namespace else ("ClusterRole", {"name": name})
+        version = "rbac.authorization.k8s.io/v1"
+        reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name}
+        manifests: tuple[Manifest, ...] = (
+            {"apiVersion": version, "kind": kind, "metadata": metadata, "rules": rules},
+            {"apiVersion": version, "kind": f"{kind}Binding", "metadata": metadata, "roleRef": reference, "subjects": [subject]},
+        )
+        for manifest in manifests:
+            self.api.delete(manifest["kind"], name, namespace)
+            self.api.create(manifest)
+
+    def kubectl(
+        self, *arguments: str, stdin: str | None = None, kubeconfig: Path | None = None, check: bool = False
+    ) -> subprocess.CompletedProcess[str]:
+        """Run kubectl as the administrator, or with another kubeconfig."""
+        command = [str(self.programs.path("kubectl")), f"--kubeconfig={kubeconfig or self.kubeconfig}", *arguments]
+        done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=60, env=self._environ())
+        if check and done.returncode:
+            raise AssertionError(f"kubectl {' '.join(arguments)} ended with {done.returncode}: {done.stderr}{done.stdout}")
+        return done
+
+    def _environ(self) -> dict[str, str]:
+        """No configuration of the user who runs the tests gets in."""
+        return {"PATH": os.environ.get("PATH", ""), "HOME": str(self.folder), "TMPDIR": tempfile.gettempdir()}
+
+    def logs(self) -> Iterator[tuple[str, str]]:
+        """(name, last lines of its log) of each program that has one."""
+        for each in self.processes:
+            if told := each.tail():
+                yield each.name, told

@@ -1,0 +1,189 @@
+"""Muster's webhooks on a control plane: the manifests of deploy/ applied with kubectl, and ``muster serve`` as a process.
+
+There are no kubelets to run the Deployment and no Service network: its container's arguments and environment are taken
+from the manifest, with addresses and files of this machine, and the configurations call the loopback by URL instead of the
+Service.  All else is as it is shipped: the ServiceAccount's token and role, the certificate and its CA.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.cluster.api import ApiError
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.process import Process, free_port
+from tests.cluster.resources import Manifest
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+NAMESPACE, ACCOUNT = "muster-system", "muster-webhook"
+CONFIGURATIONS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
+READY_SECONDS = 30.0
+EFFECT_SECONDS = 20.0
+ASK_EVERY = 0.05
+
+
+def muster(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run ``muster`` to its end."""
+    environ = {key: value for key, value in os.environ.items() if key != "KUBECONFIG"} | variables
+    return subprocess.run(
+        [sys.executable, "-m", "muster", *arguments], capture_output=True, text=True, check=False, timeout=60, env=environ
+    )
+
+
+def eventually(claim: Callable[[], bool], seconds: float = EFFECT_SECONDS) -> bool:
+    """Whether *claim* comes true in time.  For what no watch tells, as when the API server heeds a new configuration."""
+    end = time.monotonic() + seconds
+    while not claim():
+        if time.monotonic() > end:
+            return False
+        time.sleep(ASK_EVERY)
+    return True
+
+
+class Installed:
+    """The webhooks of one overlay on one control plane; a context manager by ``installed``."""
+
+    def __init__(self, plane: ControlPlane, folder: Path, overlay: str = "issued", options: tuple[str, ...] = ()) -> None:
+        """*options* are further ones of ``muster serve``."""
+        self.plane, self.options = plane, options
+        self.tree = folder / "deploy"
+        self.overlay = self.tree / "overlays" / overlay
+        self.certificates = self.tree / "overlays" / "issued" / "certs"
+        self.port, self.probe_port = free_port(), free_port()
+        self.server = Process("muster-serve", folder / "muster-serve.log")
+        plane.companions.append(self.server)
+        shutil.copytree(DEPLOY, self.tree, ignore=shutil.ignore_patterns("certs"))
+        self.issue()
+        self.objects: tuple[Manifest, ...] = tuple(
+            filter(None, yaml.safe_load_all(plane.kubectl("kustomize", str(self.overlay), check=True).stdout))
+        )
+        self._account = Path()
+
+    def issue(self, *arguments: str) -> None:
+        """A certificate for the Service, as deploy/README.md says, and for the loopback."""
+        names = [f"{ACCOUNT}.{NAMESPACE}.svc", "127.0.0.1"]
+        done = muster("certs", "issue", "--out", str(self.certificates), "--keep-ca-key", *(f"--name={each}" for each in names), *arguments)
+        assert done.returncode == 0, done.stderr
+
+    def apply(self) -> None:
+        """Apply all manifests of the overlay, the configurations last and with the loopback's address."""
+        others = [each for each in self.objects if each["kind"] not in CONFIGURATIONS]
+        self._apply(others)
+        self.apply_configurations()
+
+    def apply_configurations(self) -> None:
+        """Put the configurations (back) as they are shipped, but for the address."""
+        self._apply([self._by_url(each) for each in self.objects if each["kind"] in CONFIGURATIONS])
+
+    def _apply(self, manifests: list[Manifest]) -> None:
+        self.plane.kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": manifests}), check=True)
+
+    def _by_url(self, configuration: Manifest) -> Manifest:
+        webhooks = []
+        for each in configuration["webhooks"]:
+            client = each["clientConfig"]
+            url = f"https://127.0.0.1:{self.port}{client['service']['path']}"
+            webhooks.append({**each, "clientConfig": {"url": url, "caBundle": client["caBundle"]}})
+        return {**configuration, "webhooks": webhooks}
+
+    def withdraw(self) -> None:
+        """Delete the configurations."""
+        for kind in CONFIGURATIONS:
+            self.plane.api.delete_all(kind)
+
+    def start(self) -> None:
+        """Start the server as the Deployment would, with the rights of its ServiceAccount, and wait until it is ready."""
+        if not self._account.is_file():
+            self._account = self.plane.service_account(ACCOUNT, NAMESPACE)
+        (deployment,) = (each for each in self.objects if each["kind"] == "Deployment")
+        (container,) = deployment["spec"]["template"]["spec"]["containers"]
+        here = {
+            "--bind": f"127.0.0.1:{self.port}",
+            "--probe-bind": f"127.0.0.1:{self.probe_port}",
+            "--tls-cert": str(self.certificates / "tls.crt"),
+            "--tls-key": str(self.certificates / "tls.key"),
+        }
+        given = [f"{name}={here[name]}" if (name := each.partition("=")[0]) in here else each for each in container["args"]]
+        environ = {**os.environ, **{each["name"]: each["value"] for each in container["env"]}, "MUSTER_DRAIN_SECONDS": "0"}
+        self.server.start([sys.executable, "-m", "muster", *given, f"--kubeconfig={self._account}", *self.options], environ)
+        self.server.await_answer(lambda: self.probe("/readyz")[0] == 200, READY_SECONDS)
+
+    def probe(self, path: str) -> tuple[int, str]:
+        """The answer on the plain port; (0, why) without one."""
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.probe_port, timeout=5)) as connection:
+            try:
+                connection.request("GET", path)
+                response = connection.getresponse()
+                return response.status, response.read().decode()
+            except (OSError, http.client.HTTPException) as error:
+                return 0, str(error)
+
+    def logged(self, event: str = "review", **fields: object) -> list[dict[str, Any]]:
+        """Lines of the server's log of that event with these fields, oldest first."""
+        found = []
+        for line in self.server.log.read_text(encoding="utf-8").splitlines():
+            entry = json.loads(line) if line.startswith("{") else {}
+            if entry.get("event") == event and all(entry.get(key) == value for key, value in fields.items()):
+                found.append(entry)
+        return found
+
+    def judges(self, namespace: str) -> bool:
+        """Whether the API server refuses what only Muster refuses."""
+        try:
+            self.plane.api.create(unfit_group("probe", namespace), dryRun="All")
+        except ApiError as error:
+            return "[muster: all-needs-gang]" in str(error.status)
+        return False
+
+
+@contextlib.contextmanager
+def installed(plane: ControlPlane, folder: Path, overlay: str = "issued", options: tuple[str, ...] = ()) -> Iterator[Installed]:
+    """The webhooks of *overlay* installed on *plane*, served and in effect."""
+    made = Installed(plane, folder, overlay, options)
+    try:
+        made.apply()
+        made.start()
+        assert eventually(lambda: made.judges("default")), "the API server does not call the webhooks"
+        yield made
+    finally:
+        made.withdraw()
+        made.server.stop()
+        plane.companions.remove(made.server)
+
+
+def pod_group(name: str, namespace: str, spec: Mapping[str, Any] | None = None, version: str = "v1beta1") -> Manifest:
+    """A gang of two, unless *spec* says else."""
+    return {
+        "apiVersion": f"scheduling.k8s.io/{version}",
+        "kind": "PodGroup",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}, **(spec or {})},
+    }
+
+
+def composite_group(name: str, namespace: str, spec: Mapping[str, Any] | None = None) -> Manifest:
+    """A CompositePodGroup of the template ``train`` of a Workload of that name, with the basic policy unless *spec* says else."""
+    base = {"workloadRef": {"workloadName": "train", "templateName": "train"}, "schedulingPolicy": {"basic": {}}}
+    return {
+        "apiVersion": "scheduling.k8s.io/v1alpha3",
+        "kind": "CompositePodGroup",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {**base, **(spec or {})},
+    }
+
+
+def unfit_group(name: str, namespace: str, version: str = "v1beta1") -> Manifest:
+    """A group that the API server takes and Muster refuses: it leaves as a whole, and is not placed as a whole."""
+    return pod_group(name, namespace, {"schedulingPolicy": {"basic": {}}, "disruptionMode": {"all": {}}}, version)

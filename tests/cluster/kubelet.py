@@ -1,0 +1,160 @@
+"""What kubelets do, as far as scheduling sees it: a bound pod runs, a deleted one is gone.  Also nodes and pods to use."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Self
+
+import urllib3
+
+from tests.cluster.api import NOT_FOUND, Api, ApiError
+from tests.cluster.resources import Manifest
+
+PAUSE_SECONDS = 0.1
+WATCH_SECONDS = 1.0
+
+
+def node(name: str, labels: Mapping[str, str] | None = None, /, *, pods: int = 110, **allocatable: str | int) -> Manifest:
+    """A node with what is left of it for pods, as ``node("a1", {"rack": "a"}, cpu=8, **{"nvidia.com/gpu": 8})``."""
+    room = {"cpu": "32", "memory": "256Gi", "pods": str(pods), **{key: str(value) for key, value in allocatable.items()}}
+    ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": ""}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **(labels or {})}},
+        "status": {"capacity": room, "allocatable": room, "conditions": [ready], "phase": "Running"},
+    }
+
+
+def pod(
+    name: str,
+    namespace: str,
+    *,
+    group: str = "",
+    spec: Manifest | None = None,
+    labels: Mapping[str, str] | None = None,
+    **requests: str | int,
+) -> Manifest:
+    """A pod, in a PodGroup where *group* is given; *requests* are of its container, *spec* is laid over the pod's."""
+    asked = {key: str(value) for key, value in requests.items()}
+    resources: Manifest = {"requests": asked}
+    if limits := {key: value for key, value in asked.items() if "/" in key}:
+        resources["limits"] = limits
+    content: Manifest = {
+        "containers": [{"name": "main", "image": "example.com/main:1", "resources": resources}],
+        "terminationGracePeriodSeconds": 30,
+    }
+    if group:
+        content["schedulingGroup"] = {"podGroupName": group}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": namespace, "labels": dict(labels or {})},
+        "spec": {**content, **(spec or {})},
+    }
+
+
+class Kubelet:
+    """The kubelets of all nodes at once; a context manager.
+
+    ``finishing`` may be cleared, so that deleted pods linger until it is set again, as pods do that take their time to end.
+    """
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._stopped = threading.Event()
+        self._pods: dict[tuple[str, str], Manifest] = {}
+        self._lock = threading.Lock()
+        self.finishing = threading.Event()
+        self.finishing.set()
+        self.troubles: list[str] = []
+        self._thread = threading.Thread(target=self._run, name="kubelet", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._stopped.set()
+        self._thread.join(WATCH_SECONDS * 4)
+
+    def linger(self) -> None:
+        """From now on deleted pods stay."""
+        self.finishing.clear()
+
+    def finish(self) -> None:
+        """From now on deleted pods go, also those that linger."""
+        self.finishing.set()
+        with self._lock:
+            waiting = list(self._pods.values())
+        for each in waiting:
+            self._attend(each)
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                self._follow()
+            except (ApiError, OSError, urllib3.exceptions.HTTPError) as error:
+                # The API server is away, as some tests want it to be: all is listed again when it is back.
+                self.troubles.append(f"{type(error).__name__}: {error}")
+                self._stopped.wait(PAUSE_SECONDS)
+
+    def _follow(self) -> None:
+        listed, since = self._api.listed("Pod", fieldSelector="spec.nodeName!=")
+        with self._lock:
+            self._pods.clear()
+        for each in listed:
+            self._saw("ADDED", each)
+        end = time.monotonic() + 60
+        while not self._stopped.is_set() and time.monotonic() < end:
+            for what, each in self._api.watch(
+                "Pod", since=since, seconds=WATCH_SECONDS, fieldSelector="spec.nodeName!=", allowWatchBookmarks="true"
+            ):
+                since = each["metadata"]["resourceVersion"]
+                if what != "BOOKMARK":
+                    self._saw(what, each)
+                if self._stopped.is_set():
+                    return
+
+    def _saw(self, what: str, each: Manifest) -> None:
+        key = each["metadata"]["namespace"], each["metadata"]["name"]
+        with self._lock:
+            if what == "DELETED":
+                self._pods.pop(key, None)
+                return
+            self._pods[key] = each
+        self._attend(each)
+
+    def _attend(self, each: Manifest) -> None:
+        name, namespace = each["metadata"]["name"], each["metadata"]["namespace"]
+        try:
+            if each["metadata"].get("deletionTimestamp"):
+                if self.finishing.is_set():
+                    self._api.delete("Pod", name, namespace, gracePeriodSeconds=0, preconditions={"uid": each["metadata"]["uid"]})
+            elif each.get("status", {}).get("phase", "Pending") == "Pending":
+                self._api.set_status("Pod", name, namespace, status=_running())
+        except ApiError as error:
+            # Gone, or another of its name is there: the watch will tell.
+            if error.code not in (NOT_FOUND, 409):
+                raise
+
+
+def _running() -> Manifest:
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    conditions = [{"type": each, "status": "True", "lastTransitionTime": now} for each in ("Initialized", "Ready", "ContainersReady")]
+    return {"phase": "Running", "startTime": now, "conditions": conditions}
+
+
+def finish_pod(api: Api, name: str, namespace: str, phase: str = "Succeeded") -> None:
+    """Let a pod end by itself, as ``Succeeded`` or ``Failed``."""
+    api.set_status("Pod", name, namespace, status={"phase": phase})
+
+
+def remove_pod(api: Api, name: str, namespace: str) -> None:
+    """Delete a pod at once."""
+    with contextlib.suppress(ApiError):
+        api.delete("Pod", name, namespace, gracePeriodSeconds=0)

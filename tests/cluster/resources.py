@@ -1,0 +1,51 @@
+"""The kinds that tests speak of, and where the API server has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Manifest = dict[str, Any]
+
+SCHEDULING = "scheduling.k8s.io"
+RESOURCES: dict[str, tuple[str, str, bool]] = {
+    # kind: (preferred apiVersion, plural, namespaced)
+    "Namespace": ("v1", "namespaces", False),
+    "Node": ("v1", "nodes", False),
+    "Pod": ("v1", "pods", True),
+    "Event": ("v1", "events", True),
+    "Service": ("v1", "services", True),
+    "Secret": ("v1", "secrets", True),
+    "ConfigMap": ("v1", "configmaps", True),
+    "ServiceAccount": ("v1", "serviceaccounts", True),
+    "Job": ("batch/v1", "jobs", True),
+    "Deployment": ("apps/v1", "deployments", True),
+    "Lease": ("coordination.k8s.io/v1", "leases", True),
+    "PodDisruptionBudget": ("policy/v1", "poddisruptionbudgets", True),
+    "PriorityClass": (f"{SCHEDULING}/v1", "priorityclasses", False),
+    "Workload": (f"{SCHEDULING}/v1beta1", "workloads", True),
+    "PodGroup": (f"{SCHEDULING}/v1beta1", "podgroups", True),
+    "CompositePodGroup": (f"{SCHEDULING}/v1alpha3", "compositepodgroups", True),
+    "ClusterRole": ("rbac.authorization.k8s.io/v1", "clusterroles", False),
+    "ClusterRoleBinding": ("rbac.authorization.k8s.io/v1", "clusterrolebindings", False),
+    "Role": ("rbac.authorization.k8s.io/v1", "roles", True),
+    "RoleBinding": ("rbac.authorization.k8s.io/v1", "rolebindings", True),
+    "CustomResourceDefinition": ("apiextensions.k8s.io/v1", "customresourcedefinitions", False),
+    "ValidatingWebhookConfiguration": ("admissionregistration.k8s.io/v1", "validatingwebhookconfigurations", False),
+    "MutatingWebhookConfiguration": ("admissionregistration.k8s.io/v1", "mutatingwebhookconfigurations", False),
+}
+PATCHES = {
+    "json": "application/json-patch+json",
+    "merge": "application/merge-patch+json",
+    "strategic": "application/strategic-merge-patch+json",
+    "apply": "application/apply-patch+yaml",
+}
+
+
+def path(kind: str, name: str = "", namespace: str = "", subresource: str = "", *, version: str = "") -> str:
+    """The URL's path of an object, or without *name* of the list; *version* is an apiVersion other than the preferred."""
+    preferred, plural, namespaced = RESOURCES[kind]
+    served = version or preferred
+    parts = ["apis" if "/" in served else "api", served]
+    if namespaced and namespace:
+        parts += ["namespaces", namespace]
+    return "/" + "/".join([*parts, plural, *filter(None, (name, subresource))])

@@ -1,0 +1,97 @@
+"""The table by which profile ``upstream`` is tested holds what this API server answers: what it says of validation is asked again."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.api import ApiError
+from tests.cluster.conftest import new_namespace
+from tests.cluster.control_plane import WITHOUT_CONTROLLERS, ControlPlane, Options
+
+TABLE = json.loads((Path(__file__).parents[1] / "cases" / "admission.json").read_text(encoding="utf-8"))
+NOT_STORABLE = frozenset({"pg-update-stored-parent-without-workloadref", "pg-status-claims-five"})
+"""Questions about old objects that the API server does not take any more."""
+OF_THE_STORED = ("resourceVersion", "uid", "creationTimestamp")
+
+
+def variants(operation):
+    """Each case that was asked of a live server with all gates on, in each API version for which it holds."""
+    found = []
+    for case in TABLE:
+        if (case["layer"], case["verified"], case["operation"]) != ("validation", "live", operation):
+            continue
+        if case.get("gates") or case["id"] in NOT_STORABLE:
+            continue
+        for version in [None, *(case.get("alsoApiVersions") or [])]:
+            variant = copy.deepcopy(case)
+            for each in filter(None, (variant["object"], variant["oldObject"])):
+                each["apiVersion"] = version or each["apiVersion"]
+            found.append(pytest.param(variant, id=f"{case['id']}@{version or 'own'}"))
+    return found
+
+
+@pytest.fixture(scope="module")
+def plane(programs):
+    """One of its own, without the plugins that would answer before validation does."""
+    with ControlPlane(Options(disabled_plugins=(*WITHOUT_CONTROLLERS, "Priority", "PodGroupProtection")), programs) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def namespace(plane):
+    """One for all: nothing stays in it from one test to the next."""
+    with new_namespace(plane.api) as name:
+        yield name
+
+
+def placed(manifest, namespace):
+    """The object in *namespace*, wherever the case has it, and as one that is not stored yet."""
+    metadata = {key: value for key, value in manifest["metadata"].items() if key not in OF_THE_STORED}
+    if "namespace" in metadata:
+        metadata["namespace"] = namespace
+    return {**manifest, "metadata": metadata}
+
+
+def answered(ask):
+    """What is wrong by the API server's word, as (field, type)."""
+    try:
+        ask()
+    except ApiError as error:
+        if error.code == 422:
+            return {(field, reason) for field, reason, _ in error.causes}
+        raise
+    return set()
+
+
+def expected(case):
+    return {(each["field"], each["type"]) for each in case["expect"]["errors"]}
+
+
+@pytest.mark.parametrize("case", variants("CREATE"))
+def test_a_creation_is_answered_as_the_table_says(api, namespace, case):
+    assert expected(case) == answered(lambda: api.create(placed(case["object"], namespace), dryRun="All"))
+
+
+@pytest.mark.parametrize("case", variants("UPDATE"))
+def test_an_update_is_answered_as_the_table_says(api, namespace, case):
+    before = placed(case["oldObject"], namespace)
+    old = api.create(before)
+    try:
+        if "status" in before and case.get("subresource"):
+            old = api.replace({**old, "status": before["status"]}, subresource="status")
+        after = placed(case["object"], namespace)
+        after["metadata"] = {**after["metadata"], **{key: old["metadata"][key] for key in OF_THE_STORED}}
+        if old["kind"] == "Job":
+            # Made by the API server, and the same ever after.
+            after["spec"] = {**after["spec"], **{key: old["spec"][key] for key in ("selector", "template")}}
+        got = answered(lambda: api.replace(after, subresource=case.get("subresource") or ""))
+    finally:
+        api.delete(
+            old["kind"], old["metadata"]["name"], namespace, version=old["apiVersion"], propagationPolicy="Background", gracePeriodSeconds=0
+        )
+
+    assert expected(case) == got

@@ -1,0 +1,183 @@
+"""The control plane is a real one, it does what the tests want of it, and it ends with them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.api import ApiError
+from tests.cluster.control_plane import LIVE, NO_GATES, SERVED, ControlPlane, Options
+from tests.cluster.installed import eventually, pod_group
+from tests.cluster.kubelet import Kubelet, node, pod
+from tests.cluster.process import NotReadyError, Process
+
+SCHEDULING = "/apis/scheduling.k8s.io"
+
+
+@pytest.fixture(scope="module")
+def plane(programs):
+    """One of its own: these tests stop and start it."""
+    with ControlPlane(Options(), programs) as started:
+        yield started
+
+
+def served(api, version):
+    return {each["name"] for each in api.send("GET", f"/apis/{version}").content["resources"] if "/" not in each["name"]}
+
+
+def test_the_three_kinds_are_served_and_kubectl_is_of_the_same_version(plane, api):
+    want = {
+        "scheduling.k8s.io/v1beta1": {"workloads", "podgroups"},
+        "scheduling.k8s.io/v1alpha3": {"workloads", "podgroups", "compositepodgroups"},
+    }
+    assert want == {version: served(api, version) for version in SERVED}
+    told = dict(line.split(": ") for line in plane.kubectl("version", check=True).stdout.splitlines())
+    assert told["Client Version"] == told["Server Version"]
+
+
+def test_without_gates_none_of_the_kinds_is_served(programs):
+    with ControlPlane(Options(gates=NO_GATES, served=()), programs) as plane:
+        versions = [each["version"] for each in plane.api.send("GET", SCHEDULING).content["versions"]]
+        assert ["v1"] == versions
+
+
+def test_a_user_may_do_what_the_role_says_and_no_more(plane, api, namespace):
+    reader = plane.user("reader", [{"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}], namespace=namespace)
+
+    allowed = plane.kubectl("get", "pods", "-n", namespace, kubeconfig=reader)
+    elsewhere = plane.kubectl("get", "pods", "-n", "default", kubeconfig=reader)
+
+    assert (0, "No resources found") == (allowed.returncode, allowed.stderr.partition(" in ")[0])
+    assert 'User "reader" cannot list resource "pods" in API group "" in the namespace "default"' in elsewhere.stderr
+
+
+def test_a_service_account_speaks_with_its_own_token(plane, api, namespace):
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot", "namespace": namespace}}
+    api.create(account)
+
+    told = plane.kubectl("auth", "whoami", "-o=jsonpath={.status.userInfo.username}", kubeconfig=plane.service_account("robot", namespace))
+
+    assert f"system:serviceaccount:{namespace}:robot" == told.stdout
+
+
+def test_objects_stay_over_a_restart(plane, api, namespace):
+    api.create(pod_group("stays", namespace))
+    plane.restart_apiserver()
+
+    assert api.exists("PodGroup", "stays", namespace)
+
+
+def test_a_paused_api_server_answers_when_it_goes_on(plane, api):
+    answers = []
+    asking = threading.Thread(target=lambda: answers.append(api.send("GET", "/version").code))
+    plane.apiserver.pause()
+    try:
+        asking.start()
+        asking.join(0.3)
+        before = list(answers)
+    finally:
+        plane.apiserver.resume()
+    asking.join(30)
+
+    assert ([], [200]) == (before, answers)
+
+
+def test_an_old_watch_is_gone_when_the_history_is(plane, api, namespace):
+    old = api.listed("Pod")[1]
+    api.create(pod("p", namespace))
+    assert ["ADDED"] == [event for event, _ in api.watch("Pod", since=old, seconds=1)]
+
+    plane.expire_history()
+
+    with pytest.raises(ApiError, match="too old resource version"):
+        next(api.watch("Pod", since=old, seconds=5))
+
+
+def test_kube_scheduler_binds_a_gang_and_the_kubelet_runs_it(plane, api, namespace, nodes):
+    nodes(node("n1", cpu=8), node("n2", cpu=8))
+    api.create(pod_group("gang", namespace))
+    api.create_all(pod(name, namespace, group="gang", cpu=6) for name in ("a", "b"))
+    with Kubelet(api) as kubelet:
+        plane.start_scheduler()
+        try:
+            running = api.wait_all(
+                "Pod", namespace, until=lambda pods: {"Running"} == {each["status"].get("phase") for each in pods.values()}
+            )
+        finally:
+            plane.scheduler.stop()
+        assert {"n1", "n2"} == {each["spec"]["nodeName"] for each in running.values()}
+
+        kubelet.linger()
+        api.delete("Pod", "a", namespace)
+        assert "deletionTimestamp" in api.get("Pod", "a", namespace)["metadata"]
+        kubelet.finish()
+        assert api.wait("Pod", "a", namespace, until=lambda found: found is None) is None
+        assert [] == kubelet.troubles
+
+
+def test_controllers_take_the_finalizer_of_a_group_without_pods(plane, api, namespace):
+    plane.start_controllers(("podgroup-protection-controller",))
+    try:
+        api.create(pod_group("gone", namespace))
+        api.delete("PodGroup", "gone", namespace)
+        assert api.wait("PodGroup", "gone", namespace, until=lambda found: found is None) is None
+    finally:
+        plane.controllers.stop()
+
+
+def test_nothing_is_left_of_a_control_plane(programs):
+    with ControlPlane(Options(), programs) as plane:
+        pids = [plane.etcd.pid, plane.apiserver.pid]
+        folder = plane.folder
+        assert plane in LIVE
+
+    assert [] == [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+    assert not folder.exists()
+    assert plane not in LIVE
+
+
+def test_a_flag_that_is_wrong_is_told_with_the_log(programs):
+    with pytest.raises(NotReadyError, match=r"(?s)kube-apiserver has ended with 1:.*unknown flag: --no-such-flag"):
+        ControlPlane(Options(apiserver_flags=("--no-such-flag",)), programs).__enter__()
+
+
+def test_a_program_ends_with_the_tests_that_are_killed(tmp_path):
+    script = f"""
+import os, signal, sys
+from pathlib import Path
+from tests.cluster.process import Process
+child = Process("sleep", Path({str(tmp_path / "log")!r}))
+child.start(["sleep", "600"])
+print(child.pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+    pid = int(done.stdout)
+
+    assert eventually(lambda: not _alive(pid))
+
+
+def _alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_program_lives_on_when_the_thread_that_asked_for_it_ends(tmp_path):
+    child = Process("sleep", tmp_path / "log")
+    asking = threading.Thread(target=lambda: child.start(["sleep", "600"]))
+    asking.start()
+    asking.join()
+
+    try:
+        assert child.running
+        assert os.getpgid(child.pid) != os.getpgrp()
+    finally:
+        child.kill()
+    assert not child.running

@@ -1,0 +1,133 @@
+"""Where the programs are looked for, and what is said where they are not."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.cluster import programs
+
+
+def fake(folder, name, told="Kubernetes v1.37.1"):
+    path = folder / name
+    path.write_text(f"#!/bin/sh\necho '{told}'\n", encoding="utf-8")
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def nowhere(monkeypatch, tmp_path):
+    """A machine without a control plane."""
+    monkeypatch.delenv(programs.FOLDER, raising=False)
+    monkeypatch.setenv(programs.CACHE, str(tmp_path / "cache"))
+    return tmp_path
+
+
+def test_without_programs_it_is_said_how_to_get_them(nowhere):
+    with pytest.raises(programs.MissingError, match=r"^`make cluster-assets` builds one .* KUBEBUILDER_ASSETS names"):
+        programs.find()
+
+
+def test_what_was_built_is_found(nowhere):
+    programs.cached().mkdir(parents=True)
+
+    assert programs.cached() == programs.find().folder
+    assert programs.cached() == programs.build()
+
+
+def test_a_changed_module_is_built_anew(nowhere, monkeypatch, tmp_path):
+    before = programs.cached()
+    module = tmp_path / "module"
+    module.mkdir()
+    for name in programs.SOURCES:
+        (module / name).write_bytes((programs.MODULE / name).read_bytes())
+    monkeypatch.setattr(programs, "MODULE", module)
+    assert before == programs.cached()
+
+    with (module / "main.go").open("a", encoding="utf-8") as source:
+        source.write("// more\n")
+
+    assert before != programs.cached()
+    assert before.parent == programs.cached().parent
+
+
+def test_the_cache_is_where_the_user_wants_caches(monkeypatch, tmp_path):
+    monkeypatch.delenv(programs.CACHE, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+    assert tmp_path / "muster" / "cluster-assets" == programs.cached().parent
+
+
+def test_a_folder_that_is_named_is_used_as_it_is(nowhere, monkeypatch):
+    for name in programs.NEEDED:
+        fake(nowhere, name)
+    monkeypatch.setenv(programs.FOLDER, str(nowhere))
+
+    assert nowhere == programs.find().folder
+    with pytest.raises(programs.MissingError, match="must have kube-scheduler"):
+        programs.find().path("kube-scheduler")
+
+
+@pytest.mark.parametrize("lacking", programs.NEEDED)
+def test_a_folder_that_is_named_has_what_every_test_needs(nowhere, monkeypatch, lacking):
+    for name in {*programs.NEEDED} - {lacking}:
+        fake(nowhere, name)
+    monkeypatch.setenv(programs.FOLDER, str(nowhere))
+
+    with pytest.raises(programs.MissingError, match=f"must have {lacking};"):
+        programs.find()
+
+
+@pytest.mark.parametrize(
+    ("told", "fits"), [("v1.36.9", False), ("v1.37.0", True), ("v1.38.0-alpha.2", True), ("v2.0.0", True), ("nothing", False)]
+)
+def test_kube_apiserver_is_new_enough(nowhere, monkeypatch, told, fits):
+    for name in programs.NEEDED:
+        fake(nowhere, name, f"Kubernetes {told}")
+    monkeypatch.setenv(programs.FOLDER, str(nowhere))
+
+    if fits:
+        assert nowhere == programs.find().folder
+        return
+    with pytest.raises(programs.MissingError, match=rf"must be 1\.37 or newer, and says 'Kubernetes {re.escape(told)}'"):
+        programs.find()
+
+
+def test_without_go_nothing_is_built_and_one_line_says_so(nowhere):
+    environ = {**os.environ, "PATH": str(nowhere)}
+    done = subprocess.run([sys.executable, "-m", "tests.cluster.programs"], capture_output=True, text=True, env=environ, check=False)
+
+    assert (2, "") == (done.returncode, done.stdout)
+    assert re.fullmatch(r"error: go must be installed .*\n", done.stderr)
+    assert not programs.cached().exists()
+
+
+def test_a_build_that_fails_leaves_nothing_behind(nowhere, monkeypatch):
+    fake(nowhere, "go")
+    (nowhere / "go").write_text("#!/bin/sh\nexit 3\n", encoding="utf-8")
+    monkeypatch.setenv("PATH", f"{nowhere}:{os.environ['PATH']}")
+
+    with pytest.raises(programs.MissingError, match="failed with exit status 3"):
+        programs.build()
+    assert [programs.cached().with_suffix(".lock")] == list(programs.cached().parent.iterdir())
+
+
+def test_every_name_is_a_link_to_the_one_program(nowhere, monkeypatch):
+    (nowhere / "go").write_text(
+        """#!/bin/sh
+while [ "$1" != -o ]; do shift; done
+printf '#!/bin/sh\\nbasename "$0"\\n' > "$2"
+chmod +x "$2"
+""",
+        encoding="utf-8",
+    )
+    (nowhere / "go").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{nowhere}:{os.environ['PATH']}")
+
+    folder = programs.build()
+
+    told = [subprocess.run([folder / name], capture_output=True, text=True, check=True).stdout.strip() for name in programs.NAMES]
+    assert list(programs.NAMES) == told

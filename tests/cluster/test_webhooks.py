@@ -1,0 +1,264 @@
+"""Muster's webhooks where they live: called by a real API server for the requests of a real kubectl."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cluster.api import ApiError
+from tests.cluster.control_plane import ControlPlane, Options
+from tests.cluster.installed import (
+    ACCOUNT,
+    CONFIGURATIONS,
+    NAMESPACE,
+    composite_group,
+    eventually,
+    installed,
+    pod_group,
+    unfit_group,
+)
+from tests.cluster.kubelet import pod
+
+FAULT = 'spec.disruptionMode: Invalid value: "all": must be `single` with the basic scheduling policy: `all` is for a gang [muster: all-needs-gang]'
+NO_TRAIN = "there must be a Workload of this name in namespace {namespace} [muster: tree-matches-templates]"
+NO_PARENT = "there must be a CompositePodGroup of this name in namespace {namespace} [muster: parent-exists]"
+
+
+@pytest.fixture(scope="module")
+def plane(programs):
+    """One of its own: the webhooks hold for all of it."""
+    with ControlPlane(Options(), programs) as started:
+        yield started
+
+
+@pytest.fixture(scope="module", autouse=True)
+def webhooks(plane, tmp_path_factory):
+    with installed(plane, tmp_path_factory.mktemp("installed")) as made:
+        yield made
+
+
+def create(plane, manifest, *options):
+    return plane.kubectl("create", "-f", "-", *options, stdin=json.dumps(manifest))
+
+
+def nested_workload(name, namespace, *modes, minimum=1):
+    """A composite template of disruption mode All, over leaves with *modes*."""
+    leaves = [
+        {"name": f"leaf-{number}", "schedulingPolicy": {"gang": {"minCount": 2}}, "disruptionMode": {mode: {}}}
+        for number, mode in enumerate(modes)
+    ]
+    replica = {
+        "name": "replica",
+        "schedulingPolicy": {"gang": {"minGroupCount": minimum}},
+        "disruptionMode": {"all": {}},
+        "podGroupTemplates": leaves,
+    }
+    return {
+        "apiVersion": "scheduling.k8s.io/v1beta1",
+        "kind": "Workload",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"compositePodGroupTemplates": [replica]},
+    }
+
+
+@pytest.mark.parametrize("version", ["v1beta1", "v1alpha3"])
+def test_kubectl_prints_a_refusal_like_one_of_the_api_servers_own(plane, api, namespace, version):
+    done = create(plane, unfit_group("x", namespace, version))
+
+    assert (1, "", f'The PodGroup "x" is invalid: {FAULT}') == (done.returncode, done.stdout, done.stderr.strip())
+    assert not api.exists("PodGroup", "x", namespace)
+
+
+def test_kubectl_prints_a_line_for_each_cause(plane, namespace):
+    done = create(plane, nested_workload("serve", namespace, "single", "all", "single"))
+
+    head, *lines = done.stderr.strip().splitlines()
+    leaf = "spec.compositePodGroupTemplates[0].podGroupTemplates[{}].disruptionMode"
+    assert (1, 'The Workload "serve" is invalid: ') == (done.returncode, f"{head.rstrip()} ")
+    assert [f"* {leaf.format(number)}: Invalid value" for number in (0, 2)] == [": ".join(line.split(": ")[:2]) for line in lines]
+    assert all(line.endswith("[muster: disruption-nesting]") for line in lines)
+
+
+def test_a_client_finds_the_causes_one_by_one(api, namespace):
+    with pytest.raises(ApiError) as refused:
+        api.create(unfit_group("x", namespace))
+
+    field, _, text = FAULT.partition(": ")
+    assert (422, "Invalid", [(field, "FieldValueInvalid", text)]) == (refused.value.code, refused.value.reason, refused.value.causes)
+    details = refused.value.status["details"]
+    assert ("x", "scheduling.k8s.io", "PodGroup") == (details["name"], details["group"], details["kind"])
+
+
+def test_what_the_api_server_refuses_itself_is_not_told_twice(api, namespace, webhooks):
+    with pytest.raises(ApiError) as refused:
+        api.create(pod_group("x", namespace, {"schedulingPolicy": {"gang": {"minCount": -1}}}))
+
+    assert ["spec.schedulingPolicy.gang.minCount"] == [field for field, _, _ in refused.value.causes]
+    assert "muster" not in str(refused.value.status)
+    assert [] == webhooks.logged(namespace=namespace, path="/validate")
+
+
+def test_kubectl_prints_what_is_doubtful_as_warnings_and_goes_on(plane, api, namespace):
+    done = create(plane, composite_group("root", namespace))
+
+    want = f'Warning: spec.workloadRef.workloadName: Not found: "train": {NO_TRAIN.format(namespace=namespace)}'
+    assert (0, want) == (done.returncode, done.stderr.strip())
+    assert "compositepodgroup.scheduling.k8s.io/root created" == done.stdout.strip()
+
+
+def test_a_refusal_brings_its_warnings_along(plane, namespace):
+    spec = {
+        "parentCompositePodGroupName": "none",
+        "workloadRef": {"workloadName": "train", "templateName": "leaf"},
+        "schedulingPolicy": {"basic": {}},
+        "disruptionMode": {"all": {}},
+    }
+    done = create(plane, pod_group("x", namespace, spec))
+
+    assert [
+        f'Warning: spec.parentCompositePodGroupName: Not found: "none": {NO_PARENT.format(namespace=namespace)}',
+        f'Warning: spec.workloadRef.workloadName: Not found: "train": {NO_TRAIN.format(namespace=namespace)}',
+        f'The PodGroup "x" is invalid: {FAULT}',
+    ] == done.stderr.strip().splitlines()
+
+
+def test_a_dry_run_is_judged_and_leaves_nothing(plane, api, namespace, webhooks):
+    refused = create(plane, unfit_group("x", namespace), "--dry-run=server")
+    accepted = create(plane, pod_group("y", namespace), "--dry-run=server")
+
+    assert (1, f'The PodGroup "x" is invalid: {FAULT}') == (refused.returncode, refused.stderr.strip())
+    assert (0, "podgroup.scheduling.k8s.io/y created (server dry run)") == (accepted.returncode, accepted.stdout.strip())
+    assert [] == api.objects("PodGroup", namespace)
+    assert {True} == {each["dryRun"] for each in webhooks.logged(namespace=namespace)}
+
+
+def test_an_object_goes_through_mutating_and_then_validating(api, namespace, webhooks):
+    api.create(pod_group("y", namespace))
+
+    assert [("/mutate", "CREATE"), ("/validate", "CREATE")] == [
+        (each["path"], each["operation"]) for each in webhooks.logged(namespace=namespace, name="y")
+    ]
+
+
+def test_every_way_of_writing_is_judged(plane, api, namespace):
+    assert create(plane, nested_workload("serve", namespace, "all", "all")).returncode == 0
+    path = "/spec/compositePodGroupTemplates/0/schedulingPolicy/gang/minGroupCount"
+    patched = plane.kubectl(
+        "patch", "workload", "serve", "-n", namespace, "--type=json", "-p", json.dumps([{"op": "replace", "path": path, "value": 3}])
+    )
+    applied = plane.kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(unfit_group("x", namespace)))
+    replaced = plane.kubectl("replace", "-f", "-", stdin=json.dumps(nested_workload("serve", namespace, "all", "all", minimum=4)))
+
+    for done, count in ((patched, 3), (replaced, 4)):
+        assert 0 == done.returncode, done.stderr
+        assert (
+            f"Warning: spec{path.removeprefix('/spec').replace('/0/', '[0].').replace('/', '.')}: Invalid value: {count}: must be at most 2"
+            in done.stderr
+        )
+    assert (1, f'The PodGroup "x" is invalid: {FAULT}') == (applied.returncode, applied.stderr.strip())
+
+
+@pytest.mark.parametrize(
+    ("kind", "manifest", "condition"),
+    [
+        pytest.param("PodGroup", pod_group, "PodGroupInitiallyScheduled", id="PodGroup"),
+        pytest.param("CompositePodGroup", composite_group, "CompositePodGroupInitiallyScheduled", id="CompositePodGroup"),
+    ],
+)
+def test_a_status_is_judged_and_never_completed(api, namespace, webhooks, kind, manifest, condition):
+    api.create(manifest("y", namespace))
+    found = {"type": condition, "status": "False", "reason": "Unschedulable", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+
+    api.set_status(kind, "y", namespace, status={"conditions": [found]})
+
+    assert [found] == api.get(kind, "y", namespace)["status"]["conditions"]
+    assert [("/validate", "UPDATE", True)] == [
+        (each["path"], each["operation"], each["allowed"]) for each in webhooks.logged(namespace=namespace, subresource="status")
+    ]
+
+
+def test_deletion_is_nobodys_business(api, namespace, webhooks):
+    api.create(composite_group("y", namespace))
+    api.delete("CompositePodGroup", "y", namespace)
+
+    assert api.wait("CompositePodGroup", "y", namespace, until=lambda found: found is None) is None
+    assert {"CREATE"} == {each["operation"] for each in webhooks.logged(namespace=namespace)}
+
+
+@pytest.mark.parametrize(("rule", "asked"), [("v1beta1", "v1alpha3"), ("v1alpha3", "v1beta1")])
+def test_a_version_that_the_rule_does_not_name_is_judged_by_match_policy_equivalent(api, namespace, webhooks, rule, asked):
+    def set_rule(policy):
+        for kind in CONFIGURATIONS:
+            patch = [
+                {"op": "replace", "path": "/webhooks/0/rules/0/apiVersions", "value": [rule]},
+                {"op": "replace", "path": "/webhooks/0/matchPolicy", "value": policy},
+            ]
+            api.patch(kind, "muster", body=patch, how="json")
+
+    def refused():
+        try:
+            api.create(unfit_group("x", namespace, asked), dryRun="All")
+        except ApiError as error:
+            return error.causes[0][2].endswith("[muster: all-needs-gang]")
+        return False
+
+    try:
+        set_rule("Exact")
+        assert eventually(lambda: not refused())
+        set_rule("Equivalent")
+        assert eventually(refused)
+    finally:
+        webhooks.apply_configurations()
+        assert eventually(lambda: webhooks.judges("default"))
+
+
+@pytest.mark.parametrize("exempt", [NAMESPACE, "kube-system"])
+def test_where_the_cluster_repairs_itself_nothing_is_judged(api, exempt):
+    answer = api.create(unfit_group("x", exempt), dryRun="All")
+
+    assert {"all": {}} == answer["spec"]["disruptionMode"]
+
+
+def test_pods_are_not_touched(api, namespace, webhooks):
+    api.create(pod("p", namespace, group="nowhere"))
+
+    assert [] == webhooks.logged(namespace=namespace)
+
+
+def child(name, namespace, parent):
+    spec = {"parentCompositePodGroupName": parent, "workloadRef": {"workloadName": "train", "templateName": "leaf"}}
+    return pod_group(name, namespace, spec)
+
+
+def test_a_group_is_judged_with_the_groups_that_are_in_the_cluster(plane, api, namespace):
+    """The parent is known by the watch of the server's ServiceAccount, a moment after it is made."""
+    refused = f'The PodGroup "leaf" is invalid: spec.disruptionMode: Invalid value: "single": must be `all`, as the mode of the parent CompositePodGroup {namespace} is'
+
+    def told():
+        return create(plane, child("leaf", namespace, namespace), "--dry-run=server").stderr
+
+    assert NO_PARENT.format(namespace=namespace) in told()
+    api.create(composite_group(namespace, namespace, {"disruptionMode": {"all": {}}}))
+    assert eventually(lambda: refused in told())
+    api.delete("CompositePodGroup", namespace, namespace)
+    assert eventually(lambda: NO_PARENT.format(namespace=namespace) in told())
+
+
+def test_the_shipped_role_is_enough_and_not_more_than_is_needed(plane, webhooks):
+    account = plane.service_account(ACCOUNT, NAMESPACE)
+
+    def can(verb, resource):
+        return plane.kubectl("auth", "can-i", verb, resource, "-A", kubeconfig=account).stdout.strip()
+
+    looked_up = ("workloads.scheduling.k8s.io", "podgroups.scheduling.k8s.io", "compositepodgroups.scheduling.k8s.io", "nodes")
+    assert {"yes"} == {can(verb, resource) for verb in ("list", "watch") for resource in looked_up}
+    assert {"no"} == {can("create", "podgroups.scheduling.k8s.io"), can("list", "pods"), can("list", "secrets"), can("patch", "nodes")}
+    assert [] == webhooks.logged("watch")
+
+
+def test_the_server_tells_of_no_fault(webhooks):
+    faults = [line for line in webhooks.probe("/metrics")[1].splitlines() if line.startswith("muster_faults_total")]
+
+    assert {"0.0"} == {line.rpartition(" ")[2] for line in faults}
+    assert [] == [line for line in webhooks.server.log.read_text(encoding="utf-8").splitlines() if '"level":"error"' in line]

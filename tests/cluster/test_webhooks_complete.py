@@ -1,0 +1,119 @@
+"""What /mutate fills in, on an API server that runs without the plugins that would do it: the patches take effect."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cluster.control_plane import WITHOUT_CONTROLLERS, ControlPlane, Options
+from tests.cluster.installed import composite_group, eventually, installed, pod_group
+
+PODGROUP, COMPOSITE = "scheduling.k8s.io/podgroup-protection", "scheduling.k8s.io/compositepodgroup-protection"
+CLASS = {
+    "apiVersion": "scheduling.k8s.io/v1",
+    "kind": "PriorityClass",
+    "metadata": {"name": "high"},
+    "value": 1000,
+    "preemptionPolicy": "Never",
+}
+
+
+@pytest.fixture(scope="module")
+def plane(programs):
+    """One of its own, without the plugins Priority and PodGroupProtection."""
+    with ControlPlane(Options(disabled_plugins=(*WITHOUT_CONTROLLERS, "Priority", "PodGroupProtection")), programs) as started:
+        started.api.create(CLASS)
+        yield started
+
+
+@pytest.fixture(scope="module", autouse=True)
+def webhooks(plane, tmp_path_factory):
+    with installed(plane, tmp_path_factory.mktemp("installed"), options=("--finalizers=all",)) as made:
+        yield made
+
+
+@pytest.mark.parametrize("version", ["v1beta1", "v1alpha3"])
+def test_a_group_gets_its_finalizer_and_the_priority_of_its_class(plane, api, namespace, version):
+    group = pod_group("gang", namespace, {"priorityClassName": "high", "preemptionPolicy": "Never"}, version)
+    known = eventually(lambda: "priority" in api.create(group, dryRun="All")["spec"])
+    assert known
+
+    done = plane.kubectl("create", "-f", "-", "-o", "json", stdin=json.dumps(group))
+
+    made = json.loads(done.stdout)
+    assert [PODGROUP] == made["metadata"]["finalizers"]
+    want = {"priorityClassName": "high", "priority": 1000, "preemptionPolicy": "Never", "disruptionMode": {"single": {}}}
+    assert want == {key: made["spec"][key] for key in want}
+
+
+def test_a_composite_group_gets_the_finalizer_that_the_api_server_does_not_know_of(api, namespace):
+    made = api.create(composite_group("root", namespace))
+
+    assert [COMPOSITE] == made["metadata"]["finalizers"]
+    assert (0, "PreemptLowerPriority") == (made["spec"]["priority"], made["spec"]["preemptionPolicy"])
+
+
+def test_finalizers_of_others_stay_and_none_comes_twice(api, namespace):
+    group = pod_group("gang", namespace)
+    group["metadata"]["finalizers"] = ["example.com/mine", PODGROUP]
+
+    assert ["example.com/mine", PODGROUP] == api.create(group)["metadata"]["finalizers"]
+
+
+def test_a_dry_run_shows_what_would_be_filled_in(plane, api, namespace):
+    done = plane.kubectl("create", "-f", "-", "--dry-run=server", "-o", "json", stdin=json.dumps(pod_group("gang", namespace)))
+
+    assert [PODGROUP] == json.loads(done.stdout)["metadata"]["finalizers"]
+    assert not api.exists("PodGroup", "gang", namespace)
+
+
+def test_an_update_gives_no_finalizer_back(api, namespace):
+    api.create(pod_group("gang", namespace))
+
+    api.patch("PodGroup", "gang", namespace, body={"metadata": {"finalizers": None, "labels": {"a": "b"}}})
+
+    assert "finalizers" not in api.get("PodGroup", "gang", namespace)["metadata"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        pytest.param({"priorityClassName": "nowhere"}, "no PriorityClass with name nowhere was found", id="a class that is not there"),
+        pytest.param(
+            {"priorityClassName": "high", "priority": 7}, "must match the priority computed (1000)", id="another priority than the class's"
+        ),
+        pytest.param({"priority": 7}, "must match the priority computed (0)", id="a priority without a class"),
+    ],
+)
+def test_a_priority_that_cannot_be_is_refused_as_the_plugin_does(plane, api, namespace, spec, told):
+    assert eventually(
+        lambda: (
+            "priority"
+            in api.create(pod_group("known", namespace, {"priorityClassName": "high", "preemptionPolicy": "Never"}), dryRun="All")["spec"]
+        )
+    )
+
+    done = plane.kubectl("create", "-f", "-", stdin=json.dumps(pod_group("gang", namespace, {"preemptionPolicy": "Never", **spec})))
+
+    assert 1 == done.returncode
+    assert (
+        'Error from server (Forbidden): error when creating "STDIN": admission webhook "groups.muster.dev" denied the request: '
+        in done.stderr
+    )
+    assert told in done.stderr
+
+
+def test_a_patch_is_converted_where_the_rule_names_another_version(api, namespace, webhooks):
+    """The review is in v1beta1, the request in v1alpha3: the API server converts there and back."""
+    body = [{"op": "replace", "path": "/webhooks/0/rules/0/apiVersions", "value": ["v1beta1"]}]
+    api.patch("MutatingWebhookConfiguration", "muster", body=body, how="json")
+    try:
+        # A kind that v1beta1 has not is not sent any more: the new rule is in effect.
+        assert eventually(lambda: "finalizers" not in api.create(composite_group("root", namespace), dryRun="All")["metadata"])
+        made = api.create(pod_group("gang", namespace, version="v1alpha3"))
+    finally:
+        webhooks.apply_configurations()
+
+    assert ("scheduling.k8s.io/v1alpha3", [PODGROUP]) == (made["apiVersion"], made["metadata"]["finalizers"])
+    assert 0 == made["spec"]["priority"]

@@ -1,0 +1,224 @@
+"""The webhooks' server away and back, the API server away and back, a new certificate: deploy/README.md keeps its word."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import ssl
+import subprocess
+
+import pytest
+from cryptography import x509
+
+from tests.cluster.api import ApiError
+from tests.cluster.control_plane import NO_GATES, ControlPlane, Options
+from tests.cluster.installed import CONFIGURATIONS, DEPLOY, Installed, composite_group, eventually, installed, pod_group, unfit_group
+from tests.cluster.kubelet import finish_pod, pod
+
+README = (DEPLOY / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def plane(programs):
+    """One of its own: no group can be made on it while the server is down."""
+    with ControlPlane(Options(), programs) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def webhooks(plane, tmp_path_factory):
+    with installed(plane, tmp_path_factory.mktemp("installed")) as made:
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def well(webhooks):
+    """Server and configurations are as shipped before and after each test, whatever it does to them."""
+    yield
+    if not webhooks.server.running:
+        webhooks.start()
+    webhooks.apply_configurations()
+    assert eventually(lambda: webhooks.judges("default"))
+
+
+def accepted(api, namespace):
+    """Whether a group that is well can be made; if not, it is for the missing server."""
+    try:
+        api.create(pod_group("probe", namespace), dryRun="All")
+    except ApiError as error:
+        if 'failed calling webhook "groups.muster.dev"' in error.status["message"]:
+            return False
+        raise
+    return True
+
+
+def readme_commands(heading, start):
+    """The commands of the first block below *heading* whose first line starts with *start*."""
+    section = README.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    (block,) = (each for each in re.findall(r"```\n(.*?)```", section, re.DOTALL) if each.startswith(start))
+    return block
+
+
+def run(plane, commands):
+    """Run shell commands with kubectl and its kubeconfig at hand, as an operator would."""
+    kubectl = plane.programs.path("kubectl")
+    environ = {"PATH": f"{kubectl.parent}:/usr/bin:/bin", "KUBECONFIG": str(plane.kubeconfig), "HOME": str(plane.folder)}
+    done = subprocess.run(["/bin/sh", "-ec", commands], capture_output=True, text=True, check=False, env=environ, timeout=60)
+    assert 0 == done.returncode, done.stderr
+    return done.stdout
+
+
+def test_without_the_server_no_group_is_made_or_changed_and_kubectl_says_who_is_missing(plane, api, namespace, webhooks):
+    api.create(composite_group("there", namespace))
+    webhooks.server.stop()
+
+    created = plane.kubectl("create", "-f", "-", stdin=json.dumps(composite_group("new", namespace)))
+    labelled = plane.kubectl("label", "compositepodgroup", "there", "-n", namespace, "a=b")
+
+    for done in (created, labelled):
+        assert 1 == done.returncode
+        assert 'Internal error occurred: failed calling webhook "groups.muster.dev"' in done.stderr
+    with pytest.raises(ApiError, match="failed calling webhook"):
+        api.set_status("CompositePodGroup", "there", namespace, status={"conditions": []})
+
+
+def test_without_the_server_pods_come_run_and_go(api, namespace, webhooks):
+    api.create(pod_group("there", namespace))
+    webhooks.server.kill()
+
+    api.create(pod("p", namespace, group="there"))
+    finish_pod(api, "p", namespace)
+    api.delete("Pod", "p", namespace, gracePeriodSeconds=0)
+
+    assert not api.exists("Pod", "p", namespace)
+
+
+def test_without_the_server_groups_are_deleted_with_their_finalizers(plane, api, namespace, webhooks):
+    api.create(pod_group("there", namespace))
+    assert ["scheduling.k8s.io/podgroup-protection"] == api.get("PodGroup", "there", namespace)["metadata"]["finalizers"]
+    webhooks.server.kill()
+    plane.start_controllers(("podgroup-protection-controller",))
+    try:
+        api.delete("PodGroup", "there", namespace)
+        assert api.wait("PodGroup", "there", namespace, until=lambda found: found is None) is None
+    finally:
+        plane.controllers.stop()
+
+
+def test_the_server_comes_back_and_judges_again(api, namespace, webhooks):
+    webhooks.server.kill()
+    assert not accepted(api, namespace)
+
+    webhooks.start()
+
+    assert accepted(api, namespace)
+    assert webhooks.judges(namespace)
+
+
+def test_failure_policy_ignore_lets_groups_through_unjudged_for_as_long_as_the_server_is_away(plane, api, namespace, webhooks):
+    run(plane, readme_commands("Emergency: groups cannot be created", "kubectl patch"))
+    webhooks.server.kill()
+    assert eventually(lambda: accepted(api, namespace))
+
+    api.create(unfit_group("unjudged", namespace))
+    webhooks.start()
+
+    assert webhooks.judges(namespace)
+    assert {"Ignore"} == {each["failurePolicy"] for kind in CONFIGURATIONS for each in api.get(kind, "muster")["webhooks"]}
+
+
+def test_without_the_configurations_everything_goes_through_at_once(plane, api, namespace, webhooks):
+    webhooks.server.kill()
+    assert not accepted(api, namespace)
+
+    run(plane, readme_commands("Emergency: groups cannot be created", "kubectl delete"))
+
+    assert eventually(lambda: accepted(api, namespace))
+
+
+def test_what_was_stored_unjudged_can_be_mended_labelled_and_deleted(plane, api, namespace, webhooks):
+    webhooks.withdraw()
+    assert eventually(lambda: not webhooks.judges(namespace))
+    api.create(unfit_group("old", namespace))
+    webhooks.apply_configurations()
+    assert eventually(lambda: webhooks.judges(namespace))
+
+    plane.kubectl("label", "podgroup", "old", "-n", namespace, "a=b", check=True)
+    api.patch("PodGroup", "old", namespace, body={"metadata": {"finalizers": None}})
+    api.delete("PodGroup", "old", namespace)
+
+    assert not api.exists("PodGroup", "old", namespace)
+
+
+def test_a_server_that_hangs_costs_three_seconds_and_is_as_one_that_is_away(api, namespace, webhooks):
+    webhooks.server.pause()
+    try:
+        with pytest.raises(ApiError, match=r'failed calling webhook "groups.muster.dev".*(deadline exceeded|timeout)'):
+            api.create(pod_group("x", namespace), dryRun="All")
+    finally:
+        webhooks.server.resume()
+
+    assert accepted(api, namespace)
+
+
+@pytest.mark.parametrize("lost", ["restart_apiserver", "expire_history"], ids=["connections are lost", "the history is lost too"])
+def test_the_servers_view_of_the_cluster_outlives_the_api_server(plane, api, namespace, webhooks, lost):
+    parent = composite_group(namespace, namespace, {"disruptionMode": {"all": {}}})
+    spec = {"parentCompositePodGroupName": namespace, "workloadRef": {"workloadName": "train", "templateName": "leaf"}}
+
+    def rules():
+        try:
+            api.create(pod_group("leaf", namespace, spec), dryRun="All")
+        except ApiError as error:
+            return [message.rpartition("[muster: ")[2] for _, _, message in error.causes]
+        return []
+
+    api.create(parent)
+    assert eventually(lambda: ["tree-disruption-nesting]"] == rules())
+    getattr(plane, lost)()
+    assert eventually(lambda: ["tree-disruption-nesting]"] == rules())
+    api.delete("CompositePodGroup", namespace, namespace)
+
+    assert eventually(lambda: [] == rules())
+
+
+def served_serial(webhooks):
+    context = ssl.create_default_context(cafile=str(webhooks.certificates / "ca.crt"))
+    with socket.create_connection(("127.0.0.1", webhooks.port)) as raw, context.wrap_socket(raw, server_hostname="127.0.0.1") as sock:
+        return x509.load_der_x509_certificate(sock.getpeercert(binary_form=True)).serial_number
+
+
+def test_a_renewed_certificate_is_taken_without_a_restart(api, namespace, webhooks):
+    before, pid = served_serial(webhooks), webhooks.server.pid
+
+    webhooks.issue("--ca", str(webhooks.certificates), "--force")
+
+    assert eventually(lambda: before != served_serial(webhooks))
+    assert webhooks.judges(namespace)
+    assert pid == webhooks.server.pid
+
+
+def test_a_certificate_of_another_authority_is_not_trusted(api, namespace, webhooks):
+    kept = {path.name: path.read_bytes() for path in webhooks.certificates.iterdir()}
+    webhooks.server.kill()
+    try:
+        webhooks.issue("--force")
+        webhooks.start()
+        with pytest.raises(ApiError, match=r'failed calling webhook "groups.muster.dev".*certificate signed by unknown authority'):
+            api.create(pod_group("x", namespace), dryRun="All")
+    finally:
+        webhooks.server.kill()
+        for name, content in kept.items():
+            (webhooks.certificates / name).write_bytes(content)
+
+
+def test_on_a_cluster_without_the_kinds_the_server_is_ready_and_waits_for_them(programs, tmp_path):
+    """As before an upgrade, or before the gates are switched on."""
+    with ControlPlane(Options(gates=NO_GATES, served=()), programs) as bare:
+        made = Installed(bare, tmp_path)
+        made.apply()
+        made.start()
+
+        assert (200, "ready") == (made.probe("/readyz")[0], json.loads(made.probe("/readyz")[1])["status"])
+        assert [] == made.logged("watch")
