@@ -29,6 +29,7 @@ class Subcommand:
 SUBCOMMANDS = {
     "lint": Subcommand("muster.lint:lint", "Find mistakes in manifests: files, directories, standard input."),
     "explain": Subcommand("muster.explain:explain", "Tell what a rule claims, why, and with what examples."),
+    "migrate": Subcommand("muster.migrate:migrate", "Bring manifests of retired API versions up to date."),
     "review": Subcommand("muster.review:review", "Answer recorded AdmissionReviews offline, as the server would."),
     "simulate": Subcommand("muster.simulate:simulate", "Place groups on the nodes of a cluster that is given as files."),
     "snapshot": Subcommand("muster.snapshot:snapshot", "Save a cluster, live or from files, as one document to simulate."),

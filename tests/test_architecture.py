@@ -72,13 +72,13 @@ STOREYS: dict[str, tuple[frozenset[str], ...]] = {
 neighbour on its own storey.  Lower storeys stand first."""
 
 EDGES: dict[str, tuple[str, ...]] = {
-    "msgspec": ("validators/model/*", "scheduler_core/wire.py", "webhooks/review.py", "webhooks/cluster.py", "apiserver/*"),
+    "msgspec": ("validators/model/*", "scheduler_core/wire.py", "webhooks/review.py", "webhooks/cluster.py", "apiserver/*", "scheduler_core/sidecar/*"),
     "jsonschema_rs": ("validators/schema.py",),
-    "yaml": ("validators/lint/yaml_events.py",),
-    "flask": ("webhooks/app.py",),
-    "werkzeug": ("webhooks/app.py",),
-    "prometheus_client": ("webhooks/telemetry.py",),
-    "kubernetes": ("apiserver/connect.py", "apiserver/api.py", "webhooks/cluster.py"),
+    "yaml": ("validators/lint/yaml_events.py", "muster/compile_yaml.py"),
+    "flask": ("webhooks/app.py", "scheduler_core/sidecar/http.py"),
+    "werkzeug": ("webhooks/app.py", "scheduler_core/sidecar/http.py"),
+    "prometheus_client": ("webhooks/telemetry.py", "scheduler_core/sidecar/telemetry.py"),
+    "kubernetes": ("apiserver/connect.py", "apiserver/api.py", "webhooks/cluster.py", "scheduler_core/sidecar/run.py"),
     "urllib3": ("apiserver/api.py",),
     "gunicorn": ("webhooks/server.py", "webhooks/worker.py", "webhooks/connection.py", "webhooks/answer.py", "webhooks/journal.py"),
     "cryptography": ("certs/*", "webhooks/tls.py"),
@@ -102,6 +102,15 @@ IMPURE: dict[str, str] = {
     "webhooks/tls.py": "key pairs in files",
     "webhooks/worker.py": "a process",
     "certs/store.py": "key pairs in files",
+    "scheduler_core/sidecar/carry.py": "writes to the API server",
+    "scheduler_core/sidecar/feed.py": "watches the API server",
+    "scheduler_core/sidecar/http.py": "HTTP",
+    "scheduler_core/sidecar/inbox.py": "the queue between threads",
+    "scheduler_core/sidecar/keeping.py": "a clock, by which it takes a small share of the time",
+    "scheduler_core/sidecar/loop.py": "a thread",
+    "scheduler_core/sidecar/publish.py": "threads",
+    "scheduler_core/sidecar/run.py": "a process",
+    "scheduler_core/sidecar/telemetry.py": "metrics",
     "muster/*": "the command line",
 }
 """Files at an edge or in a shell, and what they touch.  All others are pure."""
@@ -379,7 +388,7 @@ def test_every_line_of_the_tables_speaks_of_something(tree):
         pytest.param(
             at_the_edges,
             {"webhooks/admit.py": "import flask", "webhooks/app.py": "import flask"},
-            ["webhooks/admit.py:1: flask must be imported only by webhooks/app.py"],
+            ["webhooks/admit.py:1: flask must be imported only by webhooks/app.py, scheduler_core/sidecar/http.py"],
             id="a library away from its edge",
         ),
         pytest.param(

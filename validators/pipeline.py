@@ -177,7 +177,7 @@ def _unserved(group: str, version: str, kind: str, minor: int) -> FieldError | N
         error = field.not_supported(FieldPath("apiVersion"), api_version, known)
         return dataclasses.replace(error, detail=error.detail if known else f"Kubernetes 1.{minor} has no {kind}", origin="schema-enum")
     if found.until < minor:
-        detail = f"{kind} of this version is no longer served since Kubernetes 1.{found.until + 1}; {found.instead} replaced it"
+        detail = f"{kind} of this version is no longer served since Kubernetes 1.{found.until + 1}; {found.instead} replaced it: run muster migrate"
         return dataclasses.replace(field.not_supported(FieldPath("apiVersion"), api_version, ()), detail=detail, origin="retired-version")
     return None
 

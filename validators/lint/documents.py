@@ -173,7 +173,7 @@ class _Reader:
         from validators.lint import json_text  # few files are JSON, and start-up time is a feature
 
         for offset, value in list(json_text.values(text)):
-            self._take(value, Chunk(self._lines, base, text, functools.partial(json_text.survey, offset=offset)), ())
+            self._take(value, Chunk(self._lines, base, text, functools.partial(json_text.survey, offset=offset), is_json=True), ())
 
     def _take(self, value: object, chunk: Chunk, route: tuple[Part, ...]) -> None:
         if value is None and not route:

@@ -6,6 +6,7 @@ outcome; a path that does not exist is the user's mistake.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,8 +26,34 @@ class PathError(ValueError):
     """A path that does not exist."""
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Source:
+    """A file as it was found: how it is told, where it is, its bytes, and what stood in the way of reading them."""
+
+    name: str
+    path: str
+    content: bytes = dataclasses.field(repr=False)
+    problem: str = ""
+
+    def manifest(self) -> Manifest:
+        """What is in it."""
+        if self.problem:
+            return Manifest(self.name, (Unreadable(self.name, 1, 1, self.problem),))
+        return documents.parse(self.name, self.content)
+
+
 def read(paths: Sequence[str], stdin: BinaryIO, *, leave_out: Iterable[str] = ()) -> tuple[Manifest, ...]:
-    """The manifests at *paths*, in the order of the bytes of their names, each file once.
+    """The manifests at *paths*, as ``sources`` finds them.
+
+    Raises:
+        PathError: a path does not exist.
+
+    """
+    return tuple(source.manifest() for source in sources(paths, stdin, leave_out=leave_out))
+
+
+def sources(paths: Sequence[str], stdin: BinaryIO, *, leave_out: Iterable[str] = ()) -> Iterator[Source]:
+    """The files at *paths*, in the order of the bytes of their names, each once and read when it is its turn.
 
     A file is read whatever its name, a directory with all that is below it for the suffixes above, ``-`` is *stdin*.
     Links are followed, but none twice.  Files in *leave_out* (as ``identity`` gives them) are not read.
@@ -43,7 +70,7 @@ def read(paths: Sequence[str], stdin: BinaryIO, *, leave_out: Iterable[str] = ()
                 seen.add(same)
                 found.append((shown(file), file))
     found.sort(key=lambda pair: file_order(pair[0]))
-    return tuple(_read(name, file, stdin) for name, file in found)
+    return (_source(name, file, stdin) for name, file in found)
 
 
 def identity(file: str) -> str:
@@ -106,7 +133,7 @@ def _is_file(file: str) -> bool:
         return True
 
 
-def _read(name: str, file: str, stdin: BinaryIO) -> Manifest:
+def _source(name: str, file: str, stdin: BinaryIO) -> Source:
     try:
         if file == STDIN:
             content = stdin.read(LARGEST_FILE + 1)
@@ -114,6 +141,5 @@ def _read(name: str, file: str, stdin: BinaryIO) -> Manifest:
             with open(file, "rb") as stream:  # noqa: PTH123 - as above
                 content = stream.read(LARGEST_FILE + 1)
     except OSError as error:
-        message = f"cannot be read: {(error.strerror or str(error)).lower()}"
-        return Manifest(name, (Unreadable(name, 1, 1, message),))
-    return documents.parse(name, content)
+        return Source(name, file, b"", f"cannot be read: {(error.strerror or str(error)).lower()}")
+    return Source(name, file, content)

@@ -100,13 +100,15 @@ class Lines:
 class Chunk:
     """A part of a file that is read by itself: one YAML document, or one JSON value.
 
-    ``survey`` makes the Place tree of ``text``, which begins at offset ``base`` of the file.
+    ``survey`` makes the Place tree of ``text``, which begins at offset ``base`` of the file; ``is_json`` tells in which of
+    the two languages it was read.
     """
 
-    def __init__(self, lines: Lines, base: int, text: str, survey: Callable[[str], Place]) -> None:
+    def __init__(self, lines: Lines, base: int, text: str, survey: Callable[[str], Place], *, is_json: bool = False) -> None:
         self.lines = lines
         self.base = base
         self.text = text
+        self.is_json = is_json
         self._survey = survey
 
     @functools.cached_property

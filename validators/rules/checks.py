@@ -87,3 +87,9 @@ def empty_claim_names(path: FieldPath, listed: Sequence[ResourceClaim] | None) -
         for place, claim in enumerate(listed):
             if not claim.name:
                 yield field.required(path.join((place, "name")))
+
+
+def beyond_parallelism(path: FieldPath, count: int, parallelism: int) -> Iterator[FieldError]:
+    """A Job's gang is no larger than the Job.  *path* is that of the gang's count."""
+    if count > parallelism:
+        yield field.invalid(path, count, f"must not be greater than parallelism ({parallelism})")

@@ -88,8 +88,8 @@ def _always(job: Job, new: JobScheduling) -> Iterator[FieldError]:
     policy = new.scheduling_policy
     count = policy.gang.min_count if policy and policy.gang else None
     parallelism = 1 if job.spec.parallelism is None else job.spec.parallelism
-    if count is not None and count > parallelism:
-        yield field.invalid(_COUNT, count, f"must not be greater than parallelism ({parallelism})")
+    if count is not None:
+        yield from checks.beyond_parallelism(_COUNT, count, parallelism)
     # A Job that names no policy is Basic.
     basic = policy is None or policy.basic is not None
     if basic and new.disruption_mode is not None and new.disruption_mode.all is not None:

@@ -9,7 +9,8 @@ RULE = Rule(
     kinds=SHAPED,
     about=About.SHAPE,
     profile=Profile.KEP,
-    why="The API server answers that it knows no such kind; nothing else about the object matters until it is moved.",
+    why="The API server answers that it knows no such kind; nothing else about the object matters until it is moved.  "
+    "`muster migrate` moves it, with all comments, and tells what could not be carried over.",
     source="KEP-4671, API (v1alpha1); KEP-6012, Changes to the PodGroup API (v1alpha2 to v1alpha3)",
     check=nothing,
     good=(

@@ -15,7 +15,7 @@ def check(context: Context) -> Iterator[FieldError]:
         yield field.forbidden(
             context.pod_path / "workloadRef",
             "is gone since Kubernetes 1.36, and servers drop it silently: make a PodGroup of the Workload's template and name it in "
-            "schedulingGroup.podGroupName",
+            "schedulingGroup.podGroupName, as muster migrate does",
         )
 
 
@@ -32,7 +32,8 @@ RULE = Rule(
     id="retired-workload-ref",
     kinds=PODS,
     profile=Profile.KEP,
-    why="A server that no longer knows the field drops it without a word: the pod is then scheduled alone, without its gang.",
+    why="A server that no longer knows the field drops it without a word: the pod is then scheduled alone, without its gang.  "
+    "`muster migrate` makes the PodGroups of the Workload and names them in the pods.",
     source="KEP-4671, Associating Pod into PodGroups; KEP-6012, Changes to the PodGroup API",
     check=check,
     good=(

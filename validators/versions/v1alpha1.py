@@ -22,6 +22,18 @@ def to_hub(content: Mapping[str, Json]) -> dict[str, Json]:
     return {**content, "spec": today}
 
 
+def from_hub(content: Mapping[str, Json]) -> dict[str, Json]:
+    """The object as this version writes it: the way back of ``to_hub``.  What this version has no name for stays as it is."""
+    spec = content.get("spec")
+    if not isinstance(spec, Mapping):
+        return dict(content)
+    templates = spec.get("podGroupTemplates")
+    then = {name: value for name, value in spec.items() if name != "podGroupTemplates"}
+    if templates is not None:
+        then["podGroups"] = [_group(each) for each in templates] if isinstance(templates, list) else templates
+    return {**content, "spec": then}
+
+
 def written(path: FieldPath) -> FieldPath:
     """A path in today's form as this version writes it."""
     return FieldPath(*(_WRITTEN.get(part, part) if isinstance(part, str) else part for part in path.parts))
@@ -31,3 +43,9 @@ def _template(group: Json) -> Json:
     if not isinstance(group, Mapping):
         return group
     return {("schedulingPolicy" if name == "policy" else name): value for name, value in group.items()}
+
+
+def _group(template: Json) -> Json:
+    if not isinstance(template, Mapping):
+        return template
+    return {("policy" if name == "schedulingPolicy" else name): value for name, value in template.items()}

@@ -95,3 +95,11 @@ def test_a_name_that_is_no_text_is_told_legibly(tree: Path) -> None:
     (tree / os.fsdecode(b"a/\xff.yaml")).write_text(POD, encoding="utf-8")
 
     assert "a/\\xff.yaml" in names("a")
+
+
+def test_a_source_has_the_bytes_and_the_place_of_its_file(tree: Path) -> None:
+    (tree / "a" / "broken.yaml").symlink_to("nowhere")
+    found = {each.name: each for each in files.sources(["./b.yaml", "a"], io.BytesIO(b""))}
+
+    assert (found["b.yaml"].path, found["b.yaml"].content, found["b.yaml"].problem) == ("./b.yaml", POD.encode(), "")
+    assert (found["a/broken.yaml"].content, found["a/broken.yaml"].problem) == (b"", "cannot be read: no such file or directory")

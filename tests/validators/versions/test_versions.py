@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import types
+
 import pytest
 
 from validators.field import FieldPath
@@ -30,10 +32,62 @@ def test_v1alpha2_refers_to_a_template_by_way_of_a_workload() -> None:
     assert v1alpha2.to_hub({"spec": spec})["spec"] == {"workloadRef": {"workloadName": "w", "templateName": "t"}}
 
 
+def test_v1alpha2_has_another_name_for_a_condition() -> None:
+    conditions = [{"type": "PodGroupScheduled", "status": "True"}, {"type": "DisruptionTarget"}, 4]
+    today = v1alpha2.to_hub({"status": {"conditions": conditions}})
+
+    assert today == {"status": {"conditions": [{"type": "PodGroupInitiallyScheduled", "status": "True"}, {"type": "DisruptionTarget"}, 4]}}
+
+
+@pytest.mark.parametrize(
+    ("version", "content"),
+    [
+        pytest.param(
+            v1alpha1,
+            {
+                "metadata": {"name": "w"},
+                "spec": {"podGroups": [{"name": "a", "policy": {"basic": {"desiredCount": 2}}}], "controllerRef": {}},
+            },
+            id="v1alpha1",
+        ),
+        pytest.param(
+            v1alpha2,
+            {
+                "spec": {
+                    "podGroupTemplates": [
+                        {"name": "a", "disruptionMode": "Pod"},
+                        {"name": "b", "disruptionMode": "PodGroup"},
+                        {"name": "c"},
+                    ]
+                }
+            },
+            id="v1alpha2, a Workload",
+        ),
+        pytest.param(
+            v1alpha2,
+            {
+                "spec": {"podGroupTemplateRef": {"workload": {"workloadName": "w", "podGroupTemplateName": "t"}}, "disruptionMode": "Pod"},
+                "status": {"conditions": [{"type": "PodGroupScheduled"}]},
+            },
+            id="v1alpha2, a PodGroup",
+        ),
+    ],
+)
+def test_todays_form_leads_back(version: types.ModuleType, content: dict[str, object]) -> None:
+    assert version.from_hub(version.to_hub(content)) == content
+
+
+@pytest.mark.parametrize("mode", [{}, {"single": {}, "all": {}}, {"single": None}, None])
+def test_a_mode_that_is_no_word_stays_as_it_is(mode: object) -> None:
+    assert v1alpha2.from_hub({"spec": {"disruptionMode": mode}}) == {"spec": {"disruptionMode": mode}}
+
+
 @pytest.mark.parametrize(
     "content",
     [
         {},
+        {"status": 4},
+        {"status": {"conditions": [{"type": []}, None]}},
         {"spec": None},
         {"spec": 4},
         {"spec": {"podGroups": 4, "podGroupTemplates": 4}},
@@ -43,6 +97,8 @@ def test_v1alpha2_refers_to_a_template_by_way_of_a_workload() -> None:
 def test_what_has_the_wrong_type_passes_through(content: dict[str, object]) -> None:
     assert isinstance(v1alpha1.to_hub(content), dict)
     assert isinstance(v1alpha2.to_hub(content), dict)
+    assert isinstance(v1alpha1.from_hub(content), dict)
+    assert isinstance(v1alpha2.from_hub(content), dict)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,154 @@
+"""What changes in an object of a retired version, and what of it is lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.validators.migrate.migrating import CURRENT, GROUP, WORKLOAD, objects_in
+from validators.field import FieldPath
+from validators.migrate import objects
+from validators.migrate.change import Change, applied
+from validators.migrate.objects import Lost, Noted
+
+LIVE = {"name": "w", "resourceVersion": "7"}
+
+
+def came_to(content: dict[str, object], to: str = "v1beta1") -> dict[str, object]:
+    return applied(content, [step for step in objects.steps(content, to) if not isinstance(step, (Lost, Noted))])
+
+
+def lost(content: dict[str, object]) -> list[str]:
+    return [str(FieldPath(*step.path)) for step in objects.steps(content, "v1beta1") if isinstance(step, Lost)]
+
+
+def scheduling(version: str, kind: str, **fields: object) -> dict[str, object]:
+    return {"apiVersion": f"scheduling.k8s.io/{version}", "kind": kind, **fields}
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "want"),
+    [
+        ("scheduling.k8s.io/v1alpha1", "Workload", True),
+        ("scheduling.k8s.io/v1alpha2", "Workload", True),
+        ("scheduling.k8s.io/v1alpha2", "PodGroup", True),
+        ("scheduling.k8s.io/v1beta1", "PriorityClass", True),
+        ("scheduling.k8s.io/v1alpha1", "PodGroup", False),
+        ("scheduling.k8s.io/v1beta1", "Workload", False),
+        ("scheduling.k8s.io/v1alpha3", "CompositePodGroup", False),
+        ("scheduling.k8s.io/v1", "PriorityClass", False),
+        ("kueue.x-k8s.io/v1alpha1", "Workload", False),
+        ("v1", "Pod", False),
+        (None, 4, False),
+    ],
+)
+def test_retired_versions(api_version: object, kind: object, want: bool) -> None:
+    assert want is objects.is_retired(api_version, kind)
+
+
+@pytest.mark.parametrize(
+    ("kind", "to", "want"),
+    [
+        ("Workload", "v1beta1", "scheduling.k8s.io/v1beta1"),
+        ("PodGroup", "v1alpha3", "scheduling.k8s.io/v1alpha3"),
+        ("PriorityClass", "v1alpha3", "scheduling.k8s.io/v1"),
+    ],
+)
+def test_what_a_kind_is_migrated_to(kind: str, to: str, want: str) -> None:
+    assert want == objects.target_of(kind, to)
+
+
+def test_a_workload_of_v1alpha1() -> None:
+    (content,) = objects_in(WORKLOAD)
+
+    assert came_to(content) == scheduling(
+        "v1beta1",
+        "Workload",
+        metadata={"name": "train"},
+        spec={
+            "podGroupTemplates": [
+                {"name": "workers", "schedulingPolicy": {"gang": {"minCount": 4}}},
+                {"name": "driver", "schedulingPolicy": {"basic": {}}},
+            ]
+        },
+    )
+
+
+def test_a_workload_of_v1alpha2() -> None:
+    templates = [{"name": "a", "disruptionMode": "Pod"}, {"name": "b", "disruptionMode": "PodGroup"}, {"name": "c"}]
+    content = scheduling("v1alpha2", "Workload", spec={"podGroupTemplates": templates})
+
+    assert came_to(content)["spec"] == {
+        "podGroupTemplates": [{"name": "a", "disruptionMode": {"single": {}}}, {"name": "b", "disruptionMode": {"all": {}}}, {"name": "c"}]
+    }
+
+
+def test_a_pod_group_of_v1alpha2() -> None:
+    (content,) = objects_in(GROUP)
+    content["status"] = {"conditions": [{"type": "PodGroupScheduled"}, {"type": "DisruptionTarget"}]}
+
+    assert came_to(content, "v1alpha3") == scheduling(
+        "v1alpha3",
+        "PodGroup",
+        metadata={"name": "workers"},
+        spec={
+            "workloadRef": {"workloadName": "train", "templateName": "workers"},
+            "disruptionMode": {"all": {}},
+            "schedulingPolicy": {"gang": {"minCount": 4}},
+        },
+        status={"conditions": [{"type": "PodGroupInitiallyScheduled"}, {"type": "DisruptionTarget"}]},
+    )
+
+
+def test_a_desired_count_is_lost() -> None:
+    content = scheduling("v1alpha1", "Workload", spec={"podGroups": [{"name": "a", "policy": {"basic": {"desiredCount": 3}}}]})
+
+    assert came_to(content)["spec"] == {"podGroupTemplates": [{"name": "a", "schedulingPolicy": {"basic": {}}}]}
+    assert lost(content) == ["spec.podGroups[0].policy.basic.desiredCount"]
+
+
+def test_a_desired_count_of_null_goes_without_a_word() -> None:
+    content = scheduling("v1alpha1", "Workload", spec={"podGroups": [{"policy": {"basic": {"desiredCount": None}}}]})
+
+    assert lost(content) == []
+
+
+def test_an_owner_of_a_retired_version_is_found_under_its_new_one_and_its_uid_is_lost() -> None:
+    owner = {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "Workload", "name": "w", "uid": "abc"}
+    content = {"apiVersion": "v1", "kind": "Pod", "metadata": {"ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job"}, owner]}}
+
+    assert came_to(content)["metadata"] == {
+        "ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job"}, {**owner, "apiVersion": "scheduling.k8s.io/v1beta1"}]
+    }
+    assert lost(content) == ["metadata.ownerReferences[1].uid"]
+
+
+@pytest.mark.parametrize(("metadata", "want"), [(LIVE, ["metadata.resourceVersion"]), ({"name": "w"}, [])])
+def test_the_copy_of_a_live_object_is_noted(metadata: dict[str, str], want: list[str]) -> None:
+    content = scheduling("v1alpha2", "Workload", metadata=metadata)
+
+    assert want == [str(FieldPath(*step.path)) for step in objects.steps(content, "v1beta1") if isinstance(step, Noted)]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(objects_in(CURRENT)[0], id="a current PodGroup"),
+        pytest.param(scheduling("v1alpha3", "CompositePodGroup", metadata=LIVE), id="a CompositePodGroup"),
+        pytest.param(
+            {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "Workload", "spec": {"podGroups": []}}, id="a Workload of another group"
+        ),
+        pytest.param({"kind": "Workload"}, id="no version"),
+    ],
+)
+def test_nothing_else_changes(content: dict[str, object]) -> None:
+    steps: list[Change | Lost | Noted] = list(objects.steps(content, "v1beta1"))
+
+    assert steps == []
+
+
+@pytest.mark.parametrize(
+    "spec", [None, 4, {"podGroups": 4}, {"podGroups": [4, {"policy": 4}, {"policy": {"basic": 4}}]}, {"podGroups": None}]
+)
+def test_what_has_the_wrong_type_passes_through(spec: object) -> None:
+    assert came_to(scheduling("v1alpha1", "Workload", spec=spec))["apiVersion"] == "scheduling.k8s.io/v1beta1"
+    assert came_to(scheduling("v1alpha2", "PodGroup", spec=spec, status=spec))["apiVersion"] == "scheduling.k8s.io/v1beta1"

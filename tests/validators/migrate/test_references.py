@@ -1,0 +1,107 @@
+"""A pod's reference to a group of a Workload is found wherever its spec stands, and nothing else is taken for one."""
+
+from __future__ import annotations
+
+import pytest
+
+from validators.migrate.change import Reform, Remove, Rename
+from validators.migrate.references import Rank, Reference, Wrong, changes, find, rank
+
+REF = {"name": "train", "podGroup": "workers"}
+
+
+def at(found: list[Reference | Wrong]) -> list[str]:
+    return [".".join(str(part) for part in each.path) for each in found]
+
+
+@pytest.mark.parametrize(
+    ("content", "want"),
+    [
+        pytest.param({"apiVersion": "v1", "kind": "Pod", "spec": {"workloadRef": REF}}, "spec.workloadRef", id="a pod"),
+        pytest.param(
+            {"apiVersion": "batch/v1", "kind": "CronJob", "spec": {"jobTemplate": {"spec": {"template": {"spec": {"workloadRef": REF}}}}}},
+            "spec.jobTemplate.spec.template.spec.workloadRef",
+            id="a template, without containers",
+        ),
+        pytest.param(
+            {"apiVersion": "example.com/v1", "kind": "Farm", "farm": [{"pod": {"containers": [], "workloadRef": REF}}]},
+            "farm.0.pod.workloadRef",
+            id="a kind that nobody knows",
+        ),
+        pytest.param({"apiVersion": "v1", "kind": "Pod", "spec": {"workloadRef": None}}, "", id="null is none"),
+        pytest.param({"apiVersion": "v1", "kind": "Pod", "status": {"workloadRef": REF}}, "", id="elsewhere"),
+        pytest.param(
+            {"apiVersion": "example.com/v1", "kind": "Farm", "spec": {"workloadRef": {"name": "x", "kind": "Deployment"}}},
+            "",
+            id="another field of that name",
+        ),
+        pytest.param(
+            {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "spec": {"workloadRef": REF}}, "", id="a PodGroup's own"
+        ),
+    ],
+)
+def test_where_references_are_found(content: dict[str, object], want: str) -> None:
+    assert at(list(find(content))) == ([want] if want else [])
+
+
+@pytest.mark.parametrize(
+    ("reference", "want"),
+    [
+        pytest.param({"name": "train"}, "podGroup", id="no group"),
+        pytest.param({"podGroup": "workers"}, "name", id="no Workload"),
+        pytest.param({"name": "", "podGroup": "workers"}, "name", id="an empty name"),
+        pytest.param({"name": 4, "podGroup": "workers"}, "name", id="a number"),
+        pytest.param({"name": "train", "podGroup": "{{ .Values.group }}"}, "podGroup", id="a template"),
+        pytest.param({"name": "train", "podGroup": "a" * 64}, "podGroup", id="64 characters"),
+        pytest.param({**REF, "podGroupReplicaKey": "A"}, "podGroupReplicaKey", id="a key that is no label"),
+        pytest.param({**REF, "replica": "a"}, "replica", id="an unknown field"),
+    ],
+)
+def test_a_reference_that_names_nothing_is_told(reference: dict[str, object], want: str) -> None:
+    (found,) = find({"apiVersion": "v1", "kind": "Pod", "spec": {"workloadRef": reference}})
+
+    assert isinstance(found, Wrong)
+    assert found.path == ("spec", "workloadRef", want)
+
+
+@pytest.mark.parametrize("key", [None, "", "a" * 63])
+def test_a_reference_says_what_it_names(key: str | None) -> None:
+    (found,) = find({"apiVersion": "v1", "kind": "Pod", "spec": {"workloadRef": {**REF, "podGroupReplicaKey": key}}})
+
+    assert found == Reference(("spec", "workloadRef"), "train", "workers", key or "", Rank(), has_group=False)
+
+
+@pytest.mark.parametrize(
+    ("spec", "want", "told"),
+    [
+        pytest.param({}, Rank(), "no priority class", id="nothing said"),
+        pytest.param({"priorityClassName": "high", "priority": 5}, Rank("high"), "priorityClassName: high", id="the class counts"),
+        pytest.param({"priority": 5}, Rank(priority=5), "priority: 5", id="a number alone"),
+        pytest.param({"priority": 0}, Rank(priority=0), "priority: 0", id="zero is said"),
+        pytest.param(
+            {"priorityClassName": "high", "preemptionPolicy": "Never"},
+            Rank("high", None, "Never"),
+            "priorityClassName: high, preemptionPolicy: Never",
+            id="never",
+        ),
+        pytest.param({"preemptionPolicy": "PreemptLowerPriority"}, Rank(), "no priority class", id="the default says nothing"),
+    ],
+)
+def test_the_rank_of_a_pod(spec: dict[str, object], want: Rank, told: str) -> None:
+    assert (want, told) == (rank(spec), str(rank(spec)))
+
+
+def test_a_pod_joins_its_group() -> None:
+    reference = Reference(("spec", "workloadRef"), "train", "workers", "", Rank(), has_group=False)
+
+    assert list(changes(reference, "train-workers")) == [
+        Rename(("spec", "workloadRef"), "schedulingGroup"),
+        Reform(("spec", "workloadRef"), "name", "podGroupName", "train-workers"),
+    ]
+
+
+def test_a_pod_that_names_a_group_already_stays_in_it() -> None:
+    (found,) = find({"apiVersion": "v1", "kind": "Pod", "spec": {"workloadRef": REF, "schedulingGroup": {"podGroupName": "x"}}})
+
+    assert isinstance(found, Reference)
+    assert list(changes(found, "train-workers")) == [Remove(("spec", "workloadRef"))]

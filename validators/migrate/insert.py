@@ -1,0 +1,53 @@
+"""Where new objects are written: behind the Workload that they belong to, in the language and layout of their surroundings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from validators.field import Part
+from validators.migrate import written
+from validators.migrate.page import Edit, Page
+from validators.migrate.rewrite import value_at
+from validators.model.decode import Json
+
+
+def documents(page: Page, contents: Sequence[Mapping[str, Json]]) -> Edit:
+    """Objects as YAML documents of their own, behind the one on *page*.
+
+    A comment that an empty line parts from the document is taken to belong to what follows.
+    """
+    text, newline = page.text, page.newline
+    end = page.content_end(len(text))
+    at = end if text[end - 1 : end] in {"\n", "\r"} else page.next_line(end)
+    while at < len(text) and text[at : page.line_end(at)].lstrip(" \t").startswith("#"):
+        at = page.next_line(at)
+    lines = [line for content in contents for line in ("---", *written.yaml_lines(content))]
+    if at == len(text) and text[-1:] not in {"\n", "\r"}:
+        return Edit(at, at, "".join(newline + line for line in lines))
+    return Edit(at, at, "".join(line + newline for line in lines))
+
+
+def is_in_list(page: Page, route: Sequence[Part]) -> bool:
+    """Whether an object of a JSON text stands in a List of objects of any kind, which can take another."""
+    kind = value_at(page.root, ("kind",))
+    return page.is_json and len(route) == 2 and kind is not None and page.text[kind.start : kind.end] == '"List"'
+
+
+def values(page: Page, route: Sequence[Part], contents: Sequence[Mapping[str, Json]], *, marked: bool) -> Edit:
+    """Objects as JSON: behind the item of a List, or, as values of their own, behind the value on *page*.
+
+    Values are parted by ``---`` where the file is *marked* so, by the end of a line elsewhere.
+    """
+    if is_in_list(page, route):
+        place = value_at(page.root, tuple(route)) or page.root
+        between = "" if page.is_compact else " "
+        parting = "," + (page.newline + page.indentation(place.start) if page.begins_its_line(place.start) else between)
+    else:
+        place = page.root
+        parting = page.newline + (f"---{page.newline}" if marked else "")
+    indentation = page.indentation(place.start)
+    sample = page.text[place.start : place.end]
+    laid_out = (
+        written.json_like(each, sample, indentation=indentation, newline=page.newline, compact=page.is_compact) for each in contents
+    )
+    return Edit(place.end, place.end, "".join(parting + each for each in laid_out))

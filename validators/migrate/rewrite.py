@@ -1,0 +1,157 @@
+"""Changes in an object to edits of the text in which it is written: whatever does not change keeps its bytes.
+
+Each change is made where it stands, with its comments, quotes, anchors and order.  What cannot be done so is refused.
+Whoever applies the edits reads the text again and compares: aliases may carry a change to where it was not meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from validators.lint.places import Entry, Place
+from validators.migrate import block, flow, written
+from validators.migrate.change import Add, Change, Parts, Reform, Remove, Rename, Replace, Unwrap
+from validators.migrate.page import CannotEdit, Edit, Page
+from validators.model.decode import Json
+
+
+def edits(page: Page, changes: Iterable[Change]) -> Iterator[Edit]:
+    """The edits that make *changes*, whose paths begin at the root of *page*.
+
+    Raises:
+        CannotEdit: the text is written in a way that cannot be changed piece by piece.
+
+    """
+    removed: dict[Parts, list[str]] = {}
+    for change in changes:
+        if isinstance(change, Remove):
+            removed.setdefault(change.path[:-1], []).append(str(change.path[-1]))
+        else:
+            yield from _edits(page, change)
+    for path, names in removed.items():
+        yield from _removals(page, path, names)
+
+
+def find(root: Place, path: Parts) -> Entry | Place | None:
+    """The entry, or the item of a list, at *path*; None where nothing is written there."""
+    found: Entry | Place | None = root
+    for part in path:
+        inside = found.value.inside if isinstance(found, Entry) else found.inside if found else None
+        if isinstance(inside, dict):
+            found = inside.get(part) if isinstance(part, str) else None
+        else:
+            found = inside[part] if inside and isinstance(part, int) and part < len(inside) else None
+    return found
+
+
+def value_at(root: Place, path: Parts) -> Place | None:
+    """The value at *path*; None where nothing is written there."""
+    found = find(root, path)
+    return found.value if isinstance(found, Entry) else found
+
+
+def _edits(page: Page, change: Change) -> Iterator[Edit]:
+    if isinstance(change, Rename):
+        yield _renamed(page, _entry(page, change.path), change.to)
+    elif isinstance(change, Replace):
+        yield _replaced(page, _value(page, change.path), change.value)
+    elif isinstance(change, Reform):
+        yield from _reformed(page, change)
+    elif isinstance(change, Unwrap):
+        yield from _unwrapped(page, change)
+    elif isinstance(change, Add):
+        yield _added(page, change)
+
+
+def _entry(page: Page, path: Parts) -> Entry:
+    found = find(page.root, path)
+    if not isinstance(found, Entry):
+        raise CannotEdit("a field is not written where it is read")
+    return found
+
+
+def _value(page: Page, path: Parts) -> Place:
+    found = value_at(page.root, path)
+    if found is None:
+        raise CannotEdit("a field is not written where it is read")
+    return found
+
+
+def _renamed(page: Page, entry: Entry, name: str) -> Edit:
+    key = page.text[entry.start : entry.end]
+    if key[:1] in {"&", "!"}:
+        raise CannotEdit("a key has an anchor or a tag")
+    return Edit(entry.start, entry.end, _text(page, name, key[:1] if key[:1] in {'"', "'"} else ""))
+
+
+def _replaced(page: Page, place: Place, value: Json) -> Edit:
+    start = page.after_properties(place)
+    old = page.text[start : place.end]
+    if place.inside is not None:
+        raise CannotEdit("a mapping or list would have to become a single value")
+    if isinstance(value, Mapping) and "!" in page.text[place.start : start]:
+        raise CannotEdit("a value has a tag")
+    quote = old[:1] if old[:1] in {'"', "'"} else ""
+    if old[:1] in {"|", ">"} and not page.is_json:
+        # The lines of the scalar go; a comment behind its indicator stays.
+        comment = page.comments(start, page.line_end(start))
+        behind = f" {page.text[slice(*comment[0])]}" if comment else ""
+        return Edit(start, max(start + 1, page.trimmed(place.end)), _text(page, value) + behind)
+    return Edit(start, place.end, _text(page, value, quote))
+
+
+def _reformed(page: Page, change: Reform) -> Iterator[Edit]:
+    """Piece by piece where the mapping is written here, as a whole where parts of it are merged in."""
+    holder = _entry(page, change.path)
+    whole, inside = holder.value, holder.value.inside
+    if not isinstance(inside, dict):
+        raise CannotEdit("a field is not written where it is read")
+    if whole.alias or any(not whole.start <= each.start < whole.end for each in inside.values()):
+        text = _text(page, {change.to: change.value})
+        if whole.alias or page.is_flow(whole):
+            yield Edit(page.after_properties(whole), whole.end, text)
+        else:
+            yield from block.reform(page, holder, text)
+        return
+    kept = inside[change.kept]
+    yield _renamed(page, kept, change.to)
+    yield _replaced(page, kept.value, change.value)
+    yield from _removals(page, change.path, [name for name in inside if name != change.kept])
+
+
+def _removals(page: Page, path: Parts, names: list[str]) -> Iterator[Edit]:
+    holder = find(page.root, path)
+    place = holder.value if isinstance(holder, Entry) else holder
+    if place is None or not isinstance(place.inside, dict):
+        raise CannotEdit("a field is not written where it is read")
+    if place.alias or not names:
+        return  # what is anchored changes where it is written
+    gone = [place.inside[name] for name in names]
+    kept = [each for name, each in place.inside.items() if name not in names]
+    if page.is_flow(place):
+        yield from flow.remove(page, place, gone, kept)
+    elif isinstance(holder, Entry):
+        yield from block.remove(page, holder, gone, all_of_them=not kept)
+    else:
+        raise CannotEdit("an item of a list would lose a field")
+
+
+def _unwrapped(page: Page, change: Unwrap) -> Iterator[Edit]:
+    holder = _entry(page, change.path)
+    if holder.value.alias:
+        return  # as above
+    inner = _entry(page, (*change.path, change.member))
+    if page.is_flow(holder.value):
+        yield from flow.unwrap(page, holder.value, inner.value)
+    else:
+        yield from block.unwrap(page, holder, inner)
+
+
+def _added(page: Page, change: Add) -> Edit:
+    after = _entry(page, (*change.path, change.after))
+    text = f"{_text(page, change.name)}:{'' if page.is_compact else ' '}{_text(page, change.value)}"
+    return flow.add(page, after, text) if page.is_flow(_value(page, change.path)) else block.add(page, after, text)
+
+
+def _text(page: Page, value: Json, quote: str = "") -> str:
+    return written.as_json(value, compact=page.is_compact) if page.is_json else written.yaml(value, quote)
