@@ -8,6 +8,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import click
+
+from muster.sidecar import sidecar
+from scheduler_core.sidecar.telemetry import Telemetry
 from validators import rules
 from validators.reports import explain
 from validators.rules.base import About, Operation, Rule, Severity
@@ -21,7 +25,9 @@ README = ROOT / "README.md"
 def pages() -> dict[Path, str]:
     """Each generated file with the text that it should have."""
     readme = README.read_text(encoding="utf-8")
-    for name, text in (("rules", rules_table()), ("knobs", knobs_table())):
+    tables = {"rules": rules_table, "knobs": knobs_table, "sidecar-options": sidecar_table, "sidecar-metrics": metrics_table}
+    for name, table in tables.items():
+        text = table()
         before, begin, rest = readme.partition(f"<!-- {name}:begin -->\n")
         _, end, after = rest.partition(f"<!-- {name}:end -->")
         readme = before + begin + text + end + after
@@ -48,6 +54,35 @@ def _at_admission(rule: Rule) -> str:
 
 _ABOUT_PRESENCE = frozenset({"parent-exists", "scheduling-group-exists", "priority-class-exists"})
 """Rules that tell nothing but what is not there: a warning while it may still arrive."""
+
+
+def sidecar_table() -> str:
+    """The options of the sidecar: option, variable, default and what for."""
+    rows = ["| option | variable | default | what for |\n|---|---|---|---|\n"]
+    for each in sidecar.params:
+        if isinstance(each, click.Option) and each.name is not None:
+            about = (each.help or "").split("  [default:")
+            default = about[1].rstrip("]").strip() if len(about) > 1 else _default(each)
+            rows.append(
+                f"| `{each.opts[0]}` | `MUSTER_{each.opts[0][2:].upper().replace('-', '_')}` | {default} | {_escaped(about[0])} |\n"
+            )
+    return "".join(rows)
+
+
+def _default(option: click.Option) -> str:
+    if option.is_flag:
+        return "on" if option.default else "off"
+    # What click has in place of a default that was not given is its own affair.
+    return f"`{option.default}`" if isinstance(option.default, str | int | float) else ""
+
+
+def metrics_table() -> str:
+    """The sidecar's figures: name, labels and what they are."""
+    head = "| metric | labels | what it is |\n|---|---|---|\n"
+    return head + "".join(
+        f"| `{each.name}` | {', '.join(f'`{label}`' for label in each.labels)} | {_escaped(each.about)} |\n"
+        for each in Telemetry().described()
+    )
 
 
 def knobs_table() -> str:

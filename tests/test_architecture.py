@@ -56,6 +56,16 @@ STOREYS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"whatif", "proofs"}),
         frozenset({"sidecar"}),
     ),
+    "workloadbuilder": (
+        frozenset({"item", "errors"}),
+        frozenset({"names", "faults", "shapes"}),
+        frozenset({"blocks", "identity", "resolve", "linkage"}),
+        frozenset({"check", "check_tree", "templates"}),
+        frozenset({"unchanged", "blueprint"}),
+        frozenset({"groups", "stored"}),
+        frozenset({"builder", "update"}),
+        frozenset({"adapters"}),
+    ),
     "apiserver": (
         frozenset({"connect", "api", "election"}),
         frozenset({"discovery", "watch", "lease"}),
@@ -74,7 +84,7 @@ neighbour on its own storey.  Lower storeys stand first."""
 EDGES: dict[str, tuple[str, ...]] = {
     "msgspec": ("validators/model/*", "scheduler_core/wire.py", "webhooks/review.py", "webhooks/cluster.py", "apiserver/*", "scheduler_core/sidecar/*"),
     "jsonschema_rs": ("validators/schema.py",),
-    "yaml": ("validators/lint/yaml_events.py", "muster/compile_yaml.py"),
+    "yaml": ("validators/lint/yaml_events.py", "muster/yaml_out.py"),
     "flask": ("webhooks/app.py", "scheduler_core/sidecar/http.py"),
     "werkzeug": ("webhooks/app.py", "scheduler_core/sidecar/http.py"),
     "prometheus_client": ("webhooks/telemetry.py", "scheduler_core/sidecar/telemetry.py"),

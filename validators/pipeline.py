@@ -100,7 +100,7 @@ def examine(content: Mapping[str, Json], settings: Settings) -> Examined:
     if head or not isinstance(api_version, str) or not isinstance(kind, str):
         return Examined(None, _with_severity(head, settings))
     group, _, version = api_version.rpartition("/")
-    if not served.is_ours(group, kind):
+    if not served.is_ours(group, kind, version):
         return Examined(None, (), foreign=True)
     if problem := _unserved(group, version, kind, settings.minor):
         judged = _with_severity([problem], settings)

@@ -113,7 +113,7 @@ def test_a_webhook_is_called_where_and_how_it_answers(kind, entry):
 @pytest.mark.parametrize(("kind", "entry"), entries(BASE + PODS))
 def test_only_what_is_judged_is_sent(kind, entry):
     plurals = {"workloads": "Workload", "podgroups": "PodGroup", "compositepodgroups": "CompositePodGroup"}
-    plurals |= {"pods": "Pod", "jobs": "Job", "priorityclasses": "PriorityClass"}
+    plurals |= {"pods": "Pod", "jobs": "Job", "jobsets": "JobSet", "priorityclasses": "PriorityClass"}
     (rule,) = entry["rules"]
     (group,) = rule["apiGroups"]
 

@@ -9,12 +9,15 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
+ON_A_CLUSTER = {"kopf_trainer.py"}
+"""Those that tests/cluster runs."""
 
 
 @pytest.mark.parametrize(
     ("program", "want"),
     [
         ("judge_an_object.py", "error spec.compositePodGroupTemplates[0].podGroupTemplates[1].name: Duplicate value"),
+        ("build_a_workload.py", '"parentCompositePodGroupName": "llm-786599795-run-'),
         ("answer_a_review.py", "must specify exactly one of: `basic`, `gang` [muster: policy-union]"),
     ],
 )
@@ -26,4 +29,5 @@ def test_runs(program: str, want: str) -> None:
 
 
 def test_every_example_is_run() -> None:
-    assert {"judge_an_object.py", "answer_a_review.py"} == {path.name for path in EXAMPLES.glob("*.py")}
+    here = {"judge_an_object.py", "answer_a_review.py", "build_a_workload.py"}
+    assert here | ON_A_CLUSTER == {path.name for path in EXAMPLES.glob("*.py")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from validators.model.cluster import Node, PriorityClass
 from validators.model.group import CompositePodGroup, PodGroup
+from validators.model.jobset import JobSet
 from validators.model.meta import ObjectMeta, Struct
 from validators.model.pod import Job, Pod
 from validators.model.workload import Workload
@@ -16,7 +17,7 @@ class Named(Struct, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
 
 
-Object = Workload | PodGroup | CompositePodGroup | Pod | Job | PriorityClass | Node | Named
+Object = Workload | PodGroup | CompositePodGroup | Pod | Job | JobSet | PriorityClass | Node | Named
 
 SCHEDULING = "scheduling.k8s.io"
 
@@ -26,6 +27,7 @@ KINDS: dict[str, type[Object]] = {
     "CompositePodGroup": CompositePodGroup,
     "Pod": Pod,
     "Job": Job,
+    "JobSet": JobSet,
     "PriorityClass": PriorityClass,
     "Node": Node,
 }
@@ -37,6 +39,7 @@ GROUP_OF = {
     "CompositePodGroup": SCHEDULING,
     "Pod": "",
     "Job": "batch",
+    "JobSet": "jobset.x-k8s.io",
     "PriorityClass": SCHEDULING,
     "Node": "",
 }

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from validators import content, field
 from validators.field import FieldError, FieldPath
+from validators.model.pod import JobScheduling
 from validators.model.workload import MAX_CLAIMS, MAX_TOPOLOGY, Constraints, DisruptionMode, ResourceClaim
 
 
@@ -93,3 +94,34 @@ def beyond_parallelism(path: FieldPath, count: int, parallelism: int) -> Iterato
     """A Job's gang is no larger than the Job.  *path* is that of the gang's count."""
     if count > parallelism:
         yield field.invalid(path, count, f"must not be greater than parallelism ({parallelism})")
+
+
+def minimum(path: FieldPath, count: int | None) -> Iterator[FieldError]:
+    """A gang that says how large it is at least has a member."""
+    if count is not None and count < 1:
+        yield field.invalid(path, count, "must be greater than or equal to 1")
+
+
+def all_with_basic(path: FieldPath, mode: DisruptionMode | None, *, gang: bool) -> Iterator[FieldError]:
+    """What is not a gang has nothing that must leave together.  *path* is that of the mode."""
+    if not gang and mode is not None and mode.all is not None:
+        yield field.invalid(path, "all", "the disruptionMode `all` is not supported with the Basic scheduling policy")
+
+
+def job_blocks(path: FieldPath, blocks: JobScheduling, parallelism: int | None) -> Iterator[FieldError]:
+    """The scheduling of a Job is sound (KEP-6089, Job Integration).  *path* is that of the blocks."""
+    policy, at = blocks.scheduling_policy, path / "schedulingPolicy"
+    if policy is not None:
+        yield from union(at, {"basic": policy.basic, "gang": policy.gang})
+    count = policy.gang.min_count if policy and policy.gang else None
+    yield from minimum(at.join(("gang", "minCount")), count)
+    yield from topology(path / "schedulingConstraints", blocks.scheduling_constraints)
+    yield from empty_keys(path / "schedulingConstraints", blocks.scheduling_constraints)
+    yield from mode_union(path / "disruptionMode", blocks.disruption_mode)
+    yield from claims(path / "resourceClaims", blocks.resource_claims)
+    yield from empty_claim_names(path / "resourceClaims", blocks.resource_claims)
+    if count is not None:
+        yield from beyond_parallelism(at.join(("gang", "minCount")), count, 1 if parallelism is None else parallelism)
+    # A Job that names no policy is Basic.
+    gang = policy is not None and policy.basic is None
+    yield from all_with_basic(path / "disruptionMode", blocks.disruption_mode, gang=gang)

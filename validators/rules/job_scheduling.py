@@ -79,8 +79,8 @@ def _policy(new: JobPolicy | None, old: JobPolicy | None) -> Iterator[FieldError
         yield from checks.union(_POLICY, {"basic": new.basic, "gang": new.gang})
     count = new.gang.min_count if new.gang else None
     before = old.gang.min_count if old and old.gang else None
-    if count is not None and count < 1 and (old is None or count != before):
-        yield field.invalid(_COUNT, count, "must be greater than or equal to 1")
+    if old is None or count != before:
+        yield from checks.minimum(_COUNT, count)
 
 
 def _always(job: Job, new: JobScheduling) -> Iterator[FieldError]:
@@ -91,9 +91,7 @@ def _always(job: Job, new: JobScheduling) -> Iterator[FieldError]:
     if count is not None:
         yield from checks.beyond_parallelism(_COUNT, count, parallelism)
     # A Job that names no policy is Basic.
-    basic = policy is None or policy.basic is not None
-    if basic and new.disruption_mode is not None and new.disruption_mode.all is not None:
-        yield field.invalid(_MODE, "all", "the disruptionMode `all` is not supported with the Basic scheduling policy")
+    yield from checks.all_with_basic(_MODE, new.disruption_mode, gang=policy is not None and policy.basic is None)
 
 
 _JOB = """\

@@ -41,9 +41,13 @@ VERSIONS: dict[str, dict[str, Version]] = {
     },
     "Pod": {"v1": Version(0)},
     "Job": {"v1": Version(2)},
+    "JobSet": {"v1alpha2": Version(0)},
     "Node": {"v1": Version(0)},
 }
 
+
+_CUSTOM = frozenset({"jobset.x-k8s.io"})
+"""API groups that the API server does not have by itself."""
 
 CURRENT = {
     "Workload": "v1beta1",
@@ -52,6 +56,7 @@ CURRENT = {
     "PriorityClass": "v1",
     "Pod": "v1",
     "Job": "v1",
+    "JobSet": "v1alpha2",
     "Node": "v1",
 }
 """A version of each kind that has today's form."""
@@ -64,6 +69,11 @@ def versions_served(kind: str, minor: int) -> list[str]:
     return [f"{group}/{name}" if group else name for name in served]
 
 
-def is_ours(group: str, kind: str) -> bool:
-    """Whether an object of this API group and kind is one that rules judge, or must be one of ``scheduling.k8s.io``."""
-    return group == SCHEDULING or GROUP_OF.get(kind) == group
+def is_ours(group: str, kind: str, version: str) -> bool:
+    """Whether an object of this API group, kind and version is one that rules judge, or must be one of ``scheduling.k8s.io``.
+
+    A kind of a CustomResourceDefinition has versions that nobody here knows: they are none of ours.
+    """
+    if GROUP_OF.get(kind) != group:
+        return group == SCHEDULING
+    return group not in _CUSTOM or version in VERSIONS[kind]

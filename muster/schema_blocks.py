@@ -1,0 +1,193 @@
+"""The building blocks of ``scheduling.k8s.io/v1alpha3`` that controllers embed, told once, as two kinds of schemas.
+
+KEP-6089, "Standardized Building Blocks Definitions", with the field names and limits of Kubernetes 1.37.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from validators.model.workload import MAX_TOPOLOGY
+
+_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+_LABEL_KEY = rf"^({_SUBDOMAIN}/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Field:
+    """One field: a text, a count, a struct by its name, or a list of such structs."""
+
+    about: str
+    struct: str = ""
+    pattern: str = ""
+    longest: int = 0
+    most: int = 0
+    """Of a list: how many entries it may have."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Struct:
+    """One struct; of the fields in *union* exactly one is set."""
+
+    about: str
+    fields: tuple[tuple[str, Field], ...] = ()
+    required: tuple[str, ...] = ()
+    union: tuple[str, ...] = ()
+
+
+def _level(prefix: str, members: str, counted: str, whole: str) -> Iterator[tuple[str, Struct]]:
+    """The structs that both levels have: *members* are what a group of this level is made of."""
+    yield from _policy(prefix, members, counted, whole)
+    yield from _placing(prefix, members, whole)
+
+
+def _policy(prefix: str, members: str, counted: str, whole: str) -> Iterator[tuple[str, Struct]]:
+    """The structs of both levels that say how the members are scheduled."""
+    yield (
+        f"{prefix}SchedulingPolicy",
+        Struct(
+            f"How the {members} of {whole} are scheduled. Exactly one policy is set.",
+            (
+                ("basic", Field(f"The {members} are scheduled one by one, as Kubernetes always has.", f"{prefix}BasicSchedulingPolicy")),
+                ("gang", Field(f"A number of {members} are scheduled together, or none.", f"{prefix}GangSchedulingPolicy")),
+            ),
+            union=("basic", "gang"),
+        ),
+    )
+    yield f"{prefix}BasicSchedulingPolicy", Struct("Says all by being there.")
+    yield (
+        f"{prefix}GangSchedulingPolicy",
+        Struct(
+            "What has to be scheduled together.",
+            (
+                (
+                    counted,
+                    Field(f"The least number of {members} that are scheduled at the same time. Left out, the controller fills it in."),
+                ),
+            ),
+        ),
+    )
+
+
+def _placing(prefix: str, members: str, whole: str) -> Iterator[tuple[str, Struct]]:
+    """The structs of both levels that say where the members run, and what leaves."""
+    yield (
+        f"{prefix}SchedulingConstraints",
+        Struct(
+            f"Where the pods of {whole} may run.",
+            (("topology", Field("Domains of which all pods share one; one constraint at most.", "TopologyConstraint", most=MAX_TOPOLOGY)),),
+        ),
+    )
+    yield (
+        f"{prefix}DisruptionMode",
+        Struct(
+            f"What leaves when something of {whole} has to. Exactly one mode is set.",
+            (
+                ("single", Field(f"The {members} can be disrupted independently of each other.", f"{prefix}SingleDisruptionMode")),
+                ("all", Field(f"All {members} are disrupted together.", f"{prefix}AllDisruptionMode")),
+            ),
+            union=("single", "all"),
+        ),
+    )
+    yield f"{prefix}SingleDisruptionMode", Struct("Says all by being there.")
+    yield f"{prefix}AllDisruptionMode", Struct("Says all by being there.")
+
+
+BLOCKS: dict[str, Struct] = {
+    **dict(_level("WorkloadPodGroup", "pods", "minCount", "a group")),
+    "WorkloadPodGroupResourceClaim": Struct(
+        "A claim for devices that the pods of a group share. It is there already, or made of a template.",
+        (
+            ("name", Field("Tells this claim from the others of the group.", pattern=f"^{_LABEL}$", longest=63)),
+            ("resourceClaimName", Field("A ResourceClaim of the namespace.", pattern=f"^{_SUBDOMAIN}$", longest=253)),
+            ("resourceClaimTemplateName", Field("A ResourceClaimTemplate of the namespace.", pattern=f"^{_SUBDOMAIN}$", longest=253)),
+        ),
+        required=("name",),
+        union=("resourceClaimName", "resourceClaimTemplateName"),
+    ),
+    **dict(_level("WorkloadCompositePodGroup", "child groups", "minGroupCount", "a group of groups")),
+    "TopologyConstraint": Struct(
+        "All pods run on nodes with one value of this label.",
+        (("key", Field("The key of a node label.", pattern=_LABEL_KEY, longest=317)),),
+        required=("key",),
+    ),
+}
+"""Every struct by its name; those of pods first."""
+
+
+def json_schema(names: Iterable[str]) -> dict[str, Any]:
+    """JSON Schema 2020-12: each struct of *names*, and what it needs, among the definitions."""
+    wanted = sorted({each for name in names for each in _needed(name)}, key=list(BLOCKS).index)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Building blocks of scheduling.k8s.io/v1alpha3",
+        "$defs": {name: _definition(BLOCKS[name]) for name in wanted},
+    }
+
+
+def structural(name: str) -> dict[str, Any]:
+    """The struct as a structural schema of OpenAPI v3, by itself, with its rules in CEL."""
+    struct = BLOCKS[name]
+    made: dict[str, Any] = {"description": struct.about, "type": "object"}
+    if struct.fields:
+        made["properties"] = {field: _property(each) for field, each in struct.fields}
+    if struct.required:
+        made["required"] = [*struct.required]
+    if struct.union:
+        one, other = struct.union
+        message = f"must specify exactly one of: `{one}`, `{other}`"
+        made["x-kubernetes-validations"] = [{"rule": f"has(self.{one}) != has(self.{other})", "message": message}]
+    return made
+
+
+def _property(field: Field) -> dict[str, Any]:
+    if field.most:
+        return {
+            "description": field.about,
+            "type": "array",
+            "maxItems": field.most,
+            "items": structural(field.struct),
+            "x-kubernetes-list-type": "atomic",
+        }
+    if field.struct:
+        return {**structural(field.struct), "description": field.about}
+    return {"description": field.about, **_scalar(field)}
+
+
+def _definition(struct: Struct) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "description": struct.about,
+        "type": "object",
+        "properties": {name: _reference(each) for name, each in struct.fields},
+        "additionalProperties": False,
+    }
+    if struct.required:
+        made["required"] = [*struct.required]
+    if struct.union:
+        made["oneOf"] = [{"required": [name]} for name in struct.union]
+    return made
+
+
+def _reference(field: Field) -> dict[str, Any]:
+    if field.most:
+        return {"description": field.about, "type": "array", "maxItems": field.most, "items": {"$ref": f"#/$defs/{field.struct}"}}
+    if field.struct:
+        return {"description": field.about, "$ref": f"#/$defs/{field.struct}"}
+    return {"description": field.about, **_scalar(field)}
+
+
+def _scalar(field: Field) -> dict[str, Any]:
+    if field.pattern:
+        return {"type": "string", "minLength": 1, "maxLength": field.longest, "pattern": field.pattern}
+    return {"type": "integer", "format": "int32", "minimum": 1, "maximum": 2**31 - 1}
+
+
+def _needed(name: str) -> Iterator[str]:
+    """The struct and those that its fields hold."""
+    yield name
+    for _, field in BLOCKS[name].fields:
+        if field.struct:
+            yield from _needed(field.struct)

@@ -1,0 +1,121 @@
+"""What this library accepts, a real API server accepts: random trees, and every way of writing a Job's scheduling block."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.cluster.api import ApiError
+from tests.cluster.resources import Manifest
+from tests.workloadbuilder.strategies import faulty_trees, options, sound_trees
+from workloadbuilder.adapters.compiled import Wanted, compile_object
+from workloadbuilder.adapters.known import Known
+from workloadbuilder.builder import Builder
+
+HIGH = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 10**9}
+"""The class that the trees name, with the value that they give it."""
+TREES, MOST_GROUPS = 60, 40
+STRICTLY = {"dryRun": "All", "fieldValidation": "Strict"}
+
+POLICIES = (
+    None,
+    {"basic": {}},
+    *({"gang": gang} for gang in ({}, *({"minCount": count} for count in (4, 5, 0, -1)))),
+    {"basic": {}, "gang": {}},
+    {},
+)
+CONSTRAINTS = (
+    None,
+    {},
+    *({"topology": list(keys)} for keys in ((), ({"key": "a/b"},), ({"key": "a"}, {"key": "b"}), ({"key": "a b"},), ({},))),
+)
+MODES = (None, {"single": {}}, {"all": {}}, {"single": {}, "all": {}}, {})
+CLAIM = {"name": "a", "resourceClaimName": "b"}
+CLAIMS: tuple[list[Manifest] | None, ...] = (
+    None,
+    [],
+    [CLAIM],
+    [CLAIM, CLAIM],
+    [{"name": "a"}],
+    [{"resourceClaimName": "b"}],
+    [{**CLAIM, "resourceClaimTemplateName": "c"}],
+    [{"name": "A", "resourceClaimName": "B_"}],
+    [{"name": f"c{number}", "resourceClaimName": "b"} for number in range(4)],
+    [{"name": f"c{number}", "resourceClaimName": "b"} for number in range(5)],
+)
+BLOCKS = ("schedulingPolicy", "schedulingConstraints", "disruptionMode", "resourceClaims")
+
+
+@pytest.fixture
+def classed(api) -> Iterator[None]:
+    api.create(HIGH)
+    yield
+    api.delete("PriorityClass", "high")
+
+
+@pytest.mark.usefixtures("classed")
+def test_what_the_builder_accepts_the_api_server_accepts(api, namespace):
+    seen: collections.Counter[str] = collections.Counter()
+
+    @settings(
+        max_examples=TREES,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+    @given(st.one_of(sound_trees(), faulty_trees()), options())
+    def send(root, chosen):
+        builder = Builder(root, dataclasses.replace(chosen, namespace=namespace))
+        if builder.validate():
+            seen["refused"] += 1
+            return
+        for each in (builder.build_workload(), *builder.groups()[:MOST_GROUPS]):
+            api.create(each, **STRICTLY)
+            seen[each["kind"]] += 1
+
+    send()
+    assert min(seen[kind] for kind in ("Workload", "PodGroup", "CompositePodGroup")) >= TREES // 3
+
+
+def job(namespace: str, blocks: tuple[Any, ...]) -> Manifest:
+    scheduling = {name: block for name, block in zip(BLOCKS, blocks, strict=True) if block is not None}
+    pods = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "example.com/main:1"}]}}
+    spec = {"parallelism": 4, "completions": 4, "scheduling": scheduling, "template": pods}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "train", "namespace": namespace}, "spec": spec}
+
+
+def refused_by_the_server(api, manifest: Manifest) -> set[tuple[str, str]]:
+    """(field, reason) of each cause."""
+    try:
+        api.create(manifest, **STRICTLY)
+    except ApiError as error:
+        assert error.reason == "Invalid", error
+        return {(path, reason) for path, reason, _ in error.causes}
+    return set()
+
+
+def refused_here(manifest: Manifest) -> set[tuple[str, str]]:
+    found = compile_object(manifest, Known([manifest]), Wanted(groups=True))
+    assert found is not None
+    return {(str(error.path), str(error.type)) for error in found.errors}
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=str)
+def test_a_jobs_block_is_refused_where_the_api_server_refuses_it_and_nowhere_else(api, namespace, policy):
+    """Of a policy that is none or two, nothing further is told here: what follows from it is not known."""
+    unread = policy is not None and len(policy) != 1
+    follows = {("spec.scheduling.disruptionMode", "FieldValueInvalid")} if unread else set()
+    for blocks in itertools.product((policy,), CONSTRAINTS, MODES, CLAIMS):
+        manifest = job(namespace, blocks)
+        theirs, ours = refused_by_the_server(api, manifest), refused_here(manifest)
+
+        assert theirs - follows == ours - follows, blocks
+        assert ours <= theirs

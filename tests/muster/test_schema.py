@@ -1,0 +1,212 @@
+"""``muster schema``: the building blocks, held against what the rest of the project knows of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from muster import cli, schema_blocks
+from workloadbuilder.blocks import map_composite_group_config, map_pod_group_config
+from workloadbuilder.errors import BlockError
+
+SCHEMAS = Path(__file__).parents[2] / "validators" / "schemas"
+STRUCTS = {
+    f"{prefix}{name}"
+    for prefix in ("WorkloadPodGroup", "WorkloadCompositePodGroup")
+    for name in (
+        *("SchedulingPolicy", "BasicSchedulingPolicy", "GangSchedulingPolicy", "SchedulingConstraints"),
+        *("DisruptionMode", "SingleDisruptionMode", "AllDisruptionMode"),
+    )
+} | {"WorkloadPodGroupResourceClaim", "TopologyConstraint"}
+
+
+def schema(*arguments: str) -> Result:
+    return CliRunner().invoke(cli.main, ["schema", *arguments])
+
+
+def as_json(*names: str) -> dict[str, Any]:
+    answer = schema("--building-blocks", *names)
+    assert answer.exit_code == 0
+    return json.loads(answer.stdout)
+
+
+def accepts(name: str, value: object) -> bool:
+    """Whether the JSON Schema of a struct accepts a value."""
+    return jsonschema_rs.is_valid({**as_json(), "$ref": f"#/$defs/{name}"}, value)
+
+
+def test_every_struct_of_the_document_is_there():
+    assert STRUCTS == set(as_json()["$defs"])
+    assert STRUCTS == set(yaml.safe_load(schema("--building-blocks", "--format", "openapi").stdout))
+
+
+def test_it_is_a_json_schema():
+    jsonschema_rs.meta.validate(as_json())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "want"),
+    [
+        pytest.param(["--building-blocks"], 0, id="all"),
+        pytest.param([], 2, id="nothing asked for"),
+        pytest.param(["--building-blocks", "WorkloadPodGroupPolicy"], 2, id="no such block"),
+    ],
+)
+def test_the_exit_status(arguments, want):
+    assert want == schema(*arguments).exit_code
+
+
+def test_a_misspelt_block_is_told():
+    assert "did you mean WorkloadPodGroupSchedulingPolicy" in schema("--building-blocks", "WorkloadPodGroupScedulingPolicy").stderr
+
+
+def test_one_block_brings_what_it_needs():
+    assert ["WorkloadPodGroupSchedulingConstraints", "TopologyConstraint"] == list(
+        as_json("WorkloadPodGroupSchedulingConstraints")["$defs"]
+    )
+
+
+POLICIES = [
+    {"basic": {}},
+    {"gang": {}},
+    {"gang": {"minCount": 1}},
+    {"gang": {"minCount": 2**31 - 1}},
+    {"gang": {"minGroupCount": 1}},
+    {"gang": {"minCount": "1"}},
+    {"gang": {"minCount": True}},
+    {"basic": {}, "gang": {}},
+    {},
+    {"bsaic": {}},
+    {"basic": {"x": 1}},
+    [],
+]
+MODES = [{"single": {}}, {"all": {}}, {"single": {}, "all": {}}, {}, {"none": {}}, {"all": {"x": 1}}, "all"]
+CONSTRAINTS = [
+    {},
+    {"topology": []},
+    {"topology": [{"key": "a/b"}]},
+    {"topology": [{"key": "b"}]},
+    {"topology": [{"level": "b", "x": 1}]},
+    {"topology": {}},
+    [],
+]
+CLAIMS = [
+    {"name": "a", "resourceClaimName": "b"},
+    {"name": "a", "resourceClaimTemplateName": "b"},
+    {"name": "a", "resourceClaimName": "b", "other": 1},
+    {"name": "a", "resourceClaimName": 1},
+]
+
+
+def library_accepts(block: str, value: object, *, composite: bool) -> bool:
+    try:
+        if composite:
+            map_composite_group_config(**{block: value})
+        else:
+            map_pod_group_config(**{block: value})
+    except BlockError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("composite", [False, True], ids=["pods", "groups"])
+@pytest.mark.parametrize(
+    ("struct", "block", "value"),
+    [
+        *(pytest.param("SchedulingPolicy", "policy", each, id=f"policy {json.dumps(each)}") for each in POLICIES),
+        *(pytest.param("DisruptionMode", "disruption_mode", each, id=f"mode {json.dumps(each)}") for each in MODES),
+        *(pytest.param("SchedulingConstraints", "constraints", each, id=f"constraints {json.dumps(each)}") for each in CONSTRAINTS),
+    ],
+)
+def test_what_the_library_reads_the_schema_accepts(struct, block, value, composite):
+    prefix = "WorkloadCompositePodGroup" if composite else "WorkloadPodGroup"
+
+    assert library_accepts(block, value, composite=composite) == accepts(prefix + struct, value)
+
+
+@pytest.mark.parametrize("value", CLAIMS, ids=json.dumps)
+def test_claims_are_as_the_library_reads_them(value):
+    assert library_accepts("resource_claims", [value], composite=False) == accepts("WorkloadPodGroupResourceClaim", value)
+
+
+@pytest.mark.parametrize(
+    ("struct", "value", "want"),
+    [
+        pytest.param("WorkloadPodGroupGangSchedulingPolicy", {"minCount": 0}, False, id="a minimum below one"),
+        pytest.param("WorkloadPodGroupGangSchedulingPolicy", {"minCount": 2**31}, False, id="a minimum beyond 32 bits"),
+        pytest.param("WorkloadPodGroupSchedulingConstraints", {"topology": [{"key": "a"}, {"key": "b"}]}, False, id="two constraints"),
+        pytest.param("TopologyConstraint", {"key": ""}, False, id="an empty key"),
+        pytest.param("TopologyConstraint", {"key": "a b"}, False, id="no label key"),
+        pytest.param("TopologyConstraint", {"key": "topology.kubernetes.io/zone"}, True, id="a label key"),
+        pytest.param("TopologyConstraint", {}, False, id="no key"),
+        pytest.param("WorkloadPodGroupResourceClaim", {"name": "a"}, False, id="a claim from nowhere"),
+        pytest.param(
+            "WorkloadPodGroupResourceClaim",
+            {"name": "a", "resourceClaimName": "b", "resourceClaimTemplateName": "c"},
+            False,
+            id="from both",
+        ),
+        pytest.param("WorkloadPodGroupResourceClaim", {"resourceClaimName": "b"}, False, id="a claim without a name"),
+        pytest.param("WorkloadPodGroupResourceClaim", {"name": "A", "resourceClaimName": "b"}, False, id="a name that is no label"),
+        pytest.param("WorkloadPodGroupResourceClaim", {"name": "a" * 63, "resourceClaimName": "b.c"}, True, id="the longest name"),
+        pytest.param("WorkloadPodGroupResourceClaim", {"name": "a" * 64, "resourceClaimName": "b"}, False, id="one letter more"),
+    ],
+)
+def test_limits(struct, value, want):
+    assert want == accepts(struct, value)
+
+
+def fields(schema: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a schema with their types, at all depths; limits and texts left out."""
+    if schema.get("type") == "array":
+        return {"[]": fields(schema["items"])}
+    if schema.get("type") != "object":
+        return {"type": schema["type"]}
+    return {name: fields(each) for name, each in schema.get("properties", {}).items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "struct"),
+    [
+        ("schedulingPolicy", "WorkloadPodGroupSchedulingPolicy"),
+        ("schedulingConstraints", "WorkloadPodGroupSchedulingConstraints"),
+        ("disruptionMode", "WorkloadPodGroupDisruptionMode"),
+    ],
+)
+def test_a_jobs_blocks_are_those_of_the_validators(name, struct):
+    """The Job is the one kind whose scheduling the validators' own schemas know."""
+    job = json.loads((SCHEMAS / "job-v1.json").read_text(encoding="utf-8"))["properties"]["spec"]["properties"]["scheduling"]
+
+    assert fields(job["properties"][name]) == fields(schema_blocks.structural(struct))
+
+
+def test_a_jobs_claims_are_those_of_the_validators():
+    job = json.loads((SCHEMAS / "job-v1.json").read_text(encoding="utf-8"))["properties"]["spec"]["properties"]["scheduling"]
+
+    assert fields(job["properties"]["resourceClaims"]["items"]) == fields(schema_blocks.structural("WorkloadPodGroupResourceClaim"))
+
+
+@pytest.mark.parametrize("struct", sorted(STRUCTS))
+def test_both_formats_know_the_same_fields(struct):
+    definitions = as_json()["$defs"]
+
+    def expanded(value: Any) -> Any:
+        if isinstance(value, dict):
+            merged = {**definitions[value["$ref"].rpartition("/")[2]], **value} if "$ref" in value else value
+            return {key: expanded(each) for key, each in merged.items() if key != "$ref"}
+        return [expanded(each) for each in value] if isinstance(value, list) else value
+
+    assert fields(expanded(definitions[struct])) == fields(schema_blocks.structural(struct))
+
+
+def test_structural_schemas_refer_to_nothing_and_close_nothing():
+    """A CRD knows no ``$ref``, and no ``additionalProperties`` beside ``properties``."""
+    text = schema("--building-blocks", "--format", "openapi").stdout
+
+    assert ("$ref" in text, "additionalProperties" in text) == (False, False)

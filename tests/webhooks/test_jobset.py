@@ -1,0 +1,60 @@
+"""A JobSet's scheduling at admission: refused with a cause for each field, in the words in which compiling refuses it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from tests.workloadbuilder.adapters.compiling import compiled
+from tests.workloadbuilder.adapters.test_jobset import jobset
+from validators.lookup import NOTHING
+from validators.rules.base import Profile, Settings
+from webhooks import admit
+from webhooks.review import AdmissionRequest
+
+GANG = "schedulingPolicy: {gang: {}}"
+
+
+def request(text: str, old: str = "") -> AdmissionRequest:
+    new, before = (json.dumps(yaml.safe_load(each)).encode() if each else None for each in (text, old))
+    return AdmissionRequest("u", "jobset.x-k8s.io", "v1alpha2", "JobSet", "UPDATE" if old else "CREATE", new=new, old=before)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(jobset(nested=GANG, targeted=GANG), id="two places"),
+        pytest.param(jobset(nested="schedulingPolicy: {gang: {minCount: 5}}"), id="a minimum above the Job"),
+        pytest.param(jobset(targeted=GANG, target="worker"), id="a target that is not there"),
+    ],
+)
+def test_is_refused_as_in_compiling(text):
+    verdict = admit.validate(request(text), NOTHING, Settings())
+    (want,) = (each for each in compiled(text).errors if each.path.parts[0] == "spec")
+
+    assert not verdict.allowed
+    (cause,) = verdict.status["details"]["causes"]
+    assert (str(want.path), want.type, f"{want} [muster: jobset-scheduling]") == (cause["field"], cause["reason"], cause["message"])
+
+
+def test_a_sound_one_is_allowed():
+    verdict = admit.validate(request(jobset(at_root=GANG, nested=GANG)), NOTHING, Settings())
+
+    assert (True, ()) == (verdict.allowed, verdict.warnings)
+
+
+def test_what_was_wrong_before_does_not_stop_other_changes():
+    bad = jobset(nested="schedulingPolicy: {gang: {minCount: 5}}")
+    labelled = bad.replace("namespace: research", "namespace: research, labels: {a: b}")
+
+    assert admit.validate(request(labelled, old=bad), NOTHING, Settings()).allowed
+    assert not admit.validate(request(bad.replace("replicas: 3", "replicas: 2"), old=bad), NOTHING, Settings()).allowed
+
+
+def test_the_profile_of_the_api_server_leaves_it_alone():
+    """JobSet has no such rules of its own."""
+    bad = jobset(nested="schedulingPolicy: {gang: {minCount: 5}}")
+
+    assert admit.validate(request(bad), NOTHING, Settings(profile=Profile.UPSTREAM)).allowed

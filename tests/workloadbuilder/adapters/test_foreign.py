@@ -1,0 +1,228 @@
+"""Groups of other schedulers: what they become, and what is lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.workloadbuilder.adapters.compiling import compiled, lost, names, pods, root, sound, sources, told, unquoted
+
+COSCHEDULING = """
+apiVersion: scheduling.x-k8s.io/v1alpha1
+kind: PodGroup
+metadata: {name: train, namespace: ml}
+spec: {minMember: 3, scheduleTimeoutSeconds: 60, minResources: {cpu: 4}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p-2, namespace: ml, uid: x, labels: {scheduling.x-k8s.io/pod-group: train}}
+spec: {schedulerName: coscheduler, nodeName: n1, containers: [{name: main}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p-1, namespace: ml, labels: {scheduling.x-k8s.io/pod-group: train}}
+spec: {containers: [{name: main}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p-3, namespace: other, labels: {scheduling.x-k8s.io/pod-group: train}}
+"""
+VOLCANO = """
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: pg, namespace: ml}
+spec: {minMember: 5, queue: gpus, priorityClassName: high}
+"""
+KAI = """
+apiVersion: scheduling.run.ai/v2alpha2
+kind: PodGroup
+metadata: {name: pg, namespace: ml}
+spec:
+  queue: team
+  topologyConstraint: {topology: t, requiredTopologyLevel: cloud/zone, preferredTopologyLevel: cloud/rack}
+  subGroups:
+  - {name: decode, minSubGroup: 1}
+  - {name: leader, parent: decode, minMember: 1}
+  - {name: worker, parent: decode, minMember: 4, topologyConstraint: {requiredTopologyLevel: cloud/rack}}
+  - {name: router, minMember: 0}
+"""
+
+
+def test_a_coscheduling_group_is_a_flat_gang():
+    found = sound(COSCHEDULING, groups=True, pods=True)
+
+    assert {"name": "podgroup-root", "schedulingPolicy": {"gang": {"minCount": 3}}} == root(found)
+    assert ["spec.minResources", "spec.scheduleTimeoutSeconds"] == lost(found)
+    assert {"p-1": "train-podgroup-root", "p-2": "train-podgroup-root"} == pods(found)
+    assert {"containers", "schedulingGroup"} == found.objects[-1]["spec"].keys()
+
+
+@pytest.mark.parametrize("minimum", ["minMember: 0", "x: 1"])
+def test_without_a_minimum_it_is_basic(minimum):
+    assert {"basic": {}} == root(sound(COSCHEDULING.replace("minMember: 3", minimum)))["schedulingPolicy"]
+
+
+def test_the_workload_describes_the_groups_controller():
+    owned = COSCHEDULING.replace(
+        "namespace: ml}\nspec: {min",
+        "namespace: ml, ownerReferences: [{apiVersion: a/v1, kind: Run, name: r, uid: u, controller: true}]}\nspec: {min",
+    )
+    found = sound(owned)
+
+    assert {"apiGroup": "a", "kind": "Run", "name": "r"} == found.objects[0]["spec"]["controllerRef"]
+    assert names(found, "Workload")[0].startswith("r-")
+
+
+def volcano(spec: str) -> str:
+    return VOLCANO.replace("minMember: 5", spec)
+
+
+def test_a_volcano_group_is_a_flat_gang():
+    found = sound(VOLCANO)
+
+    assert {"name": "podgroup-root", "schedulingPolicy": {"gang": {"minCount": 5}}, "priorityClassName": "high"} == root(found)
+    assert ["spec.queue"] == lost(found)
+
+
+@pytest.mark.parametrize(
+    ("minimum", "want", "at"),
+    [
+        pytest.param(
+            5, {"podgroup-root": "gang, minGroupCount 2", "a": "gang, minCount 2", "b": "gang, minCount 3"}, [], id="as many as the tasks"
+        ),
+        pytest.param(
+            6, {"podgroup-root": "gang, minGroupCount 2", "a": "gang, minCount 2", "b": "gang, minCount 3"}, ["spec.minMember"], id="more"
+        ),
+        pytest.param(4, {"podgroup-root": "gang, minCount 4"}, ["spec.minTaskMember"], id="fewer: Volcano looks at the tasks no more"),
+    ],
+)
+def test_minimums_of_tasks_are_groups_of_their_own(minimum, want, at):
+    found = sound(volcano(f"minMember: {minimum}, minTaskMember: {{b: 3, a: 2}}"))
+
+    assert want == {name: blocks["schedulingPolicy"].removesuffix(" (default)") for name, blocks in sources(found).items()}
+    assert ["spec.queue", *at] == lost(found)
+
+
+def test_members_of_tasks_are_found():
+    members = "".join(
+        f"---\napiVersion: v1\nkind: Pod\nmetadata: {{name: p-{task}, namespace: ml, annotations: {{scheduling.k8s.io/group-name: pg, volcano.sh/task-spec: {task}}}}}\n"
+        for task in "ba"
+    )
+    found = sound(volcano("minMember: 5, minTaskMember: {b: 3, a: 2}"), further=members, pods=True)
+
+    assert {"p-a": "pg-a", "p-b": "pg-b"} == pods(found)
+
+
+def test_a_name_of_a_task_that_is_no_template_is_refused_where_it_stands():
+    (line,) = told(compiled(volcano("minMember: 1, minTaskMember: {A.b: 1}")).errors)
+
+    assert line.startswith("spec.minTaskMember[A.b]: Invalid value")
+
+
+@pytest.mark.parametrize(
+    ("topology", "levels", "want", "at"),
+    [
+        pytest.param("{mode: hard, highestTierAllowed: 1}", {"1": "rack"}, "rack", [], id="a tier that is known"),
+        pytest.param("{highestTierName: cloud/rack}", {}, "cloud/rack", [], id="a name that is a label"),
+        pytest.param("{mode: hard, highestTierAllowed: 1}", {}, None, ["spec.networkTopology"], id="a tier that is not"),
+        pytest.param("{mode: soft, highestTierAllowed: 1}", {"1": "rack"}, None, ["spec.networkTopology"], id="a preference"),
+    ],
+)
+def test_tiers_of_volcano(topology, levels, want, at):
+    found = sound(volcano(f"minMember: 5, networkTopology: {topology}"), levels=levels)
+
+    assert want == (root(found)["schedulingConstraints"]["topology"][0]["key"] if want else root(found).get("schedulingConstraints"))
+    assert ["spec.queue", *at] == lost(found)
+
+
+def test_volcanos_subgroups_are_groups_of_groups():
+    policy = "minMember: 4, subGroupPolicy: [{name: shard, subGroupSize: 2, minSubGroups: 2, matchLabelKeys: [a], networkTopology: {highestTierName: rack}}]"
+    found = sound(volcano(policy), levels={"rack": "example/rack"}, groups=True)
+
+    assert {"podgroup-root": "gang, minGroupCount 1", "shard": "gang, minGroupCount 2", "shard-subgroup": "gang, minCount 2"} == {
+        name: blocks["schedulingPolicy"].removesuffix(" (default)") for name, blocks in sources(found).items()
+    }
+    assert ["pg-shard-subgroup-0", "pg-shard-subgroup-1"] == names(found, "PodGroup")
+    assert ["spec.queue", "spec.minMember", "spec.subGroupPolicy[0].matchLabelKeys"] == lost(found)
+
+
+def test_a_name_that_is_too_long_once_derived_is_refused_where_it_stands():
+    name = "s" * 60
+    (line,) = told(compiled(volcano(f"minMember: 1, subGroupPolicy: [{{name: {name}}}]")).errors)
+
+    assert f'spec.subGroupPolicy[0].name: Invalid value: "{name}-subgroup": must be no more than 63 bytes' == line
+
+
+def test_kais_subgroups_are_a_tree():
+    found = sound(KAI)
+
+    assert {
+        "podgroup-root": {"schedulingPolicy": "gang, minGroupCount 2 (default)", "schedulingConstraints": "cloud/zone (default)"},
+        "decode": {"schedulingPolicy": "gang, minGroupCount 1 (default)"},
+        "leader": {"schedulingPolicy": "gang, minCount 1 (default)"},
+        "worker": {"schedulingPolicy": "gang, minCount 4 (default)", "schedulingConstraints": "cloud/rack (default)"},
+        "router": {"schedulingPolicy": "basic (default)"},
+    } == sources(found)
+    assert ["spec.queue", "spec.topologyConstraint.preferredTopologyLevel"] == lost(found)
+
+
+def test_kais_members_are_found_by_their_subgroup():
+    member = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: ml, labels: {kai.scheduler/subgroup-name: worker}, annotations: {pod-group-name: pg}}\n"
+
+    assert {"p": "pg-worker"} == pods(sound(KAI, further=member, pods=True))
+
+
+def test_a_kai_group_without_subgroups_is_flat():
+    found = sound(KAI.partition("  topology")[0] + "  minMember: 2\n")
+
+    assert {"name": "podgroup-root", "schedulingPolicy": {"gang": {"minCount": 2}}} == root(found)
+
+
+def kai(*subgroups: str) -> str:
+    return KAI.partition("  topology")[0] + "  subGroups: [" + ", ".join(f"{{{each}}}" for each in subgroups) + "]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        pytest.param(
+            kai("name: a", "name: b, parent: aa"), ["spec.subGroups[1].parent: Not found: \"aa\": there must be a subgroup of this name; did you mean 'a'?"], id="no parent"
+        ),
+        pytest.param(
+            kai("name: a, parent: b", "name: b, parent: a", "name: c"),
+            ["spec.subGroups[0].parent: Invalid value: must not stand below itself: the parents run in a circle"],
+            id="a circle",
+        ),
+        pytest.param(
+            kai("name: c", "name: a, parent: a"), ["spec.subGroups[1].parent: Invalid value: must not stand below itself: the parents run in a circle"], id="itself"
+        ),
+        pytest.param(kai("name: a", "name: a"), ['spec.subGroups[1].name: Duplicate value: "a": already used at spec.subGroups[0]'], id="twice"),
+        pytest.param(kai("minMember: 1"), ["spec.subGroups[0].name: Required value: a subgroup has a name"], id="no name"),
+        pytest.param(
+            kai("name: a", "name: b, parent: a", "name: c, parent: b", "name: d, parent: c"),
+            [
+                "spec.subGroups[2]: Invalid value: maximum template hierarchy depth is 4: workload item \"c\" stands on level 4 and has children"
+            ],
+            id="five levels",
+        ),
+        pytest.param(kai(*(f"name: a{number}" for number in range(9))), ["spec.subGroups: Too many: 9: must have at most 8 items"], id="nine templates"),
+    ],
+)  # fmt: skip
+def test_refuses_trees_that_are_none(text, want):
+    assert unquoted(want) == unquoted(told(compiled(text).errors))
+
+
+def test_a_long_circle_costs_little():
+    count = 2000
+    text = kai(*(f"name: a{number}, parent: a{(number + 1) % count}" for number in range(count)))
+
+    assert ["spec.subGroups[0].parent"] == [line.partition(":")[0] for line in told(compiled(text).errors)]
+
+
+@pytest.mark.parametrize(
+    "spec", ["7", "[]", "{minMember: x}", "{minMember: -1}", "{subGroups: [3]}", "{minTaskMember: [1], subGroupPolicy: 3}"]
+)
+@pytest.mark.parametrize("group", ["scheduling.volcano.sh/v1beta1", "scheduling.x-k8s.io/v1alpha1", "scheduling.run.ai/v2alpha2"])
+def test_never_raises(group, spec):
+    found = compiled(f"apiVersion: {group}\nkind: PodGroup\nmetadata: {{name: a}}\nspec: {spec}\n")
+
+    assert found.errors != () or len(found.objects) == 1

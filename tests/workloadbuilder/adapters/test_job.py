@@ -1,0 +1,335 @@
+"""Jobs: their Workload, what is refused, and whose groups a child's are."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.workloadbuilder.adapters.compiling import compiled, lost, names, parents, pods, root, sound, sources, told
+
+JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train, namespace: research}
+spec:
+  parallelism: 4
+  template: {spec: {containers: [{name: main, image: train}]}}
+"""
+GANG = JOB + "  scheduling: {schedulingPolicy: {gang: {}}}\n"
+POLICY = "spec.scheduling.schedulingPolicy"
+
+
+def with_scheduling(text: str, job: str = JOB) -> str:
+    return f"{job}  scheduling: {text}\n"
+
+
+def test_a_job_that_says_nothing_is_basic():
+    found = sound(JOB)
+
+    assert {"name": "job-root", "schedulingPolicy": {"basic": {}}} == root(found)
+    assert {"job-root": {"schedulingPolicy": "basic (default)"}} == sources(found)
+
+
+@pytest.mark.parametrize(
+    ("parallelism", "want"),
+    [
+        pytest.param("parallelism: 4", 4, id="of the Job"),
+        pytest.param("backoffLimit: 0", 1, id="one where it says none"),
+        pytest.param("parallelism: 0", 1, id="one for a Job that makes no pods just now"),
+        pytest.param("parallelism: 3.0", 3, id="a whole number however it is written"),
+    ],
+)
+def test_an_open_minimum_becomes_the_parallelism(parallelism, want):
+    found = sound(GANG.replace("parallelism: 4", parallelism))
+
+    assert {"gang": {"minCount": want}} == root(found)["schedulingPolicy"]
+    assert {"schedulingPolicy": f"gang, minCount {want} (callback)"} == sources(found)["job-root"]
+
+
+def test_a_minimum_of_the_users_is_kept():
+    found = sound(with_scheduling("{schedulingPolicy: {gang: {minCount: 3}}}"))
+
+    assert {"schedulingPolicy": "gang, minCount 3 (user)"} == sources(found)["job-root"]
+
+
+@pytest.mark.parametrize(
+    ("scheduling", "want"),
+    [
+        pytest.param("{schedulingPolicy: {gang: {minCount: 4}}}", [], id="as large as the Job"),
+        pytest.param(
+            "{schedulingPolicy: {gang: {minCount: 5}}}",
+            [f"{POLICY}.gang.minCount: Invalid value: 5: must not be greater than parallelism (4)"],
+            id="larger than the Job",
+        ),
+        pytest.param(
+            "{policy: {gang: {minCount: 5}}}",
+            ["spec.scheduling.policy.gang.minCount: Invalid value: 5: must not be greater than parallelism (4)"],
+            id="told where the user wrote it",
+        ),
+        pytest.param(
+            "{schedulingPolicy: {gang: {minCount: 0}}}",
+            [f"{POLICY}.gang.minCount: Invalid value: 0: must be greater than or equal to 1"],
+            id="none at all",
+        ),
+        pytest.param(
+            "{disruptionMode: {all: {}}}",
+            [
+                'spec.scheduling.disruptionMode: Invalid value: "all": the disruptionMode `all` is not supported with the Basic scheduling policy'
+            ],
+            id="all without a gang",
+        ),
+        pytest.param(
+            "{schedulingPolicy: {gang: {}, basic: {}}}",
+            [f'{POLICY}: Invalid value: "{{basic, gang}}": must specify exactly one of: `basic`, `gang`'],
+            id="both policies",
+        ),
+        pytest.param("[]", ['spec.scheduling: Invalid value: "[…]": must be a mapping'], id="a list"),
+        pytest.param(
+            "{schedulingConstraints: {topology: [{key: a b}]}}",
+            [
+                (
+                    'spec.scheduling.schedulingConstraints.topology[0].key: Invalid value: "a b": name part must consist of alphanumeric '
+                    "characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName', or 'my.name', or "
+                    "'123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+                )
+            ],
+            id="no label key",
+        ),
+    ],
+)
+def test_refuses_at_the_users_field(scheduling, want):
+    assert want == told(compiled(with_scheduling(scheduling)).errors)
+
+
+@pytest.mark.parametrize(
+    ("changed", "want"),
+    [
+        pytest.param(("parallelism: 4", "parallelism: four"), ['spec.parallelism: Invalid value: "four": must be an integer'], id="a word"),
+        pytest.param(
+            ("parallelism: 4", "parallelism: -1"),
+            ["spec.parallelism: Invalid value: -1: must be greater than or equal to 0"],
+            id="negative",
+        ),
+        pytest.param(
+            ("parallelism: 4", "parallelism: 2147483648"),
+            ["spec.parallelism: Invalid value: 2147483648: must be at most 2147483647: more does not fit into this field's type"],
+            id="too large",
+        ),
+        pytest.param(
+            ("parallelism: 4", "completionMode: Sorted"),
+            ['spec.completionMode: Unsupported value: "Sorted": supported values: "Indexed", "NonIndexed"'],
+            id="a mode that there is not",
+        ),
+        pytest.param(
+            ("{spec: {containers", "{spec: [], x: {containers"), ['spec.template.spec: Invalid value: "[…]": must be a mapping'], id="pods"
+        ),
+        pytest.param(
+            ("name: train, ", ""),
+            ["metadata.name: Required value: a Workload must be owned by its controller for garbage collection: the owner has a name"],
+            id="no name",
+        ),
+    ],
+)
+def test_refuses_what_is_no_job(changed, want):
+    assert want == told(compiled(JOB.replace(*changed)).errors)
+
+
+@pytest.mark.parametrize("content", ["7", "[]", "{metadata: 7, spec: 7}", "{metadata: {labels: [], annotations: 3, ownerReferences: {}}}"])
+def test_never_raises(content):
+    assert compiled(f"apiVersion: batch/v1\nkind: Job\nspec: {content}\nmetadata: {content}\n").errors != ()
+
+
+def test_a_gang_that_is_never_complete_is_told():
+    found = sound(GANG + "  completions: 2\n")
+
+    assert ["spec.completions: Invalid value: 2: leaves fewer pods than the gang's minCount (4): it is never complete"] == told(
+        found.warnings
+    )
+    assert [] == told(sound(GANG + "  completions: 4\n").warnings)
+
+
+def test_a_suspended_job_is_compiled_and_told():
+    found = sound(JOB + "  suspend: true\n", pods=True)
+
+    assert ["spec.suspend: Invalid value: true: the Job is suspended: its pods are made once it is resumed"] == told(found.warnings)
+    assert 4 == len(pods(found))
+
+
+def test_pods_are_named_and_labelled_as_the_controller_does():
+    found = sound(JOB.replace("parallelism: 4", "parallelism: 2\n  completions: 9\n  completionMode: Indexed"), groups=True, pods=True)
+
+    assert {"train-0": "train-job-root", "train-1": "train-job-root"} == pods(found)
+    assert ["train-job-root"] == names(found, "PodGroup")
+    pod = found.objects[-1]
+    assert {"job-name": "train", "batch.kubernetes.io/job-name": "train", "batch.kubernetes.io/job-completion-index": "1"} == pod[
+        "metadata"
+    ]["labels"]
+    assert {"name": "main", "image": "train"} == pod["spec"]["containers"][0]
+    assert "research" == pod["metadata"]["namespace"]
+
+
+def test_no_more_pods_than_are_to_complete():
+    assert ["train-0"] == [*pods(sound(JOB + "  completions: 1\n", pods=True))]
+
+
+def test_the_pods_class_is_the_groups():
+    found = sound(JOB.replace("{spec: {", "{spec: {priorityClassName: high, "), groups=True, pods=True)
+
+    assert ["high"] * 2 == [root(found)["priorityClassName"], found.objects[1]["spec"]["priorityClassName"]]
+    assert "high" == found.objects[2]["spec"]["priorityClassName"]
+
+
+def test_a_class_of_the_systems_own_is_left_out():
+    found = sound(JOB.replace("{spec: {", "{spec: {priorityClassName: system-node-critical, "))
+
+    assert "priorityClassName" not in root(found)
+    assert ["spec.template.spec.priorityClassName"] == [line.partition(":")[0] for line in told(found.warnings)]
+
+
+def test_with_a_uid_names_are_those_of_kubernetes_1_38():
+    found = sound(GANG.replace("name: train,", "name: train, uid: uid-1,"), groups=True, pods=True)
+
+    workload, group = found.objects[:2]
+    assert "train-647cf7d9" == workload["metadata"]["name"]
+    assert [
+        {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "uid-1", "controller": True, "blockOwnerDeletion": True}
+    ] == workload["metadata"]["ownerReferences"]
+    assert group["metadata"]["name"].startswith("train-647cf7d9-job-root-")
+    assert {group["metadata"]["name"]} == {*pods(found).values()}
+
+
+def test_a_generated_name_has_a_stand_in():
+    found = sound(JOB.replace("name: train", "generateName: train-"))
+
+    assert ["train"] == names(found, "Workload")
+    assert [line for line in told(found.warnings) if line.startswith("metadata.generateName")] != []
+
+
+KUEUE = JOB.replace("name: train,", "name: train, labels: {kueue.x-k8s.io/queue-name: gpus},")
+
+
+@pytest.mark.parametrize(
+    ("annotations", "topology", "want"),
+    [
+        pytest.param("{kueue.x-k8s.io/podset-required-topology: rack}", "rack", [], id="required"),
+        pytest.param("{kueue.x-k8s.io/podset-preferred-topology: rack}", None, ["podset-preferred-topology"], id="preferred"),
+        pytest.param("{kueue.x-k8s.io/podset-unconstrained-topology: 'true'}", None, ["podset-unconstrained-topology"], id="unconstrained"),
+        pytest.param(
+            "{kueue.x-k8s.io/podset-slice-required-topology: rack, kueue.x-k8s.io/podset-slice-size: '4'}", "rack", [], id="one slice"
+        ),
+        pytest.param(
+            "{kueue.x-k8s.io/podset-slice-required-topology: rack, kueue.x-k8s.io/podset-slice-size: '2'}",
+            None,
+            ["podset-slice-required-topology"],
+            id="two slices",
+        ),
+        pytest.param(
+            "{kueue.x-k8s.io/podset-slice-required-topology-constraints: '[]'}",
+            None,
+            ["podset-slice-required-topology-constraints"],
+            id="slices on levels",
+        ),
+    ],
+)
+def test_kueues_annotations_are_defaults(annotations, topology, want):
+    found = sound(KUEUE.replace("template: {", f"template: {{metadata: {{annotations: {annotations}}}, "))
+
+    assert topology == (
+        root(found)["schedulingConstraints"]["topology"][0]["key"] if topology else root(found).get("schedulingConstraints")
+    )
+    at = "spec.template.metadata.annotations[kueue.x-k8s.io/{}]"
+    assert ["metadata.labels[kueue.x-k8s.io/queue-name]", *(at.format(each) for each in want)] == lost(found)
+
+
+def test_the_users_constraint_wins_over_an_annotation():
+    annotated = KUEUE.replace("template: {", "template: {metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: rack}}, ")
+    found = sound(with_scheduling("{schedulingConstraints: {topology: [{key: zone}]}}", annotated))
+
+    assert {"schedulingPolicy": "basic (default)", "schedulingConstraints": "zone (user)"} == sources(found)["job-root"]
+
+
+OWNED = """
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: train-workers-1
+  namespace: research
+  labels: {jobset.sigs.k8s.io/job-index: "1", jobset.sigs.k8s.io/replicatedjob-replicas: "2"}
+  annotations: {scheduling.k8s.io/group-template-name: workers, scheduling.k8s.io/parent-compositepodgroup: train-jobset-root}
+  ownerReferences: [{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, name: train, uid: set-1, controller: true}]
+spec:
+  parallelism: 2
+  template: {spec: {containers: [{name: main, image: train}]}}
+"""
+WORKLOAD = """
+apiVersion: scheduling.k8s.io/v1beta1
+kind: Workload
+metadata: {name: train, namespace: research}
+spec:
+  controllerRef: {apiGroup: jobset.x-k8s.io, kind: JobSet, name: train}
+  compositePodGroupTemplates:
+  - name: jobset-root
+    schedulingPolicy: {basic: {}}
+    podGroupTemplates:
+    - {name: workers, schedulingPolicy: {gang: {minCount: 2}}}
+"""
+JOBSET = """
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: train, namespace: research}
+spec: {replicatedJobs: [{name: workers, template: {spec: {parallelism: 2, template: {spec: {containers: []}}}}}]}
+"""
+
+
+def test_a_child_gets_the_group_that_its_annotations_name():
+    found = sound(OWNED, further=WORKLOAD, groups=True, pods=True)
+
+    assert [] == names(found, "Workload")
+    assert {"train-workers-1": "train-jobset-root"} == parents(found)
+    assert {"gang": {"minCount": 2}} == found.objects[0]["spec"]["schedulingPolicy"]
+    assert {"train-workers-1-0": "train-workers-1", "train-workers-1-1": "train-workers-1"} == pods(found)
+
+
+def test_a_child_that_cannot_be_told_from_others_has_a_group_of_its_own_name():
+    unlabelled = "\n".join(line for line in OWNED.splitlines() if "labels:" not in line)
+
+    assert {"train-workers-1-workers": "train-jobset-root"} == parents(sound(unlabelled, further=WORKLOAD, groups=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "further", "want"),
+    [
+        pytest.param(OWNED, "", "its group is made of the Workload of JobSet train, which is not given", id="the Workload is not there"),
+        pytest.param(
+            f"{OWNED}---{JOBSET}",
+            WORKLOAD,
+            "its group is made with those of JobSet train, to which it belongs",
+            id="the parent is compiled",
+        ),
+        pytest.param(
+            "\n".join(line for line in OWNED.splitlines() if "annotations:" not in line),
+            WORKLOAD,
+            "its group is one of the Workload of JobSet train, to which it belongs",
+            id="without a link",
+        ),
+    ],
+)
+def test_a_child_gets_no_workload(text, further, want):
+    found = sound(text, further=further, groups=True, pods=True)
+
+    assert ((), want) == (found.objects, found.skipped)
+
+
+def test_a_link_to_a_template_that_is_not_there_is_refused():
+    wrong = OWNED.replace("group-template-name: workers", "group-template-name: worker")
+
+    assert [
+        'metadata.annotations[scheduling.k8s.io/group-template-name]: Not found: "worker": podGroupTemplate "worker" not found in workload "train" (have [workers])'
+    ] == told(compiled(wrong, further=WORKLOAD, groups=True).errors)
+
+
+def test_a_cronjobs_job_is_a_root():
+    found = sound(
+        OWNED.replace("jobset.x-k8s.io/v1alpha2, kind: JobSet", "batch/v1, kind: CronJob").replace("annotations: {", "annotations: {} #")
+    )
+
+    assert ["train-workers-1"] == names(found, "Workload")

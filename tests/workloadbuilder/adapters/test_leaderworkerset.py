@@ -1,0 +1,283 @@
+"""LeaderWorkerSets: one gang a replica, its constraint, subgroups, and the way back to Basic."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.workloadbuilder.adapters.compiling import compiled, lost, names, parents, pods, root, sound, sources, told
+
+LWS = """
+apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata: {name: serve, namespace: ml, annotations: {}}
+spec:
+  replicas: 2
+  leaderWorkerTemplate:
+    size: 5
+    workerTemplate: {spec: {containers: [{name: main, image: worker}]}}
+"""
+EXCLUSIVE = "leaderworkerset.sigs.k8s.io/exclusive-topology"
+SUBGROUP = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology"
+
+
+def lws(*, annotations: str = "", scheduling: str = "", startup: str = "", subgroups: str = "", size: int = 5) -> str:
+    text = LWS.replace("annotations: {}", f"annotations: {{{annotations}}}").replace("size: 5", f"size: {size}")
+    text += f"    subGroupPolicy: {{{subgroups}}}\n" if subgroups else ""
+    text += f"  scheduling: {{{scheduling}}}\n" if scheduling else ""
+    return text + (f"  startupPolicy: {startup}\n" if startup else "")
+
+
+def test_each_replica_is_a_gang_of_leader_and_workers():
+    found = sound(lws(), groups=True)
+
+    assert {
+        "name": "replica",
+        "schedulingPolicy": {"gang": {"minGroupCount": 2}},
+        "podGroupTemplates": [
+            {"name": "leader", "schedulingPolicy": {"gang": {"minCount": 1}}},
+            {"name": "worker", "schedulingPolicy": {"gang": {"minCount": 4}}},
+        ],
+    } == root(found)
+    assert {
+        "serve-replica-0": "",
+        "serve-leader-0": "serve-replica-0",
+        "serve-worker-0": "serve-replica-0",
+        "serve-replica-1": "",
+        "serve-leader-1": "serve-replica-1",
+        "serve-worker-1": "serve-replica-1",
+    } == parents(found)
+
+
+def test_a_replica_of_one_pod_is_its_leader():
+    found = sound(lws(size=1), pods=True)
+
+    assert {"gang": {"minGroupCount": 1}} == root(found)["schedulingPolicy"]
+    assert ["leader"] == [each["name"] for each in root(found)["podGroupTemplates"]]
+    assert {"serve-0": "serve-leader-0", "serve-1": "serve-leader-1"} == pods(found)
+
+
+def test_without_replicas_there_are_no_groups():
+    assert [] == names(sound(lws().replace("replicas: 2", "replicas: 0"), groups=True, pods=True), "PodGroup")
+
+
+def test_one_replica_needs_no_number():
+    assert ["serve-replica"] == names(sound(lws().replace("  replicas: 2\n", ""), groups=True), "CompositePodGroup")
+
+
+def test_pods_are_named_and_labelled_as_the_controller_does():
+    found = sound(lws(size=3), pods=True)
+
+    assert {
+        "serve-0": "serve-leader-0",
+        "serve-0-1": "serve-worker-0",
+        "serve-0-2": "serve-worker-0",
+        "serve-1": "serve-leader-1",
+        "serve-1-1": "serve-worker-1",
+        "serve-1-2": "serve-worker-1",
+    } == pods(found)
+    leader, worker = (each["metadata"] for each in found.objects[-3:-1])
+    prefix = "leaderworkerset.sigs.k8s.io/"
+    assert ["serve", "1", "0"] == [leader["labels"][prefix + name] for name in ("name", "group-index", "worker-index")]
+    assert ["1", "1"] == [worker["labels"][prefix + name] for name in ("group-index", "worker-index")]
+    assert leader["labels"][prefix + "group-key"] == worker["labels"][prefix + "group-key"]
+    assert {prefix + "size": "3", prefix + "leader-name": "serve-1"} == worker["annotations"]
+
+
+def test_the_leader_may_have_a_template_of_its_own():
+    found = sound(lws() + "    leaderTemplate: {spec: {containers: [{name: main, image: leader}]}}\n", pods=True)
+    images = {each["metadata"]["name"]: each["spec"]["containers"][0]["image"] for each in found.objects if each["kind"] == "Pod"}
+
+    assert ("leader", "worker") == (images["serve-1"], images["serve-1-4"])
+
+
+def test_exclusive_topology_keeps_a_replica_in_one_domain():
+    found = sound(lws(annotations=f"{EXCLUSIVE}: rack"), pods=True)
+
+    assert {"topology": [{"key": "rack"}]} == root(found)["schedulingConstraints"]
+    assert "rack (default)" == sources(found)["replica"]["schedulingConstraints"]
+    assert [f"metadata.annotations[{EXCLUSIVE}]"] == lost(found)
+    affine = [each["metadata"]["name"] for each in found.objects if each["kind"] == "Pod" and "affinity" in each["spec"]]
+    assert ["serve-0", "serve-1"] == affine
+
+
+def test_the_escape_hatch_is_basic_on_both_levels():
+    found = sound(lws(scheduling="schedulingPolicy: {basic: {}}"))
+
+    assert {"replica": "basic (user)", "leader": "basic (default)", "worker": "basic (default)"} == {
+        name: blocks["schedulingPolicy"] for name, blocks in sources(found).items()
+    }
+
+
+def test_the_users_blocks_win():
+    found = sound(
+        lws(
+            annotations=f"{EXCLUSIVE}: rack",
+            scheduling="schedulingPolicy: {gang: {minGroupCount: 1}}, schedulingConstraints: {topology: [{key: zone}]}",
+        )
+    )
+
+    assert {"schedulingPolicy": "gang, minGroupCount 1 (user)", "schedulingConstraints": "zone (user)"} == sources(found)["replica"]
+
+
+def test_workers_that_wait_for_a_ready_leader_are_no_gang_with_it():
+    found = sound(lws(startup="LeaderReady"))
+
+    assert {"replica": "basic (default)", "leader": "gang, minCount 1 (default)", "worker": "gang, minCount 4 (default)"} == {
+        name: blocks["schedulingPolicy"] for name, blocks in sources(found).items()
+    }
+    assert ["spec.startupPolicy"] == [line.partition(":")[0] for line in told(found.warnings)]
+
+
+@pytest.mark.parametrize(
+    ("scheduling", "want"),
+    [
+        pytest.param("schedulingPolicy: {gang: {}}", ["spec.scheduling.schedulingPolicy.gang"], id="all"),
+        pytest.param("schedulingPolicy: {gang: {minGroupCount: 2}}", ["spec.scheduling.schedulingPolicy.gang"], id="both"),
+        pytest.param("schedulingPolicy: {gang: {minGroupCount: 1}}", [], id="the leader alone"),
+        pytest.param("schedulingPolicy: {basic: {}}", [], id="none"),
+    ],
+)
+def test_a_gang_that_waits_for_pods_that_wait_for_it_is_refused(scheduling, want):
+    found = compiled(lws(startup="LeaderReady", scheduling=scheduling))
+
+    assert want == [line.partition(":")[0] for line in told(found.errors)]
+    assert [] == told(found.warnings)
+
+
+@pytest.mark.parametrize(
+    ("size", "subgroups", "want", "leaders"),
+    [
+        pytest.param(5, "subGroupSize: 2", {"leader": 3, "subgroup": 2}, ["serve-0", "serve-0-1", "serve-0-2"], id="workers divide: the leader is one more"),
+        pytest.param(6, "subGroupSize: 3", {"leader": 3, "subgroup": 3}, ["serve-0", "serve-0-1", "serve-0-2"], id="all divide: the leader is one of them"),
+        pytest.param(5, "subGroupSize: 4", {"leader": 5}, ["serve-0", "serve-0-1", "serve-0-2", "serve-0-3", "serve-0-4"], id="one subgroup of all"),
+        pytest.param(
+            5, "subGroupSize: 2, subGroupPolicyType: LeaderExcluded", {"leader": 1, "subgroup": 2}, ["serve-0"], id="the leader is in none"
+        ),
+        pytest.param(4, "subGroupSize: 1", {"leader": 2, "subgroup": 1}, ["serve-0", "serve-0-1"], id="of one pod"),
+    ],
+)  # fmt: skip
+def test_subgroups_with_domains_of_their_own_are_groups(size, subgroups, want, leaders):
+    found = sound(lws(annotations=f"{SUBGROUP}: host", subgroups=subgroups, size=size), groups=True, pods=True)
+
+    templates = root(found)["podGroupTemplates"]
+    assert want == {each["name"]: each["schedulingPolicy"]["gang"]["minCount"] for each in templates}
+    placed = pods(found)
+    assert leaders == [name for name, group in placed.items() if group == "serve-leader-0"]
+    assert 2 * size == len(placed)
+    assert {*names(found, "PodGroup")} == {*placed.values()}
+    excluded = "Excluded" in subgroups
+    assert [not excluded or each["name"] == "subgroup" for each in templates] == ["schedulingConstraints" in each for each in templates]
+
+
+def test_the_subgroup_labels_tell_the_group():
+    found = sound(lws(annotations=f"{SUBGROUP}: host", subgroups="subGroupSize: 2", size=7), groups=True, pods=True)
+    label = "leaderworkerset.sigs.k8s.io/subgroup-index"
+    told_by_label = {each["metadata"]["name"]: each["metadata"]["labels"][label] for each in found.objects if each["kind"] == "Pod"}
+
+    groups = {
+        "serve-leader-0": "0",
+        "serve-subgroup-0-0": "1",
+        "serve-subgroup-0-1": "2",
+        "serve-leader-1": "0",
+        "serve-subgroup-1-0": "1",
+        "serve-subgroup-1-1": "2",
+    }
+    assert {name: groups[group] for name, group in pods(found).items()} == told_by_label
+
+
+def test_subgroups_without_domains_are_labels():
+    found = sound(lws(subgroups="subGroupSize: 2"), pods=True)
+
+    assert ["leader", "worker"] == [each["name"] for each in root(found)["podGroupTemplates"]]
+    assert "leaderworkerset.sigs.k8s.io/subgroup-index" in found.objects[-1]["metadata"]["labels"]
+
+
+@pytest.mark.parametrize(
+    ("subgroups", "want"),
+    [
+        pytest.param(
+            "subGroupSize: 3", "subGroupSize: Invalid value: 3: must divide 5, the size of a replica, or 4, its workers", id="a rest"
+        ),
+        pytest.param(
+            "subGroupSize: 5, subGroupPolicyType: LeaderExcluded",
+            "subGroupSize: Invalid value: 5: must divide 4, the number of workers",
+            id="a rest of workers",
+        ),
+        pytest.param(
+            "subGroupSize: 6",
+            "subGroupSize: Invalid value: 6: must not be greater than the size of a replica (5)",
+            id="more than there are",
+        ),
+        pytest.param(
+            "subGroupPolicyType: LeaderWorker",
+            "subGroupSize: Required value: a subgroup policy says how many pods a subgroup has",
+            id="no size",
+        ),
+        pytest.param("subGroupSize: 0", "subGroupSize: Invalid value: 0: must be greater than or equal to 1", id="none"),
+        pytest.param(
+            "subGroupSize: 2, subGroupPolicyType: Leader",
+            'subGroupPolicyType: Unsupported value: "Leader": supported values: "LeaderWorker", "LeaderExcluded"',
+            id="a type that there is not",
+        ),
+    ],
+)
+def test_refuses_subgroups_that_do_not_come_out_even(subgroups, want):
+    assert [f"spec.leaderWorkerTemplate.subGroupPolicy.{want}"] == told(compiled(lws(subgroups=subgroups)).errors)
+
+
+KUEUE = "metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: rack, kueue.x-k8s.io/podset-group-name: both}}, "
+
+
+def test_kueue_keeps_leader_and_workers_in_one_domain_where_they_are_one_group():
+    one = lws().replace("workerTemplate: {", "workerTemplate: {" + KUEUE)
+    apart = one.replace(", kueue.x-k8s.io/podset-group-name: both", "")
+
+    assert "schedulingConstraints" in root(sound(one))
+    assert [] == [each for each in root(sound(one))["podGroupTemplates"] if "schedulingConstraints" in each]
+    assert "schedulingConstraints" not in root(sound(apart))
+    assert 2 == len([each for each in root(sound(apart))["podGroupTemplates"] if "schedulingConstraints" in each])
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        pytest.param(lws(size=0), ["spec.leaderWorkerTemplate.size: Invalid value: 0: must be greater than or equal to 1"], id="no pods"),
+        pytest.param(
+            lws(startup="Later"),
+            ['spec.startupPolicy: Unsupported value: "Later": supported values: "LeaderCreated", "LeaderReady"'],
+            id="a startup policy",
+        ),
+        pytest.param(
+            lws(scheduling="schedulingPolicy: {gang: {minCount: 4}}"),
+            ["spec.scheduling.schedulingPolicy.gang.minCount: Invalid value: unknown field 'minCount'; did you mean 'minGroupCount'?"],
+            id="a leaf's minimum",
+        ),
+        pytest.param(
+            lws() + "    leaderTemplate: {spec: {priorityClassName: high}}\n",
+            [
+                (
+                    "spec.leaderWorkerTemplate.workerTemplate.spec.priorityClassName: Invalid value: \"\": must be 'high' as at "
+                    "spec.leaderWorkerTemplate.leaderTemplate.spec.priorityClassName: the pods of one Workload have one priority"
+                )
+            ],
+            id="two priorities",
+        ),
+    ],
+)
+def test_refuses_at_the_users_field(text, want):
+    assert want == told(compiled(text).errors)
+
+
+@pytest.mark.parametrize(
+    "content", ["7", "[]", "{leaderWorkerTemplate: 3}", "{leaderWorkerTemplate: {size: x, subGroupPolicy: []}}", "{scheduling: 3}"]
+)
+def test_never_raises(content):
+    assert (
+        compiled(f"apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {{name: a}}\nspec: {content}\n").errors != ()
+    )
+
+
+def test_a_replica_of_very_many_pods_costs_nothing_until_they_are_wanted():
+    found = sound(lws(size=2**31 - 1, annotations=f"{SUBGROUP}: host", subgroups="subGroupSize: 2"))
+
+    assert ["leader", "subgroup"] == [each["name"] for each in root(found)["podGroupTemplates"]]

@@ -1,0 +1,174 @@
+"""TrainJobs: the JobSet that a runtime makes of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.workloadbuilder.adapters.compiling import compiled, lost, names, pods, root, sound, sources, told
+
+TRAINJOB = """
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: tune, namespace: ml}
+spec:
+  runtimeRef: {name: torch}
+  trainer: {numNodes: 3, resourcesPerNode: {requests: {nvidia.com/gpu: 4}}}
+"""
+RUNTIME = """
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {name: torch}
+spec:
+  mlPolicy: {numNodes: 1, torch: {numProcPerNode: auto}}
+  template:
+    metadata: {annotations: {}}
+    spec:
+      scheduling: {schedulingPolicy: {gang: {}}}
+      replicatedJobs:
+      - name: dataset
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: dataset-initializer}}
+          spec: {template: {spec: {containers: [{name: dataset-initializer, image: init}]}}}
+      - name: node
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+          spec:
+            scheduling: {schedulingPolicy: {gang: {}}}
+            template: {spec: {containers: [{name: node, image: torch}]}}
+"""
+MPI = """
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {name: torch}
+spec:
+  mlPolicy: {numNodes: 1, mpi: {runLauncherAsNode: true}}
+  podGroupPolicy: {coscheduling: {scheduleTimeoutSeconds: 60}}
+  template:
+    spec:
+      replicatedJobs:
+      - {name: node, template: {spec: {template: {spec: {containers: [{name: node, image: mpi}]}}}}}
+      - name: launcher
+        dependsOn: [{name: node, status: Ready}]
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+          spec: {template: {spec: {containers: [{name: node, image: mpi}]}}}
+"""
+
+
+def test_the_runtimes_jobset_has_the_trainjobs_numbers():
+    found = sound(TRAINJOB, further=RUNTIME, groups=True, pods=True)
+
+    assert "trainjob-root" == root(found)["name"]
+    assert {"dataset": "basic (default)", "node": "gang, minCount 3 (callback)", "trainjob-root": "gang, minGroupCount 2 (callback)"} == {
+        name: blocks["schedulingPolicy"] for name, blocks in sources(found).items()
+    }
+    assert ["tune-dataset-0-0", "tune-node-0-0", "tune-node-0-1", "tune-node-0-2"] == [*pods(found)]
+    assert {"requests": {"nvidia.com/gpu": 4}} == found.objects[-1]["spec"]["containers"][0]["resources"]
+    assert {"apiGroup": "trainer.kubeflow.org", "kind": "TrainJob", "name": "tune"} == found.objects[0]["spec"]["controllerRef"]
+
+
+def test_without_a_number_of_its_own_it_is_the_runtimes():
+    found = sound(TRAINJOB.replace("numNodes: 3, ", ""), further=RUNTIME.replace("numNodes: 1", "numNodes: 2"), pods=True)
+
+    assert ["tune-node-0-0", "tune-node-0-1"] == [name for name in pods(found) if "node" in name]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "as_node", "want"),
+    [(3, "true", 2), (1, "true", 1), (3, "false", 3)],
+    ids=["the launcher is one", "never none", "besides it"],
+)
+def test_with_mpi_the_nodes_are_a_job_of_their_own(wanted, as_node, want):
+    found = sound(
+        TRAINJOB.replace("numNodes: 3", f"numNodes: {wanted}"),
+        further=MPI.replace("runLauncherAsNode: true", f"runLauncherAsNode: {as_node}"),
+        pods=True,
+    )
+
+    assert want == len([name for name in pods(found) if name.startswith("tune-node-")])
+    assert ["tune-launcher-0-0"] == [name for name in pods(found) if "launcher" in name]
+
+
+def test_a_runtime_for_another_gang_scheduler_makes_gangs_of_what_trains():
+    found = sound(TRAINJOB, further=MPI)
+
+    assert {"trainjob-root": "basic (default)", "node": "gang, minCount 2 (callback)", "launcher": "gang, minCount 1 (callback)"} == {
+        name: blocks["schedulingPolicy"] for name, blocks in sources(found).items()
+    }
+    assert ["spec.runtimeRef"] == lost(found)
+
+
+@pytest.mark.parametrize(
+    ("changed", "want"),
+    [
+        pytest.param(
+            ("{name: torch}", "{name: torhc}"),
+            "spec.runtimeRef.name: Not found: \"torhc\": there must be a ClusterTrainingRuntime of this name among the objects given; did you mean 'torch'?",
+            id="misspelt",
+        ),
+        pytest.param(
+            ("{name: torch}", "{name: torch, kind: TrainingRuntime}"),
+            'spec.runtimeRef.name: Not found: "torch": there must be a TrainingRuntime of this name among the objects given',
+            id="of another kind",
+        ),
+        pytest.param(
+            ("{name: torch}", "{name: torch, kind: Runtime}"),
+            'spec.runtimeRef.kind: Unsupported value: "Runtime": supported values: "ClusterTrainingRuntime", "TrainingRuntime"',
+            id="of no kind",
+        ),
+        pytest.param(("{name: torch}", "{}"), "spec.runtimeRef.name: Required value: a TrainJob names its runtime", id="none"),
+        pytest.param(("numNodes: 3", "numNodes: x"), 'spec.trainer.numNodes: Invalid value: "x": must be an integer', id="a number"),
+    ],
+)  # fmt: skip
+def test_refuses_at_the_users_field(changed, want):
+    assert want in told(compiled(TRAINJOB.replace(*changed), further=RUNTIME).errors)
+
+
+def test_a_namespaced_runtime_is_looked_for_in_the_namespace():
+    reference = TRAINJOB.replace("{name: torch}", "{name: torch, kind: TrainingRuntime}")
+    runtime = RUNTIME.replace("ClusterTrainingRuntime", "TrainingRuntime").replace("{name: torch}", "{name: torch, namespace: ml}")
+
+    assert ["tune"] == names(sound(reference, further=runtime), "Workload")
+    assert [] != compiled(reference, further=runtime.replace("namespace: ml", "namespace: other")).errors
+
+
+def test_what_is_wrong_with_the_runtime_is_told_at_the_reference():
+    runtime = RUNTIME.replace(
+        "            scheduling: {schedulingPolicy: {gang: {}}}", "            scheduling: {schedulingPolicy: {gang: {minCount: 9}}}"
+    )
+
+    assert [
+        (
+            'spec.runtimeRef: Invalid value: "torch": ClusterTrainingRuntime torch has at '
+            "spec.template.spec.replicatedJobs[1].template.spec.scheduling.schedulingPolicy.gang.minCount: Invalid value: 9: must not be greater than parallelism (3)"
+        )
+    ] == told(compiled(TRAINJOB, further=runtime).errors)
+
+
+def test_what_the_builder_refuses_is_told_at_the_reference():
+    (line,) = told(compiled(TRAINJOB, further=RUNTIME.replace("name: dataset", "name: Data")).errors)
+
+    assert line.startswith(
+        'spec.runtimeRef: Invalid value: "torch": ClusterTrainingRuntime torch has at spec.template.spec.replicatedJobs[0].name: '
+    )
+
+
+def test_a_suspended_trainjob_is_told_where_it_says_so():
+    assert ["spec.suspend"] == [line.partition(":")[0] for line in told(sound(TRAINJOB + "  suspend: true\n", further=RUNTIME).warnings)]
+
+
+def test_patches_are_told_as_not_applied():
+    assert ["spec.runtimePatches"] == lost(sound(TRAINJOB + "  runtimePatches: [{manager: a}]\n", further=RUNTIME))
+
+
+def test_an_elastic_policy_is_told():
+    assert ["spec.runtimeRef"] == lost(sound(TRAINJOB, further=RUNTIME.replace("numProcPerNode: auto", "elasticPolicy: {minNodes: 1}")))
+
+
+@pytest.mark.parametrize(
+    "content", ["7", "[]", "{template: 3}", "{template: {spec: {replicatedJobs: [3, {template: 1}, {template: {spec: 2}}]}}}"]
+)
+def test_never_raises_whatever_the_runtime_is(content):
+    runtime = RUNTIME.partition("spec:")[0] + f"spec: {content}\n"
+
+    assert compiled(TRAINJOB, further=runtime).errors != ()

@@ -1,0 +1,72 @@
+"""The annotations by which a parent's controller tells a child's which group to make."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.workloadbuilder.trees import told
+from workloadbuilder import linkage
+from workloadbuilder.linkage import PARENT, PARENT_IN_KEP, TEMPLATE, Linkage
+
+
+@pytest.mark.parametrize(
+    ("parent", "want"),
+    [
+        ("replica-0", {"scheduling.k8s.io/group-template-name": "workers", "scheduling.k8s.io/parent-compositepodgroup": "replica-0"}),
+        ("", {"scheduling.k8s.io/group-template-name": "workers"}),
+    ],
+    ids=["below a parent", "at the top"],
+)
+def test_writes_as_kubernetes_1_37_spells_them(parent, want):
+    assert want == linkage.write("workers", parent)
+
+
+@pytest.mark.parametrize("parent", ["", "replica-0"])
+def test_reads_what_was_written(parent):
+    assert Linkage("workers", parent) == linkage.read({"annotations": linkage.write("workers", parent)})
+
+
+def test_reads_the_keps_spelling_with_a_warning():
+    read = linkage.read({"annotations": {TEMPLATE: "workers", PARENT_IN_KEP: "replica-0"}})
+
+    assert ("workers", "replica-0", ()) == (read.template, read.parent, read.errors)
+    (warning,) = told(read.warnings)
+    assert warning.startswith("metadata.annotations[scheduling.k8s.io/parent-composite-podgroup]: Invalid value: ")
+    assert warning.endswith(": Kubernetes 1.37 calls this annotation scheduling.k8s.io/parent-compositepodgroup")
+
+
+def test_two_spellings_of_two_parents_contradict():
+    read = linkage.read({"annotations": {PARENT: "replica-0", PARENT_IN_KEP: "replica-1"}})
+
+    assert "replica-0" == read.parent
+    (error,) = read.errors
+    assert "metadata.annotations[scheduling.k8s.io/parent-composite-podgroup]" == str(error.path)
+    assert "Invalid value: must be the same as scheduling.k8s.io/parent-compositepodgroup, or absent" == str(error)
+
+
+def test_two_spellings_of_one_parent_do_not():
+    read = linkage.read({"annotations": {PARENT: "replica-0", PARENT_IN_KEP: "replica-0"}})
+
+    assert ("replica-0", ()) == (read.parent, read.errors)
+
+
+@pytest.mark.parametrize(
+    ("annotations", "want"),
+    [
+        pytest.param({TEMPLATE: "train/workers"}, TEMPLATE, id="no label"),
+        pytest.param({TEMPLATE: ["workers"]}, TEMPLATE, id="no text"),
+        pytest.param({TEMPLATE: ""}, TEMPLATE, id="empty"),
+        pytest.param({PARENT: "Replica"}, PARENT, id="no subdomain"),
+        pytest.param({PARENT_IN_KEP: 3}, PARENT_IN_KEP, id="a number"),
+    ],
+)
+def test_what_is_no_name_is_told_and_not_used(annotations, want):
+    read = linkage.read({"annotations": annotations})
+
+    assert [f"metadata.annotations[{want}]"] == [str(error.path) for error in read.errors]
+    assert ("", "") == (read.template, read.parent)
+
+
+@pytest.mark.parametrize("metadata", [None, [], "x", {}, {"annotations": None}, {"annotations": [1]}, {"annotations": {TEMPLATE: None}}])
+def test_metadata_without_annotations_says_nothing(metadata):
+    assert Linkage() == linkage.read(metadata)

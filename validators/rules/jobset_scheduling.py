@@ -1,0 +1,168 @@
+"""A JobSet's scheduling is sound: in one place for each replicated job, one policy each, and no gang that waits for itself."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+
+from validators import field
+from validators.field import FieldError, FieldPath
+from validators.model.jobset import JobSet, JobSetScheduling, JobSetSpec, ReplicatedJob
+from validators.model.meta import same
+from validators.model.pod import JobScheduling
+from validators.model.templates import SPEC
+from validators.rules import checks
+from validators.rules.base import CREATE_AND_UPDATE, Context, Example, Profile, Rule
+
+_PATH = SPEC / "scheduling"
+_POLICIES = _PATH / "replicatedJobPolicies"
+_COMPARED = 100
+"""Names that are compared with a misspelt one: comparing is slow."""
+
+
+def check(context: Context) -> Iterator[FieldError]:
+    """Tells at the field of the block, whichever of the two places it stands in.
+
+    On an update only what changes is judged.
+    """
+    new, old = context.new, context.old
+    if not isinstance(new, JobSet) or (isinstance(old, JobSet) and same(new.spec, old.spec)):
+        return
+    jobs = new.spec.replicated_jobs or ()
+    blocks: dict[str, tuple[FieldPath, JobScheduling]] = {}
+    if new.spec.scheduling is not None:
+        yield from _root(new.spec.scheduling)
+        yield from _in_order(new.spec, new.spec.scheduling)
+        yield from _targeted(new.spec.scheduling, [job.name for job in jobs], blocks)
+    for place, job in enumerate(jobs):
+        nested, path = job.template.spec.scheduling, SPEC.join(("replicatedJobs", place, "template", "spec", "scheduling"))
+        if nested is not None and job.name in blocks:
+            where = blocks.pop(job.name)[0]
+            detail = f"must be absent: {where} sets the scheduling of replicated job {job.name!r} too; keep one of the two"
+            yield field.invalid_struct(path, detail)
+        elif nested is not None:
+            blocks[job.name] = path, nested
+        if job.name in blocks:
+            at, block = blocks[job.name]
+            yield from checks.job_blocks(at, block, job.template.spec.parallelism)
+    yield from _nesting(new.spec, blocks)
+
+
+def _root(scheduling: JobSetScheduling) -> Iterator[FieldError]:
+    policy, at = scheduling.scheduling_policy, _PATH / "schedulingPolicy"
+    if policy is not None:
+        yield from checks.union(at, {"basic": policy.basic, "gang": policy.gang})
+        yield from checks.minimum(at.join(("gang", "minGroupCount")), policy.gang.min_group_count if policy.gang else None)
+    yield from checks.topology(_PATH / "schedulingConstraints", scheduling.scheduling_constraints)
+    yield from checks.empty_keys(_PATH / "schedulingConstraints", scheduling.scheduling_constraints)
+    yield from checks.mode_union(_PATH / "disruptionMode", scheduling.disruption_mode)
+    gang = policy is not None and policy.basic is None
+    yield from checks.all_with_basic(_PATH / "disruptionMode", scheduling.disruption_mode, gang=gang)
+
+
+def _targeted(
+    scheduling: JobSetScheduling, names: Sequence[str], blocks: dict[str, tuple[FieldPath, JobScheduling]]
+) -> Iterator[FieldError]:
+    """Adds the policies at the root to *blocks*, by the replicated job that they name."""
+    for place, policy in enumerate(scheduling.replicated_job_policies or ()):
+        path, target = _POLICIES / place, policy.target_replicated_job
+        where = path / "targetReplicatedJob"
+        if not target:
+            yield field.required(where, "a policy names its replicated job")
+        elif target not in names:
+            close = difflib.get_close_matches(target[:_COMPARED], sorted(names)[:_COMPARED], n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            yield field.invalid(where, target, f"must be the name of a replicated job{hint}")
+        elif target in blocks:
+            yield field.duplicate(where, target, f"a replicated job has one policy: {blocks[target][0]} is its")
+        else:
+            blocks[target] = path, policy
+
+
+def _in_order(spec: JobSetSpec, scheduling: JobSetScheduling) -> Iterator[FieldError]:
+    """No gang waits for Jobs that are created only when those of the gang are ready."""
+    in_order = spec.startup_policy is not None and spec.startup_policy.startup_policy_order == "InOrder"
+    listed = [*enumerate(spec.replicated_jobs or ())]
+    made = [(place, job) for place, job in listed if _replicas(job)]
+    later = made[1:] if in_order else [(place, job) for place, job in made if job.depends_on]
+    gang = scheduling.scheduling_policy.gang if scheduling.scheduling_policy else None
+    if gang is None or not later:
+        return
+    total = sum(_replicas(job) for _, job in made)
+    wanted = total if gang.min_group_count is None else gang.min_group_count
+    first = total - sum(_replicas(job) for _, job in later)
+    if wanted > first:
+        place, job = later[0]
+        cause = "spec.startupPolicy is InOrder" if in_order else f"{SPEC.join(('replicatedJobs', place, 'dependsOn'))}"
+        detail = (
+            f"must not be a gang of {wanted} groups: the Jobs of replicated job {job.name!r} are created only when others are ready "
+            f"({cause}), and these would wait for the gang; have a minGroupCount of at most {first}, or a gang in each replicated job"
+        )
+        yield field.forbidden(_PATH.join(("schedulingPolicy", "gang")), detail)
+
+
+def _nesting(spec: JobSetSpec, blocks: dict[str, tuple[FieldPath, JobScheduling]]) -> Iterator[FieldError]:
+    """Below All everything is All."""
+    mode = spec.scheduling.disruption_mode if spec.scheduling else None
+    if mode is None or mode.all is None:
+        return
+    for place, job in enumerate(spec.replicated_jobs or ()):
+        path, block = blocks.get(job.name, (None, None))
+        own = block.disruption_mode if block else None
+        if own is None or own.all is None:
+            where = path / "disruptionMode" if path is not None and own is not None else SPEC.join(("replicatedJobs", place))
+            detail = "must be `all`, as the mode of its parent 'jobset-root' is (what has no mode counts as `single`)"
+            yield field.invalid(where, "single", detail)
+
+
+def _replicas(job: ReplicatedJob) -> int:
+    return 1 if job.replicas is None else max(job.replicas, 0)
+
+
+_JOBSET = """\
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: train}
+spec:
+  scheduling:
+    schedulingPolicy: {gang: {}}
+    replicatedJobPolicies:
+    - targetReplicatedJob: driver
+      schedulingPolicy: {basic: {}}
+  replicatedJobs:
+  - name: driver
+    template: {spec: {}}
+  - name: workers
+    replicas: 2
+    template:
+      spec:
+        parallelism: 4
+        scheduling: {schedulingPolicy: {gang: {minCount: 4}}}
+"""
+
+RULE = Rule(
+    id="jobset-scheduling",
+    kinds=frozenset({"JobSet"}),
+    on=CREATE_AND_UPDATE,
+    profile=Profile.KEP,
+    why="A Workload and its groups are made of these blocks; two that contradict each other, or a gang that waits for itself, "
+    "leave the JobSet without pods.",
+    source="KEP-6089, Reference Integration Examples: JobSet; Split-Brain Configurations (JobSet has published no such fields yet)",
+    check=check,
+    good=(Example(_JOBSET), Example(_JOBSET.replace("minCount: 4", "minCount: 5"), old=_JOBSET.replace("minCount: 4", "minCount: 5"))),
+    bad=(
+        Example(
+            _JOBSET.replace("targetReplicatedJob: driver", "targetReplicatedJob: workers"),
+            at=("spec.replicatedJobs[1].template.spec.scheduling",),
+        ),
+        Example(
+            _JOBSET.replace("targetReplicatedJob: driver", "targetReplicatedJob: drivers"),
+            at=("spec.scheduling.replicatedJobPolicies[0].targetReplicatedJob",),
+        ),
+        Example(
+            _JOBSET.replace("minCount: 4", "minCount: 5"),
+            at=("spec.replicatedJobs[1].template.spec.scheduling.schedulingPolicy.gang.minCount",),
+        ),
+        Example(_JOBSET + "  startupPolicy: {startupPolicyOrder: InOrder}\n", at=("spec.scheduling.schedulingPolicy.gang",)),
+    ),
+)

@@ -1,0 +1,102 @@
+"""The Jobs and pods that JobSet's controller makes, with the names, labels and annotations that it gives them."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Mapping, Sequence
+
+from validators.model.decode import Json
+from workloadbuilder import identity
+from workloadbuilder.adapters import jobset_labels, jobspec, podspec
+from workloadbuilder.adapters.jobset_parts import ReplicatedJob
+from workloadbuilder.adapters.reading import ChildPlan, Places, PodPlan
+from workloadbuilder.blueprint import copied
+from workloadbuilder.item import Owner
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class JobSetObjects:
+    """The objects of one JobSet: *jobset* is it as an owner, in *namespace*, and *parts* are all its replicated jobs."""
+
+    jobset: Owner
+    namespace: str
+    parts: Sequence[ReplicatedJob]
+    suspended: bool = False
+
+    def pods(self, part: ReplicatedJob) -> PodPlan:
+        """The pods of each of the Jobs of *part*."""
+        before = self._before(part)
+
+        def make(places: Places, number: int) -> dict[str, Json]:
+            job, labels = self._job(part, places[-1]), self._labels(part, places[-1], before)
+            made = jobspec.pod(part.shape, job, number, labels, {**labels, **self._exclusive(part)})
+            if part.exclusive:
+                self._alone(made["spec"], part, job, labels[jobset_labels.JOB_KEY], first=number == 0)
+            return made
+
+        return PodPlan(part.name, part.shape.pods, make)
+
+    def jobs(self, part: ReplicatedJob) -> ChildPlan:
+        """The Jobs of *part*, with linkage annotations: their own controller makes the groups."""
+        before = self._before(part)
+
+        def make(places: Places, linkage: Mapping[str, str]) -> dict[str, Json]:
+            labels = self._labels(part, places[-1], before)
+            metadata: dict[str, Json] = {
+                "name": self._job(part, places[-1]),
+                "labels": {**part.labels, **labels},
+                "annotations": {**part.annotations, **labels, **linkage},
+            }
+            if references := identity.owner_references(self.jobset):
+                metadata["ownerReferences"] = references
+            return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": self._spec(part, labels)}
+
+        return ChildPlan(part.name, make)
+
+    def _spec(self, part: ReplicatedJob, labels: Mapping[str, str]) -> dict[str, Json]:
+        # The parent has compiled the scheduling of the whole: what its template says of it would be a second word.
+        spec: dict[str, Json] = {name: copied(value) for name, value in part.job.items() if name != "scheduling" and value is not None}
+        spec.setdefault("completionMode", "Indexed")
+        if self.suspended:
+            spec["suspend"] = True
+        template = spec.setdefault("template", {})
+        metadata = template.setdefault("metadata", {})
+        for name in ("labels", "annotations"):
+            metadata[name] = {**(metadata.get(name) or {}), **labels, **(self._exclusive(part) if name == "annotations" else {})}
+        return spec
+
+    def _job(self, part: ReplicatedJob, place: int) -> str:
+        return f"{self.jobset.name}-{part.name}-{place}"
+
+    def _before(self, part: ReplicatedJob) -> int:
+        """How many Jobs of the set come before those of *part*."""
+        earlier = itertools.takewhile(lambda each: each is not part, self.parts)
+        return sum(each.replicas for each in earlier)
+
+    def _labels(self, part: ReplicatedJob, place: int, before: int) -> dict[str, str]:
+        labels = {
+            jobset_labels.NAME: self.jobset.name,
+            jobset_labels.REPLICATED_JOB: part.name,
+            jobset_labels.REPLICAS: str(part.replicas),
+            jobset_labels.GLOBAL_REPLICAS: str(sum(each.replicas for each in self.parts)),
+            jobset_labels.RESTARTS: "0",
+            jobset_labels.JOB_INDEX: str(place),
+            jobset_labels.GLOBAL_INDEX: str(before + place),
+            jobset_labels.JOB_KEY: podspec.sha1(f"{self.namespace or 'default'}/{self._job(part, place)}"),
+        }
+        return {**labels, jobset_labels.UID: self.jobset.uid} if self.jobset.uid else labels
+
+    def _exclusive(self, part: ReplicatedJob) -> dict[str, str]:
+        names = (jobset_labels.EXCLUSIVE, jobset_labels.NODE_SELECTOR)
+        return {name: part.annotations[name] for name in names if name in part.annotations}
+
+    def _alone(self, spec: dict[str, Json], part: ReplicatedJob, job: str, key: str, *, first: bool) -> None:
+        """A Job alone in its domain: by labels of nodes that are put there before, or by the first pod's affinity."""
+        if jobset_labels.NODE_SELECTOR in part.annotations:
+            name = f"{self.namespace or 'default'}_{job}"
+            spec["nodeSelector"] = {**(spec.get("nodeSelector") or {}), "alpha.jobset.sigs.k8s.io/namespaced-job": name}
+            tolerated = {"key": "alpha.jobset.sigs.k8s.io/no-schedule", "operator": "Exists", "effect": "NoSchedule"}
+            spec["tolerations"] = [*(spec.get("tolerations") or ()), tolerated]
+        elif first:
+            podspec.exclusive(spec, topology=part.exclusive, label=jobset_labels.JOB_KEY, value=key, everywhere=True)

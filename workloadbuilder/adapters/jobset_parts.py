@@ -1,0 +1,109 @@
+"""The replicated jobs of a JobSet: each a template, of which ``replicas`` Jobs are made, each of them one group."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+from validators import field
+from validators.field import FieldError, FieldPath, Key
+from validators.model.decode import Json
+from workloadbuilder.adapters import jobset_labels, jobspec, kueue
+from workloadbuilder.adapters.fields import Fields
+from workloadbuilder.adapters.jobspec import JobShape
+from workloadbuilder.adapters.known import near
+from workloadbuilder.adapters.reading import Loss, with_minimum
+from workloadbuilder.blocks import IntentReading, read_intent
+from workloadbuilder.item import WHOLE, PolicyKind, SchedulingConfig, SchedulingPolicy, UserIntent, WorkloadItem
+
+BASIC = SchedulingPolicy(PolicyKind.BASIC)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ReplicatedJob:
+    """One entry of ``replicatedJobs``.
+
+    *topology* is the default constraint that annotations ask for, from *topology_path*; *job* the spec of its Jobs with
+    the pod template in its place.
+    """
+
+    name: str
+    path: FieldPath
+    replicas: int
+    shape: JobShape
+    job: Mapping[str, Json]
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    nested: IntentReading
+    depends_on: tuple[str, ...] = ()
+    topology: str = ""
+    topology_path: FieldPath = WHOLE
+    exclusive: str = ""
+    losses: tuple[Loss, ...] = ()
+
+    @property
+    def nested_path(self) -> FieldPath:
+        """Where the Job template's own scheduling stands."""
+        return self.path.join(("template", "spec", "scheduling"))
+
+    def item(self, intent: UserIntent, priority: str, *, gang: bool) -> WorkloadItem:
+        """The leaf of which each Job's group is made; *gang* is what it is if nobody says."""
+        default = SchedulingConfig(SchedulingPolicy(PolicyKind.GANG) if gang else BASIC, (self.topology,) if self.topology else None)
+        return WorkloadItem(
+            self.name,
+            self.path,
+            default=default,
+            intent=intent,
+            callbacks=(with_minimum(self.shape.parallelism),),
+            replicas=self.replicas,
+            priority_class_name=priority,
+            name_path=self.path / "name",
+        )
+
+
+def read(spec: Fields, annotations: Mapping[str, str], annotated: FieldPath, warnings: list[FieldError]) -> list[ReplicatedJob]:
+    """The replicated jobs in a JobSet's *spec*; *annotations* are those of the set, at the path *annotated*."""
+    entries = [*spec.each("replicatedJobs")]
+    if not entries:
+        spec.errors.append(field.required(spec.path / "replicatedJobs", "without a replicated job there are no pods to schedule"))
+    found = [_read(each, annotations, annotated, warnings) for each in entries]
+    names = [each.name for each in found]
+    for entry, part in zip(entries, found, strict=True):
+        for place, name in enumerate(part.depends_on):
+            if name not in names or name == part.name:
+                path = entry.path.join(("dependsOn", place, "name"))
+                spec.errors.append(field.not_found(path, name, f"must be the name of another replicated job{near(name, names)}"))
+    return found
+
+
+def _read(entry: Fields, annotations: Mapping[str, str], annotated: FieldPath, warnings: list[FieldError]) -> ReplicatedJob:
+    template = entry.mapping("template")
+    metadata = template.mapping("metadata")
+    spec = jobspec.with_template(template.mapping("spec"), warnings)
+    shape, replicas = jobspec.read(spec, indexed=True), entry.number("replicas", 1)
+    own = metadata.annotations()
+    overlay = kueue.read(shape.template, group_size=shape.pods, groups=replicas)
+    topology, path, losses = overlay.topology, overlay.path, [*overlay.losses]
+    exclusive = own.get(jobset_labels.EXCLUSIVE) or annotations.get(jobset_labels.EXCLUSIVE, "")
+    if exclusive:
+        where = metadata.path / "annotations" if own.get(jobset_labels.EXCLUSIVE) else annotated
+        exclusive_path = where / Key(jobset_labels.EXCLUSIVE)
+        losses.append(Loss(exclusive_path, f"that a domain of {exclusive} is for one Job alone, its pods' anti-affinity says, no group"))
+        if topology and topology != exclusive:
+            losses.append(Loss(path, f"a group has one constraint: it is that of {jobset_labels.EXCLUSIVE}"))
+        topology, path = exclusive, exclusive_path
+    return ReplicatedJob(
+        entry.text("name"),
+        entry.path,
+        replicas,
+        shape,
+        spec.given,
+        metadata.annotations("labels"),
+        {**{key: annotations[key] for key in (jobset_labels.EXCLUSIVE, jobset_labels.NODE_SELECTOR) if key in annotations}, **own},
+        read_intent(spec.raw("scheduling"), path=spec.path / "scheduling", composite=False),
+        tuple(each.text("name") for each in entry.each("dependsOn")),
+        topology,
+        path,
+        exclusive,
+        tuple(losses),
+    )

@@ -1,0 +1,152 @@
+"""LeaderWorkerSet (leaderworkerset.x-k8s.io): each replica is a gang of its leader and its workers.
+
+A CompositePodGroup a replica, with a group of the leader and one of the workers below it (KEP-6089, "Sane Defaults and
+Escape Hatches").  Its controller has no scheduling field yet; ``spec.scheduling``, read here, takes the building blocks of
+a composite for each replica, and Basic there leaves leader and workers to be placed pod by pod.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from validators import field
+from validators.field import FieldError, FieldPath, Key
+from validators.model.decode import Json
+from workloadbuilder.adapters import kueue, lws_pods, lws_subgroups, podspec, subject
+from workloadbuilder.adapters.fields import Fields
+from workloadbuilder.adapters.known import Known
+from workloadbuilder.adapters.lws_pods import GroupShape
+from workloadbuilder.adapters.lws_subgroups import Part
+from workloadbuilder.adapters.reading import Loss, Reading, with_minimum
+from workloadbuilder.blocks import IntentReading, read_intent
+from workloadbuilder.item import Block, PolicyKind, SchedulingConfig, SchedulingPolicy, WorkloadItem
+
+ROOT, LEADER, WORKER = "replica", "leader", "worker"
+EXCLUSIVE = "leaderworkerset.sigs.k8s.io/exclusive-topology"
+SUBGROUP_EXCLUSIVE = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology"
+_SPEC = FieldPath("spec")
+_ANNOTATIONS = FieldPath("metadata", "annotations")
+_GANG, _BASIC = SchedulingPolicy(PolicyKind.GANG), SchedulingPolicy(PolicyKind.BASIC)
+
+
+def read(found: Json, known: Known) -> Reading:
+    """What is made of a LeaderWorkerSet; never raises, whatever JSON it is."""
+    errors: list[FieldError] = []
+    warnings: list[FieldError] = []
+    about, top = subject.read(found, errors, warnings)
+    if about.controller is not None and about.compiled_above:
+        above = about.controller
+        made = known.compiles(above.group, above.kind, about.namespace, above.name)
+        skipped = f"its groups are {'made with those' if made else 'those of the Workload'} of {subject.said(above)}, to which it belongs"
+        return Reading(about.owner, about.namespace, skipped=skipped, errors=tuple(errors), warnings=tuple(warnings))
+    spec = top.mapping("spec")
+    shape = lws_pods.read(about, spec, exclusive=about.annotations.get(EXCLUSIVE, ""))
+    policy = spec.mapping("leaderWorkerTemplate").mapping("subGroupPolicy")
+    shape = dataclasses.replace(shape, subgroups=lws_subgroups.read(policy, shape.size, about.annotations.get(SUBGROUP_EXCLUSIVE, "")))
+    intent = read_intent(spec.raw("scheduling"), path=_SPEC / "scheduling", composite=True)
+    in_order = _in_order(spec, intent, errors, warnings)
+    whole = _whole(shape)
+    parts, losses = _parts(shape, shared=whole.shared)
+    priority = podspec.common_priority([shape.leader, *([shape.worker] if shape.size > 1 else [])], errors, warnings)
+    root = WorkloadItem(
+        ROOT,
+        _SPEC / "scheduling",
+        default=SchedulingConfig(_BASIC if in_order else _GANG, (whole.topology,) if whole.topology else None),
+        intent=intent.intent,
+        callbacks=(with_minimum(sum(part.replicas for part in parts)),),
+        children=tuple(_leaf(part, priority, basic=_is_basic(intent)) for part in parts),
+        replicas=shape.replicas,
+        priority_class_name=priority,
+    )
+    return Reading(
+        about.owner,
+        about.namespace,
+        root,
+        tuple(plan for part in parts for plan in part.pods),
+        errors=(*errors, *intent.errors),
+        warnings=(*warnings, *intent.warnings),
+        losses=(*kueue.queue(about.labels, about.annotations), *whole.losses, *losses),
+        origins=(
+            *([(ROOT, Block.TOPOLOGY, whole.path)] if whole.topology else []),
+            *((part.template, Block.TOPOLOGY, part.origin) for part in parts if part.topology),
+        ),
+    )
+
+
+def _leaf(part: Part, priority: str, *, basic: bool) -> WorkloadItem:
+    policy = _BASIC if basic else dataclasses.replace(_GANG, minimum=part.size)
+    return WorkloadItem(
+        part.template,
+        part.path,
+        default=SchedulingConfig(policy, (part.topology,) if part.topology else None),
+        replicas=part.replicas,
+        priority_class_name=priority,
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Whole:
+    """The constraint of a whole replica, and where it comes from; *shared* tells that it is that of its parts."""
+
+    topology: str
+    path: FieldPath
+    losses: tuple[Loss, ...] = ()
+    shared: bool = False
+
+
+def _whole(shape: GroupShape) -> _Whole:
+    """The constraint that annotations ask for: exclusive topology, or Kueue's where leader and workers are one group to it."""
+    origin = _ANNOTATIONS / Key(EXCLUSIVE)
+    if shape.exclusive:
+        lost = f"that a domain of {shape.exclusive} is for one replica alone, its pods' anti-affinity says, no group"
+        return _Whole(shape.exclusive, origin, (Loss(origin, lost),))
+    one, other = (kueue.read(each, group_size=1, groups=1) for each in (shape.leader, shape.worker))
+    if shape.size > 1 and one.group and one.topology and (one.group, one.topology) == (other.group, other.topology):
+        return _Whole(one.topology, one.path, shared=True)
+    return _Whole("", origin)
+
+
+def _parts(shape: GroupShape, *, shared: bool) -> tuple[tuple[Part, ...], tuple[Loss, ...]]:
+    """The groups of one replica: the leader's and the workers', or the subgroups where each has a domain of its own.
+
+    With *shared*, the constraint of the parts is that of the replica.
+    """
+    if shape.subgroups and shape.subgroups.exclusive:
+        origin = _ANNOTATIONS / Key(SUBGROUP_EXCLUSIVE)
+        lost = f"that a domain of {shape.subgroups.exclusive} is for one subgroup alone, its pods' anti-affinity says, no group"
+        return lws_subgroups.parts(shape, shape.subgroups, LEADER, origin), (Loss(origin, lost),)
+    parts: list[Part] = []
+    losses: list[Loss] = []
+    for name, template, size in ((LEADER, shape.leader, 1), (WORKER, shape.worker, shape.size - 1)):
+        if size:
+            overlay = kueue.read(template, group_size=size, groups=1)
+            plan = shape.leaders(name) if name == LEADER else shape.workers(name)
+            parts.append(Part(name, template.path, size, 1, (plan,), "" if shared else overlay.topology, overlay.path))
+            losses += overlay.losses
+    return tuple(parts), tuple(losses)
+
+
+def _is_basic(intent: IntentReading) -> bool:
+    policy = intent.intent.config.policy
+    return policy is not None and policy.kind is PolicyKind.BASIC
+
+
+def _in_order(spec: Fields, intent: IntentReading, errors: list[FieldError], warnings: list[FieldError]) -> bool:
+    """Whether workers are created only when their leader runs: then the two cannot be one gang."""
+    order = spec.text("startupPolicy", "LeaderCreated")
+    if order not in {"LeaderCreated", "LeaderReady"}:
+        errors.append(field.not_supported(_SPEC / "startupPolicy", order, ["LeaderCreated", "LeaderReady"]))
+    if order != "LeaderReady":
+        return False
+    policy = intent.intent.config.policy
+    if policy is None:
+        detail = "workers are created when the leader is ready, so that the two cannot be one gang: each is one of its own"
+        warnings.append(field.invalid(_SPEC / "startupPolicy", order, detail))
+    elif policy.kind is PolicyKind.GANG and policy.minimum != 1:
+        path = next(path for block, path in intent.intent.paths if block is Block.POLICY)
+        detail = (
+            "must not be a gang of leader and workers: workers are created only when the leader is ready (spec.startupPolicy is "
+            "LeaderReady), and it would wait for the gang; have a minGroupCount of 1, or no policy here"
+        )
+        errors.append(field.forbidden(path / "gang", detail))
+    return True

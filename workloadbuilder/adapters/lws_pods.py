@@ -1,0 +1,90 @@
+"""The pods of a LeaderWorkerSet's replicas, with the names and labels that its controller gives them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from validators.model.decode import Json
+from workloadbuilder.adapters import podspec
+from workloadbuilder.adapters.fields import Fields
+from workloadbuilder.adapters.podspec import PodTemplate
+from workloadbuilder.adapters.reading import Places, PodPlan
+from workloadbuilder.adapters.subject import Subject
+
+_PREFIX = "leaderworkerset.sigs.k8s.io/"
+NAME, GROUP_INDEX, WORKER_INDEX, GROUP_KEY = _PREFIX + "name", _PREFIX + "group-index", _PREFIX + "worker-index", _PREFIX + "group-key"
+SIZE, LEADER_NAME = _PREFIX + "size", _PREFIX + "leader-name"
+SUBGROUP_INDEX, SUBGROUP_KEY, SUBGROUP_SIZE = _PREFIX + "subgroup-index", _PREFIX + "subgroup-key", _PREFIX + "subgroup-size"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Subgroups:
+    """How the pods of a replica are cut into subgroups, as far as their labels tell it."""
+
+    size: int
+    of: Callable[[int], int | None]
+    """The subgroup of the pod of a worker index (0 is the leader); None for a leader that is in none."""
+    with_leader: int = 0
+    """Workers in the leader's subgroup."""
+    exclusive: str = ""
+    """The topology of which each subgroup has a domain of its own."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GroupShape:
+    """The replicas of a LeaderWorkerSet: each has *size* pods, of which one is the leader."""
+
+    name: str
+    namespace: str
+    replicas: int
+    size: int
+    leader: PodTemplate
+    worker: PodTemplate
+    exclusive: str = ""
+    subgroups: Subgroups | None = None
+
+    def leaders(self, template: str) -> PodPlan:
+        """The leader of each replica, in the group of *template*."""
+        return PodPlan(template, 1, lambda places, _: self._pod(places[0], 0))
+
+    def workers(self, template: str, *, count: int | None = None, first: Callable[[Places], int] = lambda _: 1) -> PodPlan:
+        """Workers of each replica in the group of *template*: *count* of them, from the worker index *first*."""
+
+        def make(places: Places, number: int) -> dict[str, Json]:
+            return self._pod(places[0], first(places) + number)
+
+        return PodPlan(template, self.size - 1 if count is None else count, make)
+
+    def _pod(self, replica: int, worker: int) -> dict[str, Json]:
+        leader = f"{self.name}-{replica}"
+        key = podspec.sha1(f"{self.namespace or 'default'}/{leader}")
+        labels = {NAME: self.name, GROUP_INDEX: str(replica), WORKER_INDEX: str(worker), GROUP_KEY: key}
+        notes = {SIZE: str(self.size), **({LEADER_NAME: leader} if worker else {})}
+        own = self.subgroups.of(worker) if self.subgroups else None
+        if self.subgroups and own is not None:
+            labels |= {SUBGROUP_INDEX: str(own), SUBGROUP_KEY: podspec.sha1(f"{leader}/{own}")}
+            notes[SUBGROUP_SIZE] = str(self.subgroups.size)
+        template, name = (self.worker, f"{leader}-{worker}") if worker else (self.leader, leader)
+        made = podspec.pod(template, name, labels=labels, annotations=notes)
+        if self.exclusive and not worker:
+            podspec.exclusive(made["spec"], topology=self.exclusive, label=GROUP_KEY, value=key)
+        if self.subgroups and self.subgroups.exclusive and own is not None:
+            podspec.exclusive(made["spec"], topology=self.subgroups.exclusive, label=SUBGROUP_KEY, value=labels[SUBGROUP_KEY])
+        return made
+
+
+def read(about: Subject, spec: Fields, *, exclusive: str) -> GroupShape:
+    """The shape of the LeaderWorkerSet whose *spec* this is."""
+    template = spec.mapping("leaderWorkerTemplate")
+    worker = podspec.read(template.mapping("workerTemplate"))
+    leader = podspec.read(template.mapping("leaderTemplate")) if "leaderTemplate" in template else worker
+    return GroupShape(
+        about.owner.name,
+        about.namespace,
+        spec.number("replicas", 1),
+        template.number("size", 1, least=1),
+        leader,
+        worker,
+        exclusive,
+    )

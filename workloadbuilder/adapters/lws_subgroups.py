@@ -1,0 +1,86 @@
+"""LeaderWorkerSet's ``subGroupPolicy``: how the pods of a replica are cut into subgroups, and the groups that makes.
+
+Subgroups become groups only where each has a domain of its own; otherwise they are no more than labels.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from validators import field
+from validators.field import FieldPath
+from workloadbuilder.adapters.fields import Fields
+from workloadbuilder.adapters.lws_pods import GroupShape, Subgroups
+from workloadbuilder.adapters.reading import PodPlan
+from workloadbuilder.item import WHOLE
+
+SUBGROUP = "subgroup"
+_TYPES = ("LeaderWorker", "LeaderExcluded")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Part:
+    """A group of pods in each replica: *replicas* groups of *size* pods each, by default in one domain of *topology*."""
+
+    template: str
+    path: FieldPath
+    size: int
+    replicas: int
+    pods: tuple[PodPlan, ...]
+    topology: str = ""
+    origin: FieldPath = WHOLE
+
+
+def read(policy: Fields, size: int, exclusive: str) -> Subgroups | None:
+    """The subgroups of a replica of *size* pods; None where there are none, or none that are sound."""
+    if not policy.given:
+        return None
+    kind, each = policy.text("subGroupPolicyType", _TYPES[0]), policy.number("subGroupSize", 0, least=1)
+    path = policy.path / "subGroupSize"
+    if kind not in _TYPES:
+        policy.errors.append(field.not_supported(policy.path / "subGroupPolicyType", kind, _TYPES))
+    elif not each:
+        if "subGroupSize" not in policy:
+            policy.errors.append(field.required(path, "a subgroup policy says how many pods a subgroup has"))
+    elif each > size:
+        policy.errors.append(field.invalid(path, each, f"must not be greater than the size of a replica ({size})"))
+    elif (size - 1) % each == 0:
+        leader = 0 if kind == _TYPES[0] else None
+        return Subgroups(each, _without_leader(each, leader=leader), 0 if leader is None else each, exclusive)
+    elif kind == _TYPES[0] and size % each == 0:
+        return Subgroups(each, lambda worker: worker // each, each - 1, exclusive)
+    else:
+        wanted = f"{size - 1}, the number of workers" if kind == _TYPES[1] else f"{size}, the size of a replica, or {size - 1}, its workers"
+        policy.errors.append(field.invalid(path, each, f"must divide {wanted}"))
+    return None
+
+
+def parts(shape: GroupShape, subgroups: Subgroups, leader: str, origin: FieldPath) -> tuple[Part, ...]:
+    """The groups of each replica: that of the leader, and the other subgroups; *leader* is the name of the first."""
+    has_leader = subgroups.of(0) is not None
+    first = 1 + subgroups.with_leader
+    count = (shape.size - first) // subgroups.size
+    topology = subgroups.exclusive
+    lead = Part(
+        leader,
+        shape.leader.path,
+        first,
+        1,
+        (shape.leaders(leader), *([shape.workers(leader, count=subgroups.with_leader)] if subgroups.with_leader else [])),
+        topology if has_leader else "",
+        origin,
+    )
+    if not count:
+        return (lead,)
+    plan = shape.workers(SUBGROUP, count=subgroups.size, first=lambda places: first + places[-1] * subgroups.size)
+    return lead, Part(SUBGROUP, shape.worker.path, subgroups.size, count, (plan,), topology, origin)
+
+
+def _without_leader(size: int, *, leader: int | None) -> Callable[[int], int | None]:
+    """Subgroups of workers alone, counted from the first worker; the leader is in *leader*, or in none."""
+
+    def of(worker: int) -> int | None:
+        return leader if worker == 0 else (worker - 1) // size
+
+    return of

@@ -1,0 +1,137 @@
+"""Is a resolved tree one from which a sound Workload can be made?  All that is wrong at once, at the user's own places.
+
+The words are those of Kubernetes 1.37's workloadbuilder where it has the rule too.  Stricter than that, as KEP-6089 and
+KEP-6012 demand: nested disruption modes, depth and width, and All with a policy that is Basic because none was given.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+
+from validators import content, field
+from validators.field import FieldError, FieldPath, Part
+from validators.model import workload as model
+from validators.rules import checks
+from workloadbuilder.identity import BuildOptions
+from workloadbuilder.item import Block, DisruptionMode, PolicyKind
+from workloadbuilder.resolve import Resolved, Source
+from workloadbuilder.shapes import MOST
+
+_BLOCK_WORDS = {
+    Block.POLICY: "policy",
+    Block.TOPOLOGY: "constraints",
+    Block.DISRUPTION_MODE: "disruptionMode",
+    Block.RESOURCE_CLAIMS: "resourceClaims",
+}
+
+
+def check_blocks(root: Resolved, options: BuildOptions | None, *, strict: bool) -> Iterator[FieldError]:
+    """What is wrong with the blocks of each item.
+
+    Without *options* any policy and mode is allowed.  *strict* tells also what follows from a block that could not be read:
+    its reader has told the cause.
+    """
+    stack: list[tuple[Resolved, Resolved | None]] = [(root, None)]
+    while stack:
+        item, above = stack.pop()
+        unread = () if strict else item.item.intent.unread
+        yield from _level(item)
+        if options is not None:
+            yield from _allowed(item, options)
+        yield from _minimum(item, unread)
+        yield from _topology(item)
+        yield from _claims(item)
+        yield from _modes(item, above, unread)
+        stack.extend((child, item) for child in item.children)
+
+
+def inside(item: Resolved, block: Block, parts: Iterable[Part]) -> FieldPath:
+    """The place inside *block* if the user wrote it, else the item's own."""
+    path = item.written(block)
+    return item.item.path if path is None else path.join(parts)
+
+
+def count_path(item: Resolved) -> FieldPath:
+    """Where the minimum of the item's gang stands."""
+    return inside(item, Block.POLICY, ("gang", "minGroupCount" if item.composite else "minCount"))
+
+
+def _level(item: Resolved) -> Iterator[FieldError]:
+    """A composite has composite blocks, a leaf has a leaf's."""
+    name, intent = item.item.name, item.item.intent
+    if intent.composite is not None and intent.composite is not item.composite:
+        mine, other = ("composite", "leaf") if item.composite else ("leaf", "composite")
+        for block, path in intent.paths:
+            yield field.invalid_struct(path, f'{mine} workload item "{name}" sets {other} building block: {_BLOCK_WORDS[block]}')
+    elif item.composite and item.config.resource_claims:
+        yield field.invalid_struct(
+            item.place(Block.RESOURCE_CLAIMS), f'composite workload item "{name}" sets leaf building block: resourceClaims'
+        )
+
+
+def _allowed(item: Resolved, options: BuildOptions) -> Iterator[FieldError]:
+    policy, mode = item.config.policy, item.config.disruption_mode
+    if policy is not None and policy.kind not in options.allowed_policies:
+        yield field.forbidden(item.place(Block.POLICY), f"{policy.kind} scheduling policy is not supported by this controller")
+    if mode is not None and mode not in options.allowed_disruption_modes:
+        yield field.forbidden(item.place(Block.DISRUPTION_MODE), f"the disruptionMode `{mode}` is not supported by this controller")
+
+
+def _minimum(item: Resolved, unread: tuple[Block, ...]) -> Iterator[FieldError]:
+    policy = item.config.policy
+    if policy is None or policy.kind is not PolicyKind.GANG:
+        return
+    minimum = policy.minimum
+    if minimum is None:
+        if Block.POLICY not in unread:
+            kind, name = ("composite gang", "minGroupCount") if item.composite else ("gang", "minCount")
+            yield field.required(count_path(item), f"{kind} scheduling requires {name} to be set after resolution")
+    elif minimum < 1:
+        yield field.invalid(count_path(item), minimum, "must be greater than or equal to 1")
+    elif minimum > MOST:
+        yield field.invalid(count_path(item), minimum, f"must be at most {MOST}: more does not fit into this field's type")
+
+
+def _topology(item: Resolved) -> Iterator[FieldError]:
+    keys = item.config.topology or ()
+    if len(keys) > model.MAX_TOPOLOGY:
+        yield field.too_many(inside(item, Block.TOPOLOGY, ("topology",)), len(keys), model.MAX_TOPOLOGY)
+        return
+    for place, key in enumerate(keys):
+        path = inside(item, Block.TOPOLOGY, ("topology", place, item.item.intent.topology_field))
+        if not key:
+            yield field.required(path, "a topology constraint names a node label")
+        else:
+            yield from checks.messages(path, key, content.label_key)
+
+
+def _claims(item: Resolved) -> Iterator[FieldError]:
+    claims = item.config.resource_claims
+    if not claims or item.composite:
+        return
+    listed = [model.ResourceClaim(each.name, each.resource_claim_name, each.resource_claim_template_name) for each in claims]
+    written = item.written(Block.RESOURCE_CLAIMS)
+    path = FieldPath() if written is None else written
+    for error in (*checks.claims(path, listed), *checks.empty_claim_names(path, listed)):
+        yield error if written is not None else dataclasses.replace(error, path=item.item.path)
+
+
+def _modes(item: Resolved, above: Resolved | None, unread: tuple[Block, ...]) -> Iterator[FieldError]:
+    policy, mode = item.config.policy, item.config.disruption_mode
+    if mode is DisruptionMode.ALL:
+        if Block.POLICY not in unread and (policy is None or policy.kind is PolicyKind.BASIC):
+            yield field.invalid(_blamed(item), "all", "the disruptionMode `all` is not supported with the Basic scheduling policy")
+    elif above is not None and above.config.disruption_mode is DisruptionMode.ALL and Block.DISRUPTION_MODE not in unread:
+        yield field.invalid(
+            item.place(Block.DISRUPTION_MODE),
+            "single",
+            f"must be `all`, as the mode of its parent {above.item.name!r} is (what has no mode counts as `single`)",
+        )
+
+
+def _blamed(item: Resolved) -> FieldPath:
+    """Of a mode and a policy that do not go together: the one that the user wrote, the mode if both."""
+    if item.source(Block.DISRUPTION_MODE) is not Source.USER and item.source(Block.POLICY) is Source.USER:
+        return item.place(Block.POLICY)
+    return item.place(Block.DISRUPTION_MODE)

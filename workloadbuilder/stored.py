@@ -1,0 +1,53 @@
+"""A Workload that was made before, by this library or any other program, read to make groups of it or to compare with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from validators import field
+from validators.field import FieldPath
+from validators.model.decode import Json
+from workloadbuilder.blueprint import Blueprint
+from workloadbuilder.errors import BuildError
+from workloadbuilder.identity import VERSIONS
+
+_API_VERSIONS = tuple(f"scheduling.k8s.io/{version}" for version in VERSIONS)
+
+
+def read(workload: Json) -> Blueprint:
+    """The Workload as a blueprint, known to be one that the API server would keep.
+
+    Groups made of it belong to the Workload's own controller, and have a hash in their names if its uid is known.
+
+    Raises:
+        BuildError: it is no Workload of a version that is served, or one that the API server refuses.
+    """
+    if not isinstance(workload, Mapping):
+        raise BuildError([field.type_invalid(FieldPath(), "", "must be a mapping: a Workload")])
+    if workload.get("apiVersion") not in _API_VERSIONS:
+        raise BuildError([field.not_supported(FieldPath("apiVersion"), workload.get("apiVersion"), _API_VERSIONS)])
+    if workload.get("kind") != "Workload":
+        raise BuildError([field.not_supported(FieldPath("kind"), workload.get("kind"), ["Workload"])])
+    _refuse_unsound(workload)
+    owners = workload["metadata"].get("ownerReferences") or ()
+    references = [each for each in owners if each.get("controller") and each.get("uid")][:1]
+    return Blueprint(workload, references=references, hashed=bool(references))
+
+
+def _refuse_unsound(workload: Mapping[str, Json]) -> None:
+    # The rules are many, and a program that only builds Workloads need not wait for them.
+    from validators import pipeline
+    from validators.rules.base import Operation, Profile, Settings, Severity
+
+    settings = Settings(profile=Profile.UPSTREAM, linting=True)
+    version = workload["apiVersion"].rpartition("/")[2]
+    try:
+        judged = pipeline.validate("Workload", workload, None, Operation.CREATE, version=version, settings=settings)
+    except ValueError as error:
+        raise BuildError([field.invalid_struct(FieldPath(), f"must be JSON: {error}")]) from error
+    except RecursionError as error:
+        raise BuildError([field.invalid_struct(FieldPath(), "must be nested less deeply: a Workload has four levels")]) from error
+    if errors := [each.error for each in judged if each.severity is Severity.ERROR]:
+        raise BuildError(errors)
+    if not workload["metadata"].get("name"):
+        raise BuildError([field.required(FieldPath("metadata", "name"), "groups refer to their Workload by name")])

@@ -1,0 +1,62 @@
+"""What does not let itself change in a Workload that is there: all but the minimum of a gang (KEP-6012; Kubernetes 1.37).
+
+A controller that would rather make the Workload anew asks ``update.changes`` instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from validators import field
+from validators.field import FieldError
+from workloadbuilder.check import inside
+from workloadbuilder.check_tree import name_path
+from workloadbuilder.item import Block, PolicyKind
+from workloadbuilder.resolve import Resolved
+
+_FIXED = "field is immutable"
+
+
+def check(new: Resolved, old: Resolved | None) -> Iterator[FieldError]:
+    """What differs from *old* and must not, at its place in the new object; items are matched by name, level by level.
+
+    Nothing is said where the old tree could not be resolved.
+    """
+    if old is None:
+        return
+    if new.item.name != old.item.name:
+        detail = f'old root name "{old.item.name}" does not match new root name "{new.item.name}"'
+        yield field.invalid_struct(name_path(new), detail)
+        return
+    yield from _item(new, old)
+
+
+def _item(new: Resolved, old: Resolved) -> Iterator[FieldError]:
+    yield from _blocks(new, old)
+    if (new.item.priority_class_name, new.item.priority) != (old.item.priority_class_name, old.item.priority):
+        yield field.invalid_struct(new.item.path, f"{_FIXED}: priority and priority class stay those of the Workload that is there")
+    before = {child.item.name: child for child in old.children}
+    for child in new.children:
+        if child.item.name in before:
+            yield from _item(child, before.pop(child.item.name))
+        else:
+            yield field.forbidden(
+                name_path(child), f"item may not be added: the Workload that is there has no template {child.item.name!r} here"
+            )
+    for name in sorted(before):
+        yield field.forbidden(new.item.path, f"item may not be removed: the Workload that is there has a template {name!r} here")
+
+
+def _blocks(new: Resolved, old: Resolved) -> Iterator[FieldError]:
+    if _kind(new) is not _kind(old):
+        yield field.invalid_struct(new.place(Block.POLICY), "the basic/gang policy variant is immutable after creation")
+    if (new.config.topology or ()) != (old.config.topology or ()):
+        yield field.invalid_struct(inside(new, Block.TOPOLOGY, ()), _FIXED)
+    if new.config.disruption_mode is not old.config.disruption_mode:
+        yield field.invalid_struct(new.place(Block.DISRUPTION_MODE), _FIXED)
+    if (new.config.resource_claims or ()) != (old.config.resource_claims or ()):
+        yield field.invalid_struct(new.place(Block.RESOURCE_CLAIMS), _FIXED)
+
+
+def _kind(item: Resolved) -> PolicyKind:
+    return PolicyKind.BASIC if item.config.policy is None else item.config.policy.kind
