@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from validators import field
-from validators.field import FieldError
+from validators.field import FieldError, FieldPath
 from validators.model.decode import Json
 from workloadbuilder.adapters import instances
 from workloadbuilder.adapters.explained import ExplainedTemplate, explain
@@ -102,10 +102,22 @@ def _from_tree(reading: Reading, result: Compiled, wanted: Wanted) -> Compiled:
     if delegated or wanted.pods:
         leaves = instances.leaves(resolved, workload["metadata"]["name"], hashed=bool(reading.owner.uid))
     if delegated:
+        warnings = (*warnings, *_unseen(reading, workload))
         objects += instances.children(leaves, reading.children, reading.namespace)
     if wanted.pods:
         objects += instances.pods(leaves, reading.pods, reading.namespace)
     return dataclasses.replace(result, objects=tuple(objects), explained=explain(resolved, reading.origins), warnings=warnings)
+
+
+def _unseen(reading: Reading, workload: dict[str, Json]) -> Iterator[FieldError]:
+    """Children whose group no controller will make: that of Jobs, in Kubernetes 1.37, looks at the top of a Workload alone."""
+    seen = {each["name"] for each in workload["spec"].get("podGroupTemplates") or ()}
+    for child in sorted({each.template for each in reading.children} - seen):
+        yield field.invalid_struct(
+            FieldPath("spec"),
+            f'the Job controller of Kubernetes 1.37 makes no PodGroup of the template "{child}", which is below another: its pods would '
+            "belong to no group; leave out --delegated",
+        )
 
 
 def _from_link(reading: Reading, link: Link, wanted: Wanted) -> tuple[dict[str, Json], ...]:

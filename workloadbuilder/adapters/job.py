@@ -81,8 +81,8 @@ def _child(about: Subject, controller: Owner, shape: JobShape, link: linkage.Lin
     if workload is None:
         return dataclasses.replace(result, skipped=f"its group is made of the Workload of {above}, which is not given")
     index = jobset_labels.index(about.labels)
-    # Nothing tells this Job from others of the template: its group is called after it alone.
-    own = "" if index is not None else names.group_name(names.workload_name(about.owner), link.template, hashed=bool(about.owner.uid))
+    # Nothing tells this Job from others of the template: they have one group, called as the Job controller calls it.
+    own = "" if index is not None else names.group_name(subject.name_of(workload), link.template, hashed=True)
     return dataclasses.replace(
         result,
         link=Link(workload, link.template, link.parent, own, index or ()),

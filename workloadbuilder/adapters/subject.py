@@ -75,3 +75,9 @@ def described(workload: Json, controller: Owner) -> bool:
     reference = Fields(workload, WHOLE, errors).mapping("spec").mapping("controllerRef")
     named = reference.text("apiGroup"), reference.text("kind"), reference.text("name")
     return named == (controller.group, controller.kind, controller.name)
+
+
+def name_of(found: Json) -> str:
+    """An object's name, as far as it is written."""
+    errors: list[FieldError] = []
+    return Fields(found, WHOLE, errors).mapping("metadata").text("name")

@@ -289,10 +289,10 @@ def test_a_child_gets_the_group_that_its_annotations_name():
     assert {"train-workers-1-0": "train-workers-1", "train-workers-1-1": "train-workers-1"} == pods(found)
 
 
-def test_a_child_that_cannot_be_told_from_others_has_a_group_of_its_own_name():
+def test_a_child_that_cannot_be_told_from_others_has_the_group_that_the_job_controller_makes():
     unlabelled = "\n".join(line for line in OWNED.splitlines() if "labels:" not in line)
 
-    assert {"train-workers-1-workers": "train-jobset-root"} == parents(sound(unlabelled, further=WORKLOAD, groups=True))
+    assert {"train-workers-6f67d86588": "train-jobset-root"} == parents(sound(unlabelled, further=WORKLOAD, groups=True))
 
 
 @pytest.mark.parametrize(

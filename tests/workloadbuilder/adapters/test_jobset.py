@@ -403,3 +403,10 @@ def test_very_many_pods_are_refused_before_they_are_made():
     found = compiled(jobset().replace("parallelism: 4", "parallelism: 2147483647"), pods=True)
 
     assert ["Invalid value: must make at most 100000 pods: it would make 6442450942"] == [str(error) for error in found.errors]
+
+
+def test_groups_that_no_job_controller_would_make_are_warned_of():
+    """In Kubernetes 1.37 it looks at the top of a Workload alone, and a JobSet's templates are below its root."""
+    found = compiled(jobset(nested="schedulingPolicy: {gang: {}}"), groups=True, delegated=True)
+
+    assert [("spec", True)] == [(str(each.path), '"workers"' in str(each)) for each in found.warnings if "makes no PodGroup" in str(each)]
