@@ -17,6 +17,8 @@ from scheduler_core.topology import Placement
 
 _TRIED = phrases.SHOWN
 """Of domains that are not remembered, at most so many are tried again."""
+_RUNS = 1000
+"""So many runs of pods are tried in all domains together, at most."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -50,8 +52,13 @@ def slots(site: Site, run: Run) -> Ints:
 def room(site: Site, form: Form, places: tuple[Placement, ...]) -> Ints:
     """How many waiting pods of *form*, all below it included, each place could hold at most; exact for a homogeneous leaf."""
     total: Ints = np.zeros(len(places), dtype=np.int64)
+    known: dict[tuple[int, int], Ints] = {}
     for run in form.runs:
-        total += np.minimum(summed(slots(site, run), places), run.count)
+        # Runs that alternate are many, and few of them differ.
+        at = (run.shape.serial, run.count)
+        if at not in known:
+            known[at] = np.minimum(summed(slots(site, run), places), run.count)
+        total += known[at]
     for child in form.children:
         total += room(site, child, places)
     return total
@@ -76,7 +83,7 @@ def ranked(greedy: Greedy, form: Form, places: tuple[Placement, ...]) -> list[He
     order = sorted(range(len(places)), key=lambda index: (-most[index], places[index].value))
     if homogeneous(form):
         return [Held(places[index], most[index]) for index in order]
-    if not form.memorable:
+    if not form.memorable or len(form.runs) * len(places) > _RUNS:
         order = order[:_TRIED]
     found = []
     for index in order:

@@ -10,6 +10,7 @@ from scheduler_core.decision import Status
 from scheduler_core.nodes import Bools, Ints, Nodes
 from scheduler_core.placement import batch, score
 from scheduler_core.placement.leaf import succeeded
+from scheduler_core.placement.least import Least, countable
 from scheduler_core.placement.outcome import Outcome
 from scheduler_core.placement.signature import Form
 from scheduler_core.placement.site import Site
@@ -17,6 +18,9 @@ from scheduler_core.topology import Division, Placement
 
 _AT_ONCE = 8
 """From so many changed domains on, trying them all in one go is cheaper."""
+
+_SEVERAL = 2
+"""From so many changed domains on, counting what is free in them first is cheaper."""
 
 
 class Board:
@@ -44,6 +48,7 @@ class Board:
         self._seen: Ints = np.full(size, -1, dtype=np.int64)
         self._outcomes: list[Outcome | None] = [None] * size
         self._picks: list[Nodes | None] = [None] * size
+        self._least: Least | None = None
         self._running = sum(len(leaf.running) for leaf in form.entity.leaves())
 
     def refresh(self, form: Form) -> None:
@@ -55,7 +60,7 @@ class Board:
         if len(stale) >= _AT_ONCE and self._is_simple(form):
             self._all_at_once(form, stale)
         else:
-            for row in stale.tolist():
+            for row in self._worth_trying(form, stale):
                 self._record(row, self._attempt(form, self.division.domains[row]))
         self._seen[stale] = now[stale]
 
@@ -66,6 +71,20 @@ class Board:
             found = succeeded(form, domain, picks, self._site) if picks is not None else self._attempt(form, domain)
             self._outcomes[row] = found
         return found
+
+    def _worth_trying(self, form: Form, stale: Ints) -> list[int]:
+        """Those of *stale* that counting does not refute; the others are tried when someone asks what came of it."""
+        rows: list[int] = stale.tolist()
+        if len(rows) < _SEVERAL or not countable(form):
+            return rows
+        if self._least is None:
+            self._least = Least(form)
+        short = self._least.short(self.division, stale, self._site)
+        for row, without in zip(rows, short.tolist(), strict=True):
+            if without:
+                self.able[row] = self.failed[row] = False
+                self._outcomes[row] = self._picks[row] = None
+        return [row for row, without in zip(rows, short.tolist(), strict=True) if not without]
 
     def _record(self, row: int, outcome: Outcome) -> None:
         self._outcomes[row] = outcome

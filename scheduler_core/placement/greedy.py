@@ -131,6 +131,7 @@ class Greedy:
         if board.failed.any():
             return board.outcome(form, int(board.failed.argmax()))
         feasible = board.able.nonzero()[0]
+        self.site.looked.add(len(division.domains), len(feasible))
         if not len(feasible):
             return self._none(len(division.domains), lambda row: board.outcome(form, row))
         feasible = self._considered(form, division.domains, feasible)
@@ -171,6 +172,7 @@ class Greedy:
         if (failed := next((each for each in outcomes if each.status is Status.ERROR), None)) is not None:
             return failed
         able = np.array([number for number, outcome in enumerate(outcomes) if outcome.success], dtype=np.int64)
+        self.site.looked.add(len(places), len(able))
         if not len(able):
             return self._none(len(outcomes), outcomes.__getitem__)
         feasible = self._considered(form, places, able).tolist()

@@ -10,10 +10,11 @@ from scheduler_core.ledger import Load
 from scheduler_core.nodes import Nodes
 from scheduler_core.placement.fill import fill, slots_of
 from scheduler_core.placement.outcome import Outcome
-from scheduler_core.placement.signature import Form
+from scheduler_core.placement.signature import Form, Run
 from scheduler_core.placement.site import Site
 from scheduler_core.placement.soft import fill_soft
 from scheduler_core.placement.stepwise import Stepwise
+from scheduler_core.placement.turns import Turns, worth_while
 from scheduler_core.topology import Placement
 
 
@@ -51,32 +52,68 @@ def succeeded(form: Form, placement: Placement, nodes: Nodes, site: Site) -> Out
 
 def _runs(form: Form, placement: Placement, site: Site, judged: Feasibility) -> tuple[Nodes, Feasibility]:
     """Run by run, each worked out at once."""
-    entity, ledger, nodes = form.entity, site.ledger, placement.nodes
-    used, scored = ledger.used[:, nodes], ledger.scored[:, nodes]
-    room, allocatable = site.room[:, nodes], site.nodes.allocatable[:, nodes]
-    if ledger.holding:
-        allocatable = allocatable - ledger.held[:, nodes]
+    entity, nodes = form.entity, placement.nodes
+    standing = _turns(form, placement, site) or _Standing(placement, site)
     found = np.full(len(entity.waiting), -1, dtype=np.int64)
     scheduled, start = len(entity.running), 0
     for run in form.runs:
-        static = site.fit.static(run.shape)
-        mask = None if static.mask is None else static.mask[nodes]
-        slots = slots_of(allocatable[static.rows] - used[static.rows], static.amounts, mask)
-        if static.plain:
-            picks = fill(run.shape, run.count, slots, room, scored, used[:2], whole=site.whole)
-        else:
-            picks = fill_soft(run.shape, static, nodes, run.count, slots, room, scored, used[:2], whole=site.whole)
+        picks = standing.take(run)
         found[start : start + len(picks)] = nodes[picks]
         start += run.count
         scheduled += len(picks)
         judged = _after(site, entity.minimum, scheduled, len(entity.waiting) - start, run.count - len(picks))
         if judged.hopeless or start == len(entity.waiting):
             break
-        for row, amount in run.shape.requests:
-            np.add.at(used[row], picks, amount)
-        for row, amount in enumerate(run.shape.scored):
-            np.add.at(scored[row], picks, amount)
     return found, judged
+
+
+class _Standing:
+    """A placement while runs are put on it; the ledger is left as it is."""
+
+    def __init__(self, placement: Placement, site: Site) -> None:
+        ledger, nodes = site.ledger, placement.nodes
+        self._site = site
+        self._nodes = nodes
+        self._used, self._scored = ledger.used[:, nodes], ledger.scored[:, nodes]
+        self._room, self._allocatable = site.room[:, nodes], site.nodes.allocatable[:, nodes]
+        if ledger.holding:
+            self._allocatable = self._allocatable - ledger.held[:, nodes]
+        self._last: tuple[Run, Nodes] | None = None
+
+    def take(self, run: Run) -> Nodes:
+        """Where the pods of *run* go, in their order: positions, fewer where there is no room for more."""
+        if self._last is not None:
+            self._put(*self._last)
+        static = self._site.fit.static(run.shape)
+        mask = None if static.mask is None else static.mask[self._nodes]
+        slots = slots_of(self._allocatable[static.rows] - self._used[static.rows], static.amounts, mask)
+        room, scored, used, whole = self._room, self._scored, self._used[:2], self._site.whole
+        if static.plain:
+            picks = fill(run.shape, run.count, slots, room, scored, used, whole=whole)
+        else:
+            picks = fill_soft(run.shape, static, self._nodes, run.count, slots, room, scored, used, whole=whole)
+        self._last = run, picks
+        return picks
+
+    def _put(self, run: Run, picks: Nodes) -> None:
+        for row, amount in run.shape.requests:
+            np.add.at(self._used[row], picks, amount)
+        for row, amount in enumerate(run.shape.scored):
+            np.add.at(self._scored[row], picks, amount)
+
+
+def _turns(form: Form, placement: Placement, site: Site) -> Turns | None:
+    """For many short runs of few shapes; None where it is not for these, or not worth while."""
+    statics = [site.fit.static(run.shape) for run in form.runs]
+    if not site.whole or not worth_while(form.runs) or not all(static.plain for static in statics):
+        return None
+    ledger, nodes = site.ledger, placement.nodes
+    used = ledger.used[:, nodes]
+    free = site.nodes.allocatable[:, nodes] - used
+    if ledger.holding:
+        free -= ledger.held[:, nodes]
+    runs = list(zip(form.runs, statics, strict=True))
+    return Turns(runs, nodes, site.room[:, nodes], free, ledger.scored[:, nodes], used[:2])
 
 
 def _after(site: Site, minimum: int, scheduled: int, left: int, failed: int) -> Feasibility:

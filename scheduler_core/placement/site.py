@@ -10,6 +10,7 @@ from scheduler_core.ledger import Ledger
 from scheduler_core.nodes import NodeTable
 from scheduler_core.nominations import Nominations
 from scheduler_core.options import PlacingOptions
+from scheduler_core.placement.looked import Looked
 from scheduler_core.placement.node_score import Floats
 from scheduler_core.placement.plugins import Plugins
 from scheduler_core.relations import Relations
@@ -27,6 +28,7 @@ class Site:
         room: shape (2, nodes) float64: allocatable millicores and bytes.
         whole: whether every node has some of both.
         nominations: room kept for pods that were promised a node.
+        looked: how many candidate placements were looked at so far.
 
     """
 
@@ -40,6 +42,7 @@ class Site:
     options: PlacingOptions
     nominations: Nominations
     plugins: Plugins = NO_PLUGINS
+    looked: Looked = dataclasses.field(default_factory=Looked)
 
     @classmethod
     def of(cls, snapshot: ClusterSnapshot, options: PlacingOptions, ignore: Iterable[str] = (), plugins: Plugins = NO_PLUGINS) -> Site:

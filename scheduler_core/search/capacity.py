@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scheduler_core.nodes import Ints
+from scheduler_core.nodes import Bools, Ints, Nodes
 from scheduler_core.placement.site import Site
 from scheduler_core.pods import PodRecord, PodShape
 from scheduler_core.search.budget import Budget
@@ -15,6 +15,8 @@ from scheduler_core.topology import Division, Placement
 
 Wish = tuple[PodShape, Placement, int]
 """So many pods of a shape within a placement."""
+Assigned = dict[tuple[int, int], Nodes]
+"""Nodes, one a pod, by the serials of shape and placement."""
 
 
 class Capacity:
@@ -39,7 +41,8 @@ class Capacity:
         self._by_shape: dict[int, Ints] = {}
         self._slots: dict[tuple[int, int], Ints] = {}
         self._sums: dict[tuple[int, int], int] = {}
-        self._packed: dict[frozenset[tuple[int, int, int]], tuple[Ints, dict[tuple[int, int], Ints]] | None] = {}
+        self._masks: dict[int, int] = {}
+        self._packed: dict[tuple[frozenset[tuple[int, int, int]], bool], Assigned | None] = {}
 
     def slots(self, shape: PodShape, placement: Placement) -> Ints:
         """How many pods of *shape* each node of *placement* holds; shape (nodes of it,)."""
@@ -55,21 +58,21 @@ class Capacity:
             found = self._sums[at] = int(self.slots(shape, placement).sum())
         return found
 
-    def fits(self, wishes: Sequence[Wish]) -> bool:
-        """Whether *wishes* can be met together.
+    def fits(self, wishes: Sequence[Wish], *, thorough: bool = True) -> bool:
+        """Whether *wishes* can be met together; if not *thorough*, whether that is found soon.
 
         Raises:
             SpentError: the budget is spent before that is known.
 
         """
-        return self._together(wishes) is not None
+        return self._together(wishes, thorough=thorough) is not None
 
-    def assignment(self, wishes: Sequence[Wish]) -> dict[tuple[int, int], Ints]:
+    def assignment(self, wishes: Sequence[Wish]) -> Assigned:
         """Nodes, one a pod, for each shape and placement (by serial), where ``fits``."""
-        found = self._together(wishes)
+        found = self._together(wishes, thorough=True)
         if found is None:
             raise ValueError("these wishes cannot be met together")
-        return found[1]
+        return found
 
     def profile(self, placement: Placement) -> bytes:
         """The free room of the nodes of *placement*, and how many pods of each shape they hold, whatever the order of the nodes."""
@@ -101,33 +104,65 @@ class Capacity:
             found = self._totals[at] = _by_domain(self.everywhere(shape)[None, :], division)[0]
         return found
 
-    def _together(self, wishes: Sequence[Wish]) -> tuple[Ints, dict[tuple[int, int], Ints]] | None:
+    def _together(self, wishes: Sequence[Wish], *, thorough: bool) -> Assigned | None:
         counts: dict[tuple[int, int], int] = {}
         by_key: dict[tuple[int, int], Wish] = {}
         for wish in wishes:
             at = (wish[0].serial, wish[1].serial)
             counts[at] = counts.get(at, 0) + wish[2]
             by_key[at] = wish
-        key = frozenset((shape, placement, count) for (shape, placement), count in counts.items())
-        if key not in self._packed:
-            merged = [(by_key[at][0], by_key[at][1], counts[at]) for at in sorted(counts)]
-            self._packed[key] = self._pack(merged)
-        return self._packed[key]
+        found: Assigned = {}
+        for part in self._apart([(by_key[at][0], by_key[at][1], counts[at]) for at in sorted(counts)]):
+            key = frozenset((shape.serial, placement.serial, count) for shape, placement, count in part)
+            asked = key, thorough or len(part) == 1
+            if asked not in self._packed:
+                self._packed[asked] = self._pack(part, thorough=asked[1])
+            if (packed := self._packed[asked]) is None:
+                return None
+            # What was found is as good for whoever asks thoroughly.
+            self._packed[key, True] = packed
+            found |= packed
+        return found
 
-    def _pack(self, wishes: Sequence[Wish]) -> tuple[Ints, dict[tuple[int, int], Ints]] | None:
-        nodes = np.unique(np.concatenate([placement.nodes for _, placement, _ in wishes])) if wishes else np.zeros(0, dtype=np.int64)
+    def _apart(self, wishes: Sequence[Wish]) -> list[list[Wish]]:
+        """Wishes that share no node, not by way of others either, do not concern one another."""
+        parts: list[tuple[int, list[Wish]]] = []
+        for wish in wishes:
+            mask, joined = self._mask(wish[1]), [wish]
+            apart = []
+            for other, members in parts:
+                if other & mask:
+                    mask |= other
+                    joined = [*members, *joined]
+                else:
+                    apart.append((other, members))
+            parts = [*apart, (mask, joined)]
+        return [members for _, members in parts]
+
+    def _mask(self, placement: Placement) -> int:
+        """The nodes of *placement* as bits."""
+        if (found := self._masks.get(placement.serial)) is None:
+            there: Bools = np.zeros(len(self._site.nodes), dtype=bool)
+            there[placement.nodes] = True
+            found = self._masks[placement.serial] = int.from_bytes(np.packbits(there).tobytes())
+        return found
+
+    def _pack(self, wishes: Sequence[Wish], *, thorough: bool) -> Assigned | None:
+        there: Bools = np.zeros(len(self._site.nodes), dtype=bool)
+        for _, placement, _ in wishes:
+            there[placement.nodes] = True
+        nodes = there.nonzero()[0]
         demands = []
         for shape, placement, count in wishes:
             slots = np.zeros(len(nodes), dtype=np.int64)
             slots[np.searchsorted(nodes, placement.nodes)] = self.slots(shape, placement)
             demands.append(Demand(self._amounts[shape.serial], count, slots))
-        packed: Packed | None = pack(self.free[:, nodes], demands, self._budget)
+        packed: Packed | None = pack(self.free[:, nodes], demands, self._budget, thorough=thorough)
         if packed is None:
             return None
-        found = {
+        return {
             (shape.serial, placement.serial): np.repeat(nodes, taken) for (shape, placement, _), taken in zip(wishes, packed, strict=True)
         }
-        return nodes, found
 
     def _taken(self, members: Sequence[PodRecord]) -> Ints:
         taken: Ints = np.zeros((len(self.rows), len(self._site.nodes)), dtype=np.int64)

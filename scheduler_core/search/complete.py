@@ -8,12 +8,13 @@ scores of greedy, then the first by name.
 from __future__ import annotations
 
 import dataclasses
+from collections import deque
 
 import numpy as np
 
 from scheduler_core.decision import Search, Status
 from scheduler_core.entity import Entity
-from scheduler_core.nodes import Nodes
+from scheduler_core.nodes import Ints, Nodes
 from scheduler_core.placement import score
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.leaf import succeeded, try_leaf
@@ -21,9 +22,15 @@ from scheduler_core.placement.outcome import Outcome
 from scheduler_core.placement.signature import Form, Signatures
 from scheduler_core.placement.site import Site
 from scheduler_core.search.budget import DEFAULT, Budget, SpentError
+from scheduler_core.search.chosen import Chosen
 from scheduler_core.search.needs import satisfied
-from scheduler_core.search.tree import Chosen, TreeSearch
+from scheduler_core.search.tree import TreeSearch
 from scheduler_core.topology import Placement
+
+_SHARE = 2
+"""The part of the budget that may go into more pods than must be placed: half of it."""
+_CARRYING = 400
+"""Steps to carry out a plan."""
 
 
 class Complete(Greedy):
@@ -72,7 +79,7 @@ class Complete(Greedy):
         return greedy if possible else dataclasses.replace(greedy, status=Status.UNRESOLVABLE)
 
     def _search(self, form: Form, budget: Budget) -> Outcome | None:
-        """The best plan for the root: the first in each of its domains, completed; None if there is none.
+        """The best plan for the root: the best found in each of its domains, completed; None if there is none.
 
         Raises:
             SpentError: the budget is spent before any plan is found.
@@ -82,32 +89,46 @@ class Complete(Greedy):
         waiting = sum(len(leaf.waiting) for leaf in form.entity.leaves())
         # The root's own key chooses here, so that its domains can be compared by all that fits in them.
         top = dataclasses.replace(form, entity=dataclasses.replace(form.entity, key="")) if form.entity.key else form
-        search = TreeSearch(self.site, top, budget)
-        for placement in self._tops(form):
+        search = TreeSearch(self.site, top, budget, share=self._steps // _SHARE)
+        ahead = deque((placement, False) for placement in self._tops(form))
+        while ahead and (best is None or best.placed < waiting):
+            placement, again = ahead.popleft()
+            if best is not None and search.limit(placement) < best.placed:
+                continue
             try:
-                plan = search.plan(placement)
+                # A domain that takes long waits until the others have been looked at.
+                with budget.part(budget.left // 2 if ahead and not again else budget.left):
+                    plan = search.plan(placement)
             except SpentError:
+                if budget.left and not again:
+                    ahead.append((placement, True))
+                    continue
                 if best is None:
                     raise
                 break
-            if plan is None:
-                continue
-            outcome = self._carry_out(top, placement, plan, search)
-            if best is None or self._rank(outcome) > self._rank(best):
-                best = outcome
-            if best.placed == waiting:
-                break
+            if plan is not None:
+                outcome = self._carry_out(top, placement, plan, search)
+                best = outcome if best is None or self._rank(outcome) > self._rank(best) else best
+                budget.step(min(_CARRYING, budget.left))
         return best
 
-    def _tops(self, form: Form) -> tuple[Placement, ...]:
+    def _tops(self, form: Form) -> list[Placement]:
+        """The domains of a root; the first of those that would take all its pods is the best by the scores, then by name."""
         if not form.entity.key:
-            return (self.site.topology.root,)
-        return self.placements(form, self.site.topology.root)
+            return [self.site.topology.root]
+        found = self.placements(form, self.site.topology.root)
+        scored = [pod.shape.scored for leaf in form.entity.leaves() for pod in leaf.waiting]
+        pods = np.array([sum(cpu for cpu, _ in scored), sum(memory for _, memory in scored)])
+        order = sorted(range(len(found)), key=lambda number: -self._tightness(found[number], pods))
+        return [found[number] for number in order]
+
+    def _tightness(self, placement: Placement, scored: Ints) -> int:
+        room = self.site.nodes.allocatable[:2, placement.nodes].sum(axis=1)
+        taken = self.site.ledger.scored[:, placement.nodes].sum(axis=1) + scored
+        return int(score.tightness(room[:, None], taken[:, None])[0])
 
     def _rank(self, outcome: Outcome) -> tuple[int, int]:
-        nodes = outcome.placement.nodes
-        taken = self.site.ledger.scored[:, nodes].sum(axis=1) + np.array(outcome.scored)
-        return outcome.placed, int(score.tightness(self.site.nodes.allocatable[:2, nodes].sum(axis=1)[:, None], taken[:, None])[0])
+        return outcome.placed, self._tightness(outcome.placement, np.array(outcome.scored))
 
     def _carry_out(self, form: Form, placement: Placement, plan: list[Chosen], search: TreeSearch) -> Outcome:
         """The outcome of *plan* with all that can be added to it; the ledger is as before."""

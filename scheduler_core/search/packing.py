@@ -19,6 +19,8 @@ from scheduler_core.search.budget import Budget
 
 _ORDERS = 6
 """Orders of the demands in which best fit is tried."""
+_FITTING, _EACH, _CELLS = 8, 12, 64
+"""Steps to fit, more for each demand, one of them for so many amounts that are looked at."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -41,27 +43,34 @@ Packed = list[Ints]
 """For each demand: shape (nodes,), how many of its pods go to each node."""
 
 
-def pack(free: Ints, demands: Sequence[Demand], budget: Budget) -> Packed | None:
-    """A packing of *demands* into *free*, shape (rows, nodes); None if there is none.
+def pack(free: Ints, demands: Sequence[Demand], budget: Budget, *, thorough: bool = True) -> Packed | None:
+    """A packing of *demands* into *free*, shape (rows, nodes); None if there is none, or if not *thorough* if none is found soon.
 
     Raises:
         SpentError: the budget is spent before that is known.
 
     """
-    budget.step()
+    budget.step(2 + len(demands))
     if not demands:
         return []
-    if any(int(demand.slots.sum()) < demand.count for demand in demands) or _too_much(free, demands):
+    if any(int(demand.slots.sum()) < demand.count for demand in demands):
         return None
     if len(demands) == 1:
         return [_first(demands[0].slots, demands[0].count, np.argsort(demands[0].slots, kind="stable"))]
-    if _alike(demands):
-        return _pack_alike(demands)
-    for order in itertools.islice(_orders(demands), _ORDERS):
-        budget.step()
+    return _pack_alike(demands) if _alike(demands) else _pack_unlike(free, demands, budget, thorough=thorough)
+
+
+def _pack_unlike(free: Ints, demands: Sequence[Demand], budget: Budget, *, thorough: bool) -> Packed | None:
+    effort = len(demands) * (_EACH + free.size // _CELLS)
+    for number, order in enumerate(itertools.islice(_orders(demands), _ORDERS)):
+        budget.step(_FITTING + effort)
         if (found := _best_fit(free, demands, order)) is not None:
             return found
-    return _Filling(free, demands, budget).run()
+        if not number:
+            budget.step(2 * effort)
+            if _too_much(free, demands):
+                return None
+    return _Filling(free, demands, budget).run() if thorough else None
 
 
 def _too_much(free: Ints, demands: Sequence[Demand]) -> bool:
@@ -95,12 +104,8 @@ def _alike(demands: Sequence[Demand]) -> bool:
     first = demands[0]
     if any((each.amounts != first.amounts).any() for each in demands[1:]):
         return False
-    heres = [demand.slots > 0 for demand in demands]
-    for one, other in itertools.combinations(heres, 2):
-        both = one & other
-        if both.any() and (both != one).any() and (both != other).any():
-            return False
-    return True
+    heres = {int.from_bytes(np.packbits(demand.slots > 0).tobytes()) for demand in demands}
+    return all(one & other in (0, one, other) for one, other in itertools.combinations(heres, 2))
 
 
 def _pack_alike(demands: Sequence[Demand]) -> Packed | None:
@@ -194,7 +199,7 @@ class _Filling:
             if self._hopeless(at, left):
                 ways: Iterator[tuple[int, ...]] = iter(())
             else:
-                self._budget.step()
+                self._budget.step(2 + len(left))
                 ways = self._fillings(at, left)
             stack.append((left, ways))
             while True:
@@ -227,8 +232,8 @@ class _Filling:
         slots, amounts = self._slots[at], self._amounts
 
         def choose(number: int, free: tuple[int, ...], counts: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+            self._budget.step()
             if number == len(amounts):
-                self._budget.step()
                 if self._is_full(at, left, free, counts):
                     yield counts
                 return

@@ -1,224 +1,174 @@
-"""Domains and quorums: which children of a composite, each in which domain, so that all their pods fit together.
-
-Groups are taken from an agenda; a composite puts the children of a quorum on it, a leaf adds its pods to what must fit together.
-Nothing is tried twice that differs in names only: of domains with the same free room that nothing of the tree has touched, the
-first stands for all; what is left of an agenda is not tried again where it failed beside the same wishes.
-"""
+"""Domains and quorums: which children of a composite, each in which domain, so that all their pods fit together."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from scheduler_core.placement import generate
-from scheduler_core.placement.children import inadmissible
 from scheduler_core.placement.signature import Form
 from scheduler_core.placement.site import Site
 from scheduler_core.pods import PodShape
-from scheduler_core.search.agenda import Agenda
-from scheduler_core.search.bounds import Bounds
-from scheduler_core.search.budget import Budget
+from scheduler_core.search.budget import Budget, SpentError
 from scheduler_core.search.capacity import Capacity
-from scheduler_core.search.likeness import Likeness
-from scheduler_core.search.needs import leaves, satisfied, selections
-from scheduler_core.search.wishes import Wishes
+from scheduler_core.search.chosen import Chosen
+from scheduler_core.search.crossing import Crossing
+from scheduler_core.search.elastic import raised, with_more
+from scheduler_core.search.load import Spot
+from scheduler_core.search.measures import Measures
+from scheduler_core.search.needs import leaves, satisfied
+from scheduler_core.search.nest import Nest, nested
+from scheduler_core.search.nested import Nested
 from scheduler_core.topology import Placement
 
+_BEGINNING, _AMOUNTS = 40, 400
+"""Steps to divide a placement, one more for so many amounts that are summed."""
+_LITTLE = 4
+"""The part of the share that may go into adding pods to a plan."""
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Chosen:
-    """A group with its domain, and the pods of a leaf that are placed there: how many of each shape."""
 
-    form: Form
-    domain: Placement
-    counts: tuple[tuple[PodShape, int], ...] = ()
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Answer:
+    """A plan, or that there is none."""
+
+    plan: list[Chosen] | None
 
 
 class TreeSearch:
-    """The search for one root on a site as it stands, or as it would be if nothing but the root's own members ran (*empty*)."""
+    """The search for one root on a site as it stands, or as it would be if nothing but the root's own members ran (*empty*).
 
-    def __init__(self, site: Site, form: Form, budget: Budget, *, empty: bool = False, capacity: Capacity | None = None) -> None:
+    With *share* a plan is for as many pods as can be found with so many more steps, optional children and pods included; else it is
+    for the minimum.
+    """
+
+    def __init__(self, site: Site, form: Form, budget: Budget, *, empty: bool = False, share: int = 0) -> None:
         self._site = site
         self._form = form
         self._budget = budget
-        self.capacity = capacity or _capacity(site, form, budget, empty=empty)
-        self._wishes = Wishes()
-        self._likeness = Likeness(site, form, self.capacity, self._wishes)
-        self._bounds = Bounds(site.topology, self.capacity, self._wishes)
-        self._alone: dict[tuple[int, int], bool] = {}
-        self._choices: dict[tuple[int, int], list[Placement]] = {}
-        self._numbers: dict[tuple[int, int, int], int] = {}
-        self._first: dict[int, tuple[PodShape | None, int]] = {}
-        self._dead: set[object] = set()
-        self._parts: dict[int, TreeSearch] = {}
-        self._refuted: set[tuple[int, int]] = set()
-        self._solved: set[tuple[int, int]] = set()
-        self._chosen: list[Chosen] = []
+        self._share = share
+        self.capacity = free_for(site, form, budget, empty=empty)
+        self._measures = Measures(self.capacity, shapes(form))
+        self._keys = sorted({each.key for each in form.entity.walk() if each.key})
+        self._searches: dict[int, Nested | None] = {}
+        self._crossing: Crossing | None = None
 
     def plan(self, placement: Placement) -> list[Chosen] | None:
-        """The first plan for the root within *placement*; None if there is none.
+        """A plan for the root within *placement*; None if there is none.
 
         Raises:
             SpentError: the budget is spent before that is known.
 
         """
-        self._chosen = []
         if satisfied(self._form):
             return []
-        # An explicit stack: a tree may have more groups than Python has frames.
-        stack = [self._ways(self._before(self._form, placement, None))]
-        while stack:
-            for way in stack[-1]:
-                if way is None:
-                    return self._chosen
-                stack.append(self._ways(way))
+        if not self._measures.weights:
+            # Nobody waits who could meet the minimum.
+            return None
+        self._budget.step(1 + len(placement) * len(self._measures.nothing) // _AMOUNTS)
+        free = self._free(placement)
+        if any(need > there for need, there in zip(self._measures.least(self._form), free, strict=True)):
+            return None
+        search = self._nested(placement)
+        found = None if search is None else self._apart(search, placement)
+        return self._crossed(placement) if found is None else found.plan
+
+    def limit(self, placement: Placement) -> int:
+        """As many pods of the root as *placement* has room for."""
+        spare = min(there // small for there, small in zip(self._free(placement), self._measures.smallest, strict=True) if small)
+        return min(spare, self._measures.wanted(self._form))
+
+    def _free(self, placement: Placement) -> list[int]:
+        """What is free in *placement*, by measure."""
+        free: list[int] = self._measures.everywhere[:, placement.nodes].sum(axis=1).tolist()
+        return free
+
+    def _nested(self, placement: Placement) -> Nested | None:
+        """The search where domains are solved by themselves; None where these lie across one another."""
+        if placement.serial not in self._searches:
+            self._budget.step(_BEGINNING + len(placement) * len(self._keys) * len(self._measures.nothing) // _AMOUNTS)
+            keys = nested(self._keys, placement.nodes, self._site.nodes)
+            nest = None if keys is None else Nest(placement.nodes, keys, self._site.nodes, self._measures)
+            self._searches[placement.serial] = None if nest is None else self._search(nest, self._measures)
+        return self._searches[placement.serial]
+
+    def _apart(self, search: Nested, placement: Placement) -> _Answer | None:
+        """The answer where domains are solved by themselves; None where that does not tell."""
+        spot = search.place(self._form)
+        if spot is None:
+            return _Answer(None)
+        plan = self._chosen(search.nest, spot, placement)
+        if not self._fits(plan):
+            # What is counted fits, and what is packed does not: only trying everything tells.
+            return None
+        return _Answer(self._improved(plan, search, placement) if self._share else plan)
+
+    def _improved(self, plan: list[Chosen], search: Nested, placement: Placement) -> list[Chosen]:
+        """*plan* with what is optional, or another one that has more of it."""
+        plan = self._with_more(plan, _LITTLE)
+        limit = search.limit(self._form)
+        for part, spot in self._others(search):
+            if _pods(plan) >= limit:
                 break
-            else:
-                stack.pop()
-        return None
+            with contextlib.suppress(SpentError), self._budget.part(self._share // part):
+                if (found := spot()) is not None and self._fits(other := self._chosen(search.nest, found, placement)):
+                    plan = max(plan, other, self._with_more(other, part), key=_pods)
+        return plan
 
-    def _before(self, form: Form, placement: Placement, rest: Agenda | None) -> Agenda:
-        at = (form.number, placement.serial, rest.number if rest else 0)
-        return Agenda(form, placement, rest, self._numbers.setdefault(at, len(self._numbers) + 1))
+    def _others(self, search: Nested) -> Iterator[tuple[int, Callable[[], Spot | None]]]:
+        """Other ways to find a place, and which part of the share each may take at most."""
+        # Whether everything fits is soon known, one way or the other, more often than not.
+        yield 8, lambda: self._all_of(search.nest, whole=True)
+        yield 2, lambda: self._all_of(search.nest, whole=False)
+        yield 1, lambda: search.place(self._form, share=self._share // 2)
 
-    def _ways(self, agenda: Agenda) -> Iterator[Agenda | None]:
-        """The agendas that are left after each way to place the first group; while one is looked at, that way stands."""
-        if self._dead and self._likeness.state(agenda) in self._dead:
-            return
-        if self._bounds.refute(agenda.tasks()):
-            self._budget.step()
-            return
-        for domain in self._candidates(agenda.form, agenda.placement):
-            self._budget.step()
-            if agenda.form.leaf:
-                yield from self._leaf(agenda, domain)
-            elif (agenda.form.number, domain.serial) not in self._refuted:
-                yield from self._composite(agenda, domain)
-                self._try_alone(agenda.form, domain)
-        self._dead.add(self._likeness.state(agenda))
+    def _all_of(self, nest: Nest, *, whole: bool) -> Spot | None:
+        """A place for all children, with all their pods if *whole*."""
+        form, measures = raised(self._form, whole=whole), Measures(self.capacity, shapes(self._form))
+        if any(need > free for need, free in zip(measures.least(form), nest.cells[0].room, strict=True)):
+            return None
+        return self._search(nest, measures).place(form)
 
-    def _leaf(self, agenda: Agenda, domain: Placement) -> Iterator[Agenda | None]:
-        for counts in selections(agenda.form):
-            self._chosen.append(Chosen(agenda.form, domain, counts))
-            self._wishes.add(domain, counts)
-            if self.capacity.fits(self._wishes.around(domain)):
-                yield agenda.rest
-            self._wishes.add(domain, counts, -1)
-            self._chosen.pop()
+    def _search(self, nest: Nest, measures: Measures) -> Nested:
+        return Nested(nest, measures, self.capacity, shapes(self._form), self._budget, self._form.pinned)
 
-    def _composite(self, agenda: Agenda, domain: Placement) -> Iterator[Agenda | None]:
-        form = agenda.form
-        missing = form.entity.minimum - sum(satisfied(child) for child in form.children)
-        able = [child for child in form.children if self._bounds.lacking(child) and self._possible(child, domain)]
-        able.sort(key=lambda child: (self._bounds.lacking(child), child.number))
-        seen: set[tuple[int, ...]] = set()
-        for quorum in itertools.combinations(able, missing):
-            # Equal children stand for each other.
-            numbers = tuple(child.number for child in quorum)
-            if numbers in seen:
-                self._budget.step()
-                continue
-            seen.add(numbers)
-            if any(self._is_refuted(child, domain) for child in quorum):
-                continue
-            rest = agenda.rest
-            for child in sorted(quorum, key=lambda child: self._urgency(child, domain), reverse=True):
-                rest = self._before(child, domain, rest)
-            self._chosen.append(Chosen(form, domain))
-            yield rest
-            self._chosen.pop()
+    def _with_more(self, plan: list[Chosen], part: int) -> list[Chosen]:
+        with contextlib.suppress(SpentError), self._budget.part(self._share // part):
+            return with_more(plan, self.capacity)
+        return plan
 
-    def _try_alone(self, form: Form, domain: Placement) -> None:
-        """*form* came to nothing in *domain*: if it does so even by itself, it need never be tried there again."""
-        if form is self._form or (form.number, domain.serial) in self._solved:
-            return
-        self._solved.add((form.number, domain.serial))
-        if (part := self._parts.get(form.number)) is None:
-            free = dataclasses.replace(form, entity=dataclasses.replace(form.entity, key=""))
-            part = self._parts[form.number] = TreeSearch(self._site, free, self._budget, capacity=self.capacity)
-        if part.plan(domain) is None:
-            self._refuted.add((form.number, domain.serial))
+    def _crossed(self, placement: Placement) -> list[Chosen] | None:
+        if self._crossing is None:
+            self._crossing = Crossing(self._site, self._form, self._budget, self.capacity)
+        plan = self._crossing.plan(placement)
+        return self._with_more(plan, _LITTLE) if plan and self._share else plan
 
-    def _is_refuted(self, form: Form, placement: Placement) -> bool:
-        """Whether *form* has been refuted by itself in all its domains."""
-        if form.leaf or not self._refuted:
-            return False
-        return all(
-            (form.number, domain.serial) in self._refuted or not self._alone_in(form, domain) for domain in self._domains(form, placement)
-        )
+    def _fits(self, plan: Sequence[Chosen]) -> bool:
+        return self.capacity.fits([(shape, chosen.domain, count) for chosen in plan for shape, count in chosen.counts])
 
-    def _urgency(self, form: Form, placement: Placement) -> tuple[int, int, int, int]:
-        """Confined groups first, of these the ones with the fewest domains, of these the largest."""
-        domains = self._domains(form, placement)
-        return (max((len(domain) for domain in domains), default=0), len(domains), -self._bounds.lacking(form), form.number)
+    def _chosen(self, nest: Nest, top: Spot, placement: Placement) -> list[Chosen]:
+        return list(self._below(nest, self._form, top, placement))
 
-    def _candidates(self, form: Form, placement: Placement) -> list[Placement]:
-        seen: set[object] = set()
-        kept = []
-        for domain in self._domains(form, placement):
-            if not self._alone_in(form, domain):
-                continue
-            if (look := self._likeness.look(domain, placement)) is not None:
-                if look in seen:
-                    continue
-                seen.add(look)
-            kept.append(domain)
-        return sorted(kept, key=lambda domain: self._looseness(form, domain))
-
-    def _looseness(self, form: Form, domain: Placement) -> int:
-        """Where more pods wait than must be placed the roomiest domain comes first, otherwise the tightest."""
-        shape, waiting = self._pods(form)
-        if shape is None:
-            return 0
-        total = self.capacity.total(shape, domain)
-        return -min(total, waiting) if waiting > self._bounds.lacking(form) else total
-
-    def _pods(self, form: Form) -> tuple[PodShape | None, int]:
-        """The shape of the first pod that waits, and how many do."""
-        if (found := self._first.get(form.number)) is None:
-            shape = next((run.shape for leaf in leaves(form) for run in leaf.runs), None)
-            found = self._first[form.number] = shape, sum(len(leaf.entity.waiting) for leaf in leaves(form))
-        return found
-
-    def _domains(self, form: Form, placement: Placement) -> list[Placement]:
-        """Where *form* may be within *placement*; nowhere if its members that run are apart already."""
-        at = (id(form), placement.serial)
-        if (found := self._choices.get(at)) is None:
-            found = self._choices[at] = self._divided(form, placement)
-        return found
-
-    def _divided(self, form: Form, placement: Placement) -> list[Placement]:
-        key = form.entity.key
-        if not key:
-            return [placement]
-        domains = self._site.topology.divide(placement, key).domains
-        if not form.pinned:
-            return list(domains)
-        try:
-            value = generate.pinned_value(self._site.nodes, key, form.pinned)
-        except generate.PinError:
-            return []
-        return [domain for domain in domains if domain.value == value]
-
-    def _possible(self, form: Form, placement: Placement) -> bool:
-        return not inadmissible(form) and any(self._alone_in(form, domain) for domain in self._domains(form, placement))
-
-    def _alone_in(self, form: Form, domain: Placement) -> bool:
-        """Whether *form* could be met in *domain* if nothing else of the tree were there, as far as is cheap to say."""
-        at = (form.number, domain.serial)
-        if (found := self._alone.get(at)) is None:
-            found = self._alone[at] = self._bounds.room_for(form, domain) and self._met_alone(form, domain)
-        return found
-
-    def _met_alone(self, form: Form, domain: Placement) -> bool:
-        self._budget.step()
-        if form.leaf:
-            return any(self.capacity.fits([(shape, domain, count) for shape, count in counts]) for counts in selections(form))
-        return sum(satisfied(child) or self._possible(child, domain) for child in form.children) >= form.entity.minimum
+    def _below(self, nest: Nest, form: Form, spot: Spot, placement: Placement) -> Iterator[Chosen]:
+        if key := form.entity.key:
+            division = self._site.topology.divide(placement, key)
+            placement = division.domains[division.rows[nest.value(spot.cell, key)]]
+        yield Chosen(form, placement, spot.counts)
+        for child, each in zip(form.children, spot.children, strict=bool(spot.children)):
+            if each is not None:
+                yield from self._below(nest, child, each, placement)
 
 
-def _capacity(site: Site, form: Form, budget: Budget, *, empty: bool) -> Capacity:
-    shapes = {run.shape.serial: run.shape for leaf in leaves(form) for run in leaf.runs}
+def shapes(form: Form) -> list[PodShape]:
+    """The shapes of the pods that wait, by serial."""
+    found = {run.shape.serial: run.shape for leaf in leaves(form) for run in leaf.runs}
+    return [found[serial] for serial in sorted(found)]
+
+
+def free_for(site: Site, form: Form, budget: Budget, *, empty: bool = False) -> Capacity:
+    """What is free on *site* for *form*; with *empty* if nothing but its own members ran."""
     members = [pod for leaf in form.entity.leaves() for pod in leaf.running]
-    return Capacity(site, [shapes[serial] for serial in sorted(shapes)], budget, members if empty else None)
+    return Capacity(site, shapes(form), budget, members if empty else None)
+
+
+def _pods(plan: Sequence[Chosen]) -> int:
+    return sum(count for chosen in plan for _, count in chosen.counts)

@@ -113,6 +113,16 @@ def crowded(seed: int) -> Objects:
     return objects + [raw.budget(app, chance.randrange(3)) for app in "ab" if chance.random() < 0.3]
 
 
+def pressed(seed: int) -> Objects:
+    """A tree of any kind with too little room among pods that can be made to leave, some of them under a disruption budget."""
+    chance = random.Random(f"pressed {seed}")
+    lacking = {"moved": chance.choice((0, 1, 2)), "short": chance.choice((1, 2, 4)), "filler": 0}
+    sizes = {"nodes": chance.choice((0, 0, 20)), "largest": chance.choice((3, 4, 6)), "shapes": chance.choice((1, 2, 3))}
+    odd = {"loose": chance.random() < 0.5, "running": chance.random() < 0.4}
+    objects = instance(seed, dataclasses.replace(drawn(seed), **lacking, **sizes, **odd))
+    return objects + [raw.budget(app, chance.randrange(3)) for app in "ab" if chance.random() < 0.3]
+
+
 @dataclasses.dataclass(eq=False)
 class _Domain:
     """A rack with its nodes, or what holds racks."""

@@ -158,3 +158,18 @@ def test_a_domain_whose_trial_ends_in_an_error_is_marked():
     board.refresh(form)
 
     assert ([True, False], [False, True]) == (board.able.tolist(), board.failed.tolist())
+
+
+def test_a_domain_that_counting_refutes_is_tried_only_when_someone_asks():
+    objects = [*racks({"r0": 1, "r1": 3, "r2": 1}), leaf("g", 9, "rack")]
+    objects += [pod(f"g-{number}", "g", cpu="500m" if number % 2 else "1") for number in range(10)]
+    here = site(objects)
+    greedy = Greedy(here)
+    form, attempt = greedy.form(entities(objects)["g"]), Counting(greedy)
+    board = Board(form, here.topology.divide(here.topology.root, "rack"), here, attempt)
+    board.refresh(form)
+    before = list(attempt.asked)
+
+    assert (["r1"], [False, True, False]) == (before, board.able.tolist())
+    assert Status.UNSCHEDULABLE is board.outcome(form, 2).status
+    assert ["r1", "r2"] == attempt.asked

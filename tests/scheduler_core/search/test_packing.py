@@ -82,3 +82,30 @@ def test_the_same_question_takes_the_same_steps(question):
     pack(*question, second)
 
     assert first.explored == second.explored > 0
+
+
+def test_who_asks_for_no_proof_gets_no_packing_that_is_hard_to_find():
+    # The large pod of 3 must share a node with a small one.
+    free = np.array([[5, 6, 6]], dtype=np.int64)
+    demands = [Demand(np.array([size]), count, free[0] // size) for size, count in ((4, 2), (2, 3), (3, 1))]
+    quick, thorough = (pack(free, demands, Budget(PLENTY), thorough=thorough) for thorough in (False, True))
+
+    assert (None, False) == (quick, thorough is None)
+
+
+@settings(deadline=None, max_examples=200)
+@given(questions())
+def test_what_is_found_without_a_proof_is_a_packing(question):
+    found = pack(*question, Budget(PLENTY), thorough=False)
+
+    assert found is None or possible(*question)
+
+
+def test_more_nodes_take_more_steps():
+    few, many = Budget(PLENTY), Budget(PLENTY)
+    for budget, nodes in ((few, 10), (many, 1000)):
+        free = np.full((2, nodes), 10, dtype=np.int64)
+        demands = [Demand(np.array(amounts), 5, np.full(nodes, 10 // max(amounts), dtype=np.int64)) for amounts in ((3, 1), (1, 4))]
+        pack(free, demands, budget)
+
+    assert few.explored < many.explored
