@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
 
@@ -11,19 +13,30 @@ import numpy as np
 from scheduler_core.decision import Status
 from scheduler_core.entity import Entity
 from scheduler_core.nodes import Bools, Nodes
-from scheduler_core.placement.generate import PinError
+from scheduler_core.placement.generate import PinError, pinned_value
 from scheduler_core.placement.greedy import Greedy, assigned, tried
 from scheduler_core.placement.outcome import Outcome
 from scheduler_core.placement.signature import Form
+from scheduler_core.placement.site import Site
 from scheduler_core.pods import PodRecord, PodShape
 from scheduler_core.preemption.shortage import Demand
 from scheduler_core.preemption.trials import Question
+from scheduler_core.preemption.wanted import Wanted
 from scheduler_core.relations import reasons
-from scheduler_core.search.budget import DEFAULT, Budget, SpentError
+from scheduler_core.search.budget import Budget, SpentError
 from scheduler_core.search.complete import Complete, searchable
-from scheduler_core.search.needs import lacking, leaves, satisfied
+from scheduler_core.search.needs import lacking, leaves, satisfied, selections
 from scheduler_core.search.tree import TreeSearch
 from scheduler_core.topology import Placement
+
+_WAYS = 1_000
+"""Ways to choose the pods of a group, of several shapes, up to which the best victims are searched for."""
+_TRIAL = 2_000
+"""Steps of the search for one trial."""
+
+
+class _TooManyWaysError(Exception):
+    """There are more ways to choose the pods of a group."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -123,7 +136,7 @@ class Proving(Preemptor):
 
     def possible(self, placement: Placement) -> tuple[bool | None, int]:
         """Whether the root's minimum fits in *placement* as the ledger stands, None if the budget ended before; and the steps."""
-        budget = Budget(DEFAULT)
+        budget = Budget(_TRIAL)
         try:
             found = TreeSearch(self._site, self._inside, budget).plan(placement) is not None
         except SpentError:
@@ -138,9 +151,34 @@ class Proving(Preemptor):
         except PinError:
             exact, domains = False, (site.topology.root,)
         demand = _demand(form)
-        kinds = {run.shape.serial for run in form.runs}
-        flat = (form.runs[0].shape, lacking(form)) if exact and form.leaf and len(kinds) == 1 else None
-        return Question(site, domains, dataclasses.replace(demand, key="") if exact else demand, exact, flat)
+        wanted = None
+        with contextlib.suppress(_TooManyWaysError):
+            wanted = _wanted(self._inside, site) if exact else None
+        return Question(site, domains, dataclasses.replace(demand, key="") if exact else demand, exact, wanted)
+
+
+def _wanted(form: Form, site: Site) -> Wanted | None:
+    """What must be placed of *form*, whose minimum is not met; None where that cannot be.
+
+    Raises:
+        _TooManyWaysError: there are too many ways to choose the pods of a group.
+
+    """
+    value = None
+    if form.entity.key and form.pinned:
+        try:
+            value = pinned_value(site.nodes, form.entity.key, form.pinned)
+        except PinError:
+            return None
+    if form.leaf:
+        ways = tuple(itertools.islice(selections(form), _WAYS + 1))
+        if len(ways) > _WAYS:
+            raise _TooManyWaysError
+        return Wanted(form.number, form.entity.key, value, ways) if ways else None
+    missing = form.entity.minimum - sum(satisfied(child) for child in form.children)
+    below = [_wanted(child, site) for child in form.children if not satisfied(child)]
+    able = tuple(child for child in below if child is not None)
+    return Wanted(form.number, form.entity.key, value, (), missing, able) if len(able) >= missing else None
 
 
 def _demand(form: Form) -> Demand:

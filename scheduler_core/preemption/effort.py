@@ -8,10 +8,16 @@ class SpentError(Exception):
 
 
 class Effort:
-    """Steps that are left."""
+    """Steps that are left.
+
+    Attributes:
+        taken: how many have been taken altogether.
+
+    """
 
     def __init__(self, steps: int) -> None:
         self._left = steps
+        self.taken = 0
 
     def take(self, steps: int = 1) -> None:
         """Take *steps*.
@@ -21,6 +27,7 @@ class Effort:
 
         """
         self._left -= steps
+        self.taken += steps
         if self._left < 0:
             raise SpentError
 

@@ -41,6 +41,8 @@ class Preemption(Generic[OutcomeT_co]):
     that was not tried."""
     lower: int = 0
     """No plan breaks fewer units; 0 where that was not looked into."""
+    proved: bool = False
+    """Whether no plan is better in any respect that counts: units, pods, priorities, age."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

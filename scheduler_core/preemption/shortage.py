@@ -108,6 +108,11 @@ class Shortage:
         inside[nodes] = True
         return np.flatnonzero(inside[self.node])
 
+    def units_on(self, nodes: Ints) -> Ints:
+        """The units on *nodes*, ascending."""
+        found: Ints = np.unique(self.unit[self.pairs_of(nodes)])
+        return found
+
     def _in_some_domain(self, demand: Demand, placement: Placement) -> int:
         if not demand.key:
             return self.at_least(demand, placement)

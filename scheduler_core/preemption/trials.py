@@ -15,14 +15,17 @@ from scheduler_core.ledger import Ledger, Load
 from scheduler_core.nodes import Nodes
 from scheduler_core.placement.site import Site
 from scheduler_core.pods import PodRecord, PodShape
+from scheduler_core.preemption.budgets import Budgets
 from scheduler_core.preemption.effort import Effort
+from scheduler_core.preemption.reprieve import Absent, Proposed, reprieve
 from scheduler_core.preemption.select import Placer, ProposalT, ProposalT_co
 from scheduler_core.preemption.shortage import Demand
 from scheduler_core.preemption.units import Units
+from scheduler_core.preemption.wanted import Wanted
 from scheduler_core.topology import Placement
 
-_BASE, _NODES_A_STEP, _PODS_AT_ONCE = 20, 25, 4
-"""Steps that a trial takes besides those of the search."""
+_BASE, _UNIT, _POD, _SEARCHED = 100, 100, 100, 4
+"""Steps that a trial takes: any, for each unit that leaves, for each pod that may be tried by itself, for each step of the search."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +37,7 @@ class Question:
         domains: where all of it may go, one of them; all nodes where it has no constraint.
         demand: what any plan must place.
         exact: whether ``Prover.possible`` decides it, and a unit that leaves can never do harm.  Then only units in the domain matter.
-        flat: the shape and the number of its pods, where only these count.
+        wanted: the root, to be had in a domain as a whole; None where it is not exact, or there are too many ways to meet its minimum.
 
     """
 
@@ -42,7 +45,7 @@ class Question:
     domains: tuple[Placement, ...]
     demand: Demand
     exact: bool
-    flat: tuple[PodShape, int] | None = None
+    wanted: Wanted | None = None
 
 
 class Prover(Placer[ProposalT_co], Protocol[ProposalT_co]):
@@ -68,7 +71,7 @@ class Trials(Generic[ProposalT]):
         self._ledger: Ledger = question.site.ledger
         # The search counts its own steps; else pods may have to be tried one by one.
         waiting = sum(len(leaf.waiting) for leaf in root.leaves())
-        self._times = 1 if question.exact else 1 + waiting // _PODS_AT_ONCE
+        self._base = _BASE + len(question.site.nodes) + (0 if question.exact else _POD * waiting)
         self._known: dict[tuple[frozenset[int], int], bool | None] = {}
 
     def fits(self, numbers: AbstractSet[int], placement: Placement) -> bool | None:
@@ -80,7 +83,7 @@ class Trials(Generic[ProposalT]):
         """
         at = (frozenset(numbers), placement.serial)
         if at not in self._known:
-            self._effort.take((_BASE + len(placement) // _NODES_A_STEP) * self._times)
+            self._effort.take(self._base + _UNIT * len(at[0]))
             self._known[at] = self._try(at[0], placement)
         return self._known[at]
 
@@ -93,6 +96,23 @@ class Trials(Generic[ProposalT]):
         finally:
             self._back(mark, pods)
 
+    def reprieved(self, numbers: AbstractSet[int], proposed: Proposed, budgets: Budgets) -> frozenset[int]:
+        """Those of *numbers* that are in the way of *proposed*, placed once all of them have left."""
+        mark = self._ledger.mark()
+        away = [pod for number in sorted(self._free) for pod in self._units.unit(number).pods]
+        self._prover.move(away, away=True)
+        some = self._units.some(numbers)
+        self._ledger.release((*_loads(away), *some.loads), self._ledger.fresh())
+        absent = Absent(self._units, some, self._prover)
+        try:
+            chosen = reprieve(proposed, self._units, some, budgets, self._ledger, absent)
+        finally:
+            absent.end()
+            self._prover.move(away, away=False)
+            self._ledger.rewind(mark)
+        stay = {unit.pods[0].key for unit in chosen.units}
+        return frozenset(number for number in numbers if self._units.unit(number).pods[0].key in stay)
+
     def _try(self, numbers: frozenset[int], placement: Placement) -> bool | None:
         if not self._question.exact:
             # That it was not placed refutes nothing.
@@ -103,7 +123,7 @@ class Trials(Generic[ProposalT]):
             known, steps = self._prover.possible(placement)
         finally:
             self._back(mark, pods)
-        self._effort.take(steps)
+        self._effort.take(_SEARCHED * steps)
         return known
 
     def _away(self, numbers: AbstractSet[int]) -> list[PodRecord]:

@@ -139,6 +139,12 @@ class Units:
             found = self._below[level] = Below(np.flatnonzero(lower), pods, tuple(self._loads(pods)))
         return found
 
+    def some(self, numbers: Iterable[int]) -> Below:
+        """These units alone, as ``below`` has them."""
+        units = np.array(sorted(numbers), dtype=np.int64)
+        pods = np.flatnonzero(np.isin(self.unit_of, units))
+        return Below(units, pods, tuple(self._loads(pods)))
+
     def amounts(self, resources: int) -> Ints:
         """Shape (resources, pods): what each pod requests."""
         serials, shape_of = np.unique(self._serials, return_inverse=True)

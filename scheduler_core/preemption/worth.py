@@ -82,6 +82,25 @@ class Worth:
         found[order] = np.arange(len(numbers))
         return found
 
+    def totals(self, numbers: Ints) -> Ints:
+        """The sum of the priorities of the pods of each of *numbers*, each counted from the lowest priority of all of them."""
+        priority = self._units.priority[numbers]
+        found: Ints = self.pods[numbers] * (priority - priority.min(initial=NOW))
+        return found
+
+    def highest(self, numbers: Ints, chosen: Collection[int]) -> Ints:
+        """Those of *numbers* of the highest priority in *chosen*, or of a higher one."""
+        priority = self._units.priority
+        found: Ints = numbers[priority[numbers] >= priority[list(chosen)].max()]
+        return found
+
+    def oldest(self, numbers: Ints, chosen: Collection[int]) -> Ints:
+        """Those of *numbers* that are of a higher priority than all of *chosen*, or as old as the oldest of it."""
+        priority, since, there = self._units.priority, self._since, list(chosen)
+        worse = (priority[numbers] > priority[there].max()) | (since[numbers] <= since[there].min())
+        found: Ints = numbers[worse]
+        return found
+
     def not_more(self, one: int, other: int) -> bool:
         """Whether *one* is worth no more than *other* in every respect, so that it can take its place in any plan."""
         if one in self._guarded:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -10,12 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scheduler_core import cycle
 from scheduler_core.cycle import CycleOptions, Result, run_cycle
-from scheduler_core.decider import Decider
 from scheduler_core.decision import Decision, Eviction, Status
-from scheduler_core.entity import Entity
-from scheduler_core.load import load
 from scheduler_core.preemption.minimal import NOT_PROVED, fewest_victims
 from scheduler_core.preemption.select import select_victims
 from scheduler_core.preemptor import Preemptor, Proving
@@ -23,15 +19,12 @@ from scheduler_core.search.complete import Complete
 from tests.scheduler_core.oracle.model import Objects, read
 from tests.scheduler_core.oracle.strategies import Size, clusters
 from tests.scheduler_core.preemption import subsets
+from tests.scheduler_core.preemption.asked import gang, prepared, snapshot
 from tests.scheduler_core.preemption.crowded import PRIORITY, budget, crowded, group, node, pod
 
 SMALL = Size(nodes=3, trees=2, depth=2, pending=2, running=2, lone=4)
 slowly = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 REFUSED = (Status.UNSCHEDULABLE, Status.UNRESOLVABLE)
-
-
-def snapshot(objects: Objects) -> Any:
-    return load(json.dumps(each).encode() for each in objects)
 
 
 def run(objects: Objects, strategy: str = "complete", **options: Any) -> Result:
@@ -50,13 +43,9 @@ def victims(decision: Decision) -> list[str]:
     return [key.removeprefix("default/") for key in decision.victims]
 
 
-def gang(count: int, cpu: int, key: str = "", minimum: int | None = None) -> Objects:
-    return [group("gang", count if minimum is None else minimum, key=key), *(pod(f"gang-{number}", cpu, "gang") for number in range(count))]
-
-
-def prepared(objects: Objects) -> tuple[Decider, Entity]:
-    decider, (root,) = cycle.prepared(snapshot(objects), CycleOptions(strategy="complete"))
-    return decider, root
+def proved(units: int) -> Eviction:
+    """So many, and it is certain that no plan is better."""
+    return Eviction(units, units, proved=True)
 
 
 @slowly
@@ -153,7 +142,7 @@ def test_a_unit_that_leaves_anyway_is_made_use_of_on_all_its_nodes():
     decision = decide(objects)
 
     assert ["low-0", "low-3"] == victims(decision)
-    assert Eviction(1, 1) == decision.preemption
+    assert proved(1) == decision.preemption
     assert {"default/gang-0": "n0", "default/gang-1": "n3"} == dict(decision.nominations)
 
 
@@ -287,7 +276,7 @@ def test_a_domain_is_chosen_for_how_few_must_leave():
     decision = decide([*objects, *gang(2, 2, "rack")])
 
     assert ["b-0", "c-0"] == victims(decision)
-    assert Eviction(2, 2) == decision.preemption
+    assert proved(2) == decision.preemption
 
 
 @pytest.mark.parametrize("steps", [0, 30, 100, 20_000])
@@ -301,6 +290,19 @@ def test_with_less_effort_the_bound_still_holds(steps):
 
     assert Status.SUCCESS is found.status
     assert 0 < found.lower <= 1 <= len(found.units) <= len(first.units)
+
+
+def test_who_is_in_nobodys_way_stays_although_there_is_no_effort_left():
+    decider, root = prepared([*low(SPREAD), *gang(2, 2)])
+    proving = Proving(decider._greedy, root)
+    units = decider._units()
+    first = select_victims(root, units, decider._budgets, decider._ledger, proving)
+    everybody = tuple(units.unit(number) for number in range(len(units)))
+    found = fewest_victims(root, dataclasses.replace(first, units=everybody), proving, units, decider._budgets, steps=0)
+
+    assert Status.SUCCESS is found.status
+    assert len(found.units) <= 2 < len(everybody)
+    assert not found.proved
 
 
 def test_a_plan_that_cannot_be_proved_is_refused(monkeypatch):
@@ -333,7 +335,7 @@ def test_pods_that_keep_away_from_others_get_a_plan_too():
     decision = decide([*objects, group("gang", 1), waiting])
 
     assert ["near"] == victims(decision)
-    assert Eviction(1, 1) == decision.preemption
+    assert proved(1) == decision.preemption
 
 
 def test_greedy_says_nothing_of_how_good_its_victims_are():
@@ -350,7 +352,7 @@ def crammed(count: int) -> Objects:
 def test_on_a_node_with_many_pods_the_large_ones_leave(cpu, want):
     decision = decide([*crammed(12), *gang(1, cpu)])
 
-    assert Eviction(want, want) == decision.preemption
+    assert proved(want) == decision.preemption
 
 
 def test_a_large_gang_takes_the_units_that_give_back_most():
@@ -362,17 +364,17 @@ def test_a_large_gang_takes_the_units_that_give_back_most():
     ]
     decision = decide([*objects, *gang(24, 2)])
 
-    assert Eviction(20 + 8, 20 + 8) == decision.preemption
+    assert proved(20 + 8) == decision.preemption
 
 
-def test_what_is_left_open_is_told_as_a_gap():
-    objects = [node(f"n{number:02}", 4) for number in range(40)]
-    objects += [pod(f"low-{number:02}-{part}", 1, on=f"n{number:02}", priority=0) for number in range(40) for part in range(4)]
-    mixed = [pod(f"gang-{number:02}", 3 if number % 2 else 2, "gang") for number in range(40)]
-    decision = decide([*objects, group("gang", 40), *mixed])
+@pytest.mark.parametrize(("nodes", "pods", "want"), [(40, 4, 100), (120, 4, 300), (40, 8, 100)])
+def test_a_large_gang_of_two_shapes_gets_the_fewest_victims(nodes, pods, want):
+    objects = [node(f"n{number:03}", pods) for number in range(nodes)]
+    objects += [pod(f"low-{number:03}-{part}", 1, on=f"n{number:03}", priority=0) for number in range(nodes) for part in range(pods)]
+    count = nodes if pods == 4 else 40
+    mixed = [pod(f"gang-{number:03}", 3 if number % 2 else 2, "gang") for number in range(count)]
 
-    assert 100 == decision.preemption.lower
-    assert 0 <= decision.preemption.gap <= 20
+    assert proved(want) == decide([*objects, group("gang", count), *mixed]).preemption
 
 
 def test_a_bound_that_sums_do_not_give_is_found_by_trying_all_sets():
@@ -380,7 +382,7 @@ def test_a_bound_that_sums_do_not_give_is_found_by_trying_all_sets():
     objects += [pod(f"{name}-{part}", 2, on=name, priority=0) for name in ("a", "b") for part in range(2)]
     decision = decide([*objects, group("gang", 2), pod("gang-0", 3, "gang"), pod("gang-1", 3, "gang", memory="1Gi")])
 
-    assert Eviction(4, 4) == decision.preemption
+    assert proved(4) == decision.preemption
 
 
 def test_with_equal_highest_priorities_the_lower_sum_leaves():

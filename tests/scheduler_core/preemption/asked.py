@@ -1,0 +1,63 @@
+"""A root that waits in a small cluster, as the search for the best units is asked about it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from scheduler_core import cycle
+from scheduler_core.cycle import CycleOptions
+from scheduler_core.decider import Decider
+from scheduler_core.entity import Entity
+from scheduler_core.load import load
+from scheduler_core.preemption.problem import Problem, problem
+from scheduler_core.preemption.trials import Question
+from scheduler_core.preemption.units import Units
+from scheduler_core.preemption.worth import Worth
+from scheduler_core.preemptor import Proving
+from tests.scheduler_core.oracle.model import Objects
+from tests.scheduler_core.preemption.crowded import group, pod
+
+
+def snapshot(objects: Objects) -> Any:
+    return load(json.dumps(each).encode() for each in objects)
+
+
+def prepared(objects: Objects) -> tuple[Decider, Entity]:
+    """What decides, and the one root."""
+    decider, (root,) = cycle.prepared(snapshot(objects), CycleOptions(strategy="complete"))
+    return decider, root
+
+
+def asked(objects: Objects) -> Question:
+    decider, root = prepared(objects)
+    return Proving(decider._greedy, root).question
+
+
+def task(objects: Objects, *, broken: bool = False) -> Problem:
+    decider, root = prepared(objects)
+    units = decider._units()
+    below = units.below(root.priority)
+    return problem(Proving(decider._greedy, root).question, units, Worth(units, below, decider._budgets), below.units, broken=broken)
+
+
+def names(units: Units, numbers: Any) -> list[str]:
+    """The first pod of each."""
+    return sorted(units.unit(number).pods[0].name for number in numbers)
+
+
+def gang(count: int, cpu: int, key: str = "", minimum: int | None = None) -> Objects:
+    return [group("gang", count if minimum is None else minimum, key=key), *(pod(f"gang-{number}", cpu, "gang") for number in range(count))]
+
+
+def tree(sizes: dict[str, tuple[int, int]], *, key: str = "", inner: str = "rack", minimum: int | None = None) -> Objects:
+    """A composite with a gang of so many pods of so much CPU for each name, each in one domain of *inner*."""
+    found = [group("tree", len(sizes) if minimum is None else minimum, key=key)]
+    for name, (count, cpu) in sizes.items():
+        found += [group(name, count, key=inner, parent="tree"), *(pod(f"{name}-{number}", cpu, name) for number in range(count))]
+    return found
+
+
+def low(name: str, cpu: int, on: str, of: str = "", **more: Any) -> dict[str, Any]:
+    """A pod that runs, and may be made to leave."""
+    return pod(name, cpu, of, on=on, **{"priority": 0, **more})

@@ -1,0 +1,80 @@
+"""Domains inside domains."""
+
+from __future__ import annotations
+
+import pytest
+
+from scheduler_core.preemption.areas import Area, areas
+from scheduler_core.preemption.effort import Effort, SpentError
+from scheduler_core.preemption.wanted import Wanted
+from tests.scheduler_core.preemption.asked import asked, gang
+from tests.scheduler_core.preemption.crowded import node
+
+WAYS = (((None, 1),),)
+
+
+def built(wanted, *racks, effort=10_000):
+    """In a cluster with one node for each pair of a zone and a rack."""
+    nodes = [
+        node(f"n{number}", 1, **{key: value for key, value in (("zone", zone), ("rack", rack)) if value})
+        for number, (zone, rack) in enumerate(racks)
+    ]
+    site = asked([*nodes, *gang(1, 1)]).site
+    return areas(site, wanted, site.topology.root, Effort(effort))
+
+
+def shown(area: Area):
+    return area.nodes.tolist(), dict(area.values), [shown(each) for each in area.inner]
+
+
+LEAF = Wanted(1, "rack", ways=WAYS)
+
+
+def test_racks_lie_in_their_zones():
+    root = Wanted(3, "", missing=1, children=(Wanted(2, "zone", missing=1, children=(LEAF,)),))
+    found = built(root, ("z1", "r1"), ("z2", "r1"), ("z1", "r1"), ("z1", "r2"))
+
+    assert shown(found) == (
+        [0, 1, 2, 3],
+        {},
+        [([0, 2, 3], {"zone": "z1"}, [([0, 2], {"rack": "r1", "zone": "z1"}, []), ([3], {"rack": "r2", "zone": "z1"}, [])]),
+         ([1], {"rack": "r1", "zone": "z2"}, [])],
+    )  # fmt: skip
+    assert [0, 1, 2, 3, 4] == sorted([found.number, *(each.number for zone in found.inner for each in (zone, *zone.inner))])
+
+
+def test_a_domain_that_is_the_whole_of_another_is_no_area_of_its_own():
+    found = built(Wanted(2, "", missing=1, children=(LEAF,)), ("z1", "r1"), ("z1", "r1"))
+
+    assert ([0, 1], {"rack": "r1"}, []) == shown(found)
+
+
+def test_there_are_no_areas_where_domains_overlap_halfway():
+    root = Wanted(3, "", missing=2, children=(LEAF, Wanted(2, "zone", ways=WAYS)))
+
+    assert built(root, ("z1", "r1"), ("z2", "r1"), ("z1", "r2")) is None
+
+
+def test_the_rest_of_an_area_is_in_none_inside_it():
+    found = built(Wanted(2, "", missing=1, children=(LEAF,)), ("z1", ""), ("z1", "r1"), ("z1", "r2"), ("z1", ""))
+
+    assert [0, 3] == found.rest.nodes.tolist()
+    assert not found.rest.inner
+    assert found.rest.number < 0
+    assert [None, None] == [each.rest for each in found.inner]
+    assert found.rest.rest is None
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "want"),
+    [("", None, True), ("rack", None, True), ("rack", "r1", True), ("rack", "r2", False), ("zone", None, False)],
+)
+def test_an_area_is_the_domain_of_groups_that_want_its_value(key, value, want):
+    (area,) = built(Wanted(2, "", missing=1, children=(LEAF,)), ("z1", ""), ("z1", "r1")).inner
+
+    assert want == area.takes(Wanted(9, key, value))
+
+
+def test_looking_for_areas_takes_effort():
+    with pytest.raises(SpentError):
+        built(Wanted(2, "", missing=1, children=(LEAF,)), ("z1", "r1"), ("z1", "r2"), effort=30)

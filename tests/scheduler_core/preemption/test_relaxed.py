@@ -1,0 +1,120 @@
+"""The least a root costs where units may be paid in part: no more than it really costs, and of what it is made."""
+
+from __future__ import annotations
+
+import pytest
+
+from scheduler_core.preemption.areas import areas
+from scheduler_core.preemption.effort import Effort, SpentError
+from scheduler_core.preemption.kinds import Kinds
+from scheduler_core.preemption.relaxed import Relaxed
+from scheduler_core.preemption.scope import Scope
+from scheduler_core.preemption.spots import Needs, Prices
+from scheduler_core.preemption.table import ENDLESS
+from tests.scheduler_core.preemption.asked import gang, low, task, tree
+from tests.scheduler_core.preemption.crowded import group, node, pod
+
+
+class Scene:
+    """A root that may be anywhere; every unit costs 60."""
+
+    def __init__(self, objects, effort=10**6):
+        problem = task(objects)
+        question, wanted = problem.question, problem.question.wanted
+        self.effort = Effort(effort)
+        self.called = {problem.units.unit(number).pods[0].name: number for number in problem.able.tolist()}
+        prices = Prices(dict.fromkeys(self.called.values(), 60), {number: number for number in self.called.values()})
+        (domain,) = question.domains
+        kinds = Kinds(wanted)
+        scope = Scope(Needs(question.site, kinds.shapes), problem.shortage, domain.nodes, kinds.most(wanted), prices, self.effort)
+        self.relaxed = Relaxed(wanted, kinds, areas(question.site, wanted, domain, self.effort), scope, self.effort)
+
+    def least(self, leaving=(), staying=(), limit=ENDLESS):
+        """The cost, and on how many nodes each unit is made use of."""
+        found = self.relaxed.least(*self._state(leaving, staying), limit)
+        names = {number: name for name, number in self.called.items()}
+        return None if found is None else (found[0], {names[unit]: len(nodes) for unit, nodes in found[1].items()})
+
+    def bound(self, leaving=(), staying=()):
+        return self.relaxed.bound(*self._state(leaving, staying))
+
+    def _state(self, leaving, staying):
+        return frozenset(self.called[name] for name in leaving), frozenset(self.called[name] for name in staying)
+
+
+WIDE = [
+    *(node(f"{rack}{number}", 2, rack=rack) for rack in ("r1", "r2") for number in range(2)),
+    group("g", 1, everything=True, priority=0),
+    group("h", 1, everything=True, priority=0),
+    *(low(f"xg{rack}", 2, f"{rack}0", "g") for rack in ("r1", "r2")),
+    *(low(f"xh{rack}", 2, f"{rack}1", "h") for rack in ("r1", "r2")),
+    *tree({"one": (2, 2)}),
+]
+"""Two racks of two nodes, a gang on the first node of each and a gang on the second."""
+
+
+@pytest.mark.parametrize(
+    ("leaving", "staying", "want"),
+    [
+        pytest.param((), (), (60, {"xgr1": 1, "xhr1": 1}), id="half of each, which they are not to be had for"),
+        pytest.param(("xgr1",), (), (30, {"xhr1": 1}), id="who leaves costs nothing more, and is not named"),
+        pytest.param(("xgr1", "xhr1"), (), (0, {}), id="nothing once all have left"),
+        pytest.param((), ("xgr1",), None, id="there is no way past who stays"),
+    ],
+)
+def test_two_pods_in_one_rack_cost(leaving, staying, want):
+    assert want == Scene(WIDE).least(leaving, staying)
+
+
+def test_what_is_not_below_the_limit_is_not_told():
+    scene = Scene(WIDE)
+
+    assert [None, 60, None, 60] == [found and found[0] for found in (scene.least(limit=limit) for limit in (60, 61, 1, ENDLESS))]
+
+
+def test_the_bound_lets_pods_of_one_group_go_apart():
+    objects = [node("a", 2, rack="r1"), node("b", 2, rack="r2"), node("c", 4, rack="r3"), low("xa", 2, "a"), low("xb", 2, "b")]
+    objects += [low("xc", 2, "c"), low("xd", 2, "c", priority=200), *tree({"one": (1, 2), "two": (2, 2)})]
+    scene = Scene(objects)
+
+    assert (180, None) == (scene.bound(), scene.least())
+    assert 120 == scene.bound(leaving=("xa",))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "want"),
+    [
+        pytest.param({"one": (1, 4), "two": (2, 2)}, 120, id="each in a rack of its own"),
+        pytest.param({"one": (1, 1), "two": (1, 1), "three": (1, 2)}, 60, id="all in one"),
+        pytest.param({"one": (3, 1), "two": (1, 1), "three": (1, 4)}, 120, id="some together"),
+    ],
+)
+def test_groups_are_divided_among_racks_at_the_least_cost(sizes, want):
+    objects = [node(f"n{number}", 4, rack=f"r{number}") for number in range(3)]
+    objects += [low(f"x{number}", 4, f"n{number}") for number in range(3)]
+    cost, used = Scene([*objects, *tree(sizes)]).least()
+
+    assert (want, want) == (cost, 60 * len(used))
+
+
+def test_pods_without_a_rack_use_nodes_that_have_none():
+    objects = [node("a", 2, rack="r1"), node("b", 2), low("xa", 2, "a"), group("tree", 2), group("one", 1, key="rack", parent="tree")]
+    objects += [group("two", 1, parent="tree"), pod("one-0", 2, "one"), pod("two-0", 2, "two")]
+
+    assert (60, {"xa": 1}) == Scene(objects).least()
+
+
+def test_what_was_found_below_a_limit_is_found_again_below_a_higher_one():
+    scene = Scene([*WIDE, node("r30", 4, rack="r3"), low("y", 4, "r30")])
+
+    assert [None, 60, 30] == [found and found[0] for found in (scene.least(limit=60), scene.least(), scene.least(leaving=("xgr1",)))]
+    assert (60, {"y": 1}) == scene.least(staying=("xgr1",))
+
+
+@pytest.mark.parametrize("objects", [WIDE, [node("a", 2), low("x", 2, "a"), *gang(1, 2)]], ids=["a tree", "a gang"])
+def test_looking_takes_effort(objects):
+    scene = Scene(objects)
+    scene.effort.renew(30)
+
+    with pytest.raises(SpentError):
+        scene.least()
