@@ -26,15 +26,14 @@ def with_remedies(
     if not places:
         return tuple(decisions)
     from scheduler_core.whatif.book import Book
-    from scheduler_core.whatif.conflict import conflict
     from scheduler_core.whatif.remedies import advise
 
     book, found = Book(objects), list(decisions)
     for place in places:
         each = decisions[place]
-        advice = advise(book, snapshot, each, options)
-        told = conflict(book, snapshot, each, options)
-        found[place] = dataclasses.replace(each, remedies=advice.remedies, conflict=told, remedies_note=advice.note)
+        first = next(number for number, other in enumerate(decisions) if other.root == each.root)
+        advice = advise(book, snapshot, each, options, before=decisions[:first])
+        found[place] = dataclasses.replace(each, remedies=advice.remedies, conflict=advice.conflict, remedies_note=advice.note)
     return tuple(found)
 
 

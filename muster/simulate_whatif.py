@@ -18,6 +18,7 @@ from scheduler_core import wire
 from scheduler_core.intake.gather import Found, Name, Unusable, gather, label, written_name
 from scheduler_core.intake.reading import SEVERAL
 from scheduler_core.snapshot import Problem
+from scheduler_core.whatif.machines import belongs_to_its_node, companion
 from validators.model import decode
 from validators.model.decode import Source
 from validators.model.objects import CLUSTER_SCOPED
@@ -155,14 +156,7 @@ def _waiting_again(pod: Content) -> Content:
 
 
 def _leaves_with_its_node(pod: Content) -> bool:
-    return _is_of_its_node(pod) or _section(pod, "metadata").get("deletionTimestamp") is not None
-
-
-def _is_of_its_node(pod: Content) -> bool:
-    """Whether every node has one of its kind, or it is that node's own: pods of DaemonSets, and static ones."""
-    owners = _section(pod, "metadata").get("ownerReferences")
-    listed = owners if isinstance(owners, list) else []
-    return any(isinstance(each, Mapping) and each.get("kind") in {"DaemonSet", "Node"} for each in listed)
+    return belongs_to_its_node(pod) or _section(pod, "metadata").get("deletionTimestamp") is not None
 
 
 def _added(nodes: Mapping[str, Found], additions: Sequence[Addition], pods: Sequence[Found]) -> Iterator[Content]:
@@ -177,14 +171,15 @@ def _added(nodes: Mapping[str, Found], additions: Sequence[Addition], pods: Sequ
                 number += 1
             taken.add(name)
             yield _fresh_node(node, name, addition.labels)
-            yield from (_on(pod, name) for pod in companions)
+            yield from (companion(pod, name) for pod in companions)
 
 
 def _companions(node: str, pods: Sequence[Found]) -> Iterator[Content]:
     for found in pods:
         if node.encode() in bytes(found.text):
             pod = _content(found)
-            if _bound_to(pod) == node and _is_of_its_node(pod):
+            leaving = _section(pod, "metadata").get("deletionTimestamp") is not None
+            if _bound_to(pod) == node and belongs_to_its_node(pod) and not leaving:
                 yield pod
 
 
@@ -202,14 +197,6 @@ def _fresh_node(node: Content, name: str, labels: Sequence[tuple[str, str]]) -> 
 
 def _tells_of_a_state(taint: object) -> bool:
     return isinstance(taint, Mapping) and str(taint.get("key")).startswith(_OF_A_MACHINE)
-
-
-def _on(pod: Content, node: str) -> Content:
-    """The same pod on another node, under a name of its own."""
-    metadata = _section(pod, "metadata")
-    name = f"{metadata.get('name')}-{node}"
-    owned = {**_without_identity(metadata), "name": name, "ownerReferences": metadata.get("ownerReferences")}
-    return {**pod, "metadata": owned, "spec": {**_section(pod, "spec"), "nodeName": node}}
 
 
 def _without_identity(metadata: Content) -> Content:

@@ -7,21 +7,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from scheduler_core.cycle import CycleOptions, queued
-from scheduler_core.decision import Decision
+from scheduler_core.decision import Decision, Status
 from scheduler_core.entity import Entity
 from scheduler_core.gated import gated
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.site import Site
 from scheduler_core.pods import PodRecord
 from scheduler_core.search.budget import SpentError
-from scheduler_core.search.certificate import ProvedError, TooLongError, certificate
+from scheduler_core.search.certificate import certificate
+from scheduler_core.search.refuting import TooLongError, UnprovenError
 from scheduler_core.snapshot import ClusterSnapshot
 
 
 def certificates(snapshot: ClusterSnapshot, decisions: Sequence[Decision], options: CycleOptions) -> Iterator[dict[str, Any]]:
     """For each decision whose search said ``infeasible``: its root, what roots before it were given, and the proof.
 
-    Instead of a proof there is a reason where none can be written within the budget.  *decisions* are those of one cycle.
+    Instead of a proof there is a reason where none can be written.  *decisions* are those of one cycle.
     """
     snapshot = gated(snapshot, options.gates)
     for number, decision in enumerate(decisions):
@@ -29,19 +30,26 @@ def certificates(snapshot: ClusterSnapshot, decisions: Sequence[Decision], optio
             then = _as_it_stood(snapshot, decisions[:number])
             # The order no longer matters, and names roots that have been placed.
             root = next(entity for entity in queued(then, dataclasses.replace(options, order=())) if entity.name == decision.root)
-            head = {"root": dataclasses.asdict(root.name), "beside": _beside(snapshot, then, root)}
-            yield {**head, **_proof(then, root, options)}
+            yield {"root": dataclasses.asdict(root.name), **_proof(then, root, options, decision=decision, before=snapshot)}
 
 
-def _proof(snapshot: ClusterSnapshot, root: Entity, options: CycleOptions) -> dict[str, Any]:
-    site = Site.of(snapshot, options.placing, options.ignore)
+def _proof(then: ClusterSnapshot, root: Entity, options: CycleOptions, *, decision: Decision, before: ClusterSnapshot) -> dict[str, Any]:
+    """The proof, of the empty cluster where the decision says that no eviction can help; or why there is none."""
+    site = Site.of(then, options.placing, options.ignore)
     site.nominations.step_aside(root.priority)
-    try:
-        return {"proof": certificate(site, Greedy(site).form(root), options.budget)}
-    except TooLongError:
-        return {"reason": "the proof is too long to be written down"}
-    except (SpentError, ProvedError):
-        return {"reason": f"the proof was not found within {options.budget} steps"}
+    form = Greedy(site).form(root)
+    hopeless = decision.status is Status.UNRESOLVABLE
+    for empty in (True, False) if hopeless else (False,):
+        told: dict[str, Any] = {"beside": {} if empty else _beside(before, then, root), "empty": empty}
+        try:
+            return {**told, "proof": certificate(site, form, options.budget, empty=empty)}
+        except TooLongError:
+            told["reason"] = "the proof is too long to be written down"
+        except SpentError:
+            told["reason"] = f"the proof was not found within {options.budget} steps"
+        except UnprovenError:
+            told["reason"] = "it has to do with more than a certificate tells, such as pods of several shapes that fill nodes badly"
+    return told
 
 
 def _as_it_stood(snapshot: ClusterSnapshot, before: Sequence[Decision]) -> ClusterSnapshot:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from scheduler_core import wire
 from scheduler_core.decision import Step
 from scheduler_core.intake.gather import Found, Unusable, gather, written_name
+from scheduler_core.whatif.machines import OWNERS, Content, belongs_to_its_node
 from validators.model.decode import Source
 from validators.model.objects import CLUSTER_SCOPED
 
-Content = dict[str, Any]
 Key = tuple[str, str, str]
 """Kind, namespace (empty for kinds that have none), name."""
 
@@ -25,6 +25,7 @@ class Book:
         self._found, _ = gather(objects)
         self._named: dict[str, dict[Key, Found]] = {}
         self._over: dict[Key, Content] = {}
+        self._mentions: dict[tuple[str, ...], list[Found]] = {}
 
     def get(self, kind: str, namespace: str, name: str) -> Content | None:
         """A copy of the object, to be changed at will; None where there is none, or it cannot be read."""
@@ -32,10 +33,28 @@ class Book:
         if (over := self._over.get(key)) is not None:
             return copy.deepcopy(over)
         found = self._of(kind).get(key)
-        try:
-            return None if found is None else found.content()
-        except Unusable:
-            return None
+        return None if found is None else _content(found)
+
+    def on(self, node: str) -> list[Content]:
+        """Copies of the pods on *node* that belong to it, by namespace and name; of several of one name the one that counts."""
+        found: dict[Key, Found] = {}
+        mark = node.encode()
+        for each in (each for each in self._mentioning(OWNERS) if mark in bytes(each.text)):
+            namespace, name = _name(each)
+            key = ("Pod", namespace or "default", name)
+            if key not in found or each.canonical() < found[key].canonical():
+                found[key] = each
+        pods = [content for key in sorted(found) if (content := _content(found[key])) is not None]
+        return [
+            pod for pod in pods if isinstance(pod.get("spec"), dict) and pod["spec"].get("nodeName") == node and belongs_to_its_node(pod)
+        ]
+
+    def free(self, names: Iterable[str], part: str) -> Iterator[str]:
+        """Those of *names* that no node has and no pod mentions; *part* stands in all of them."""
+        texts = [bytes(each.text) for each in self._mentioning((part,))]
+        for name in names:
+            if not any(name.encode() in text for text in texts) and self.get("Node", "", name) is None:
+                yield name
 
     def all(self, kind: str, namespace: str) -> list[Content]:
         """Copies of all objects of a kind in a namespace, by name."""
@@ -45,6 +64,13 @@ class Book:
     def after(self, steps: Sequence[Step]) -> Book:
         """The same objects with those that *steps* apply."""
         return _Later(self, {key_of(step.apply): dict(step.apply) for step in steps if step.apply is not None})
+
+    def _mentioning(self, words: tuple[str, ...]) -> list[Found]:
+        """The pods in whose text one of *words* stands somewhere: of a great many only these are parsed."""
+        if words not in self._mentions:
+            marks = [word.encode() for word in words]
+            self._mentions[words] = [found for found in self._found.get("Pod", ()) if any(mark in bytes(found.text) for mark in marks)]
+        return self._mentions[words]
 
     def _of(self, kind: str) -> Mapping[Key, Found]:
         if kind not in self._named:
@@ -79,6 +105,13 @@ def merged(*changes: Sequence[Step]) -> tuple[Step, ...]:
             elif step.delete is not None:
                 found[step.delete["kind"], step.delete["namespace"], step.delete["name"]] = step
     return tuple(found.values())
+
+
+def _content(found: Found) -> Content | None:
+    try:
+        return found.content()
+    except Unusable:
+        return None
 
 
 def _name(found: Found) -> tuple[str, str]:

@@ -14,6 +14,7 @@ from scheduler_core.pods import PodRecord
 from scheduler_core.snapshot import ClusterSnapshot
 from scheduler_core.whatif import edits, pod_edits
 from scheduler_core.whatif.edits import Edit, Lowered, Quorum, Widened
+from scheduler_core.whatif.pod_edits import Respecified
 from scheduler_core.whatif.room import Area
 from scheduler_core.whatif.subject import Subject
 from validators.model.group import Group
@@ -26,10 +27,10 @@ _LEVELS = frozenset({"zone", "region", "rack", "block", "row", "room", "building
 """What levels of a topology are called, where no group says so."""
 
 
-def relaxations(snapshot: ClusterSnapshot, subject: Subject) -> list[Edit]:
+def relaxations(snapshot: ClusterSnapshot, subject: Subject) -> list[Respecified]:
     """A taint tolerated, a selector dropped, gates removed: by all pods of the root that are kept off by it."""
     who, waiting = edits.titled(subject.root), subject.waiting
-    found: list[Edit] = [*_tolerations(snapshot, subject)]
+    found = [*_tolerations(snapshot, subject)]
     if choosy := [pod.key for pod in waiting if _selects(pod)]:
         found.append(pod_edits.unselecting(choosy, "node selector and affinity", who))
     if related := [pod.key for pod in waiting if _relates(pod)]:
@@ -95,7 +96,7 @@ def _holds(column: Column, own: Column) -> bool:
     return len(pairs) == len(own.values)
 
 
-def _tolerations(snapshot: ClusterSnapshot, subject: Subject) -> list[Edit]:
+def _tolerations(snapshot: ClusterSnapshot, subject: Subject) -> list[Respecified]:
     counts: dict[tuple[str, str, str], int] = {}
     kept_off: dict[tuple[str, str, str], list[str]] = {}
     taints = {}

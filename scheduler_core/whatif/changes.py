@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,36 +15,58 @@ from scheduler_core.intake.nodes_in import node_table, read_nodes
 from scheduler_core.intake.pods_in import Records, read_pods
 from scheduler_core.intake.priority import Priorities
 from scheduler_core.nodes import NodeTable
-from scheduler_core.pods import PodRecord
+from scheduler_core.pods import PodRecord, PodShape
 from scheduler_core.snapshot import ClusterSnapshot, Problem
-from validators.lookup import KnownObjects
+from validators.lookup import KnownObjects, Lookup
 from validators.model.cluster import Node, PriorityClass
 from validators.model.group import CompositePodGroup, Group, PodGroup
 from validators.model.objects import Object, namespace_of
 from validators.model.workload import Workload
 
-_KNOWN = ("PodGroup", "CompositePodGroup", "Workload", "PriorityClass", "Node")
+T = TypeVar("T")
+_GROUPS = ("PodGroup", "CompositePodGroup")
 
 
-def applied(snapshot: ClusterSnapshot, steps: Sequence[Step]) -> ClusterSnapshot:
-    """*snapshot* once *steps* are applied: nodes, pods, groups and Workloads replaced or added, pods deleted."""
+class _Changed(KnownObjects):
+    """What is known once all objects of some kinds are others."""
+
+    def __init__(self, before: Lookup, kinds: Iterable[str], objects: Iterable[Object]) -> None:
+        super().__init__(objects, complete=False)
+        self._before = before
+        self._others = frozenset(kinds)
+
+    def get(self, kind: str, namespace: str, name: str) -> Object | None:
+        """See Lookup."""
+        return super().get(kind, namespace, name) if kind in self._others else self._before.get(kind, namespace, name)
+
+    def children(self, kind: str, namespace: str, name: str) -> Sequence[Object]:
+        """See Lookup."""
+        return super().children(kind, namespace, name) if kind in self._others else self._before.children(kind, namespace, name)
+
+    def everything(self, kind: str) -> Sequence[Object] | None:
+        """See Lookup."""
+        return super().everything(kind) if kind in self._others else self._before.everything(kind)
+
+
+def applied(snapshot: ClusterSnapshot, steps: Sequence[Step], *, serial: int = 0) -> ClusterSnapshot:
+    """*snapshot* once *steps* are applied: nodes, pods, groups and Workloads replaced or added, pods deleted.
+
+    Shapes of pods that are replaced are numbered from *serial* on, or beyond those of *snapshot* if these go further.
+    """
     found, _ = gather([step.apply for step in steps if step.apply is not None])
     gone = {f"{step.delete['namespace']}/{step.delete['name']}" for step in steps if step.delete is not None}
     if gone:
         snapshot = dataclasses.replace(snapshot, pods=tuple(pod for pod in snapshot.pods if pod.key not in gone))
     if found["Node"]:
         snapshot = _with_nodes(snapshot, found["Node"])
-    if any(found[kind] for kind in ("PodGroup", "CompositePodGroup", "Workload")):
+    if any(found[kind] for kind in (*_GROUPS, "Workload")):
         snapshot = _with_groups(snapshot, found)
-    return _with_pods(snapshot, found["Pod"]) if found["Pod"] else snapshot
+    return _with_pods(snapshot, found["Pod"], serial) if found["Pod"] else snapshot
 
 
-def without(snapshot: ClusterSnapshot, groups: Iterable[tuple[str, str, str]], pods: Iterable[str]) -> ClusterSnapshot:
-    """*snapshot* without some groups, by kind, namespace and name, and some pods, by ``namespace/name``."""
-    fewer, leaving = set(groups), set(pods)
-    kept = tuple(each for each in snapshot.groups if _name(each) not in fewer)
-    changed = dataclasses.replace(snapshot, pods=tuple(pod for pod in snapshot.pods if pod.key not in leaving))
-    return changed if not fewer else dataclasses.replace(changed, groups=kept, known=_known(snapshot, kept, {}))
+def without(snapshot: ClusterSnapshot, pods: Container[str]) -> ClusterSnapshot:
+    """*snapshot* without some pods, by ``namespace/name``."""
+    return dataclasses.replace(snapshot, pods=tuple(pod for pod in snapshot.pods if pod.key not in pods))
 
 
 def _with_groups(snapshot: ClusterSnapshot, found: Mapping[str, list[Found]]) -> ClusterSnapshot:
@@ -55,43 +78,38 @@ def _with_groups(snapshot: ClusterSnapshot, found: Mapping[str, list[Found]]) ->
     both: tuple[Group, ...] = (*leaves, *composites)
     changed = {_name(group): group for group in both}
     groups = completed([*(group for group in snapshot.groups if _name(group) not in changed), *changed.values()], priorities, problems)
-    known = _known(snapshot, groups, {_name(workload): workload for workload in workloads})
+    # Groups that cannot be read are known by their names alone.
+    others = (each for kind in (*_GROUPS, "Workload") for each in snapshot.known.everything(kind) or () if not isinstance(each, Group))
+    there = {_name(each): each for each in (*others, *workloads) if _name(each) not in changed}
+    known = _Changed(snapshot.known, (*_GROUPS, "Workload"), (*groups, *there.values()))
     return dataclasses.replace(snapshot, groups=groups, priorities=group_priorities(groups, priorities), known=known)
 
 
-def _known(snapshot: ClusterSnapshot, groups: Iterable[Group], changed: Mapping[tuple[str, str, str], Object]) -> KnownObjects:
-    """What the rules know, groups and whatever else is *changed* first: of two of one name the first counts."""
-    others = [each for kind in _KNOWN for each in snapshot.known.everything(kind) or ()]
-    rest = [each for each in others if not isinstance(each, (PodGroup, CompositePodGroup)) and _name(each) not in changed]
-    return KnownObjects((*groups, *changed.values(), *rest), complete=False)
-
-
-def _with_pods(snapshot: ClusterSnapshot, found: list[Found]) -> ClusterSnapshot:
+def _with_pods(snapshot: ClusterSnapshot, found: list[Found], serial: int) -> ClusterSnapshot:
     problems: list[Problem] = []
     before = {pod.key: pod for pod in snapshot.pods}
     records = Records(snapshot.nodes, _priorities(snapshot), problems)
-    serials = 1 + max((pod.shape.serial for pod in snapshot.pods), default=0)
-    shapes: dict[int, PodRecord] = {}
+    first = max(serial, 1 + max((pod.shape.serial for pod in snapshot.pods), default=0))
+    shapes: dict[int, PodShape] = {}
     for draft in read_pods(found, snapshot.nodes.index, problems):
         record = records.record(draft)
-        first = shapes.setdefault(id(record.shape), record)
-        if first is record:
-            shape = dataclasses.replace(record.shape, serial=serials + record.shape.serial)
-            shapes[id(record.shape)] = first = dataclasses.replace(record, shape=shape)
+        if (shape := shapes.get(record.shape.serial)) is None:
+            shape = shapes[record.shape.serial] = dataclasses.replace(record.shape, serial=first + record.shape.serial)
         known = before.get(record.key)
         # A pod of v1alpha1 names a Workload, and its group was made for it.
-        before[record.key] = dataclasses.replace(record, shape=first.shape, group=known.group if known else record.group)
+        before[record.key] = dataclasses.replace(record, shape=shape, group=known.group if known else record.group)
     return dataclasses.replace(snapshot, pods=tuple(before[key] for key in sorted(before)))
 
 
 def _with_nodes(snapshot: ClusterSnapshot, found: list[Found]) -> ClusterSnapshot:
     problems: list[Problem] = []
     read = read_nodes(found, problems)
-    more = node_table(read, snapshot.nodes.resources, problems)
-    table, moved = _joined(snapshot.nodes, more)
+    table, moved = _joined(snapshot.nodes, node_table(read, snapshot.nodes.resources, problems))
+    there = {
+        _name(each): each for each in (*(snapshot.known.everything("Node") or ()), *(Node(each.node.metadata) for each in read.values()))
+    }
     pods = tuple(_renumbered(pod, moved) for pod in snapshot.pods)
-    nodes: dict[tuple[str, str, str], Object] = {("Node", "", name): Node(each.node.metadata) for name, each in read.items()}
-    return dataclasses.replace(snapshot, nodes=table, pods=pods, known=_known(snapshot, snapshot.groups, nodes))
+    return dataclasses.replace(snapshot, nodes=table, pods=pods, known=_Changed(snapshot.known, ("Node",), there.values()))
 
 
 def _renumbered(pod: PodRecord, moved: Sequence[int]) -> PodRecord:
@@ -101,27 +119,27 @@ def _renumbered(pod: PodRecord, moved: Sequence[int]) -> PodRecord:
         return pod
     # Field by field: there are many pods, and replacing by name takes four times as long.
     who, what = (pod.key, pod.namespace, pod.name, pod.shape, pod.labels, pod.priority), (pod.group, pod.scheduler, pod.preempts)
-    return PodRecord(*who, node, *what, pod.created, pod.started, pod.terminating, pod.gates, nominated)
+    return PodRecord(*who, node, *what, pod.created, pod.started, pod.terminating, pod.gates, nominated, pod.preempted)
 
 
 def _joined(nodes: NodeTable, more: NodeTable) -> tuple[NodeTable, list[int]]:
     """*nodes* with *more*, which count where both have one of a name; and where each of *nodes* is now."""
-    new = set(more.names)
-    kept = [index for index, name in enumerate(nodes.names) if name not in new]
-    places = sorted(
-        [*((nodes.names[index], False, index) for index in kept), *((name, True, index) for index, name in enumerate(more.names))]
-    )
-    rows = np.array([more.row[name] for name in nodes.resources], dtype=np.int64)
-    both = np.concatenate((nodes.allocatable, more.allocatable[rows]), axis=1)
-    order = [index + len(nodes) if fresh else index for _, fresh, index in places]
-    tables = [(more if fresh else nodes, index) for _, fresh, index in places]
+    kept = [index for index, name in enumerate(nodes.names) if name not in more.index]
+    names = [*(nodes.names[index] for index in kept), *more.names]
+    order = sorted(range(len(names)), key=names.__getitem__)
+
+    def both(one: Sequence[T], other: Sequence[T]) -> list[T]:
+        joined = [*(one[index] for index in kept), *other]
+        return [joined[index] for index in order]
+
+    rows = [more.row[name] for name in nodes.resources]
     table = NodeTable(
-        [name for name, _, _ in places],
-        [each.labels[index] for each, index in tables],
-        [each.taints[index] for each, index in tables],
-        [bool(each.unschedulable[index]) for each, index in tables],
+        both(nodes.names, more.names),
+        both(nodes.labels, more.labels),
+        both(nodes.taints, more.taints),
+        both(nodes.unschedulable.tolist(), more.unschedulable.tolist()),
         nodes.resources,
-        both[:, order],
+        np.concatenate((nodes.allocatable[:, kept], more.allocatable[rows]), axis=1)[:, order],
     )
     return table, [table.index[name] for name in nodes.names]
 

@@ -12,13 +12,12 @@ from typing import Protocol
 
 from scheduler_core.decision import Name, Step
 from scheduler_core.diagnosis import phrases
-from scheduler_core.whatif.book import Book, Content
-from scheduler_core.whatif.writing import belongs_to_its_node, fresh, minimum_field, pod_of, respecified, section
+from scheduler_core.whatif.book import Book
+from scheduler_core.whatif.machines import Content, belongs_to_its_node, section
+from scheduler_core.whatif.writing import minimum_field, pod_of, respecified
 
 RELAXED, CONFINED, DEMANDED, MOVED, LEAVING, MORE_NODES = range(6)
 """Classes of changes."""
-_LARGER = 1000
-"""A kind of node that there is not yet is more than any number of those there are."""
 Weight = tuple[int, int]
 """Class, and how far it goes within its class."""
 
@@ -174,54 +173,19 @@ class Leaving:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class MoreNodes:
-    """Fresh nodes like one that is there, in the same domains."""
-
-    count: int
-    like: str
-    where: str = ""
-    labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """Labels that the others have otherwise, so that the fresh ones are in the domains where they are wanted."""
-    larger: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """What can be allocated on them, where the others have too little."""
-
-    @property
-    def words(self) -> str:
-        """See Edit."""
-        where = f" in {self.where}" if self.where else ""
-        more = f", but with {phrases.listed([f'{amount} {name}' for name, amount in self.larger.items()])}" if self.larger else ""
-        return f"{phrases.counted(self.count, 'more node')}{where} like {self.like}{more}"
-
-    @property
-    def weight(self) -> Weight:
-        """See Edit."""
-        return MORE_NODES, self.count + (_LARGER if self.larger else 0)
-
-    def steps(self, book: Book) -> tuple[Step, ...] | None:
-        """See Edit."""
-        node = book.get("Node", "", self.like)
-        if node is None:
-            return None
-        found: list[Step] = []
-        number = 0
-        while len(found) < self.count:
-            number += 1
-            name = f"{self.like}-added-{number}"
-            if book.get("Node", "", name) is None:
-                found.append(Step(apply=fresh(node, name, self.labels, self.larger)))
-        return tuple(found)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class Quorum:
-    """Several groups demand no more than there is of members."""
+    """Several groups demand less."""
 
     lowered: tuple[Lowered, ...]
 
     @property
     def words(self) -> str:
         """See Edit."""
-        return phrases.listed([each.words for each in self.lowered], 8)
+        first = self.lowered[0]
+        if len({(each.group.kind, each.before, each.minimum) for each in self.lowered}) > 1:
+            return phrases.listed([each.words for each in self.lowered], 8)
+        who = phrases.listed([titled(each.group) for each in self.lowered])
+        return f"{minimum_field(first.group.kind)} of {who} lowered from {first.before} to {first.minimum}"
 
     @property
     def weight(self) -> Weight:
@@ -261,6 +225,11 @@ class Both:
         first = self.first.steps(book)
         second = None if first is None else self.second.steps(book.after(first))
         return None if first is None or second is None else (*first, *second)
+
+
+def after(first: Edit | None, edit: Edit) -> Edit:
+    """*edit* by itself, or on top of *first*."""
+    return edit if first is None else Both(first, edit)
 
 
 def titled(name: Name) -> str:

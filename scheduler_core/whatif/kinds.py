@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from scheduler_core.nodes import BUILT_IN, CPU
+from scheduler_core.pods import PodShape
 from scheduler_core.snapshot import ClusterSnapshot
 from scheduler_core.whatif import candidates
-from scheduler_core.whatif.edits import MoreNodes
+from scheduler_core.whatif.machines import HOSTNAME, Content
+from scheduler_core.whatif.node_edits import MoreNodes
 from scheduler_core.whatif.room import Area, Room
 from scheduler_core.whatif.subject import Subject
-from scheduler_core.whatif.writing import HOSTNAME
 
 _MOST = 2
 """Kinds tried in a domain."""
+_LOOKED_AT = 8
+"""Nodes, each of another kind, that are looked at for what they run from the start."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -29,6 +32,7 @@ class Kind:
         where: their domain in words.
         labels: as in MoreNodes.
         larger: as in MoreNodes.
+        companions: as in MoreNodes.
 
     """
 
@@ -37,26 +41,40 @@ class Kind:
     where: str
     labels: Mapping[str, str]
     larger: Mapping[str, str]
+    companions: tuple[Content, ...] = ()
 
     def more(self, count: int) -> MoreNodes:
         """So many of them."""
-        return MoreNodes(count, self.like, self.where, self.labels, self.larger)
+        return MoreNodes(count, self.like, self.where, self.labels, self.larger, self.companions)
 
 
-def kinds(snapshot: ClusterSnapshot, subject: Subject, room: Room, area: Area) -> list[Kind]:
-    """The kinds for *area* that hold at least one of the root's pods, those with most room first; a larger one where none does."""
-    nodes = snapshot.nodes
+def kinds(room: Room, area: Area, shape: PodShape | None = None) -> list[Kind]:
+    """The kinds for *area* that hold at least one of the root's pods, those with most room first; a larger one where none does.
+
+    What a fresh node runs from the start takes its room.  *shape*: of the pods, where it is not that of most of them.
+    """
+    nodes, subject = room.snapshot.nodes, room.subject
     where = candidates.named(area) if area.key else ""
-    slots = room.slots(subject.shape, nodes.allocatable)
+    slots = room.slots(shape or subject.shape, nodes.allocatable)
     if not len(area.nodes):
         return []
-    own = _told_apart(snapshot, slots.tolist(), area.nodes.tolist())
-    if own:
-        return [Kind(nodes.names[node], int(slots[node]), where, {}, {}) for node in own[:_MOST]]
+    if own := [*_made(room, _told_apart(room.snapshot, slots.tolist(), area.nodes.tolist()), where, {}, shape)]:
+        return own[:_MOST]
     labels = {key: value for key in subject.keys if key != HOSTNAME and (value := nodes.labels[int(area.nodes[0])].get(key)) is not None}
-    if elsewhere := _told_apart(snapshot, slots.tolist(), range(len(nodes))):
-        return [Kind(nodes.names[node], int(slots[node]), where, labels, {}) for node in elsewhere[:1]]
-    return _larger(snapshot, subject, room, area, where)
+    if elsewhere := [*_made(room, _told_apart(room.snapshot, slots.tolist(), range(len(nodes))), where, labels, shape)]:
+        return elsewhere[:1]
+    return _larger(room, area, where)
+
+
+def _made(room: Room, like: Sequence[int], where: str, labels: Mapping[str, str], shape: PodShape | None) -> Iterator[Kind]:
+    """Kinds like the nodes *like*, as far as they still have room beside what they run from the start."""
+    nodes = room.snapshot.nodes
+    for node in like[:_LOOKED_AT]:
+        companions, taken = room.companions(node)
+        left = nodes.allocatable.copy()
+        left[:, node] -= taken
+        if slots := int(room.slots(shape or room.subject.shape, left)[node]):
+            yield Kind(nodes.names[node], slots, where, labels, {}, companions)
 
 
 def _told_apart(snapshot: ClusterSnapshot, slots: list[int], among: Iterable[int]) -> list[int]:
@@ -69,9 +87,9 @@ def _told_apart(snapshot: ClusterSnapshot, slots: list[int], among: Iterable[int
     return sorted(found.values(), key=lambda node: (-slots[node], nodes.names[node]))
 
 
-def _larger(snapshot: ClusterSnapshot, subject: Subject, room: Room, area: Area, where: str) -> list[Kind]:
+def _larger(room: Room, area: Area, where: str) -> list[Kind]:
     """A node of *area* with all that the largest of the root's pods asks for."""
-    nodes = snapshot.nodes
+    nodes, subject = room.snapshot.nodes, room.subject
     wanted = {row: max(dict(pod.shape.requests).get(row, 0) for pod in subject.waiting) for row, _ in _all(subject)}
     enough = nodes.allocatable.copy()
     for row, amount in wanted.items():
@@ -80,9 +98,10 @@ def _larger(snapshot: ClusterSnapshot, subject: Subject, room: Room, area: Area,
     able = [node for node in area.nodes.tolist() if slots[node] > 0 and not nodes.unschedulable[node]]
     if not able:
         return []
-    node = able[0]
-    lacking = {nodes.resources[row]: _written(row, amount) for row, amount in wanted.items() if nodes.allocatable[row, node] < amount}
-    return [Kind(nodes.names[node], int(slots[node]), where, {}, lacking)]
+    companions, taken = room.companions(able[0])
+    whole = {row: amount + int(taken[row]) for row, amount in wanted.items()}
+    lacking = {nodes.resources[row]: _written(row, amount) for row, amount in whole.items() if nodes.allocatable[row, able[0]] < amount}
+    return [Kind(nodes.names[able[0]], 1, where, {}, lacking, companions)]
 
 
 def _all(subject: Subject) -> list[tuple[int, int]]:

@@ -6,10 +6,12 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 from scheduler_core.decision import Step
-from scheduler_core.whatif.book import Book, Content
+from scheduler_core.pods import PodShape
+from scheduler_core.whatif.book import Book
 from scheduler_core.whatif.edits import RELAXED, Weight
-from scheduler_core.whatif.writing import pod_of, section
-from scheduler_core.wire import Taint
+from scheduler_core.whatif.machines import Content, section
+from scheduler_core.whatif.writing import pod_of
+from scheduler_core.wire import Affinity, NodeAffinity, PodAffinity, Taint, Toleration
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
@@ -21,6 +23,8 @@ class Respecified:
     pods: tuple[str, ...]
     words: str
     change: Callable[[Content], None]
+    """Of a pod's spec as it is written; and the same of its shape:"""
+    reshape: Callable[[PodShape], PodShape]
     far: int = 0
 
     @property
@@ -47,7 +51,11 @@ def tolerating(pods: Sequence[str], taint: Taint, who: str) -> Respecified:
         more = {"key": taint.key, "operator": "Equal" if taint.value else "Exists", "effect": taint.effect}
         spec["tolerations"] = [*(spec.get("tolerations") or ()), more | ({"value": taint.value} if taint.value else {})]
 
-    return Respecified(tuple(pods), f"taint {written} tolerated by the pods of {who}", change)
+    def reshape(shape: PodShape) -> PodShape:
+        more = Toleration(key=taint.key, operator="Equal" if taint.value else "Exists", effect=taint.effect, value=taint.value)
+        return dataclasses.replace(shape, tolerations=(*shape.tolerations, more))
+
+    return Respecified(tuple(pods), f"taint {written} tolerated by the pods of {who}", change, reshape)
 
 
 def unselecting(pods: Sequence[str], what: str, who: str) -> Respecified:
@@ -57,7 +65,15 @@ def unselecting(pods: Sequence[str], what: str, who: str) -> Respecified:
         spec.pop("nodeSelector", None)
         section(section(spec, "affinity"), "nodeAffinity").pop(_REQUIRED, None)
 
-    return Respecified(tuple(pods), f"{what} of the pods of {who} dropped", change, 1)
+    def reshape(shape: PodShape) -> PodShape:
+        affinity = shape.affinity
+        if affinity is not None and affinity.node_affinity is not None:
+            preferred = affinity.node_affinity.preferred_during_scheduling_ignored_during_execution
+            only = NodeAffinity(preferred_during_scheduling_ignored_during_execution=preferred)
+            affinity = Affinity(only, affinity.pod_affinity, affinity.pod_anti_affinity)
+        return dataclasses.replace(shape, node_selector=(), affinity=affinity)
+
+    return Respecified(tuple(pods), f"{what} of the pods of {who} dropped", change, reshape, 1)
 
 
 def unrelated(pods: Sequence[str], who: str) -> Respecified:
@@ -69,9 +85,26 @@ def unrelated(pods: Sequence[str], who: str) -> Respecified:
         spread = spec.get("topologySpreadConstraints") or ()
         spec["topologySpreadConstraints"] = [each for each in spread if each.get("whenUnsatisfiable") == "ScheduleAnyway"]
 
-    return Respecified(tuple(pods), f"pod affinity, anti-affinity and spread of the pods of {who} dropped", change, 2)
+    def reshape(shape: PodShape) -> PodShape:
+        affinity = shape.affinity
+        if affinity is not None:
+            affinity = Affinity(affinity.node_affinity, _preferring(affinity.pod_affinity), _preferring(affinity.pod_anti_affinity))
+        soft = tuple(each for each in shape.spread if each.when_unsatisfiable == "ScheduleAnyway")
+        return dataclasses.replace(shape, affinity=affinity, spread=soft)
+
+    return Respecified(tuple(pods), f"pod affinity, anti-affinity and spread of the pods of {who} dropped", change, reshape, 2)
 
 
 def ungated(pods: Sequence[str], who: str) -> Respecified:
     """Pods without scheduling gates."""
-    return Respecified(tuple(pods), f"scheduling gates of the pods of {who} removed", lambda spec: spec.pop("schedulingGates", None), 3)
+
+    def change(spec: Content) -> None:
+        spec.pop("schedulingGates", None)
+
+    return Respecified(tuple(pods), f"scheduling gates of the pods of {who} removed", change, lambda shape: shape, 3)
+
+
+def _preferring(side: PodAffinity | None) -> PodAffinity | None:
+    if side is None:
+        return None
+    return PodAffinity(preferred_during_scheduling_ignored_during_execution=side.preferred_during_scheduling_ignored_during_execution)

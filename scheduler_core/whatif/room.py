@@ -11,6 +11,8 @@ from scheduler_core.fit import Fit
 from scheduler_core.nodes import Ints, Nodes
 from scheduler_core.pods import PodRecord, PodShape
 from scheduler_core.snapshot import ClusterSnapshot
+from scheduler_core.whatif.book import Book, key_of
+from scheduler_core.whatif.machines import Content
 from scheduler_core.whatif.subject import Subject
 
 MOST_MOVED = 8
@@ -32,12 +34,15 @@ class Area:
 class Room:
     """Capacity as it is, without anything nominated."""
 
-    def __init__(self, snapshot: ClusterSnapshot, subject: Subject) -> None:
+    def __init__(self, snapshot: ClusterSnapshot, subject: Subject, book: Book) -> None:
         self.snapshot = snapshot
+        self._book = book
+        self._companions: dict[int, tuple[tuple[Content, ...], Ints]] = {}
         self.subject = subject
         nodes = snapshot.nodes
         self._fit = Fit(nodes)
         self.free: Ints = nodes.allocatable.copy()
+        self._slots: dict[int, Ints] = {}
         self.on: dict[int, list[PodRecord]] = {}
         for pod in snapshot.pods:
             if pod.node >= 0:
@@ -46,29 +51,55 @@ class Room:
 
     def slots(self, shape: PodShape, free: Ints | None = None) -> Ints:
         """Shape (nodes,): how many pods of *shape* each node holds."""
-        left = self.free if free is None else free
+        if free is None:
+            if shape.serial not in self._slots:
+                self._slots[shape.serial] = self.slots(shape, self.free)
+            return self._slots[shape.serial]
         static = self._fit.static(shape)
-        counts: Ints = np.maximum((left[static.rows] // static.amounts).min(axis=0), 0)
+        counts: Ints = np.maximum((free[static.rows] // static.amounts).min(axis=0), 0)
         return counts if static.mask is None else counts * static.mask
+
+    def companions(self, node: int) -> tuple[tuple[Content, ...], Ints]:
+        """The pods that a fresh node like *node* runs from the start, and what they take, by resource."""
+        if node not in self._companions:
+            there = {pod.key: pod for pod in self.on.get(node, ()) if not pod.terminating}
+            written = self._book.on(self.snapshot.nodes.names[node]) if there else []
+            pods = [pod for pod in written if "/".join(key_of(pod)[1:]) in there]
+            taken: Ints = np.zeros(len(self.free), dtype=np.int64)
+            for pod in pods:
+                for row, amount in there["/".join(key_of(pod)[1:])].shape.requests:
+                    taken[row] += amount
+            self._companions[node] = tuple(pods), taken
+        return self._companions[node]
+
+    @property
+    def narrowest(self) -> str:
+        """Of the root's topology keys, of which there is one, the one with the most domains."""
+        return max(self.subject.keys, key=lambda key: len(self.snapshot.nodes.column(key).values))
 
     def areas(self, most: int) -> list[Area]:
         """The domains with most room, of the narrowest key of the root and of the widest; the cluster where there is none."""
-        slots, keys = self.slots(self.subject.shape), self.subject.keys
-        nodes = self.snapshot.nodes
-        if not keys:
-            return [Area("", "", nodes.everything, int(slots.sum()))]
-        found = []
-        for key in dict.fromkeys((max(keys, key=lambda each: len(nodes.column(each).values)), keys[0])):
-            column = nodes.column(key)
-            domains = [(column.ids == number).nonzero()[0] for number in range(len(column.values))] if len(column.values) <= 64 else None
-            if domains is None:
-                sums = np.bincount(column.ids[column.ids >= 0], weights=slots[column.ids >= 0], minlength=len(column.values))
-                best = np.argsort(-sums, kind="stable")[:most].tolist()
-                each = [Area(key, column.values[number], (column.ids == number).nonzero()[0], int(sums[number])) for number in best]
-            else:
-                each = [Area(key, column.values[number], at, int(slots[at].sum())) for number, at in enumerate(domains)]
-            found += sorted(each, key=lambda area: -area.slots)[:most]
-        return found
+        keys = self.subject.keys
+        return (
+            [area for key in dict.fromkeys((self.narrowest, keys[0])) for area in self.divided(key, self.whole, most)]
+            if keys
+            else [self.whole]
+        )
+
+    @property
+    def whole(self) -> Area:
+        """The cluster."""
+        return Area("", "", self.snapshot.nodes.everything, int(self.slots(self.subject.shape).sum()))
+
+    def divided(self, key: str, area: Area, most: int) -> list[Area]:
+        """The *most* domains of *key* inside *area* that have most room, in this order."""
+        column, slots = self.snapshot.nodes.column(key), self.slots(self.subject.shape)
+        ids = column.ids[area.nodes]
+        there = area.nodes[ids >= 0]
+        sums = np.bincount(ids[ids >= 0], weights=slots[there], minlength=len(column.values))
+        counts = np.bincount(ids[ids >= 0], minlength=len(column.values))
+        order = [number for number in np.argsort(-sums, kind="stable").tolist() if counts[number]][:most]
+        return [Area(key, column.values[number], area.nodes[ids == number], int(sums[number])) for number in order]
 
     def blockers(self, area: Area, wanted: int, may: Callable[[PodRecord], bool]) -> list[PodRecord]:
         """Few running pods without which *area* has *wanted* slots more; none where there are no such few."""

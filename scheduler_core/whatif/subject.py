@@ -10,6 +10,9 @@ from scheduler_core.pods import PodRecord, PodShape
 from scheduler_core.queueing.trees import Trees, minimum, name_of
 from scheduler_core.snapshot import ClusterSnapshot
 from validators.hierarchy.tree import Node
+from validators.model.objects import namespace_of
+from validators.model.templates import Templates
+from validators.model.workload import Workload
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -25,6 +28,8 @@ class Group:
     members: int
     """Pods in any state."""
     parent: str
+    template: tuple[str, str]
+    """The Workload and the template it is made from, and changed with; empty where that Workload or template is not there."""
 
     @property
     def likeness(self) -> object:
@@ -82,6 +87,11 @@ class Subject:
         first = {group.likeness: group for group in reversed(self.groups)}
         return tuple(group for group in reversed(self.groups) if first[group.likeness] is group)
 
+    def mates(self, name: Name) -> frozenset[Name]:
+        """The groups of it that change with the group *name*, itself among them: one template, one spec."""
+        own = next((group.template for group in self.groups if group.name == name), ("", ""))
+        return frozenset({name} | {each.name for each in self.groups if any(own) and each.template == own and each.name.kind == name.kind})
+
     @property
     def keys(self) -> tuple[str, ...]:
         """The topology keys of its groups, from the root down, each once."""
@@ -106,7 +116,16 @@ def _group(node: Node, trees: Trees) -> Group:
         tuple(members.waiting),
         members.count,
         spec.parent_composite_pod_group_name or "",
+        _template(node, trees.snapshot),
     )
+
+
+def _template(node: Node, snapshot: ClusterSnapshot) -> tuple[str, str]:
+    reference = node.group.spec.workload_ref
+    workload = reference and snapshot.known.get("Workload", namespace_of(node.group), reference.workload_name)
+    if reference is None or not isinstance(workload, Workload) or reference.template_name not in Templates(workload, None).names:
+        return "", ""
+    return reference.workload_name, reference.template_name
 
 
 def _relations(trees: Trees) -> tuple[frozenset[tuple[str, str]], dict[tuple[str, str], Name]]:

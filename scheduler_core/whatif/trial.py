@@ -1,33 +1,49 @@
-"""A root tried on changed clusters, until the number of tries is used up."""
+"""A root tried on changed clusters: so often, with so much looked at and so many steps of search, and no more."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from scheduler_core.cycle import CycleOptions, prepared, run_cycle
-from scheduler_core.decision import Status, Step
+from scheduler_core.decision import Decision, Name, Status, Step
+from scheduler_core.entity import Entity
 from scheduler_core.gated import gated
+from scheduler_core.pods import PodRecord
 from scheduler_core.queueing.order import OrderError
 from scheduler_core.snapshot import ClusterSnapshot
 from scheduler_core.whatif.changes import applied
+from scheduler_core.whatif.edits import Both, Edit, Leaving, Moved
+from scheduler_core.whatif.ground import Ground, Placed, Tried
 from scheduler_core.whatif.subject import Subject
 
-_MOST, _WORK = 160, 1_000_000
-"""So many tries, or so many nodes and pods looked at in all, where that is less."""
+MOST = 160
+"""So many tries."""
+_LOOKS = 600_000
+"""Nodes and pods that are looked at in all."""
+_AFRESH = 2
+"""How often they are looked at where all that is known of them is worked out anew."""
+_DECIDED = 500
+"""What a root before it counts as, where these are decided on anew."""
+STEPS, MORE_STEPS = 2_000, 10_000
+"""What a search may take for one try: what helps is mostly found at once, and only where it is not is more worth while."""
+_ALL_STEPS = 120_000
+"""What the searches for a root may take in all."""
 
-
-_NODES_ADDED = 3
-"""Tries that one with other nodes counts as: all that is known of nodes is worked out anew."""
-
-
-def allowed(snapshot: ClusterSnapshot) -> int:
-    """How often a root may be tried for its remedies; a try counts those before it in the queue where these are tried with it."""
-    return max(1, min(_MOST, _WORK // max(1, len(snapshot.nodes) + len(snapshot.pods))))
+_TRIED = frozenset({Status.SUCCESS, Status.UNSCHEDULABLE, Status.UNRESOLVABLE})
+"""What a root comes to that is tried; others take no room and are promised none."""
 
 
 class SpentError(Exception):
-    """All tries are used up."""
+    """All tries are used up, or all that may be looked at or searched."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Earlier:
+    """A root before it in the queue, with the pods of it that were placed."""
+
+    root: Name
+    pods: tuple[PodRecord, ...]
 
 
 class Trial:
@@ -35,44 +51,90 @@ class Trial:
 
     The roots before it are decided on once; changes are tried where those stand as they were placed, and what works there
     is tried again with all of them.  Without roots before it the two are the same.
+
+    Attributes:
+        root: its name.
+        ground: the cluster as it finds it.
+        earlier: the roots before it that were placed.
+        left: tries that are left.
+        undecided: whether any search ended before it was known what comes of a change.
+        last_undecided: whether the last one did.
+
     """
 
-    def __init__(self, snapshot: ClusterSnapshot, options: CycleOptions, subject: Subject, tries: int = 0) -> None:
+    def __init__(
+        self,
+        snapshot: ClusterSnapshot,
+        options: CycleOptions,
+        subject: Subject,
+        *,
+        tries: int = 0,
+        before: Sequence[Decision] | None = None,
+    ) -> None:
         self.root = subject.root
         self._others = any(pod.node < 0 and pod.key not in subject.own for pod in snapshot.pods)
-        self.left = tries or allowed(snapshot)
+        self._tries = tries or MOST
+        self._every = len(snapshot.nodes) + len(snapshot.pods)
+        self._own = len(snapshot.nodes) + len(subject.own)
         self._options = dataclasses.replace(options, progress=None)
         self._whole = snapshot
-        self._first = dataclasses.replace(self._options, order=())
-        self.base, self._before = self._frozen()
+        decisions = [*self._decided()] if before is None else [each for each in before if each.status in _TRIED]
+        self._before = len(decisions)
+        base = self._frozen(decisions)
+        self.ground = Ground(base, dataclasses.replace(self._options, order=()), subject, steps=STEPS)
+        self.refill()
 
-    def placed(self, steps: Sequence[Step]) -> dict[str, str] | None:
-        """The nodes of the root's pods, by ``namespace/name``, with *steps* applied; None where it is not placed.
+    def refill(self, steps: int = STEPS) -> None:
+        """Begin to count anew, with so many *steps* of search for a try."""
+        self.ground.steps = steps
+        self.left, self._looks, self._steps = self._tries, _LOOKS, _ALL_STEPS
+        self.undecided = self.last_undecided = False
+
+    def deepen(self) -> None:
+        """Search further for each try from here on."""
+        self.ground.steps = MORE_STEPS
+        self.undecided = False
+
+    def supposed(self, edit: Edit, *, whole: bool = False) -> Placed | None:
+        """Where the root's pods go with *edit*, which is supposable, as far as that is known without its steps; None if nowhere.
+
+        Only for the *whole* root do pods beyond its minimums go anywhere.
 
         Raises:
-            SpentError: all tries are used up.
+            SpentError: all tries are used up, or all that may be looked at or searched.
 
         """
-        adds = any(step.apply is not None and step.apply.get("kind") == "Node" for step in steps)
-        self._take(_NODES_ADDED if adds else 1)
-        return self.tried(applied(self.base, steps))
+        entity = self.ground.suppose(edit)
+        if entity is None:
+            raise LookupError("only the steps of this change tell what comes of it")
+        return self.attempt(entity, *self._elsewhere(edit), whole=whole)
 
-    def tried(self, snapshot: ClusterSnapshot) -> dict[str, str] | None:
-        """The same on a changed ``base``; does not count."""
-        snapshot = gated(snapshot, self._first.gates)
-        decider, ready = prepared(snapshot, self._first)
-        entity = next((each for each in ready if each.name == self.root), None)
-        pods = None if entity is None else decider.fitting(entity)
-        return None if pods is None else {pod.key: snapshot.nodes.names[node] for pod, node in pods}
+    def knows(self, edit: Edit) -> bool:
+        """Whether ``supposed`` tells what comes of *edit*."""
+        return self.ground.suppose(edit) is not None
+
+    def attempt(
+        self,
+        entity: Entity,
+        leaving: Iterable[PodRecord] = (),
+        coming: Iterable[PodRecord] = (),
+        *,
+        whole: bool = False,
+        ground: Ground | None = None,
+    ) -> Placed | None:
+        """The same for a root as it would be, on *ground* or what there is; see ``Ground.attempt``.  Raises SpentError."""
+        self._take(self._own)
+        return self._counted((ground or self.ground).attempt(entity, leaving, coming, whole=whole))
+
+    def placed(self, steps: Sequence[Step]) -> Placed | None:
+        """The same with *steps* applied.  Raises SpentError."""
+        adds = any(step.apply is not None and step.apply.get("kind") == "Node" for step in steps)
+        self._take(_AFRESH * self._every if adds else self._own)
+        return self._counted(self.ground.after(steps))
 
     def works(self, steps: Sequence[Step]) -> bool:
-        """Whether the root is placed in a whole cycle with *steps* applied.
-
-        Raises:
-            SpentError: all tries are used up.
-
-        """
-        self._take(1 + self._before)
+        """Whether the root is placed in a whole cycle with *steps* applied.  Raises SpentError."""
+        self._take(_AFRESH * self._every + _DECIDED * self._before)
         snapshot = applied(self._whole, steps)
         try:
             if self._options.evict or self._options.placing.preempt_for_leftovers:
@@ -85,6 +147,39 @@ class Trial:
         except OrderError:
             return False
 
+    def alone(self, steps: Sequence[Step]) -> bool:
+        """Whether what is placed with *steps* by itself is so in a whole cycle: no root before it fares otherwise with them."""
+        if self._options.evict or self._options.placing.preempt_for_leftovers or self._options.order:
+            return False
+        return not self._others or self.ground.concerns_none_but_the_root(steps)
+
+    def _elsewhere(self, edit: Edit) -> tuple[list[PodRecord], list[PodRecord]]:
+        """Pods of others as they are before *edit*, and those that run after it."""
+        others, nodes = self.ground.others, self.ground.base.nodes.index
+        match edit:
+            case Moved():
+                before = [others[key] for key in edit.nodes]
+                return before, [dataclasses.replace(pod, node=nodes[edit.nodes[pod.key][1]]) for pod in before]
+            case Leaving():
+                return [others[key] for key in edit.pods], []
+            case Both():
+                (one, come), (other, later) = self._elsewhere(edit.first), self._elsewhere(edit.second)
+                return [*one, *other], [*come, *later]
+        return [], []
+
+    def _take(self, looks: int) -> None:
+        # However large a cluster is, one try is allowed.
+        if self.left < 1 or self._steps <= 0 or self._looks < min(looks, _LOOKS):
+            raise SpentError
+        self.left -= 1
+        self._looks -= looks
+
+    def _counted(self, tried: Tried) -> Placed | None:
+        self._steps -= tried.explored
+        self.last_undecided = tried.undecided
+        self.undecided = self.undecided or tried.undecided
+        return tried.pods
+
     def _in_turn(self, snapshot: ClusterSnapshot) -> bool:
         decider, ready = prepared(snapshot, self._options)
         for entity in ready:
@@ -93,32 +188,31 @@ class Trial:
             decider.decide(entity)
         return False
 
-    @property
-    def crowded(self) -> bool:
-        """Whether what is placed by itself must be tried again in a whole cycle."""
-        return self._others or self._options.evict or self._options.placing.preempt_for_leftovers
+    def _decided(self) -> Iterator[Decision]:
+        """The decisions on the roots before it."""
+        decider, ready = prepared(gated(self._whole, self._options.gates), self._options)
+        if any(each.name == self.root for each in ready):
+            for entity in ready:
+                if entity.name == self.root:
+                    return
+                yield decider.decide(entity)
 
-    def take(self) -> None:
-        """Count a try.  Raises SpentError."""
-        self._take(1)
+    def _frozen(self, decisions: Sequence[Decision]) -> ClusterSnapshot:
+        """The snapshot as the root finds it."""
+        snapshot = gated(self._whole, self._options.gates)
+        index = snapshot.nodes.index
+        bound = {pod: index[node] for each in decisions for pod, node in each.assignments.items()}
+        promised = {pod: index[node] for each in decisions for pod, node in each.nominations.items()}
+        lost = {pod for each in decisions for pod in each.pending if pod not in promised}
+        if bound or promised or lost:
+            pods = (_after(pod, bound, promised) for pod in snapshot.pods if pod.key not in lost)
+            snapshot = dataclasses.replace(snapshot, pods=tuple(pods))
+        there = {pod.key: pod for pod in snapshot.pods if pod.key in bound}
+        self.earlier = tuple(Earlier(each.root, tuple(there[pod] for pod in each.assignments)) for each in decisions if each.assignments)
+        return snapshot
 
-    def _take(self, number: int) -> None:
-        if self.left < number:
-            raise SpentError
-        self.left -= number
 
-    def _frozen(self) -> tuple[ClusterSnapshot, int]:
-        """The snapshot as the root finds it, and how many roots are before it."""
-        snapshot = self._whole
-        decider, ready = prepared(gated(snapshot, self._options.gates), self._options)
-        place = next((number for number, each in enumerate(ready) if each.name == self.root), 0)
-        bound: dict[str, int] = {}
-        lost: set[str] = set()
-        for entity in ready[:place]:
-            decision = decider.decide(entity)
-            bound |= {pod: snapshot.nodes.index[node] for pod, node in decision.assignments.items()}
-            lost |= set(decision.pending).difference(decision.nominations)
-        if not place:
-            return snapshot, 0
-        pods = (dataclasses.replace(pod, node=bound[pod.key], nominated=-1) if pod.key in bound else pod for pod in snapshot.pods)
-        return dataclasses.replace(snapshot, pods=tuple(pod for pod in pods if pod.key not in lost)), place
+def _after(pod: PodRecord, bound: Mapping[str, int], promised: Mapping[str, int]) -> PodRecord:
+    if pod.key in bound:
+        return dataclasses.replace(pod, node=bound[pod.key], nominated=-1)
+    return dataclasses.replace(pod, nominated=promised[pod.key]) if pod.key in promised else pod

@@ -1,22 +1,12 @@
-"""How changes are written: raw objects of groups, Workloads, pods and nodes with some fields changed."""
+"""How changes are written: raw objects of groups, Workloads and pods with some fields changed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from scheduler_core.decision import Name, Step
-from scheduler_core.whatif.book import Book, Content
-
-HOSTNAME = "kubernetes.io/hostname"
-_OF_A_MACHINE = "node.kubernetes.io/"
-_IDENTITY = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "selfLink", "ownerReferences")
-
-
-def belongs_to_its_node(pod: Content) -> bool:
-    """Whether it is a DaemonSet's, or a static one."""
-    owners = (pod.get("metadata") or {}).get("ownerReferences") or ()
-    return any(each.get("kind") in ("DaemonSet", "Node") for each in owners)
+from scheduler_core.whatif.book import Book
+from scheduler_core.whatif.machines import Content, section
 
 
 def respecified(book: Book, name: Name, change: Callable[[Content], bool]) -> tuple[Step, ...] | None:
@@ -52,20 +42,6 @@ def _templates(holder: Content) -> list[Content]:
     return found
 
 
-def fresh(node: Content, name: str, others: Mapping[str, str], larger: Mapping[str, str]) -> Content:
-    """A node of the same kind without its identity, and without taints that tell of a machine's state."""
-    metadata, spec = section(node, "metadata"), section(node, "spec")
-    own = {key: value for key, value in metadata.items() if key not in _IDENTITY}
-    labels = {**section(metadata, "labels"), **others}
-    renamed = {**labels, HOSTNAME: name} if HOSTNAME in labels else labels
-    status = section(node, "status")
-    if larger:
-        status = {**status, "allocatable": {**(status.get("allocatable") or status.get("capacity") or {}), **larger}}
-    lasting = [each for each in spec.get("taints") or () if not str(each.get("key")).startswith(_OF_A_MACHINE)]
-    kept = {key: value for key, value in spec.items() if key not in ("unschedulable", "taints")}
-    return {**node, "metadata": {**own, "name": name, "labels": renamed}, "spec": {**kept, "taints": lasting}, "status": status}
-
-
 def pod_of(book: Book, key: str) -> Content | None:
     """The pod of that ``namespace/name``."""
     namespace, _, name = key.partition("/")
@@ -75,9 +51,3 @@ def pod_of(book: Book, key: str) -> Content | None:
 def minimum_field(kind: str) -> str:
     """The field of a kind of group that is its minimum."""
     return "minCount" if kind == "PodGroup" else "minGroupCount"
-
-
-def section(content: Content, name: str) -> dict[str, Any]:
-    """An object inside another, to be changed in place; an empty one, of no effect, where there is none."""
-    section = content.get(name)
-    return section if isinstance(section, dict) else {}

@@ -106,6 +106,13 @@ def test_added_node_runs_what_every_node_runs():
     assert found["Pod agent-n1-added-1"]["spec"]["nodeName"] == "n1-added-1"
 
 
+def test_added_node_does_not_run_what_is_being_deleted():
+    old = pod("old", on="n1", owner="DaemonSet")
+    old["metadata"]["deletionTimestamp"] = "2026-08-01T00:00:00Z"
+
+    assert set(supposed([node("n1"), old], (), "1 like n1")) == {"Node n1", "Node n1-added-1", "Pod old"}
+
+
 def test_node_may_be_drained_and_replaced_at_once():
     found = supposed([node("n1"), pod("p", on="n1")], ["n1"], "1 like n1")
 

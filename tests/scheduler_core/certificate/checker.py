@@ -1,137 +1,150 @@
-"""Holds a certificate against the objects of the cluster; it shares nothing with the search that wrote it.
+"""Whether a certificate proves what it says of a cluster, told from the raw objects; it shares no code with what wrote it.
 
-The form of a proof is told in ``scheduler_core.search.certificate``.  A state is what must be met together: groups that are open and
-pods that are wanted, each within a set of nodes.  Every rule must show that its state has no solution, with the numbers it gives.
+A state is a set of groups, each with the nodes that it must be met within: all of them together.  A rule tells whether a proof shows that
+a state has no solution.  The rules, and what a measure is, are told in ``scheduler_core.search.certificate``.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from typing import Any
 
-from tests.scheduler_core.certificate.facts import Facts, Nodes
-from tests.scheduler_core.oracle.brute import satisfied
-from tests.scheduler_core.oracle.model import Group, Objects
-
-Proof = dict[str, Any]
-Open = tuple[tuple[str, Nodes], ...]
-Wanted = frozenset[tuple[int, Nodes, int]]
-LARGEST = 200_000  # remainders of a packing that is tried out
+Json = dict[str, Any]
+State = frozenset[tuple[str, frozenset[str]]]
+LARGEST = 200_000
 
 
-class RefusedError(Exception):
-    """The certificate does not prove what it says."""
-
-
-def require(holds: bool, reason: str) -> None:
-    if not holds:
-        raise RefusedError(reason)
-
-
-def check(objects: Objects, certificate: Proof, beside: Mapping[str, str] | None = None) -> None:
-    """Accept *certificate* or raise RefusedError; the pods in *beside* were given nodes by roots before it."""
+def accepts(objects: list[Json], certificate: Json) -> bool:
+    """Whether *certificate* is of its form, and proves what it says."""
     try:
-        checker = Checker(objects, certificate["root"], beside or {})
-        checker.state(certificate["proof"], ((checker.root.name, frozenset(checker.free)),), frozenset())
-    except (KeyError, StopIteration, TypeError, AttributeError, RecursionError) as error:
-        raise RefusedError(f"it names what is not there: {error!r}") from None
+        checker = Checker(objects, certificate)
+        return checker.refutes(certificate["proof"], frozenset({(checker.tree[0], frozenset(checker.free))}))
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        return False
 
 
-class Checker(Facts):
-    """The rules; each is given the state that it must refute."""
+def at(value: Any, *path: str) -> Any:
+    """What stands at *path*; an empty object where there is nothing."""
+    for name in path:
+        value = (value or {}).get(name)
+    return value or {}
 
-    def __init__(self, objects: Objects, root: dict[str, str], beside: Mapping[str, str]) -> None:
-        super().__init__(objects, root, beside)
-        require(not self.root.parent and not satisfied(self.root, self.cluster), "the group is no root, or needs nothing")
-        self.proved: dict[int, tuple[Open, Wanted]] = {}
 
-    def state(self, proof: Proof, open_: Open, wanted: Wanted) -> None:
-        getattr(self, "by_" + proof["rule"])(proof, open_, wanted)
-        if proof["rule"] != "again" and "number" in proof:
-            require(self.proved.setdefault(proof["number"], (open_, wanted)) == (open_, wanted), "a number is given twice")
+def asked(amounts: Json) -> Counter[str]:
+    """In thousandths, rounded up."""
+    found = Counter[str]()
+    for name, text in amounts.items():
+        number = str(text).rstrip("numkKMGTPEi")
+        power = "num kMGTPE".index(str(text)[len(number) :][:1].replace("K", "k") or " ") - 3
+        found[name] = math.ceil(Fraction(number) * 1000 * Fraction(1024 if str(text).endswith("i") else 1000) ** power)
+    return found
 
-    def by_again(self, proof: Proof, open_: Open, wanted: Wanted) -> None:
-        before, pods = self.proved[proof["number"]]
-        require(set(before) <= set(open_) and pods == wanted, "it refers to another state")
 
-    def by_sum(self, proof: Proof, open_: Open, wanted: Wanted) -> None:
-        nodes, measure = self.within(proof["within"]), self.kind.get(proof["measure"], proof["measure"])
-        needed = self.taken(nodes, wanted, measure) + sum(self.least(self.groups[name], measure) for name, place in open_ if place <= nodes)
-        told = needed, self.room(nodes, measure)
-        require(told == (proof["needed"], proof["free"]) and told[0] > told[1], f"the sums are {told}")
+def takes(spec: Json) -> Counter[str]:
+    """The most of what runs together and of what starts, or what the pod itself asks for; and its overhead."""
+    running, most = Counter[str](), Counter[str]()
+    for number, each in enumerate([*at(spec, "initContainers"), *at(spec, "containers")]):
+        own = asked({**at(each, "resources", "limits"), **at(each, "resources", "requests")})
+        most |= running + own
+        running += own if number >= len(at(spec, "initContainers")) or at(each, "restartPolicy") == "Always" else Counter()
+    limits, requests = (asked(at(spec, "resources", field)) for field in ("limits", "requests"))
+    return Counter({**limits, **most, **requests, "pods": 1000}) + asked(at(spec, "overhead"))
 
-    def by_crowded(self, proof: Proof, open_: Open, wanted: Wanted) -> None:
-        nodes, measure, size = self.within(proof["within"]), self.kind.get(proof["measure"], proof["measure"]), max(1, proof["size"])
-        here = [self.groups[name] for name, place in open_ if place == nodes and self.groups[name].topology == proof["key"]]
-        needs = [need for group in here if (need := self.least(group, measure)) >= size]
-        rooms = [self.room(each, measure) - self.taken(each, wanted, measure) for each in self.domains(nodes, proof["key"]).values()]
-        able = [room for room in rooms if room >= size]
-        told = (len(needs), sum(room // size for room in able)) if "groups" in proof else (sum(needs), sum(able))
-        given = (proof["groups"], proof["most"]) if "groups" in proof else (proof["needed"], proof["free"])
-        require(told == given and told[0] > told[1], f"the sums are {told}")
 
-    def by_packing(self, proof: Proof, _: Open, wanted: Wanted) -> None:
-        nodes, near = self.within(proof["within"]), set[Any]()
-        while more := {wish for wish in wanted - near if wish[1] & nodes}:
-            near |= more
-            nodes = nodes.union(*(place for _, place, _ in more))
-        wishes = sorted(near, key=lambda wish: (wish[0], sorted(wish[1])))
-        left = {tuple(count for *_, count in wishes)}
-        for node in sorted(nodes):
-            left = {rest for each in left for rest in self.fillings(node, wishes, each, dict(self.free[node]), 0)}
-            require(len(left) <= LARGEST, "the packing is too large to be tried out")
-        require(bool(wishes) and all(any(each) for each in left), "the pods can be packed")
+def admits(node: Json, spec: Json) -> bool:
+    """Whether a pod may run there; a toleration is taken to be of every taint of its key, and what compares numbers to hold."""
+    labels, keys = at(node, "metadata", "labels"), {each.get("key", "") for each in at(spec, "tolerations")}
+    taints = {each["key"] for each in at(node, "spec", "taints") if each["effect"] != "PreferNoSchedule"}
+    taints |= {"node.kubernetes.io/unschedulable"} if at(node, "spec", "unschedulable") else set()
+    fits = []
+    for term in at(spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"):
+        told = [(each["operator"], labels.get(each["key"]), at(each, "values")) for each in at(term, "matchExpressions")]
+        told += [(each["operator"], node["metadata"]["name"], at(each, "values")) for each in at(term, "matchFields")]
+        lacks = {("In", False), ("NotIn", True)}, {("Exists", True), ("DoesNotExist", False)}
+        fits.append(not any((word, one in many) in lacks[0] or (word, one is None) in lacks[1] for word, one, many in told))
+    return (not fits or any(fits)) and labels.items() >= at(spec, "nodeSelector").items() and ("" in keys or taints <= keys)
 
-    def by_place(self, proof: Proof, open_: Open, wanted: Wanted) -> None:
-        name, place = next(each for each in open_ if each[0] == proof["group"])
-        group, rest, told = self.groups[name], tuple(each for each in open_ if each[0] != name), proof["domains"]
-        domains = self.confined(group, place)
-        require(set(domains) == set(told), "a domain is missing, or is none")
-        for value in told:
-            nodes = domains[value]
-            if told[value]["rule"] == "like":
-                other = told[value]["value"]
-                require(told[other]["rule"] != "like" and self.alike(nodes, domains[other], place, wanted), "the domains are not alike")
-            else:
-                (self.pods if group.kind == "PodGroup" else self.quorum)(group, told[value], nodes, rest, wanted)
 
-    def pods(self, group: Group, proof: Proof, nodes: Nodes, rest: Open, wanted: Wanted) -> None:
-        told = [Counter({self.kind[pod]: count for pod, count in each["pods"].items()}) for each in proof["each"]]
-        for more, each in zip(told, proof["each"], strict=True):
-            both = Counter({(kind, place): count for kind, place, count in wanted}) + Counter({(kind, nodes): more[kind] for kind in more})
-            self.state(each["then"], rest, frozenset((*at, count) for at, count in both.items()))
-        kinds, limits = list(self.waiting[group.name]), [range(count + 1) for count in self.waiting[group.name].values()]
-        ways = (Counter(dict(zip(kinds, way, strict=True))) for way in itertools.product(*limits) if sum(way) == self.missing(group))
-        require(all(way in told for way in ways), "a choice of pods is missing")
+class Checker:
+    """One root, and what is free for it.  A measure is so much of some resources: a pod measures how often it takes that."""
 
-    def quorum(self, group: Group, proof: Proof, nodes: Nodes, rest: Open, wanted: Wanted) -> None:
-        for name, each in proof["impossible"].items():
-            self.state(each, ((name, nodes),), wanted)
-        for each in proof["each"]:
-            self.state(each["then"], (*((name, nodes) for name in each["children"]), *rest), wanted)
-        told = [self.likes(each["children"]) for each in proof["each"]]
-        children = [each.name for each in group.children if not satisfied(each, self.cluster) and each.name not in proof["impossible"]]
-        require(all(self.likes(names) in told for names in itertools.combinations(children, self.missing(group))), "a quorum is missing")
+    def __init__(self, objects: list[Json], certificate: Json) -> None:
+        told, able = certificate["root"], dict[str, frozenset[str]]()
+        named = {(each["kind"], at(each, "metadata", "namespace") or "default", each["metadata"]["name"]): each for each in objects}
+        nodes = {name: each for (kind, _, name), each in named.items() if kind == "Node"}
+        self.specs = {f"{kind}/{name}": at(each, "spec") for (kind, space, name), each in named.items() if space == told["namespace"]}
+        self.labels = {name: at(each, "metadata", "labels") | {"": ""} for name, each in nodes.items()}
+        self.free = {name: asked(at(each, "status", "allocatable") or at(each, "status", "capacity")) for name, each in nodes.items()}
+        self.key = {name: [*at(spec, "schedulingConstraints", "topology"), {"key": ""}][0]["key"] for name, spec in self.specs.items()}
+        self.children, self.running, self.waiting = ({name: list[Any]() for name in self.specs} for _ in range(3))
+        for name, spec in self.specs.items():
+            self.children.get(f"CompositePodGroup/{spec.get('parentCompositePodGroupName')}", []).append(name)
+        self.tree, self.proved = self.below(f"{told['kind']}/{told['name']}"), dict[object, State]()
+        for (kind, space, name), pod in named.items():
+            if kind == "Pod" and at(pod, "status", "phase") not in ("Succeeded", "Failed"):
+                spec, owner = pod["spec"], at(pod, "spec", "schedulingGroup", "podGroupName")
+                group = f"PodGroup/{owner}" if owner else f"Pod/{name}"
+                own = space == told["namespace"] and group in self.tree
+                node = spec.get("nodeName") or ("" if own else certificate["beside"].get(f"{space}/{name}"))
+                if node in nodes and (own or not certificate["empty"]):
+                    self.free[node] -= takes(spec)
+                if own and (node in nodes or not (node or at(pod, "metadata", "deletionTimestamp"))):
+                    look = repr([spec.get(field) for field in ("nodeSelector", "affinity", "tolerations")])
+                    able[look] = able[look] if look in able else frozenset(each for each in nodes if admits(nodes[each], spec))
+                    (self.running if node else self.waiting)[group].append(node or (takes(spec), able[look]))
 
-    def fillings(self, node: str, wishes: list[Any], left: tuple[int, ...], free: dict[Any, int], at: int) -> Iterator[tuple[int, ...]]:
-        """What may be left of *left* (from *at* on) once *node* has taken some."""
-        if at == len(wishes):
-            yield ()
-            return
-        kind, place, _ = wishes[at]
-        amounts = self.shapes[kind].amounts
-        for count in range((min(left[at], free[kind]) if node in place else 0) + 1):
-            rest = {name: amount - count * amounts.get(name, 0) for name, amount in free.items()}
-            if all(rest[name] >= 0 for name in amounts):
-                yield from ((left[at] - count, *others) for others in self.fillings(node, wishes, left, rest, at + 1))
+    def below(self, group: str) -> list[str]:
+        return [group, *(each for child in self.children[group] for each in self.below(child))]
 
-    def taken(self, nodes: Nodes, wanted: Wanted, measure: Any) -> int:
-        return sum(self.weight(kind, measure) * count for kind, place, count in wanted if place <= nodes)
+    def missing(self, group: str) -> int:
+        minimum = next(iter(at(self.specs[group], "schedulingPolicy", "gang").values()), 1)
+        return int(minimum) - len(self.running[group]) - sum(self.missing(child) <= 0 for child in self.children[group])
 
-    def alike(self, one: Nodes, other: Nodes, parent: Nodes, wanted: Wanted) -> bool:
-        pins = {self.cluster.where[pod.key] for pod in self.cluster.running(self.root)}
-        touched = any(place & (one | other) and not parent <= place for _, place, _ in wanted) or bool(pins & (one | other))
-        keys = sorted({group.topology for group in self.groups.values()} - {""})
-        return not touched and self.nested(keys) and self.look(one, keys) == self.look(other, keys)
+    def least(self, group: str, measure: Json) -> int:
+        parts = [min(takes[name] // size for name, size in measure.items()) for takes, _ in self.waiting[group]]
+        parts += [self.least(child, measure) for child in self.children[group] if self.missing(child) > 0]
+        return sum(sorted(parts)[: max(0, self.missing(group))])
+
+    def domains(self, key: str, place: frozenset[str]) -> dict[str, frozenset[str]]:
+        values = {self.labels[node].get(key) for node in place} - {None}
+        return {value: frozenset(node for node in place if self.labels[node].get(key) == value) for value in values}
+
+    def refutes(self, proof: Json, state: State) -> bool:
+        state = frozenset(each for each in state if each[0] in proof.get("only", [each[0]]))
+        if proof["rule"] == "known":
+            return all(any(group == other and place <= wide for group, place in state) for other, wide in self.proved[proof["number"]])
+        refuted = {"ways": self.ways, "room": self.room}[proof["rule"]](proof, state)
+        self.proved[proof.get("number")] = state
+        return refuted
+
+    def ways(self, proof: Json, state: State) -> bool:
+        """Each domain that a group may have; once it has one, each quorum of its children."""
+        ((group, place),) = (each for each in state if each[0] == proof["group"])
+        pins = {self.labels[node].get(self.key[group]) for each in self.below(group) for node in self.running[each]}
+        ways = {value: {(group, where)} for value, where in self.domains(self.key[group], place).items() if pins <= {value}}
+        if [*ways.values()] == [{(group, place)}] and len(self.waiting[group]) < self.missing(group):
+            able = sorted(child for child in self.children[group] if self.missing(child) > 0)
+            ways = {" ".join(each): {(child, place) for child in each} for each in itertools.combinations(able, self.missing(group))}
+        told = proof["each"].items()
+        return proof["each"].keys() == ways.keys() and all(self.refutes(then, state - {(group, place)} | ways[way]) for way, then in told)
+
+    def room(self, proof: Json, state: State) -> bool:
+        """More is needed than can be filled, by groups one domain of the key each, or without a key by pods one node each."""
+        measure, key = proof["measure"], proof["key"]
+        size, place = proof["size"] if key else 1, frozenset[str]().union(*(where for _, where in state))
+        pods = [pod for group, _ in state for each in self.below(group) for pod in self.waiting[each]]
+        usable = place & frozenset[str]().union(*(able for _, able in pods))
+        free = {node: min(self.free[node][name] // each for name, each in measure.items()) for node in usable}
+        needs = {group: self.least(group, measure) // size for group, where in state if not key or (where, key) == (place, self.key[group])}
+        parts = list(needs.values()) if key else [min(takes[name] // each for name, each in measure.items()) for takes, _ in pods]
+        needed, sums, rooms = sum(needs.values()), 1, list[int]()
+        for domain in self.domains(key, place).values() if key else [{node} for node in usable]:
+            others = sum(self.least(group, measure) for group, where in state if group not in needs and where <= domain)
+            rooms.append(min(needed, max(0, sum(free.get(node, 0) for node in domain) - others) // size))
+        for part in parts:
+            sums |= (sums << part) & ((2 << min(needed, LARGEST)) - 1)
+        found = sum((sums & ((2 << room) - 1)).bit_length() - 1 for room in rooms)
+        return min(size, *measure.values()) > 0 and [needed, found] == [proof["needed"], proof["free"]] and found < needed <= LARGEST

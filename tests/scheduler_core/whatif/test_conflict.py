@@ -1,0 +1,119 @@
+"""The constraints that are told cannot hold together, and any of them could be kept without the others."""
+
+from __future__ import annotations
+
+import pytest
+
+from scheduler_core.load import load
+from scheduler_core.whatif.conflict import conflict, found
+from scheduler_core.whatif.edits import Lowered, Widened
+from scheduler_core.whatif.subject import Subject
+from scheduler_core.whatif.trial import Trial
+from tests.scheduler_core.exact import corpus
+from tests.scheduler_core.whatif.cluster import COMPLETE, ZONE, decided, gang, node, not_placed, pod, tree, waiting
+
+TWO_RACKS = [node("a1"), node("a2"), node("b1", "r2"), node("b2", "r2")]
+TAINT = {"key": "team", "value": "a", "effect": "NoSchedule"}
+
+
+def children(*names, minimum=2, **spec):
+    return [each for name in names for each in (gang(name, minimum, parent="t", template=name), *waiting(name, minimum, **spec))]
+
+
+def told(objects, name):
+    """What cannot hold together for the root *name*."""
+    (decision,) = (each for each in not_placed(objects) if each.root.name == name)
+    return conflict(load(objects), decision, COMPLETE)
+
+
+def demands(name, count):
+    return f"PodGroup default/{name} demands {count} pods"
+
+
+def stays(name):
+    return f"PodGroup default/{name} stays in one rack (rack)"
+
+
+SITUATIONS = {
+    "a group too large for any rack": ([*TWO_RACKS, gang("g", 6), *waiting("g", 6)], (demands("g", 6), stays("g"))),
+    "a taint": (
+        [node("a1", taints=[TAINT]), gang("g", 1), *waiting("g", 1)],
+        ("taint team=a:NoSchedule is not tolerated by the pods of PodGroup default/g",),
+    ),
+    "pods that run": (
+        [node("a1"), pod("r", on="a1"), gang("g", 2, ""), *waiting("g", 2)],
+        (demands("g", 2), "the pods that run keep their nodes"),
+    ),
+    "a sibling that needs the same rack": (
+        [node("a1"), tree("t", 2), *children("x", "y")],
+        (demands("x", 2), "CompositePodGroup default/t demands 2 groups", "PodGroup default/y takes room as well"),
+    ),
+    "one child too large, whatever the others take": (
+        [*TWO_RACKS, tree("t", 2), *children("x", minimum=6), *children("y", minimum=1)],
+        (demands("x", 6), stays("x"), "CompositePodGroup default/t demands 2 groups"),
+    ),
+    "a root before it": (
+        [node("a1"), gang("first", 1, "", priority=1), *waiting("first", 1, priority=1), gang("g", 2, ""), *waiting("g", 2)],
+        (demands("g", 2), "PodGroup default/first, placed before it, takes room"),
+    ),
+    "pods that are promised a node": (
+        [
+            node("a1"),
+            {**pod("z"), "status": {"phase": "Pending", "nominatedNodeName": "a1"}},
+            *(gang("g", 2, ""), *waiting("g", 2)),
+        ],
+        (demands("g", 2), "pods that are promised a node keep their room"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("objects", "want"), SITUATIONS.values(), ids=SITUATIONS)
+def test_what_cannot_hold_together_is_told(objects, want):
+    (root,) = {each.root.name for each in not_placed(objects)} & {"g", "t"}
+    assert sorted(want) == sorted(told(objects, root))
+
+
+def test_it_is_minimal():
+    objects = [*TWO_RACKS, gang("g", 6, ZONE), gang("h", 6), *waiting("g", 0), *waiting("h", 6)]
+    assert (demands("h", 6), stays("h")) == told(objects, "h")
+
+
+def test_there_is_none_where_nothing_that_is_let_go_of_helps():
+    assert () == told([node("a1"), pod("big", cpu=8)], "big")
+
+
+def test_there_is_none_for_a_root_that_is_placed():
+    objects = [node("a1"), gang("g", 2), *waiting("g", 2)]
+    (decision,) = decided(objects).values()
+    assert () == conflict(load(objects), decision, COMPLETE)
+
+
+def test_it_needs_few_tries_where_many_constraints_do_not_matter():
+    names = [f"c{number}" for number in range(8)]
+    objects = [*TWO_RACKS, tree("t", 8), *children(*names[1:], minimum=1), *children(names[0], minimum=6)]
+    (decision,) = not_placed(objects)
+    snapshot = load(objects)
+    subject = Subject.of(snapshot, decision.root)
+    trial = Trial(snapshot, COMPLETE, subject)
+    found(trial, subject)
+    # One for each of its 27 constraints would be more.
+    assert 160 - 24 <= trial.left
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_change_that_leaves_all_of_them_alone_helps(seed):
+    objects = corpus.instance(seed, corpus.Make(depth=1 + seed % 3, short=2, largest=5, decoys=seed % 2))
+    for decision in not_placed(objects):
+        snapshot = load(objects)
+        subject = Subject.of(snapshot, decision.root)
+        trial = Trial(snapshot, COMPLETE, subject)
+        why = found(trial, subject)
+        kept = {each.of for each in why.constraints}
+        for group in subject.groups:
+            lowered, widened = Lowered(group.name, group.minimum, 1), Widened((group.name,), group.key, "")
+            for edit in (lowered, widened):
+                if group.name not in kept:
+                    assert not why.met_by(edit, subject)
+                if not why.met_by(edit, subject):
+                    trial.refill(100_000)
+                    assert None is trial.supposed(edit)
