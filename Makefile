@@ -2,6 +2,8 @@
 # make test    all checks and tests
 # make lint    the checks alone: style, format, types
 # make bench   every figure of the README, measured here
+# make bench-cluster     the sidecar beside kube-scheduler on a real API server: fifteen minutes
+# make soak              ten minutes of churn on a real API server: the sidecar's memory stays, and nothing is left behind
 # make docs    what is generated of the documentation: the rules' page, the README's tables
 # make clean   remove what the others made in this tree
 # make cluster-assets    build etcd, kubectl and Kubernetes for tests/cluster, once, into a cache; prints the folder
@@ -15,7 +17,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 JOBS ?= 2
 
-.PHONY: demo test lint bench docs cluster-assets install dev clean
+.PHONY: demo test lint bench bench-cluster soak docs cluster-assets install dev clean
 .DELETE_ON_ERROR:
 
 demo: install
@@ -31,6 +33,12 @@ lint: dev
 
 bench: dev
 	@$(BIN)/python -m benchmarks
+
+bench-cluster: dev
+	@$(BIN)/python -m benchmarks.cluster
+
+soak: dev
+	@$(BIN)/python -m tests.cluster.soak
 
 docs: install
 	@$(BIN)/python -m muster.document

@@ -6,8 +6,9 @@ more than the request.
 
 from __future__ import annotations
 
+import time
 import urllib.parse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -15,6 +16,8 @@ import urllib3
 from kubernetes import client
 
 CONNECT_SECONDS, READ_SECONDS = 5.0, 30.0
+TOKEN_SECONDS = 10.0
+"""For which a token is used before it is asked for again."""
 LONGEST_LINE = 16 * 1024 * 1024
 """Bytes of one watch event; the API server keeps objects well below."""
 LARGEST_ANSWER = 512 * 1024 * 1024
@@ -80,7 +83,12 @@ class Api:
     def __init__(self, configuration: client.Configuration) -> None:
         self.host: str = configuration.host
         self._configuration = configuration
-        self._pool: urllib3.PoolManager = client.ApiClient(configuration).rest_client.pool_manager
+        self._credentials: tuple[dict[str, str], float] = {}, float("-inf")
+        manager: urllib3.PoolManager = client.ApiClient(configuration).rest_client.pool_manager
+        # The connections themselves: to look them up by the whole address costs a third of a request.  A proxy wants it.
+        direct = None if isinstance(manager, urllib3.ProxyManager) else manager.connection_from_url(self.host)
+        self._open: Callable[..., urllib3.BaseHTTPResponse] = manager.urlopen if direct is None else direct.urlopen
+        self._base = self.host if direct is None else urllib.parse.urlsplit(self.host).path.rstrip("/")
 
     def open(self, path: str, query: Query = (), read_seconds: float = READ_SECONDS) -> urllib3.BaseHTTPResponse:
         """The answer to a GET, its body not yet read; *read_seconds* is the longest silence.
@@ -105,9 +113,9 @@ class Api:
     def _request(
         self, method: str, path: str, query: Query, seconds: float, body: bytes | None, headers: Mapping[str, str]
     ) -> urllib3.BaseHTTPResponse:
-        url = f"{self.host}{path}{'?' if query else ''}{urllib.parse.urlencode(list(query))}"
+        url = f"{self._base}{path}{f'?{urllib.parse.urlencode(list(query))}' if query else ''}"
         timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=seconds)
-        response = self._pool.request(
+        response = self._open(
             method,
             url,
             body=body,
@@ -122,9 +130,14 @@ class Api:
         return response
 
     def _authorization(self) -> dict[str, str]:
-        # Asked for at each request: a service account's token is renewed behind it.
-        bearer: Any = self._configuration.auth_settings().get("BearerToken")
-        return {"Authorization": str(bearer["value"])} if bearer and bearer.get("value") else {}
+        # Asked for again and again: a service account's token is renewed behind it.
+        headers, until = self._credentials
+        now = time.monotonic()
+        if now >= until:
+            bearer: Any = self._configuration.auth_settings().get("BearerToken")
+            headers = {"Authorization": str(bearer["value"])} if bearer and bearer.get("value") else {}
+            self._credentials = headers, now + TOKEN_SECONDS
+        return headers
 
 
 def lines(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:

@@ -7,7 +7,18 @@ import platform
 import subprocess
 import sys
 
-BENCHMARKS = ("bench_pipeline", "bench_lint_start", "bench_server", "bench_memory", "bench_placement", "bench_load", "bench_search")
+BENCHMARKS = (
+    "bench_pipeline",
+    "bench_lint_start",
+    "bench_server",
+    "bench_memory",
+    "bench_placement",
+    "bench_load",
+    "bench_search",
+    "bench_compile",
+    "bench_remedies",
+    "bench_live",
+)
 
 
 def main() -> int:

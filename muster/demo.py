@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import dataclasses
 import json
 import os
 import signal
@@ -22,44 +21,23 @@ import click
 
 from muster import demo_server, demo_text
 from muster.demo_server import Client, ServerError
+from muster.demo_stage import DATA, Stage
 
 EXIT_FAILED = 2
 EXIT_TERMINATED = 128 + signal.SIGTERM
-DATA = Path(__file__).parent / "demo_data"
 NOT_A_REVIEW = b'{"apiVersion":"v1","kind":"Pod"}'
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Stage:
-    """Where the demonstration is shown."""
-
-    colour: bool
-
-    def say(self, line: str = "") -> None:
-        """Print a line."""
-        click.echo(line, color=self.colour)
-
-    def title(self, text: str) -> None:
-        """Begin a part."""
-        self.say()
-        self.say(click.style(text, bold=True))
-        self.say(click.style("─" * demo_text.WIDTH, dim=True))
-
-    def tell(self, text: str) -> None:
-        """Print running text, and an empty line."""
-        self.say(demo_text.paragraph(text))
-        self.say()
-
-    def command(self, text: str) -> None:
-        """Print a command as one would type it."""
-        self.say(f"{click.style('$', dim=True)} {click.style(text, bold=True)}")
 
 
 @click.command(
     short_help="Show the linter, the webhook server and placement at work, with no cluster.", epilog="Example: muster demo --no-color"
 )
 @click.option("--no-color", is_flag=True, help="No colours; so it is when NO_COLOR is set or the output is no terminal.")
-def demo(*, no_color: bool) -> int:
+@click.option(
+    "--cluster",
+    is_flag=True,
+    help="On a control plane instead: etcd and kube-apiserver of KUBEBUILDER_ASSETS, with all of Muster installed.",
+)
+def demo(*, no_color: bool, cluster: bool) -> int:
     """Show Muster at work on this machine alone: no cluster, under a minute, nothing left behind but a page to look at.
 
     Lints manifests with mistakes in them, then starts the webhook server on a free port of the loopback, with a
@@ -70,16 +48,25 @@ def demo(*, no_color: bool) -> int:
     stage = Stage(coloured)
     try:
         with _stopped_in_order():
-            stage.say("Muster at work on this machine: the linter, the webhook server, placement. No cluster is needed.")
-            _lint(stage)
-            _admit(stage)
-            _place(stage)
-            _next(stage)
+            if cluster:
+                from muster import demo_cluster
+
+                demo_cluster.show(stage)
+            else:
+                _show(stage)
     except ServerError as error:
         sys.stdout.flush()
         click.echo(f"muster demo: {error}", err=True)
         return EXIT_FAILED
     return 0
+
+
+def _show(stage: Stage) -> None:
+    stage.say("Muster at work on this machine: the linter, the webhook server, placement. No cluster is needed.")
+    _lint(stage)
+    _admit(stage)
+    _place(stage)
+    _next(stage)
 
 
 @contextlib.contextmanager
@@ -139,7 +126,7 @@ def _admit(stage: Stage) -> None:
                 _ask(stage, client, json.loads(line))
             answer = client.post("/validate", NOT_A_REVIEW)
             _exchange(stage, "/validate", "What is no AdmissionReview is told so, and decides nothing.")
-            _outcome(stage, f"HTTP {answer.code}", "yellow", [answer.content["error"]])
+            stage.outcome(f"HTTP {answer.code}", "yellow", [answer.content["error"]])
     stage.say("The server has answered what was in flight, and stopped.")
 
 
@@ -152,23 +139,16 @@ def _ask(stage: Stage, client: Client, record: dict[str, Any]) -> None:
     _exchange(stage, record["path"], record["about"])
     if "patch" in response:
         patch = json.loads(base64.b64decode(response["patch"]))
-        _outcome(stage, "completed", "green", demo_text.in_words(patch))
+        stage.outcome("completed", "green", [*demo_text.in_words(patch)])
     elif not response["allowed"]:
-        _outcome(stage, f"refused, {response['status']['code']}", "red", demo_text.as_kubectl(request, response))
+        stage.outcome(f"refused, {response['status']['code']}", "red", [*demo_text.as_kubectl(request, response)])
     else:
         verdict = ("allowed, with a warning", "yellow") if response.get("warnings") else ("allowed", "green")
-        _outcome(stage, *verdict, demo_text.as_kubectl(request, response))
+        stage.outcome(*verdict, [*demo_text.as_kubectl(request, response)])
 
 
 def _exchange(stage: Stage, path: str, about: str) -> None:
     stage.say(demo_text.fold(f"{click.style(f'POST {path}', bold=True)}  {about}"))
-
-
-def _outcome(stage: Stage, verdict: str, colour: str, lines: Iterator[str] | list[str]) -> None:
-    stage.say(f"  {click.style(verdict, fg=colour)}")
-    for line in lines:
-        stage.say(demo_text.fold(f"    {line}", "      "))
-    stage.say()
 
 
 def _place(stage: Stage) -> None:

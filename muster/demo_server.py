@@ -1,6 +1,6 @@
 """The demonstration's server: ``muster serve`` as a process of its own, with a certificate made for it, and a client.
 
-The process never outlives ``running``, however that is left.
+No process outlives its context, however that is left.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import selectors
 import ssl
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ HOST = "127.0.0.1"
 START_SECONDS = 30.0
 STOP_SECONDS = 15.0
 ANSWER_SECONDS = 10.0
+ASK_EVERY = 0.05
 LAST_LINES = 5
 """Lines of the server's log that are shown when it fails."""
 
@@ -105,6 +107,34 @@ def running(directory: Path, *options: str) -> Iterator[Client]:
             yield client
     finally:
         _stop(process)
+
+
+@contextlib.contextmanager
+def process(command: Sequence[str], log: Path, ready: Callable[[], bool]) -> Iterator[subprocess.Popen[bytes]]:
+    """A program whose output goes into *log*, once *ready* says so; it ends with the context.
+
+    Raises:
+        ServerError: it ends before, or is not ready in time; with the last lines of its log.
+    """
+    name = "muster" if command[0] == sys.executable else Path(command[0]).name
+    with log.open("wb") as sink:
+        child = subprocess.Popen(  # noqa: S603 - a program that the user names, or our own
+            command, env=_environment(), stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, start_new_session=True
+        )
+    try:
+        end = time.monotonic() + START_SECONDS
+        while not ready():
+            if child.poll() is not None or time.monotonic() > end:
+                raise ServerError(f"{name} does not start: {_last_lines(log.read_bytes())}")
+            time.sleep(ASK_EVERY)
+        yield child
+    finally:
+        _stop(child)
+
+
+def command(*arguments: str) -> Sequence[str]:
+    """The command line of ``muster`` with these arguments."""
+    return _command(*arguments)
 
 
 def _command(*arguments: str) -> Sequence[str]:

@@ -33,7 +33,7 @@ def as_json(answer: Answer) -> dict[str, object]:
         summary["own"] = {"roots": answer.own.roots, "placed": answer.own.placed, "pending": answer.own.pending}
     found: dict[str, object] = {
         "version": VERSION,
-        "decisions": [_decision(each) for each in answer.decisions],
+        "decisions": [decision_json(each) for each in answer.decisions],
         "pending": [{"pod": pod, "reason": reason} for pod, reason in answer.pending],
         "problems": [{"object": each.object, "message": each.message} for each in answer.problems],
         "summary": summary,
@@ -43,7 +43,8 @@ def as_json(answer: Answer) -> dict[str, object]:
     return found
 
 
-def _decision(decision: Decision) -> dict[str, object]:
+def decision_json(decision: Decision) -> dict[str, object]:
+    """One decision, in the form of ``decisions``."""
     root, search = decision.root, decision.search
     told: dict[str, object] = {
         "root": {"kind": root.kind, "namespace": root.namespace, "name": root.name},
@@ -61,7 +62,13 @@ def _decision(decision: Decision) -> dict[str, object]:
     if decision.remedies_note:
         told["remediesNote"] = decision.remedies_note
     if (plan := decision.preemption) is not None:
-        told["preemption"] = {"units": plan.units, "lowerBound": plan.lower, "gap": plan.gap, "violating": plan.violating}
+        told["preemption"] = {
+            "units": plan.units,
+            "lowerBound": plan.lower,
+            "gap": plan.gap,
+            "violating": plan.violating,
+            "proved": plan.proved,
+        }
     return told
 
 

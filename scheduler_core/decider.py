@@ -45,18 +45,20 @@ class Decider:
         ignore: frozenset[str],
         steps: int = 0,
         plugins: Plugins = NO_PLUGINS,
+        *,
+        site: Site | None = None,
     ) -> None:
+        """What is placed is taken from *site*, which is that of *snapshot*; left out, it is made."""
         self._snapshot = snapshot
         self._conditions = conditions
         self._options = options
-        site = Site.of(snapshot, options, ignore, plugins)
+        site = site or Site.of(snapshot, options, ignore, plugins)
         self._greedy: Greedy = Complete(site, steps) if steps else Greedy(site)
         self._ledger = self._greedy.site.ledger
         self._nominations = self._greedy.site.nominations
         self._bound: dict[str, int] = {}
-        self._promised = {pod.key: pod.nominated for pod in snapshot.pods if pod.node < 0 and pod.nominated >= 0}
+        self._promised: dict[str, int] = {}
         self._leaving: set[str] = set()
-        self._budgets = Budgets(snapshot.budgets)
         self._later_units: tuple[int, Units] | None = None
         self._of_pods: tuple[Units, PodPreemption] | None = None
 
@@ -70,7 +72,7 @@ class Decider:
         wants_more = outcome.success and self._options.preempt_for_leftovers and self._leaves_over(form, outcome)
         preemption = None
         # While it is not known whether there is room without it, nobody is made to leave.
-        if (outcome.status is Status.UNSCHEDULABLE and search.outcome != "budget") or wants_more:
+        if self._options.preempt and ((outcome.status is Status.UNSCHEDULABLE and search.outcome != "budget") or wants_more):
             preemption = self._preempt(entity, fewest=not outcome.success)
             outcome = _or_error(outcome, preemption)
         if outcome.success and not (wants_more and preemption is not None and preemption.victims):
@@ -100,7 +102,7 @@ class Decider:
             if pod.key in self._bound:
                 pods.append(dataclasses.replace(pod, node=self._bound[pod.key], nominated=-1))
             elif pod.node < 0:
-                pods.append(dataclasses.replace(pod, nominated=self._promised.get(pod.key, -1)))
+                pods.append(dataclasses.replace(pod, nominated=self._promised.get(pod.key, pod.nominated)))
             else:
                 pods.append(pod)
         return dataclasses.replace(self._snapshot, pods=tuple(pods))
@@ -111,7 +113,6 @@ class Decider:
         left = diagnosis.leftovers(self._greedy, form, outcome)
         for pod, node in pods:
             self._nominations.kept(pod)
-            self._promised.pop(pod.key, None)
             self._bound[pod.key] = node
         self._settle()
         names = self._greedy.site.nodes.names
@@ -159,10 +160,9 @@ class Decider:
         """Nominate *pod*; -1 clears its nomination, as every failure without a preemption does."""
         if node < 0:
             self._nominations.withdraw(pod)
-            self._promised.pop(pod.key, None)
         else:
             self._nominations.promise(pod, node)
-            self._promised[pod.key] = node
+        self._promised[pod.key] = node
 
     def _settle(self) -> None:
         """What stands now stands for good: nothing before it will be rewound."""
@@ -205,6 +205,10 @@ class Decider:
         return self._later_units[1]
 
     @functools.cached_property
+    def _budgets(self) -> Budgets:
+        return Budgets(self._snapshot.budgets)
+
+    @functools.cached_property
     def _first_units(self) -> Units:
         return Units.of(self._snapshot)
 
@@ -242,7 +246,7 @@ def _eviction(preemption: Preemption[Proposal] | Preemption[None] | None) -> Evi
     """What is told of victims that are the fewest, or may be."""
     if preemption is None or not preemption.victims or not preemption.lower:
         return None
-    return Eviction(len(preemption.units), preemption.lower, preemption.violating)
+    return Eviction(len(preemption.units), preemption.lower, preemption.violating, preemption.proved)
 
 
 def _verdict(search: Search) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -64,6 +64,7 @@ class Ledger:
         self._journal: list[_Entry] = []
         self._fresh = itertools.count(1)
         self._columns: dict[int, Ints] = {}
+        self._lent: set[int] = set()
         self._next: dict[tuple[int, int, int], int] = {}
 
     def mark(self) -> int:
@@ -107,6 +108,15 @@ class Ledger:
     def fresh(self) -> int:
         """A number never given before, for a new cause."""
         return next(self._fresh)
+
+    def begin(self, taken: Ints, ports: Mapping[int, Counter[Port]]) -> None:
+        """Take what pods that run already need, summed up, before anything is tried.
+
+        *taken* has the shape (resources + 2, nodes), ``used`` above ``scored``; neither it nor *ports* is written to.
+        """
+        self._taken[:] = taken
+        self.ports = dict(ports)
+        self._lent = set(ports)
 
     def bind(self, pods: Iterable[PodRecord]) -> None:
         """Take what pods that run already need, before anything is tried."""
@@ -164,6 +174,9 @@ class Ledger:
             return
         for node in load.nodes.tolist():
             taken = self.ports.setdefault(node, Counter())
+            if node in self._lent:
+                self._lent.discard(node)
+                taken = self.ports[node] = taken.copy()
             for port in load.shape.ports:
                 taken[port] += sign
                 if not taken[port]:

@@ -7,7 +7,7 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PlacingOptions:
-    """Where the documents ask for more than kube-scheduler 1.37.1 does on a valid tree; all off, ``greedy`` decides as it does.
+    """Where the documents ask for more than kube-scheduler 1.37.1 does on a valid tree; as they are, ``greedy`` decides as it does.
 
     Attributes:
         four_statuses: tell hopeless groups from those that eviction could help (KEP-6012, PlacementFeasible), and skip what is
@@ -18,6 +18,7 @@ class PlacingOptions:
         every_pod: reject a placement where any pod of the group finds no node (KEP-5732, Heterogeneous PodGroup Handling).
         preempt_for_leftovers: preempt for the pods that a running gang could not place although others were placed (KEP-6012,
             Preemption triggering rules).
+        preempt: let a root that does not fit make others leave.
 
     """
 
@@ -26,3 +27,4 @@ class PlacingOptions:
     percentage_of_placements: int = 100
     every_pod: bool = False
     preempt_for_leftovers: bool = False
+    preempt: bool = True

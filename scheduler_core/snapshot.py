@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from scheduler_core.nodes import NodeTable
 from scheduler_core.pods import PodRecord
@@ -39,9 +39,9 @@ class ClusterSnapshot:
     """Everything placement looks at; the same for the same objects, whatever their order."""
 
     nodes: NodeTable
-    pods: tuple[PodRecord, ...]
+    pods: Sequence[PodRecord]
     """By key; bound and pending ones, without those that have ended."""
-    groups: tuple[Group, ...]
+    groups: Sequence[Group]
     """PodGroups and CompositePodGroups, by namespace, name and kind."""
     priorities: Mapping[tuple[str, str, str], int]
     """The priority of each group by (kind, namespace, name): its own, its class's, or 0."""

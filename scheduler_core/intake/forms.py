@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from scheduler_core import wire
 from scheduler_core.intake import resources, wrong
@@ -51,6 +51,15 @@ class Forms:
     def __init__(self) -> None:
         self._by_spec: dict[bytes, Form] = {}
         self._by_content: dict[bytes, Form] = {}
+
+    def __len__(self) -> int:
+        """How many specs are remembered."""
+        return len(self._by_spec)
+
+    def retain(self, forms: Collection[Form]) -> None:
+        """Remember no others than *forms*."""
+        self._by_spec = {key: form for key, form in self._by_spec.items() if form in forms}
+        self._by_content = {key: form for key, form in self._by_content.items() if form in forms}
 
     def of(self, pod: Pod) -> Form:
         """The form of *pod*.  Raises ValueError, with the field, where a quantity is negative or unreadable."""

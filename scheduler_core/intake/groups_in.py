@@ -37,17 +37,23 @@ class ReadKind(Generic[K]):
 
 def read_kind(found: Iterable[Found], model: type[K], problems: list[Problem]) -> ReadKind[K]:
     """The objects of one kind of ``scheduling.k8s.io`` with their namespace filled in."""
-    each = one_each(found, lambda one: _read(one, model), problems)
+    each = one_each(found, lambda one: read_one(one, model), problems)
     unusable = tuple(Named(model.kind, ObjectMeta(name=name, namespace=namespace)) for namespace, name in each.unusable)
     return ReadKind(tuple(each.good[name] for name in sorted(each.good)), unusable)
 
 
 def read_budgets(found: Iterable[Found], problems: list[Problem]) -> tuple[Budget, ...]:
     """The disruption budgets, by namespace and name."""
-    budgets = one_each(found, _budget, problems).good
+    budgets = one_each(found, read_budget, problems).good
     for name in sorted(budgets):
-        problems += [Problem(label("PodDisruptionBudget", name), text) for text in wrong.selector(budgets[name].selector, "spec.selector")]
+        problems += problems_of(budgets[name])
     return tuple(budgets[name] for name in sorted(budgets))
+
+
+def problems_of(budget: Budget) -> list[Problem]:
+    """What is not sound in the selector of *budget*."""
+    name = label("PodDisruptionBudget", (budget.namespace, budget.name))
+    return [Problem(name, text) for text in wrong.selector(budget.selector, "spec.selector")]
 
 
 def completed(groups: Iterable[Group], priorities: Priorities, problems: list[Problem]) -> tuple[Group, ...]:
@@ -80,7 +86,8 @@ def _never(group: Group) -> Group:
     return replaced(group, spec=replaced(group.spec, preemption_policy=NEVER))
 
 
-def _read(found: Found, model: type[K]) -> tuple[Name, K]:
+def read_one(found: Found, model: type[K]) -> tuple[Name, K]:
+    """One object of ``scheduling.k8s.io`` with its namespace filled in.  Raises Unusable."""
     content = found.content()
     try:
         read = pipeline.read(content)
@@ -101,7 +108,8 @@ def _why(content: Mapping[str, Json]) -> str:
     return "is not what its kind is"
 
 
-def _budget(found: Found) -> tuple[Name, Budget]:
+def read_budget(found: Found) -> tuple[Name, Budget]:
+    """One disruption budget.  Raises Unusable."""
     budget = typed(found, wire.PodDisruptionBudget)
     name = name_in(found.kind, budget.metadata)
     disrupted = frozenset(budget.status.disrupted_pods or ())

@@ -25,7 +25,7 @@ class NodeRead:
 
 def read_nodes(found: Iterable[Found], problems: list[Problem]) -> dict[str, NodeRead]:
     """The nodes that can be used, by name in order."""
-    nodes = one_each(found, _read, problems).good
+    nodes = one_each(found, read_node, problems).good
     return {name: nodes["", name] for _, name in sorted(nodes)}
 
 
@@ -48,7 +48,8 @@ def node_table(nodes: Mapping[str, NodeRead], requested: Iterable[str], problems
     )
 
 
-def _read(found: Found) -> tuple[Name, NodeRead]:
+def read_node(found: Found) -> tuple[Name, NodeRead]:
+    """One node.  Raises Unusable."""
     node = typed(found, wire.Node)
     name = name_in(found.kind, node.metadata)
     # The API server takes the capacity where nothing is said of what can be allocated.

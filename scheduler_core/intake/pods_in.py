@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 
 from scheduler_core import wire
 from scheduler_core.intake.forms import Form, Forms
 from scheduler_core.intake.gather import Found, Name, Unusable, label, left_out
-from scheduler_core.intake.priority import Priorities
+from scheduler_core.intake.priority import Priorities, Rank
 from scheduler_core.intake.reading import name_in, one_each, typed
 from scheduler_core.nodes import NodeTable
 from scheduler_core.pods import PodRecord, PodShape
@@ -17,6 +17,8 @@ from validators.model.group import Condition
 from validators.model.pod import DEFAULT_SCHEDULER, PodWorkloadRef
 
 _ENDED = frozenset({"Succeeded", "Failed"})
+_MOST_TEXTS = 100_000
+"""Texts that are kept once each: beyond that they are mostly each of one pod."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -44,18 +46,71 @@ class Draft:
 
 def read_pods(found: Iterable[Found], nodes: Mapping[str, object], problems: list[Problem]) -> list[Draft]:
     """The pods that can be used and have not ended, by name; one that says it is on a node has that node."""
-    reader = _Reader()
+    reader = Reader()
     drafts = one_each(found, reader.read, problems).good
     here = []
     for name in sorted(drafts, key="/".join):
         if (draft := drafts[name]) is None:
             continue
         if draft.node and draft.node not in nodes:
-            why = f'spec.nodeName is "{draft.node}", which is not among the nodes'
-            problems.append(Problem(label("Pod", name), left_out("Pod", why)))
+            problems.append(homeless(draft))
         else:
             here.append(draft)
     return here
+
+
+def shape_of(form: Form, serial: int, rows: Mapping[str, int]) -> PodShape:
+    """The shape of *form*, where each resource has its row."""
+    return PodShape(
+        serial=serial,
+        requests=tuple(sorted((rows[name], amount) for name, amount in form.demand.requests)),
+        scored=form.demand.scored,
+        node_selector=form.node_selector,
+        affinity=form.affinity,
+        tolerations=form.tolerations,
+        spread=form.spread,
+        ports=form.ports,
+        unmodelled=form.unmodelled,
+    )
+
+
+def record_of(draft: Draft, shape: PodShape, rank: Rank, *, node: int, nominated: int) -> PodRecord:
+    """The record of *draft* on the node of index *node* (-1: pending), nominated for another (-1: none)."""
+    namespace, name = draft.name
+    return PodRecord(
+        key=f"{namespace}/{name}",
+        namespace=namespace,
+        name=name,
+        shape=shape,
+        labels=draft.labels,
+        priority=rank.value,
+        node=node,
+        group=draft.group,
+        scheduler=draft.scheduler,
+        preempts=rank.preempts,
+        created=draft.created,
+        started=draft.started,
+        terminating=draft.terminating,
+        preempted=draft.terminating and draft.preempted,
+        gates=draft.gates,
+        nominated=nominated,
+    )
+
+
+def problems_of(draft: Draft, rank: Rank, nodes: Container[str]) -> Iterator[Problem]:
+    """What of *draft* could not be used as it is written."""
+    found = list(draft.form.wrong)
+    if not rank.known:
+        found.append(f'spec.priorityClassName is "{draft.class_name}", which is not there; the priority counts as 0')
+    if draft.nominated and not draft.node and draft.nominated not in nodes:
+        found.append(f'status.nominatedNodeName is "{draft.nominated}", which is not among the nodes; the pod counts as not nominated')
+    yield from (Problem(label("Pod", draft.name), text) for text in found)
+
+
+def homeless(draft: Draft) -> Problem:
+    """What is told of a pod that says it is on a node that is not there."""
+    why = f'spec.nodeName is "{draft.node}", which is not among the nodes'
+    return Problem(label("Pod", draft.name), left_out("Pod", why))
 
 
 class Records:
@@ -70,58 +125,24 @@ class Records:
     def record(self, draft: Draft) -> PodRecord:
         """The record of *draft*.  Shapes are numbered in the order in which they are asked for."""
         rank = self._priorities.rank(draft.priority, draft.class_name, draft.policy)
-        if not rank.known:
-            self._tell(draft, f'spec.priorityClassName is "{draft.class_name}", which is not there; the priority counts as 0')
-        if draft.nominated and not draft.node and draft.nominated not in self._nodes.index:
-            self._tell(
-                draft, f'status.nominatedNodeName is "{draft.nominated}", which is not among the nodes; the pod counts as not nominated'
-            )
-        for text in draft.form.wrong:
-            self._tell(draft, text)
-        namespace, name = draft.name
-        return PodRecord(
-            key=f"{namespace}/{name}",
-            namespace=namespace,
-            name=name,
-            shape=self._shape(draft.form),
-            labels=draft.labels,
-            priority=rank.value,
-            node=self._nodes.index.get(draft.node, -1),
-            group=draft.group,
-            scheduler=draft.scheduler,
-            preempts=rank.preempts,
-            created=draft.created,
-            started=draft.started,
-            terminating=draft.terminating,
-            preempted=draft.terminating and draft.preempted,
-            gates=draft.gates,
-            nominated=self._nodes.index.get(draft.nominated, -1),
-        )
-
-    def _tell(self, draft: Draft, text: str) -> None:
-        self._problems.append(Problem(label("Pod", draft.name), text))
+        self._problems += problems_of(draft, rank, self._nodes.index)
+        index = self._nodes.index
+        return record_of(draft, self._shape(draft.form), rank, node=index.get(draft.node, -1), nominated=index.get(draft.nominated, -1))
 
     def _shape(self, form: Form) -> PodShape:
         if (shape := self._shapes.get(form)) is None:
-            rows = ((self._nodes.row[name], amount) for name, amount in form.demand.requests)
-            shape = self._shapes[form] = PodShape(
-                serial=len(self._shapes),
-                requests=tuple(sorted(rows)),
-                scored=form.demand.scored,
-                node_selector=form.node_selector,
-                affinity=form.affinity,
-                tolerations=form.tolerations,
-                spread=form.spread,
-                ports=form.ports,
-                unmodelled=form.unmodelled,
-            )
+            shape = self._shapes[form] = shape_of(form, len(self._shapes), self._nodes.row)
         return shape
 
 
-class _Reader:
-    """Texts that come again and again are kept once: a cluster has many more pods than nodes, namespaces and labels."""
+class Reader:
+    """Texts that come again and again are kept once: a cluster has many more pods than nodes, namespaces and labels.
 
-    def __init__(self) -> None:
+    *membership* are labels that name a pod's PodGroup where its spec names none; the first that a pod has counts.
+    """
+
+    def __init__(self, membership: tuple[str, ...] = ()) -> None:
+        self._membership = membership
         self._forms = Forms()
         self._texts: dict[str, str] = {}
 
@@ -130,17 +151,23 @@ class _Reader:
         pod = typed(found, wire.Pod)
         namespace, name = name_in(found.kind, pod.metadata)
         whole = (self._once(namespace), name)
+        return whole, self.draft(whole, pod)
+
+    def draft(self, name: Name, pod: wire.Pod) -> Draft | None:
+        """What is kept of *pod*; None if it has ended.
+
+        Raises:
+            Unusable: a quantity is negative or unreadable.
+
+        """
         if pod.status.phase in _ENDED:
-            return whole, None
+            return None
         try:
             form = self._forms.of(pod)
         except ValueError as error:
             raise Unusable(str(error)) from None
-        return whole, self._draft(whole, pod, form)
-
-    def _draft(self, name: Name, pod: wire.Pod, form: Form) -> Draft:
         meta, spec, status = pod.metadata, pod.spec, pod.status
-        group = (spec.scheduling_group and spec.scheduling_group.pod_group_name) or ""
+        group = self.group(pod)
         return Draft(
             name=name,
             form=form,
@@ -160,7 +187,25 @@ class _Reader:
             gates=tuple(each.name for each in spec.scheduling_gates or ()),
         )
 
+    def __len__(self) -> int:
+        """How many specs are remembered."""
+        return len(self._forms)
+
+    def retain(self, forms: Collection[Form]) -> None:
+        """Remember no others than *forms*."""
+        self._forms.retain(forms)
+
+    def group(self, pod: wire.Pod) -> str:
+        """The name of the PodGroup that *pod* is a member of; empty if none."""
+        spec, labels = pod.spec, pod.metadata.labels
+        group = (spec.scheduling_group and spec.scheduling_group.pod_group_name) or ""
+        if group or spec.workload_ref is not None or not labels:
+            return group
+        return next((found for key in self._membership if (found := labels.get(key))), "")
+
     def _once(self, text: str) -> str:
+        if len(self._texts) > _MOST_TEXTS:
+            self._texts.clear()
         return self._texts.setdefault(text, text)
 
 

@@ -77,7 +77,7 @@ def one_each(found: Iterable[Found], read: Callable[[Found], tuple[Name, T]], pr
     several: set[Name] = set()
     for each in found:
         try:
-            name, value = _attempt(each, read)
+            name, value = attempt(each, read)
         except Unusable as error:
             problems.append(Problem(each.kind, left_out(each.kind, str(error))))
             continue
@@ -99,7 +99,13 @@ def one_each(found: Iterable[Found], read: Callable[[Found], tuple[Name, T]], pr
     return Each(good, tuple(sorted(failed)))
 
 
-def _attempt(found: Found, read: Callable[[Found], tuple[Name, T]]) -> tuple[Name, T | Unusable]:
+def attempt(found: Found, read: Callable[[Found], tuple[Name, T]]) -> tuple[Name, T | Unusable]:
+    """What *read* makes of an object, or why it cannot be used.
+
+    Raises:
+        Unusable: not even its name can be told.
+
+    """
     try:
         return read(found)
     except Unusable as error:

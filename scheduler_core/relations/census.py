@@ -7,6 +7,7 @@ date pod by pod.
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Hashable, Iterable
 
 import numpy as np
@@ -126,12 +127,30 @@ class Census:
         self._watches: dict[Hashable, _Watch] = {}
         self._claims: dict[tuple[Term, bool], Claim] = {}
         self._claim_list: list[Claim] = []
+        self._makers: Counter[Claim] = Counter()
 
     def kind(self, pod: PodRecord) -> Kind:
         """What *pod* is one of; from now on its terms are known."""
         if (kind := self._kind_of.get(pod)) is None:
             kind = self._kind_of[pod] = self._kind(pod)
+            for claim in kind.claims:
+                self._makers[claim] += 1
         return kind
+
+    def forget(self, pod: PodRecord) -> None:
+        """*pod*, which is on no node any more, is gone: what only it said binds nobody from now on."""
+        if (kind := self._kind_of.pop(pod, None)) is not None:
+            self._unmake(kind)
+
+    def mark(self) -> int:
+        """A point to rewind what is known to."""
+        return len(self._kind_of)
+
+    def rewind(self, mark: int) -> None:
+        """Forget the pods that were met since *mark*; those that count then must be those that count now."""
+        while len(self._kind_of) > mark:
+            _, kind = self._kind_of.popitem()
+            self._unmake(kind)
 
     def put(self, pod: PodRecord, node: int, amount: int = 1) -> None:
         """*pod* is on *node* from now on, or (*amount* -1) no longer."""
@@ -145,13 +164,13 @@ class Census:
             claim.owners.add(node, amount)
 
     def claims_on(self, crowd: Crowd) -> list[Claim]:
-        """The claims that select the pods of *crowd*, whether or not anything that makes them runs."""
+        """The claims of pods that are known which select the pods of *crowd*, whether or not any of those runs."""
         while crowd.asked < len(self._claim_list):
             claim = self._claim_list[crowd.asked]
             crowd.asked += 1
             if claim.term.pods.has(crowd.namespace, crowd.labels):
                 crowd.selected_by.append(claim)
-        return crowd.selected_by
+        return [claim for claim in crowd.selected_by if self._makers[claim]]
 
     def tally(self, key: str, sets: Iterable[PodSet]) -> Tally:
         """The pods that are in all of *sets*, by the values of the label *key*."""
@@ -170,6 +189,10 @@ class Census:
                 if watch.has(crowd):
                     _join(watch, crowd)
         return watch.tally
+
+    def _unmake(self, kind: Kind) -> None:
+        for claim in kind.claims:
+            self._makers[claim] -= 1
 
     def _reached(self, sets: tuple[PodSet, ...]) -> list[Crowd]:
         """Crowds that can be in all of *sets* by their namespace."""

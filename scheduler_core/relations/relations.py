@@ -35,15 +35,17 @@ class Relations:
     Nothing is counted before the first pod that says anything about others is met, in the snapshot or later.
     """
 
-    def __init__(self, snapshot: ClusterSnapshot) -> None:
+    def __init__(self, snapshot: ClusterSnapshot, census: Census | None = None) -> None:
+        """Of the pods of *snapshot*; a *census* has counted them already, and is lent until ``give_back``."""
         self._snapshot = snapshot
-        self._ready: _Ready | None = None
+        self._met = census.mark() if census is not None else 0
+        self._ready = _Ready(census, Affinity(census), Spreading(census)) if census is not None else None
         self._settled: list[tuple[PodRecord, int, int]] = []
         self._journal: list[tuple[PodRecord, int, int]] = []
         self._says: dict[PodShape, bool] = {}
         self._unmodelled: dict[PodShape, tuple[str, ...]] = {}
         self._binds: dict[tuple[Kind, Kind], bool] = {}
-        if any(self._speaks(pod) for pod in snapshot.pods):
+        if census is None and any(self._speaks(pod) for pod in snapshot.pods):
             self._counted()
 
     @property
@@ -75,9 +77,16 @@ class Relations:
 
     def forget(self) -> None:
         """Let what is assumed and removed stand for good."""
-        if not self._ready:
-            self._settled += self._journal
+        self._settled += self._journal
         self._journal.clear()
+
+    def give_back(self) -> None:
+        """Undo all there is, also what stands for good: a census that was lent is as it was."""
+        self._journal[:0] = self._settled
+        self._settled.clear()
+        self.rewind(0)
+        if self._ready:
+            self._ready.census.rewind(self._met)
 
     def touches(self, pod: PodRecord) -> bool:
         """Whether ``filter`` or ``score`` can have anything to say about *pod*.
@@ -163,7 +172,6 @@ class Relations:
                     census.kind(pod)
             for pod, node, amount in (*self._settled, *self._journal):
                 census.put(pod, node, amount)
-            self._settled.clear()
             self._ready = _Ready(census, Affinity(census), Spreading(census))
         return self._ready
 

@@ -84,6 +84,7 @@ class ControlPlane:
         self.authority = Authority()
         self.etcd, self.apiserver = self._process("etcd"), self._process("kube-apiserver")
         self.scheduler, self.controllers = self._process("kube-scheduler"), self._process("kube-controller-manager")
+        self._ports: dict[str, int] = {}
         self.companions: list[Process] = []
         """Programs beside the control plane: their logs are shown with its own, and they end with it at the latest."""
         self._keys()
@@ -214,14 +215,19 @@ class ControlPlane:
         serving = flags.client(self.folder, port, kubeconfig)
         process.start([self.programs.path(process.name), *serving, *self.options.gate_flags(), *given], self._environ())
         process.await_answer(lambda: self._healthy(port), READY_SECONDS)
+        self._ports[process.name] = port
 
-    def _healthy(self, port: int) -> bool:
+    def scheduler_ready(self) -> bool:
+        """Whether kube-scheduler, which runs, has heard of all there is."""
+        return self._healthy(self._ports[self.scheduler.name], "/readyz")
+
+    def _healthy(self, port: int, path: str = "/healthz") -> bool:
         import ssl
 
         context = ssl.create_default_context(cadata=self.authority.certificate.decode())
         with contextlib.closing(http.client.HTTPSConnection("127.0.0.1", port, timeout=2, context=context)) as connection:
             try:
-                connection.request("GET", "/healthz")
+                connection.request("GET", path)
                 return connection.getresponse().status == 200
             except (OSError, http.client.HTTPException):
                 return False

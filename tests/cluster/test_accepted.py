@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from tests.cluster.api import ApiError
 from tests.cluster.resources import Manifest
 from tests.workloadbuilder.strategies import faulty_trees, options, sound_trees
+from validators import pipeline
+from validators.rules.base import Operation, Profile, Settings, Severity
 from workloadbuilder.adapters.compiled import Wanted, compile_object
 from workloadbuilder.adapters.known import Known
 from workloadbuilder.builder import Builder
@@ -97,15 +99,23 @@ def refused_by_the_server(api, manifest: Manifest) -> set[tuple[str, str]]:
     try:
         api.create(manifest, **STRICTLY)
     except ApiError as error:
-        assert error.reason == "Invalid", error
+        if error.reason != "Invalid":
+            raise
         return {(path, reason) for path, reason, _ in error.causes}
     return set()
 
 
 def refused_here(manifest: Manifest) -> set[tuple[str, str]]:
+    """As ``muster compile`` tells."""
     found = compile_object(manifest, Known([manifest]), Wanted(groups=True))
     assert found is not None
     return {(str(error.path), str(error.type)) for error in found.errors}
+
+
+def refused_at_admission(manifest: Manifest) -> set[tuple[str, str]]:
+    """As the linter and the webhooks tell."""
+    judged = pipeline.validate("Job", manifest, None, Operation.CREATE, settings=Settings(profile=Profile.UPSTREAM))
+    return {(str(each.error.path), str(each.error.type)) for each in judged if each.severity is Severity.ERROR}
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=str)
@@ -115,7 +125,7 @@ def test_a_jobs_block_is_refused_where_the_api_server_refuses_it_and_nowhere_els
     follows = {("spec.scheduling.disruptionMode", "FieldValueInvalid")} if unread else set()
     for blocks in itertools.product((policy,), CONSTRAINTS, MODES, CLAIMS):
         manifest = job(namespace, blocks)
-        theirs, ours = refused_by_the_server(api, manifest), refused_here(manifest)
-
-        assert theirs - follows == ours - follows, blocks
-        assert ours <= theirs
+        theirs = refused_by_the_server(api, manifest)
+        for ours in (refused_here(manifest), refused_at_admission(manifest)):
+            assert theirs - follows == ours - follows, blocks
+            assert ours <= theirs, blocks

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from muster.simulate import simulate
-from tests.scheduler_core.certificate.checker import check
+from tests.scheduler_core.certificate.checker import accepts
 from tests.scheduler_core.oracle.test_brute import composite, leaf, members, node
 
 
@@ -35,7 +35,7 @@ def test_what_is_written_is_accepted_by_the_checker(cluster, tmp_path):
 
     assert 1 == ran.return_value
     assert {"kind": "CompositePodGroup", "namespace": "default", "name": "root"} == certificate["root"]
-    check(objects, certificate, certificate["beside"])
+    assert accepts(objects, certificate)
 
 
 def test_where_nothing_is_refuted_no_certificate_is_written(cluster, tmp_path):

@@ -90,4 +90,4 @@ def test_how_good_the_choice_of_victims_is_stands_with_them():
     (told,) = rendered(dataclasses.replace(preempting(), preemption=Eviction(3, 2, 1)))["decisions"]
 
     assert "preemption" not in plain
-    assert told["preemption"] == {"units": 3, "lowerBound": 2, "gap": 1, "violating": 1}
+    assert told["preemption"] == {"units": 3, "lowerBound": 2, "gap": 1, "violating": 1, "proved": False}

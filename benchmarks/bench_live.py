@@ -1,0 +1,205 @@
+"""The live state of the sidecar: events taken in, and decisions on a cluster of 5,000 nodes as it changes, without network.
+
+What is measured is all that happens in the loop's thread between an event and the writes that it leads to.  The floors beside
+it: reading a pod's JSON at all, and a snapshot of everything made afresh for a cycle.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+
+from benchmarks import clusters, load, measure
+from scheduler_core.cycle import CycleOptions, prepared
+from scheduler_core.load import load as load_objects
+from scheduler_core.sidecar.scheduler import Options, Scheduler
+from scheduler_core.sidecar.store import Store
+from scheduler_core.sidecar.writes import Bind, Outcome, SetCondition, Write
+
+NODES, PODS = 5_000, 50_000
+GANGS = 500
+SMALL, LARGE = {"cpu": "20m", "memory": "100Mi"}, {"cpu": "3500m", "memory": "1Gi"}
+ROUNDS = 5
+_NAME = "default-scheduler"
+
+
+def main() -> None:
+    """Measure and print."""
+    before = load.resident_bytes(os.getpid())
+    objects = clusters.as_bytes([*_versioned(clusters.nodes(NODES))])
+    running = clusters.as_bytes([*_versioned(clusters.running(PODS, NODES, cpu="20m", memory="100Mi"))])
+    full = _store(objects, running)
+    memory = load.resident_bytes(os.getpid())
+    gc.freeze()
+    rows = [
+        _row("pod events taken in, new pods, each second", _events(objects, _added()), 5_000, at_least=True),
+        _row("pod events taken in, status changes, each second", _events(objects, _added(), _changed()), 5_000, at_least=True),
+        _row("a gang of 4 on an idle cluster, from its last pod to its binds, ms", _idle(objects), 10, at_least=False),
+        _row("the same, with 50,000 pods that run, ms", _one_gang(full), 10, at_least=False),
+        _row("a snapshot made afresh in place of what is kept, with 50,000 pods, ms", _afresh(objects, running), 0, at_least=False),
+        _row(
+            "gangs of 4 in one rack each, as they arrive, with 50,000 pods that run: pods each second", _stream(full), 1_000, at_least=True
+        ),
+        _row("a gang that makes 100 of 50,000 pods leave, ms", _preemption(objects), 1_000, at_least=False),
+        _row("memory of the process with 50,000 pods and 5,000 nodes, MiB", (memory - before) / 2**20, 600, at_least=False),
+    ]
+    measure.table("Live: 5,000 nodes in 50 racks", ("what", "figure", "limit"), rows)
+
+
+def _row(what: str, figure: float, limit: float, *, at_least: bool) -> list[str]:
+    kept = f"{limit:,g}: {measure.verdict(figure, limit, at_least=at_least)}" if limit else ""
+    return [what, f"{figure:,.0f}" if figure >= 100 else f"{figure:.1f}", kept]
+
+
+def _versioned(objects: Iterable[clusters.Json]) -> Iterator[clusters.Json]:
+    for number, each in enumerate(objects, 1):
+        each["metadata"]["resourceVersion"] = str(number)
+        yield each
+
+
+def _store(nodes: list[bytes], pods: Iterable[bytes] = ()) -> Store:
+    store = Store()
+    store.replace("Node", nodes)
+    store.replace("Pod", pods)
+    store.standing.ground()
+    return store
+
+
+def _added() -> list[bytes]:
+    return clusters.as_bytes([*_versioned(clusters.running(20_000, NODES, cpu="20m", memory="100Mi"))])
+
+
+def _changed() -> list[bytes]:
+    found = []
+    for number, raw in enumerate(_added()):
+        each = json.loads(raw)
+        each["metadata"]["resourceVersion"] = str(100_000 + number)
+        each["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
+        found.append(json.dumps(each).encode())
+    return found
+
+
+def _events(nodes: list[bytes], *rounds: list[bytes]) -> float:
+    def run() -> float:
+        store = _store(nodes)
+        for events in rounds[:-1]:
+            for each in events:
+                store.apply("Pod", "ADDED", each)
+        started = time.perf_counter()
+        for each in rounds[-1]:
+            store.apply("Pod", "MODIFIED", each)
+        return len(rounds[-1]) / (time.perf_counter() - started)
+
+    return _median(run)
+
+
+def _gang(name: str, version: int, *, priority: int = 0, size: int = 4, requests: clusters.Json | None = None) -> list[clusters.Json]:
+    found = [clusters.group("PodGroup", name, {"gang": {"minCount": size}}, clusters.RACK, priority=priority)]
+    found += [clusters.pod(f"{name}-{number}", name, requests=requests or SMALL, priority=priority) for number in range(size)]
+    for number, each in enumerate(found):
+        each["metadata"]["resourceVersion"] = str(version + number)
+    return found
+
+
+def _apply(store: Store, objects: Iterable[clusters.Json]) -> None:
+    for each in objects:
+        store.apply(each["kind"], "ADDED", json.dumps(each).encode())
+
+
+def _idle(nodes: list[bytes]) -> float:
+    return _one_gang(_store(nodes))
+
+
+def _one_gang(store: Store) -> float:
+    """Milliseconds from the event of the last pod to the binds; each round a gang of another name."""
+    scheduler = Scheduler(store, Options(scheduler_name=_NAME, settle_seconds=0.0))
+    numbers = iter(range(10**6, 10**9, 100))
+
+    def run() -> float:
+        number = next(numbers)
+        *others, last = _gang(f"single-{number}", number)
+        _apply(store, others)
+        raw = json.dumps(last).encode()
+        started = time.perf_counter()
+        store.apply("Pod", "ADDED", raw)
+        attempts = scheduler.attempt(0.0)
+        seconds = time.perf_counter() - started
+        if sum(isinstance(write, Bind) for each in attempts for write in each.writes) != 4:
+            raise SystemExit("the gang was not placed, so the figure would be another")
+        _carry_out(scheduler, [write for each in attempts for write in each.writes])
+        return seconds * 1e3
+
+    return _median(run)
+
+
+def _afresh(nodes: list[bytes], pods: list[bytes]) -> float:
+    snapshot = load_objects([*nodes, *pods, *clusters.as_bytes(_gang("one", 1))])
+    return _median(lambda: measure.seconds(lambda: prepared(snapshot, CycleOptions()), 1) * 1e3)
+
+
+def _carry_out(scheduler: Scheduler, writes: Iterable[Write]) -> int:
+    """Every write ends well; how many were binds."""
+    binds = 0
+    left = [*writes]
+    while left:
+        write = left.pop(0)
+        binds += isinstance(write, Bind)
+        if isinstance(write, (Bind, SetCondition)):
+            left += scheduler.done(write, Outcome.DONE, "", 0.0)
+    return binds
+
+
+def _stream(store: Store) -> float:
+    """Pods decided on each second: the events of a few gangs, a cycle, the ends of its writes, and what the watch then shows."""
+    scheduler = Scheduler(store, Options(scheduler_name=_NAME, settle_seconds=0.0))
+    numbers = iter(range(10**9, 10**12, 100))
+
+    def run() -> float:
+        events = [(_gang(f"stream-{number}", number)) for number in (next(numbers) for _ in range(GANGS))]
+        raws = [[(each["kind"], json.dumps(each).encode()) for each in gang] for gang in events]
+        binds = 0
+        started = time.perf_counter()
+        for first in range(0, GANGS, 8):
+            for gang in raws[first : first + 8]:
+                for kind, raw in gang:
+                    store.apply(kind, "ADDED", raw)
+            while (due := scheduler.due(0.0)) is not None and due <= 0.0:
+                for attempt in scheduler.attempt(0.0):
+                    binds += _carry_out(scheduler, attempt.writes)
+        seconds = time.perf_counter() - started
+        if binds != 4 * GANGS:
+            raise SystemExit(f"{binds} pods were bound, not {4 * GANGS}")
+        return binds / seconds
+
+    return _median(run)
+
+
+def _preemption(nodes: list[bytes]) -> float:
+    """Milliseconds for a decision with victims, among 50,000 pods of a lower priority that leave room for no more."""
+    pods = clusters.as_bytes([*_versioned(clusters.running(PODS, NODES, cpu="390m", memory="100Mi"))])
+    store = _store(nodes, pods)
+    urgent = _gang("urgent", 10**6, priority=100, size=100, requests={"cpu": "400m", "memory": "100Mi"})
+    _apply(store, urgent)
+
+    def run() -> float:
+        scheduler = Scheduler(store, Options(scheduler_name=_NAME, settle_seconds=0.0, preempt=True))
+        started = time.perf_counter()
+        (attempt,) = scheduler.attempt(0.0)
+        seconds = time.perf_counter() - started
+        if not attempt.plan:
+            raise SystemExit("nobody is to leave, so the figure would be another")
+        scheduler.restart()
+        return seconds * 1e3
+
+    return _median(run)
+
+
+def _median(run: Callable[[], float]) -> float:
+    return measure.in_turns({"run": run}, ROUNDS).median("run")
+
+
+if __name__ == "__main__":
+    main()

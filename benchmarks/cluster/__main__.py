@@ -1,0 +1,65 @@
+"""All tables, or those that are named: ``python -m benchmarks.cluster [--quick] [rates|latency|intake|memory …]``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import time
+
+from benchmarks.cluster import intake, latency, memory, objects, rates
+from benchmarks.cluster.rates import Case, Field
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.programs import MissingError
+
+TABLES = ("rates", "latency", "intake", "memory")
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.cluster", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="so few of everything that it is over in two minutes: no figures to quote")
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help=", ".join(TABLES))
+    given = parser.parse_args()
+    if unknown := set(given.tables) - set(TABLES):
+        parser.error(f"there is no table {', '.join(sorted(unknown))}; there are {', '.join(TABLES)}")
+    try:
+        plane = ControlPlane()
+    except MissingError as error:
+        parser.error(str(error))
+    print(f"Python {platform.python_version()}, {os.cpu_count()} processors, Kubernetes 1.37\n", flush=True)
+    began = time.monotonic()
+    with plane:
+        _tables(Field(plane), given.tables or TABLES, quick=given.quick)
+    print(f"{time.monotonic() - began:.0f} s")
+
+
+def _tables(field: Field, wanted: tuple[str, ...] | list[str], *, quick: bool) -> None:
+    nodes = 500 if quick else 5000
+    if "rates" in wanted:
+        rates.table(field, _cases(quick=quick))
+    if "latency" in wanted:
+        latency.table(field, nodes, 20 if quick else 100)
+    if "intake" in wanted:
+        intake.table(field, 4_000 if quick else 40_000)
+    if "memory" in wanted:
+        memory.table(field, nodes, 1_000 if quick else 50_000)
+
+
+def _cases(*, quick: bool) -> list[Case]:
+    if quick:
+        return [
+            Case("20 gangs of 4 in one rack", objects.gangs(20, 4), 200, 1),
+            Case("10 trees of 2 x 4, zone and rack", objects.trees(10, 2, 4), 200, 1),
+            Case("20 gangs of 4, no topology", objects.gangs(20, 4, key=""), 200, 1, times=1.0),
+        ]
+    return [
+        Case("750 gangs of 4 in one rack", objects.gangs(750, 4), 1000, 3),
+        Case("750 gangs of 4 in one rack", objects.gangs(750, 4), 5000, 3),
+        Case("500 trees of 2 x 4, zone and rack", objects.trees(500, 2, 4), 5000, 2),
+        Case("750 gangs of 4, no topology", objects.gangs(750, 4, key=""), 5000, 3, times=1.0),
+    ]
+
+
+if __name__ == "__main__":
+    main()

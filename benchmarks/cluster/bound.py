@@ -1,0 +1,57 @@
+"""When pods are bound, as a watch tells it."""
+
+from __future__ import annotations
+
+import http.client
+import threading
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from benchmarks.cluster.objects import NAMESPACE
+from benchmarks.cluster.wire import credentials
+
+_PATH = f"/api/v1/namespaces/{NAMESPACE}/pods?watch=true&fieldSelector=spec.nodeName!=&timeoutSeconds=3600&resourceVersion="
+_ADDED = b'{"type":"ADDED"'
+
+
+class Bound:
+    """Counts the pods that become bound from *version* on; a context manager.
+
+    ``times`` has a moment of ``time.perf_counter`` for each.
+    """
+
+    def __init__(self, kubeconfig: Path, version: str) -> None:
+        context, (host, port) = credentials(kubeconfig)
+        self._connection = http.client.HTTPSConnection(host, port, context=context, timeout=300)
+        self._connection.request("GET", f"{_PATH}{version}", headers={"Accept": "application/json"})
+        self._response = self._connection.getresponse()
+        self.times: list[float] = []
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._run, name="bound", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._connection.sock is not None:
+            self._connection.sock.close()
+
+    def _run(self) -> None:
+        try:
+            for line in self._response:
+                # Whoever becomes bound appears to a watch of bound pods: that is all there is to be read.
+                if line.startswith(_ADDED):
+                    with self._changed:
+                        self.times.append(time.perf_counter())
+                        self._changed.notify_all()
+        except (OSError, ValueError, http.client.HTTPException, AttributeError):
+            # The connection was closed under it: nobody listens any more.
+            return
+
+    def wait(self, count: int, seconds: float) -> bool:
+        """Whether *count* are bound within *seconds*."""
+        with self._changed:
+            return self._changed.wait_for(lambda: len(self.times) >= count, seconds)

@@ -1,0 +1,97 @@
+"""What placing works on, kept from one cycle to the next: the nodes in arrays, what is taken on them, and who counts whom.
+
+All of it is made anew only when a node changes in something that matters; what pods take is added up as they come and go.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable
+
+import numpy as np
+
+from scheduler_core.fit import Fit
+from scheduler_core.ledger import Ledger
+from scheduler_core.nodes import Ints, Nodes, NodeTable
+from scheduler_core.nominations import Nominations
+from scheduler_core.options import PlacingOptions
+from scheduler_core.placement.node_score import Floats
+from scheduler_core.placement.site import Site
+from scheduler_core.pods import PodRecord, PodShape, Port
+from scheduler_core.relations import Relations
+from scheduler_core.topology import Topology
+
+
+class Taken:
+    """What pods with a node take there.
+
+    Changes are added up when the sums are asked for: many pods at once cost little more than one.
+    """
+
+    def __init__(self, nodes: NodeTable) -> None:
+        self._sums: Ints = np.zeros((len(nodes.resources) + 2, len(nodes)), dtype=np.int64)
+        self._ports: dict[int, Counter[Port]] = {}
+        self._changes: dict[PodShape, Counter[int]] = {}
+
+    def add(self, shape: PodShape, node: int, count: int) -> None:
+        """*count* more pods of *shape* on *node*; negative for fewer."""
+        changes = self._changes.get(shape)
+        if changes is None:
+            changes = self._changes[shape] = Counter()
+        changes[node] += count
+        for port in shape.ports:
+            taken = self._ports.setdefault(node, Counter())
+            taken[port] += count
+            if not taken[port]:
+                del taken[port]
+                if not taken:
+                    del self._ports[node]
+
+    def sums(self) -> Ints:
+        """Shape (resources + 2, nodes): requests, and below them millicores and bytes as scores count them; not to be written to."""
+        for shape, changes in self._changes.items():
+            nodes: Nodes = np.fromiter(changes.keys(), dtype=np.int64, count=len(changes))
+            counts: Ints = np.fromiter(changes.values(), dtype=np.int64, count=len(changes))
+            for row, amount in shape.requests:
+                self._sums[row, nodes] += amount * counts
+            self._sums[-2, nodes] += shape.scored[0] * counts
+            self._sums[-1, nodes] += shape.scored[1] * counts
+        self._changes.clear()
+        return self._sums
+
+    def fill(self, ledger: Ledger) -> None:
+        """Have *ledger* begin with this."""
+        ledger.begin(self.sums(), self._ports)
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Ground:
+    """The nodes of a cluster as they are until one of them changes."""
+
+    nodes: NodeTable
+    topology: Topology
+    taken: Taken
+    room: Floats
+    whole: bool
+    fits: dict[frozenset[str], Fit]
+
+    @classmethod
+    def of(cls, nodes: NodeTable) -> Ground:
+        """The ground that *nodes* are, with nothing on it."""
+        room = nodes.allocatable[:2].astype(float)
+        return cls(nodes, Topology(nodes), Taken(nodes), room, bool(room.all()), {})
+
+    def fit(self, ignore: frozenset[str]) -> Fit:
+        """Where pods may run; fields in *ignore* are passed over though they are not modelled."""
+        if (fit := self.fits.get(ignore)) is None:
+            fit = self.fits[ignore] = Fit(self.nodes, ignore)
+        return fit
+
+    def site(self, options: PlacingOptions, ignore: frozenset[str], relations: Relations, nominated: Iterable[PodRecord]) -> Site:
+        """A site to place on, which leaves the ground as it is."""
+        ledger = Ledger(self.topology)
+        self.taken.fill(ledger)
+        nominations = Nominations(ledger, nominated)
+        ledger.forget()
+        return Site(self.nodes, self.topology, ledger, self.fit(ignore), relations, self.room, self.whole, options, nominations)

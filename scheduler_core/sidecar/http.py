@@ -1,0 +1,109 @@
+"""What the sidecar answers over HTTP: probes, figures, and why a root is where it is.
+
+Edge: flask, on werkzeug's threaded server; plain HTTP, for the cluster's inside.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import flask
+from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
+
+from scheduler_core.sidecar.telemetry import CONTENT_TYPE
+
+LONGEST_NAME = 253
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Answers:
+    """What is asked of the rest.
+
+    Attributes:
+        dead: why the process does not do its work and should be started anew; empty while it does.
+        unready: why it cannot be relied on yet, or not now.
+        explain: the last decision on a root, by namespace and name, as JSON; None where there is none.
+        metrics: all figures.
+
+    """
+
+    dead: Callable[[], Sequence[str]]
+    unready: Callable[[], Sequence[str]]
+    explain: Callable[[str, str], Any]
+    metrics: Callable[[], bytes]
+
+
+def create_app(answers: Answers) -> flask.Flask:
+    """The application."""
+    app = flask.Flask("muster-sidecar", static_folder=None)
+
+    @app.get("/healthz")
+    def healthz() -> flask.Response:
+        return _probe(answers.dead())
+
+    @app.get("/readyz")
+    def readyz() -> flask.Response:
+        return _probe([*answers.dead(), *answers.unready()])
+
+    @app.get("/metrics")
+    def metrics() -> flask.Response:
+        return flask.Response(answers.metrics(), content_type=CONTENT_TYPE)
+
+    @app.get("/explain/<namespace>/<name>")
+    def explain(namespace: str, name: str) -> flask.Response:
+        found = answers.explain(namespace[:LONGEST_NAME], name[:LONGEST_NAME])
+        if found is None:
+            body = flask.jsonify(
+                error=f"there is no decision on {namespace[:LONGEST_NAME]}/{name[:LONGEST_NAME]}: no root of that name was tried"
+            )
+            body.status_code = 404
+            return body
+        return flask.jsonify(found)
+
+    return app
+
+
+def _probe(reasons: Sequence[str]) -> flask.Response:
+    if not reasons:
+        return flask.Response("ok\n", content_type="text/plain; charset=utf-8")
+    return flask.Response("".join(f"{each}\n" for each in reasons), status=503, content_type="text/plain; charset=utf-8")
+
+
+class Server:
+    """Serves *app* in threads until stopped.
+
+    Raises:
+        OSError: the address cannot be served on.
+
+    """
+
+    def __init__(self, app: flask.Flask, host: str, port: int) -> None:
+        self._server: BaseWSGIServer = make_server(host, port, app, threaded=True, request_handler=_Quiet)
+        self._thread = threading.Thread(target=self._server.serve_forever, name="http", daemon=True)
+
+    @property
+    def address(self) -> str:
+        """``host:port``, the port that was taken."""
+        host, port = self._server.server_address[:2]
+        return f"{host!s}:{port}"
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class _Quiet(WSGIRequestHandler):
+    """Probes are not logged; a client that says nothing is let go."""
+
+    timeout = 10
+
+    def log(self, type: str, message: str, *args: Any) -> None:  # noqa: A002 - werkzeug's name
+        """Nothing."""

@@ -1,0 +1,91 @@
+"""What is told to the one thread that keeps the store and decides: by watches, by writers, by the lease.
+
+Edge: the queue between threads.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import queue
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+import msgspec
+
+from scheduler_core.decision import Name
+from scheduler_core.sidecar.writes import Evict, Outcome, Write
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Listed:
+    """All objects of a kind, each as JSON text."""
+
+    kind: str
+    objects: Sequence[msgspec.Raw]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Changed:
+    """One object was ADDED, MODIFIED or DELETED."""
+
+    kind: str
+    event: str
+    content: msgspec.Raw
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Unserved:
+    """The server does not have a kind."""
+
+    kind: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Done:
+    """What became of a write."""
+
+    write: Write
+    outcome: Outcome
+    why: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """The server would allow every eviction of a root's plan; or would not allow *refused*, or cannot be asked."""
+
+    root: Name
+    refused: Evict | None
+    why: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Asked:
+    """Something to be looked up by the thread that keeps the store; *answer* takes it."""
+
+    look: Callable[[], Any]
+    answer: Future[Any]
+
+
+News = Listed | Changed | Unserved | Done | Rehearsed | Asked
+
+
+class Inbox:
+    """News, in the order of arrival."""
+
+    def __init__(self) -> None:
+        self._news: queue.SimpleQueue[News | None] = queue.SimpleQueue()
+
+    def put(self, news: News | None) -> None:
+        """Add news; None only wakes up who waits."""
+        self._news.put(news)
+
+    def take(self, seconds: float, most: int) -> Iterator[News]:
+        """What is there, at most *most* of it; waits up to *seconds* for the first."""
+        try:
+            first = self._news.get(timeout=seconds) if seconds > 0 else self._news.get_nowait()
+            yield from filter(None, (first,))
+            for _ in range(most - 1):
+                yield from filter(None, (self._news.get_nowait(),))
+        except queue.Empty:
+            return

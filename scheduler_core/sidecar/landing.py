@@ -1,0 +1,155 @@
+"""What follows from what became of a write, and what is done about a root without deciding on it anew."""
+
+from __future__ import annotations
+
+from scheduler_core.sidecar import backoff
+from scheduler_core.sidecar.attempts import Phase, State
+from scheduler_core.sidecar.desk import Desk, Task
+from scheduler_core.sidecar.outcomes import Outcomes
+from scheduler_core.sidecar.place import NORMAL, WARNING
+from scheduler_core.sidecar.survey import Survey
+from scheduler_core.sidecar.writes import (
+    Bind,
+    Evict,
+    Nominate,
+    Outcome,
+    Remove,
+    SetCondition,
+    Tell,
+    Ungate,
+    Write,
+)
+
+
+class Landing:
+    """Hears of the ends of writes."""
+
+    def __init__(self, desk: Desk, outcomes: Outcomes) -> None:
+        self._desk, self._outcomes = desk, outcomes
+
+    def of(self, write: Write, outcome: Outcome, why: str, now: float) -> tuple[Write, ...]:
+        """What is to be written next."""
+        match write:
+            case Bind() | Ungate():
+                return (*_failure(write, outcome, why), *self._bound(write, outcome, now))
+            case SetCondition():
+                self._told(write, outcome, now)
+            case Nominate():
+                if outcome is not Outcome.DONE:
+                    self._desk.assumed.unpromise(write.pod)
+            case Evict():
+                self._evicted(write, outcome, now)
+            case Remove():
+                self._removed(write, outcome, now)
+            case _:
+                pass
+        return ()
+
+    def chore(self, task: Task, state: State, survey: Survey, now: float) -> tuple[Write, ...]:
+        """What is written for a *task* that needs no decision."""
+        desk = self._desk
+        if task is Task.COMMIT:
+            return desk.placer.committed(survey, desk.decisions.get(state.root))
+        if task is Task.REBIND:
+            binds = tuple(state.unsure.values())
+            state.unsure = {}
+            self._outcomes.launch(state, binds)
+            return binds
+        state.failures = 0
+        desk.back_off(state, now)
+        return desk.placer.undone(
+            survey, "what it still needs did not come" if survey.loose else "its pods were not bound where they are pinned to"
+        )
+
+    def _bound(self, write: Bind | Ungate, outcome: Outcome, now: float) -> tuple[Write, ...]:
+        desk, ref = self._desk, write.pod
+        root = desk.flights.pop(ref, None)
+        state = desk.turns.states.get(root) if root is not None else None
+        mine = state is not None and state.flying.pop(ref, None) is not None
+        if outcome is Outcome.DONE:
+            desk.assumed.acknowledge(ref)
+        elif outcome is not Outcome.FAILED or state is None or not mine:
+            desk.assumed.forget(ref)
+        else:
+            # It may have been carried out: nobody else gets the room before that is known.
+            state.unsure[ref] = write
+        if state is None or not mine:
+            return ()
+        state.broken |= outcome is not Outcome.DONE
+        return () if state.flying else self._landed(state, write, now)
+
+    def _landed(self, state: State, write: Bind | Ungate, now: float) -> tuple[Write, ...]:
+        """All binds of a root have ended."""
+        desk = self._desk
+        if state.broken:
+            state.failures += 1
+            desk.back_off(state, now)
+        else:
+            state.failures = 0
+        state.broken = False
+        desk.turns.put(state, Phase.BACKOFF)
+        survey = desk.survey(state.root)
+        writes: tuple[Write, ...] = ()
+        if survey is not None and not state.unsure:
+            if (live := desk.store.group(state.root.kind, state.root.namespace, state.root.name)) is not None:
+                live.landed |= bool(survey.finished) and survey.finished[0] is live
+            writes = (*desk.placer.committed(survey, state.decision), *_of_single(write, survey))
+        desk.look(state.root, now, hint=True)
+        return writes
+
+    def _told(self, write: SetCondition, outcome: Outcome, now: float) -> None:
+        if outcome is Outcome.DONE:
+            return
+        desk, target = self._desk, write.target
+        desk.assumed.unpresume(target, write.condition.type)
+        root = desk.store.book.root_of((target.kind, target.namespace, target.name))
+        state = desk.turns.states.get(root) if root is not None else None
+        if root is None or outcome is Outcome.GONE or write.condition.status != "True":
+            return
+        if state is None:
+            desk.look(root, now, hint=False)
+            state = desk.turns.states.get(root)
+        if state is not None:
+            state.commit_failures += 1
+            state.commit_after = now + backoff.seconds(state.commit_failures, 1)
+            desk.look(root, now, hint=False)
+
+    def _evicted(self, write: Evict, outcome: Outcome, now: float) -> None:
+        if outcome in {Outcome.DONE, Outcome.GONE}:
+            return
+        desk, ref = self._desk, write.pod
+        desk.assumed.stay(ref)
+        for root, plan in list(desk.plans.items()):
+            state = desk.turns.states.get(root)
+            if state is None or plan.victims.get(ref.key) != ref:
+                continue
+            del plan.victims[ref.key]
+            if not plan.victims:
+                # What was to leave besides has left, or stays: what is left is planned anew, in time.
+                desk.close(state)
+                desk.back_off(state, now)
+                self._outcomes.refused(state, frozenset({ref}), now)
+
+    def _removed(self, write: Remove, outcome: Outcome, now: float) -> None:
+        if outcome in {Outcome.DONE, Outcome.GONE}:
+            return
+        desk = self._desk
+        pod = desk.store.pod(write.pod)
+        desk.assumed.stay(write.pod)
+        root = desk.store.report.root(pod) if pod is not None else None
+        if root is not None:
+            desk.look(root, now, hint=True)
+
+
+def _failure(write: Bind | Ungate, outcome: Outcome, why: str) -> tuple[Write, ...]:
+    """The event of a bind that failed."""
+    if outcome in {Outcome.DONE, Outcome.GONE, Outcome.DROPPED}:
+        return ()
+    return (Tell(write.pod, WARNING, "FailedScheduling", f"binding {write.pod.key} to {write.node} failed: {why}"),)
+
+
+def _of_single(write: Bind | Ungate, survey: Survey) -> tuple[Write, ...]:
+    """The event of a single pod that was bound; of one that is pinned only, its scheduler tells."""
+    if survey.root.kind != "Pod" or not survey.placed or isinstance(write, Ungate):
+        return ()
+    return (Tell(survey.ref, NORMAL, "Scheduled", f"Successfully assigned {write.pod.key} to {write.node}"),)

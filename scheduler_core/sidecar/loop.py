@@ -1,0 +1,196 @@
+"""The one thread that keeps the store and decides: hears the news, lets the scheduler try what is due, hands writes on.
+
+Shell: the clock.  While another replica leads it hears all the same, so that it can begin at once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from typing import Any
+
+from scheduler_core.sidecar.inbox import Asked, Changed, Done, Inbox, Listed, News, Rehearsed, Unserved
+from scheduler_core.sidecar.keeping import Keeping
+from scheduler_core.sidecar.publish import Publisher
+from scheduler_core.sidecar.scheduler import Attempt, Scheduler
+from scheduler_core.sidecar.store import Store
+from scheduler_core.sidecar.telemetry import Telemetry
+from scheduler_core.sidecar.writes import Tell
+
+MOST_NEWS = 5000
+"""News that are heard before anything is decided."""
+IDLE_SECONDS = 1.0
+SETTLE_SECONDS = 1.0
+"""After leading begins: what the last leader wrote is to be seen first.  Whoever leads from the start has seen it in the lists."""
+STUCK_SECONDS = 120.0
+ANSWER_SECONDS = 5.0
+
+Log = Callable[[str, str, Mapping[str, Any]], None]
+"""Takes level, event and fields."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Parts:
+    """What the loop works with.  *scheduler* is None where nothing is placed."""
+
+    store: Store
+    scheduler: Scheduler | None
+    keeping: Keeping
+    publisher: Publisher
+    inbox: Inbox
+    telemetry: Telemetry
+    leads: Callable[[], bool]
+    log: Log
+
+
+class Loop:
+    """Runs until stopped."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._stopped = threading.Event()
+        self._turned = time.monotonic()
+        self._frozen = False
+        self._leading_since: float | None = float("-inf") if parts.leads() else None
+
+    def run(self) -> None:
+        """Turn after turn, in this thread."""
+        wait = 0.0
+        while not self._stopped.is_set():
+            wait = self.turn(wait)
+
+    def stop(self) -> None:
+        """End after this turn."""
+        self._stopped.set()
+        self._parts.inbox.put(None)
+
+    def dead(self) -> tuple[str, ...]:
+        """Why it does its work no more; for any thread."""
+        silent = time.monotonic() - self._turned
+        return (f"the loop has not turned for {silent:.0f} s",) if silent > STUCK_SECONDS else ()
+
+    def ask(self, look: Callable[[], Any]) -> Any:
+        """What *look* finds, run by the loop's thread; None if it has no time for it.  For any thread but its own."""
+        answer: Future[Any] = Future()
+        self._parts.inbox.put(Asked(look, answer))
+        try:
+            return answer.result(ANSWER_SECONDS)
+        except FutureTimeoutError:
+            return None
+
+    def turn(self, wait: float) -> float:
+        """Hear what is new, waiting up to *wait* seconds for it, and do what is due; the seconds until more is."""
+        parts = self._parts
+        rehearsed = [each for each in map(self._hear, parts.inbox.take(wait, MOST_NEWS)) if each is not None]
+        now = self._turned = time.monotonic()
+        leads = self._leads(now)
+        if not parts.store.synced:
+            return IDLE_SECONDS
+        if not self._frozen:
+            # What was listed mostly stays: to search it for garbage takes long, and nothing is decided meanwhile.
+            gc.freeze()
+            self._frozen = True
+        for each in rehearsed:
+            self._rehearsed(each, now)
+        if not leads:
+            return IDLE_SECONDS
+        if self._leading_since is not None and now - self._leading_since < SETTLE_SECONDS:
+            return SETTLE_SECONDS
+        # What waits for a place waits for nothing else.
+        self._place(now)
+        parts.publisher.submit(parts.keeping.wanted(time.monotonic()))
+        return self._rest(time.monotonic())
+
+    def _leads(self, now: float) -> bool:
+        leads = self._parts.leads()
+        if leads and self._leading_since is None:
+            self._leading_since = now
+            if self._parts.scheduler is not None:
+                self._parts.scheduler.restart()
+            self._parts.keeping.restart()
+        elif not leads:
+            self._leading_since = None
+        self._parts.telemetry.leader.set(leads)
+        return leads
+
+    def _hear(self, news: News) -> Rehearsed | None:
+        store, scheduler = self._parts.store, self._parts.scheduler
+        match news:
+            case Changed(kind, event, content):
+                store.apply(kind, event, content)
+                self._parts.telemetry.events.labels(kind=kind).inc()
+                self._parts.keeping.changed(kind)
+            case Listed(kind, objects):
+                store.replace(kind, objects)
+                self._parts.keeping.changed(kind)
+            case Unserved(kind):
+                store.unserved(kind)
+            case Done(write, outcome, why):
+                self._parts.telemetry.writes.labels(kind=type(write).__name__, outcome=outcome.value).inc()
+                if scheduler is not None:
+                    self._parts.publisher.submit(scheduler.done(write, outcome, why, time.monotonic()))
+            case Asked(look, answer):
+                answer.set_result(look())
+            case Rehearsed():
+                return news
+        return None
+
+    def _rehearsed(self, news: Rehearsed, now: float) -> None:
+        scheduler = self._parts.scheduler
+        if scheduler is None:
+            return
+        if news.refused is not None:
+            self._parts.publisher.submit(scheduler.eviction_refused(news.root, news.refused.pod, news.why, now))
+            return
+        writes = scheduler.approve(news.root, now)
+        if writes:
+            self._parts.telemetry.preemptions.inc()
+        self._parts.publisher.submit(writes)
+
+    def _place(self, now: float) -> None:
+        """Try what is due."""
+        parts = self._parts
+        if parts.scheduler is None:
+            return
+        due = parts.scheduler.due(now)
+        if due is not None and due <= now:
+            began = time.monotonic()
+            attempts = parts.scheduler.attempt(now, time.monotonic)
+            seconds = time.monotonic() - began
+            parts.telemetry.algorithm_seconds.observe(seconds)
+            parts.telemetry.looked_at(parts.scheduler.looked, seconds)
+            for each in attempts:
+                self._attempted(each, (time.monotonic() - began) / len(attempts))
+        parts.telemetry.waiting(parts.scheduler.counts())
+
+    def _rest(self, now: float) -> float:
+        """The seconds until something is due."""
+        due = self._parts.scheduler.due(now) if self._parts.scheduler is not None else None
+        return max(0.0, min(self._parts.keeping.due(now), IDLE_SECONDS, IDLE_SECONDS if due is None else due - now))
+
+    def _attempted(self, attempt: Attempt, seconds: float) -> None:
+        parts = self._parts
+        parts.publisher.submit(attempt.writes)
+        if attempt.plan:
+            root = attempt.root
+            parts.publisher.rehearse(attempt.plan, lambda refused, why: parts.inbox.put(Rehearsed(root, refused, why)))
+        if attempt.decision is not None:
+            parts.telemetry.attempted(attempt.decision, seconds)
+            if not all(isinstance(each, Tell) for each in attempt.writes):
+                parts.log("info", "attempt", _fields(attempt))
+
+
+def _fields(attempt: Attempt) -> dict[str, Any]:
+    name, decision = attempt.root, attempt.decision
+    return {
+        "root": f"{name.kind} {name.namespace}/{name.name}",
+        "status": decision.status.value if decision is not None else "",
+        "pods": len(decision.assignments) if decision is not None else 0,
+        "victims": len(attempt.plan),
+        "message": decision.message[:500] if decision is not None else "",
+    }

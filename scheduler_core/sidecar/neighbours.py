@@ -1,0 +1,97 @@
+"""How live pods constrain each other, kept from one cycle to the next.
+
+Nothing is counted while no pod says anything about others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from scheduler_core.nodes import NodeTable
+from scheduler_core.pods import PodRecord, PodShape
+from scheduler_core.relations import Relations
+from scheduler_core.relations.census import Census
+from scheduler_core.relations.terms import says_something
+from scheduler_core.snapshot import ClusterSnapshot
+
+_SLACK = 50_000
+"""So many changes at least are counted before all is counted anew: what pods said that are gone adds up until then."""
+
+
+class Neighbours:
+    """The pods of a cluster, counted by what is asked about them."""
+
+    def __init__(self) -> None:
+        self._census: Census | None = None
+        self._speakers = 0
+        self._says: dict[PodShape, bool] = {}
+        self._there = 0
+        self._changes = 0
+
+    @property
+    def active(self) -> bool:
+        """Whether any pod says anything about others."""
+        return self._speakers > 0
+
+    @property
+    def counting(self) -> bool:
+        """Whether all pods are counted, so that those that come and go are to be told."""
+        return self._census is not None
+
+    def count(self, shape: PodShape, amount: int) -> None:
+        """A pod of *shape* is there, or (*amount* -1) gone."""
+        self._there += amount
+        self._changes += 1
+        if self._speaks(shape):
+            self._speakers += amount
+
+    def meet(self, pod: PodRecord) -> None:
+        """*pod* is there, while all are counted."""
+        if self._census is not None:
+            self._enter(self._census, pod)
+
+    def part(self, pod: PodRecord) -> None:
+        """*pod*, the very object that was met, is gone."""
+        if self._census is not None:
+            if pod.node >= 0:
+                self._census.put(pod, pod.node, -1)
+            self._census.forget(pod)
+
+    def reset(self) -> None:
+        """Nobody is there."""
+        self._census = None
+        self._speakers = self._there = self._changes = 0
+        self._says.clear()
+
+    def recount(self) -> None:
+        """The nodes are others: what was counted by their labels is counted anew when it is asked for."""
+        self._census = None
+
+    def sweep(self, shapes: set[PodShape]) -> None:
+        """No pod has a shape that is not among *shapes*."""
+        self._says = {shape: says for shape, says in self._says.items() if shape in shapes}
+
+    def relations(self, snapshot: ClusterSnapshot, nodes: NodeTable, pods: Callable[[], Iterable[PodRecord]]) -> Relations:
+        """Relations to place with, to be given back; *snapshot* has no pods, *pods* are all that are there."""
+        if not self.active:
+            self._census = None
+            return Relations(snapshot)
+        if self._changes > _SLACK + 4 * self._there:
+            self._census = None
+        if self._census is None:
+            self._changes = 0
+            self._census = Census(nodes)
+            for pod in pods():
+                self._enter(self._census, pod)
+        return Relations(snapshot, self._census)
+
+    def _enter(self, census: Census, pod: PodRecord) -> None:
+        if pod.node >= 0:
+            census.put(pod, pod.node)
+        elif self._speaks(pod.shape):
+            census.kind(pod)
+
+    def _speaks(self, shape: PodShape) -> bool:
+        if (says := self._says.get(shape)) is None:
+            says = self._says[shape] = says_something(shape)
+        return says

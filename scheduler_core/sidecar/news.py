@@ -1,0 +1,166 @@
+"""What changed in the cluster since it was last asked, as far as it could help a root that is not placed."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from scheduler_core.decision import Name as Root
+from scheduler_core.intake.gather import Name
+from scheduler_core.sidecar.groups_live import GROUPS, GroupBook, LiveGroup
+from scheduler_core.sidecar.pods_live import LivePod
+from scheduler_core.sidecar.standing import Standing
+from validators.model.cluster import PriorityClass
+from validators.model.workload import Workload
+
+Before = tuple[LiveGroup | Workload | PriorityClass | object | None, Root | None]
+"""What there was of a name, and the root of the tree that it was in."""
+
+
+@dataclasses.dataclass(slots=True)
+class News:
+    """Facts, added up.
+
+    Attributes:
+        roots: roots whose own groups or pods changed, came or went.
+        freed: nodes on which there is more room than before.
+        nodes: nodes that came, went or changed.
+        moved: whether a pod took or left a node, or changed its labels there.
+        budgets: whether a disruption budget changed.
+        ranks: whether a priority class changed.
+        units: whether a group changed, so that others may leave with it or by themselves.
+
+    """
+
+    roots: set[Root] = dataclasses.field(default_factory=set)
+    freed: set[str] = dataclasses.field(default_factory=set)
+    nodes: set[str] = dataclasses.field(default_factory=set)
+    moved: bool = False
+    budgets: bool = False
+    ranks: bool = False
+    units: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.roots or self.freed or self.nodes) or self.moved or self.budgets or self.ranks or self.units
+
+
+class Reporter:
+    """Tells what a change means.
+
+    Attributes:
+        news: what was not taken yet.
+        changes: how many changes there were that matter.
+        budgets: how many of them were of disruption budgets.
+
+    """
+
+    def __init__(self, standing: Standing, book: GroupBook) -> None:
+        self.news = News()
+        self.changes = self.budgets = 0
+        self._standing = standing
+        self._book = book
+
+    def take(self) -> News:
+        """What changed since this was asked last."""
+        news, self.news = self.news, News()
+        return news
+
+    def node(self, name: str) -> None:
+        """A node came, went or changed."""
+        self.changes += 1
+        self.news.nodes.add(name)
+
+    def before(self, kind: str, name: Name) -> Before:
+        """What is to be told to ``group`` once it changed."""
+        book = self._book
+        if kind in GROUPS:
+            return book.groups.get((kind, *name)), book.root_of((kind, *name))
+        if kind == "Workload":
+            return book.workloads.get(name), None
+        return (book.classes.get(name[1]) if kind == "PriorityClass" else book.budgets.get(name)), None
+
+    def group(self, kind: str, name: Name, before: Before) -> None:
+        """A group, or what is said about groups, came, went or changed."""
+        after = self.before(kind, name)
+        there, now = before[0], after[0]
+        if kind in GROUPS:
+            self._group(kind, name, before, after)
+        elif there == now:
+            return
+        elif kind == "Workload":
+            self.news.roots.update(root for key in self._book.made_from(name) if (root := self._book.root_of(key)) is not None)
+        elif kind == "PriorityClass":
+            self._standing.rank()
+            self.news.ranks = True
+        else:
+            self.news.budgets = True
+            self.budgets += 1
+        self.changes += 1
+
+    def pod(self, before: LivePod | None, after: LivePod | None, was: str) -> None:
+        """A pod came, went or changed; *was* is the node where it counted before."""
+        at = self._standing.place_of(after) if after is not None else ""
+        moved = was != at or (bool(at) and _differs(before, after))
+        if was and (was != at or _form(before) is not _form(after)):
+            self.news.freed.add(was)
+        promised = before.nominated if before is not None and not was else ""
+        if promised and promised != at and (after is None or after.nominated != promised):
+            self.news.freed.add(promised)
+        self.news.moved |= moved
+        if _differs(before, after):
+            self.changes += 1
+            for pod, where in ((before, was), (after, at)):
+                # A single pod that has a node waits for nothing.
+                if pod is not None and (pod.draft.group or not where) and (root := self.root(pod)) is not None:
+                    self.news.roots.add(root)
+
+    def root(self, pod: LivePod) -> Root | None:
+        """The root that *pod* is in, or is; None if its group is not there."""
+        namespace, name = pod.draft.name
+        if pod.draft.group:
+            return self._book.root_of(("PodGroup", namespace, pod.draft.group))
+        return None if pod.draft.reference is not None else Root("Pod", namespace, name)
+
+    def _group(self, kind: str, name: Name, before: Before, after: Before) -> None:
+        was, now = before[0], after[0]
+        if isinstance(was, LiveGroup) and isinstance(now, LiveGroup) and _same(was, now):
+            return
+        self.news.units = True
+        self.news.roots.update(root for _, root in (before, after) if root is not None)
+        if kind == "CompositePodGroup":
+            # Without it each of its children is the top of a tree of its own.
+            self.news.roots.update(Root(*child.key) for child in self._book.children(*name))
+
+
+def _same(one: LiveGroup, other: LiveGroup) -> bool:
+    """Whether nothing differs that decides: what a group says of its status does not."""
+    before, after = one.group, other.group
+    return (
+        one.uid == other.uid
+        and before.spec == after.spec
+        and before.metadata.creation_timestamp == after.metadata.creation_timestamp
+        and before.metadata.deletion_timestamp == after.metadata.deletion_timestamp
+    )
+
+
+def _form(pod: LivePod | None) -> object:
+    return pod.draft.form if pod is not None else None
+
+
+def _differs(one: LivePod | None, other: LivePod | None) -> bool:
+    """Whether anything differs that decides about the pod itself: what it is told, and what it is promised, does not."""
+    if one is None or other is None:
+        return one is not other
+    before, after = one.draft, other.draft
+    return (
+        before.form is not after.form
+        or before.node != after.node
+        or before.terminating != after.terminating
+        or before.gates != after.gates
+        or before.group != after.group
+        or one.mark != other.mark
+        or one.stamp.uid != other.stamp.uid
+        or before.labels != after.labels
+        or before.scheduler != after.scheduler
+        or (before.priority, before.class_name, before.policy, before.created)
+        != (after.priority, after.class_name, after.policy, after.created)
+    )

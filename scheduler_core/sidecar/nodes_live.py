@@ -1,0 +1,92 @@
+"""The nodes of a live cluster: read once, and again only where something changed that decides what can run there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from scheduler_core import wire
+from scheduler_core.intake.gather import Found, Unusable
+from scheduler_core.intake.nodes_in import NodeRead, node_table, read_node
+from scheduler_core.intake.reading import attempt
+from scheduler_core.nodes import NodeTable
+from scheduler_core.snapshot import Problem
+from validators.model.cluster import Node
+from validators.model.meta import ObjectMeta
+
+_MOST_TEXTS = 100_000
+"""Labels that are kept once each; nodes come and go."""
+
+
+class NodeBook:
+    """Nodes by name.
+
+    Attributes:
+        nodes: those that can be used.
+        unusable: why the others cannot.
+
+    """
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, NodeRead] = {}
+        self.unusable: dict[str, str] = {}
+        self._known: dict[str, Node] = {}
+        self._texts: dict[str, str] = {}
+
+    def put(self, found: Found) -> tuple[str, bool, bool]:
+        """Its name, whether anything changed that matters, and whether there is a node more or less than before.
+
+        Heartbeats, conditions and images matter to nobody here.
+
+        Raises:
+            Unusable: not even its name can be told.
+
+        """
+        (_, name), read = attempt(found, read_node)
+        before = self.nodes.get(name)
+        if isinstance(read, Unusable):
+            self.drop(name)
+            self.unusable[name] = str(read)
+            return name, before is not None, before is not None
+        self.unusable.pop(name, None)
+        slim = self._slim(read)
+        if before == slim:
+            return name, False, False
+        self.nodes[name] = slim
+        self._known.pop(name, None)
+        return name, True, before is None
+
+    def drop(self, name: str) -> bool:
+        """Whether there was such a node."""
+        self.unusable.pop(name, None)
+        self._known.pop(name, None)
+        return self.nodes.pop(name, None) is not None
+
+    def table(self, requested: Iterable[str], problems: list[Problem]) -> NodeTable:
+        """The nodes as placement reads them; *requested* are the resources that pods ask for."""
+        return node_table({name: self.nodes[name] for name in sorted(self.nodes)}, requested, problems)
+
+    def resources(self) -> set[str]:
+        """All resources that a node has."""
+        return {name for each in self.nodes.values() for name in each.allocatable}
+
+    def known(self, name: str) -> Node | None:
+        """The node as the rules look at it."""
+        if (read := self.nodes.get(name)) is None:
+            return None
+        if (known := self._known.get(name)) is None:
+            known = self._known[name] = Node(read.node.metadata)
+        return known
+
+    def everything(self) -> tuple[Node, ...]:
+        """All nodes as the rules look at them."""
+        return tuple(known for name in self.nodes if (known := self.known(name)) is not None)
+
+    def _slim(self, read: NodeRead) -> NodeRead:
+        """What of a node decides; its labels are mostly those of others."""
+        metadata, spec = read.node.metadata, read.node.spec
+        if len(self._texts) > _MOST_TEXTS:
+            self._texts.clear()
+        once = self._texts.setdefault
+        labels = {once(key, key): once(value, value) for key, value in (metadata.labels or {}).items()}
+        slim = wire.Node(ObjectMeta(name=metadata.name, labels=labels), wire.NodeSpec(spec.taints or None, spec.unschedulable))
+        return NodeRead(slim, dict(read.allocatable))

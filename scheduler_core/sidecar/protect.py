@@ -1,0 +1,108 @@
+"""Which groups get a protection finalizer, and which lose theirs: deletion runs from the leaves to the root.
+
+Sources: KEP-4671 and KEP-6012, Object ownership; a PodGroup is protected while a pod of it has not ended, a CompositePodGroup
+while a group names it as its parent.  Told what there is; writes nothing itself.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from scheduler_core.sidecar.writes import AddFinalizer, Ref, RemoveFinalizer, Write
+from validators.model.group import Group
+from validators.model.objects import namespace_of
+
+FINALIZERS = {
+    "PodGroup": "scheduling.k8s.io/podgroup-protection",
+    "CompositePodGroup": "scheduling.k8s.io/compositepodgroup-protection",
+}
+AGAIN_SECONDS = 30.0
+"""A write that has not been seen by then is made again."""
+Key = tuple[str, str]
+"""Namespace and name."""
+
+
+class Membership(Protocol):
+    """What is known of the pods of a group."""
+
+    def has_members(self, namespace: str, group: str) -> bool:
+        """Whether a pod that has not ended, or that cannot be read, names this PodGroup."""
+
+    def hides_children(self, namespace: str) -> bool:
+        """Whether a group is there that cannot be read, and may name any of its namespace as its parent."""
+
+
+class Protection:
+    """What has been written and not been seen yet."""
+
+    def __init__(self) -> None:
+        self._sent: dict[Write, float] = {}
+
+    @property
+    def again(self) -> float | None:
+        """When to look though nothing changes; None: not before something does."""
+        return min(self._sent.values(), default=None)
+
+    def wanted(self, groups: Iterable[Group], members: Membership, now: float) -> tuple[Write, ...]:
+        """The writes that are missing at *now*, by kind and name.
+
+        *groups* are all that can be read.
+        """
+        everything = sorted(groups, key=lambda each: (each.kind, namespace_of(each), each.metadata.name))
+        parents = {_parent(each) for each in everything if each.spec.parent_composite_pod_group_name} - _circles(everything)
+        self._sent = {write: until for write, until in self._sent.items() if now < until}
+        writes = []
+        for group in everything:
+            write = _wanted(group, parents, members)
+            if write is not None and write not in self._sent:
+                self._sent[write] = now + AGAIN_SECONDS
+                writes.append(write)
+        return tuple(writes)
+
+
+def _circles(groups: Sequence[Group]) -> set[Key]:
+    """Composites that are kept by each other alone: each the parent of the next, all being deleted, and nothing else below them.
+
+    None of them is a leaf to begin with; no API server refuses such parents, and none lets them be changed.
+    """
+    composites = {_key(each): each for each in groups if each.kind == "CompositePodGroup"}
+    children = collections.Counter(_parent(each) for each in groups)
+    seen: dict[Key, Key] = {}
+    found: set[Key] = set()
+    for start in composites:
+        path, key = [], start
+        while key in composites and key not in seen:
+            seen[key] = start
+            path.append(key)
+            key = _parent(composites[key])
+        if key in path:
+            circle = path[path.index(key) :]
+            if all(children[each] == 1 and composites[each].metadata.deletion_timestamp is not None for each in circle):
+                found.update(circle)
+    return found
+
+
+def _key(group: Group) -> Key:
+    return namespace_of(group), group.metadata.name
+
+
+def _parent(group: Group) -> Key:
+    return namespace_of(group), group.spec.parent_composite_pod_group_name or ""
+
+
+def _wanted(group: Group, parents: set[Key], members: Membership) -> Write | None:
+    finalizer = FINALIZERS[group.kind]
+    metadata = group.metadata
+    protected = finalizer in (metadata.finalizers or ())
+    ref = Ref(group.kind, namespace_of(group), metadata.name, metadata.uid)
+    if metadata.deletion_timestamp is None:
+        return None if protected else AddFinalizer(ref, finalizer)
+    if not protected:
+        return None
+    if group.kind == "PodGroup":
+        needed = members.has_members(ref.namespace, ref.name)
+    else:
+        needed = (ref.namespace, ref.name) in parents or members.hides_children(ref.namespace)
+    return None if needed else RemoveFinalizer(ref, finalizer)

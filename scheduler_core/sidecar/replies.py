@@ -1,0 +1,77 @@
+"""What an error of the API server means for a write."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from scheduler_core.sidecar.writes import Bind, Evict, Nominate, Outcome, Remove, SetCondition, Tell, Ungate, Write
+
+CONFLICT, GONE, INVALID, NOT_FOUND, TOO_MANY = 409, 410, 422, 404, 429
+FORBIDDING = frozenset({401, 403})
+_PASSING = frozenset({*FORBIDDING, 408, TOO_MANY, 500, 502, 503, 504})
+
+
+class Next(enum.Enum):
+    """What to do about an error."""
+
+    AGAIN = "the same request, later"
+    LOOK = "read the object, and decide by what it is now"
+    OVER = "no use in asking again"
+    WHOSE = "no use in asking again; read the object to tell whether it is the one that was meant"
+    GONE = "the object is not there"
+
+
+def after(code: int, causes: Sequence[str], write: Write) -> Next:
+    """What to do after an answer with this HTTP status and these causes of its Status.
+
+    An eviction that a disruption budget does not allow is refused with 429, like a request at a bad moment; its cause tells.
+    """
+    if code == TOO_MANY and isinstance(write, Evict) and "DisruptionBudget" in causes:
+        return Next.OVER
+    if code in _PASSING:
+        return Next.AGAIN
+    if code in (NOT_FOUND, GONE):
+        return Next.GONE
+    if code == INVALID and not isinstance(write, Tell):
+        return Next.WHOSE
+    return Next.LOOK if code == CONFLICT else Next.OVER
+
+
+def seen(write: Write, content: Mapping[str, Any] | None) -> tuple[Outcome, str] | None:
+    """What became of *write*, after a conflict or a lost answer, given the object as it is now (None: it is not there).
+
+    None: it is still to be done.
+    """
+    if content is None or _uid(content) != _target_uid(write, _uid(content)):
+        return Outcome.GONE, "it is not there any more"
+    leaving = bool((content.get("metadata") or {}).get("deletionTimestamp"))
+    spec = content.get("spec") or {}
+    match write:
+        case Bind(node=node):
+            return _bound(spec, node, leaving=leaving)
+        case Evict() | Remove():
+            return (Outcome.DONE, "") if leaving else None
+        case Ungate() | Nominate() | SetCondition():
+            return (Outcome.GONE, "it is being deleted") if leaving and not isinstance(write, SetCondition) else None
+        case _:
+            return None
+
+
+def _bound(spec: Mapping[str, Any], node: str, *, leaving: bool) -> tuple[Outcome, str] | None:
+    there = spec.get("nodeName")
+    if there == node:
+        return Outcome.DONE, ""
+    if there:
+        return Outcome.REFUSED, f"it is on node {there}"
+    return (Outcome.GONE, "it is being deleted") if leaving else None
+
+
+def _uid(content: Mapping[str, Any]) -> str:
+    return str((content.get("metadata") or {}).get("uid") or "")
+
+
+def _target_uid(write: Write, otherwise: str) -> str:
+    target = write.pod if isinstance(write, Bind | Ungate | Nominate | Evict | Remove) else write.target
+    return target.uid or otherwise

@@ -1,0 +1,177 @@
+"""The sidecar as a process: the parts joined, started in order, and stopped so that nothing is left half done.
+
+Shell: threads and signals.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
+
+from kubernetes import client
+
+from apiserver.api import TRANSPORT, Api, ReplyError
+from apiserver.discovery import minor_version
+from apiserver.election import Election
+from apiserver.lease import Lease
+from scheduler_core.decision import Decision
+from scheduler_core.search.budget import DEFAULT
+from scheduler_core.sidecar.events import Recorder
+from scheduler_core.sidecar.feed import Feed
+from scheduler_core.sidecar.http import Answers, Server, create_app
+from scheduler_core.sidecar.inbox import Done, Inbox
+from scheduler_core.sidecar.keeping import Keeping
+from scheduler_core.sidecar.loop import Log, Loop, Parts
+from scheduler_core.sidecar.publish import Publisher
+from scheduler_core.sidecar.requests import Paths
+from scheduler_core.sidecar.scheduler import Options, Scheduler
+from scheduler_core.sidecar.settings import Mode, Settings
+from scheduler_core.sidecar.store import LABELS, Store
+from scheduler_core.sidecar.telemetry import Telemetry
+
+CONTROLLER = "muster.dev/sidecar"
+FOREVER = 3600.0
+CONNECT_SECONDS = 5.0
+"""Between two attempts to reach the API server at the start."""
+
+
+class Sidecar:
+    """All parts of one replica."""
+
+    def __init__(self, configuration: client.Configuration, settings: Settings, minor: int, log: Log) -> None:
+        configuration.connection_pool_maxsize = settings.writers + 12
+        self._settings, self._log = settings, log
+        self._inbox = Inbox()
+        api = Api(configuration)
+        self._feed = Feed(
+            api,
+            self._inbox,
+            lambda kind, reason: log("warning", "watch", {"kind": kind, "reason": reason}),
+            silence=settings.silence_seconds,
+        )
+        self._telemetry = Telemetry()
+        self._lease = self._candidate(api)
+        self._publisher = Publisher(
+            api,
+            Paths(self._feed.paths),
+            lambda *told: self._inbox.put(Done(*told)),
+            remaining=self._remaining,
+            recorder=Recorder(CONTROLLER, settings.identity),
+        )
+        store = Store(LABELS if settings.by_label else ())
+        self._scheduler = Scheduler(store, options(settings)) if settings.places else None
+        keeping = Keeping(settings, store, self._telemetry, minor)
+        self.loop = Loop(Parts(store, self._scheduler, keeping, self._publisher, self._inbox, self._telemetry, self._leads, log))
+
+    def start(self) -> None:
+        """Begin to watch, to stand for the lease, and to write."""
+        self._feed.start()
+        self._publisher.start(self._settings.writers)
+        if self._lease is not None:
+            self._lease.start()
+
+    def stop(self) -> None:
+        """What is being written is finished before the lease is given up."""
+        self._feed.stop()
+        self._publisher.stop()
+        if self._lease is not None:
+            self._lease.stop()
+
+    def answers(self, as_json: Callable[[Decision], Any]) -> Answers:
+        """What is told over HTTP; *as_json* writes a decision."""
+        return Answers(self.loop.dead, self._unready, lambda namespace, name: self._explain(namespace, name, as_json), self._telemetry.text)
+
+    def _candidate(self, api: Api) -> Lease | None:
+        if self._settings.lease is None:
+            return None
+        namespace, name = self._settings.lease
+        return Lease(api, namespace, name, Election(self._settings.identity), lambda text: self._log("info", "lease", {"message": text}))
+
+    def _remaining(self) -> float:
+        return FOREVER if self._lease is None else self._lease.remaining()
+
+    def _leads(self) -> bool:
+        return self._lease is None or self._lease.leading()
+
+    def _unready(self) -> tuple[str, ...]:
+        return self._feed.unsynced() or self._feed.silent(2 * self._settings.silence_seconds)
+
+    def _explain(self, namespace: str, name: str, as_json: Callable[[Decision], Any]) -> Any:
+        scheduler = self._scheduler
+        if scheduler is None:
+            return None
+        found = self.loop.ask(lambda: scheduler.explain(namespace, name))
+        return None if found is None else as_json(found)
+
+
+def options(settings: Settings) -> Options:
+    """The knobs as the scheduler has them."""
+    return Options(
+        scheduler_name=settings.scheduler_name,
+        place=Mode.PLACE in settings.modes,
+        ungate=Mode.UNGATE in settings.modes,
+        preempt=Mode.PREEMPT in settings.modes,
+        evicting=settings.evicting,
+        strategy=settings.strategy,
+        budget=settings.budget or DEFAULT,
+        gates=settings.gates,
+    )
+
+
+def run(
+    configuration: client.Configuration, settings: Settings, bind: tuple[str, int], *, log: Log, as_json: Callable[[Decision], Any]
+) -> None:
+    """Run until SIGTERM or SIGINT.
+
+    Raises:
+        OSError: *bind* cannot be served on.
+
+    """
+    stopping = threading.Event()
+    with _signals(stopping):
+        minor = _minor(Api(configuration), stopping, log)
+        if minor is None:
+            return
+        sidecar = Sidecar(configuration, settings, minor, log)
+        server = Server(create_app(sidecar.answers(as_json)), *bind)
+        server.start()
+        log("info", "listening", {"address": server.address, "kubernetes": f"1.{minor}", "modes": ",".join(sorted(settings.modes))})
+        sidecar.start()
+        thread = threading.Thread(target=sidecar.loop.run, name="loop")
+        thread.start()
+        while not stopping.wait(1.0) and thread.is_alive():
+            pass
+        log("info", "stopping", {"time": dt.datetime.now(dt.UTC).isoformat(timespec="seconds")})
+        sidecar.loop.stop()
+        thread.join()
+        sidecar.stop()
+        server.stop()
+
+
+def _minor(api: Api, stopping: threading.Event, log: Log) -> int | None:
+    """The server's minor version, asked until there is an answer; None if told to stop meanwhile."""
+    while not stopping.is_set():
+        try:
+            return minor_version(api)
+        except (ReplyError, ValueError, *TRANSPORT) as error:
+            log("warning", "connect", {"server": api.host, "reason": f"{type(error).__name__}: {error}"[:300]})
+            stopping.wait(CONNECT_SECONDS)
+    return None
+
+
+@contextlib.contextmanager
+def _signals(stopping: threading.Event) -> Iterator[None]:
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        stopping.set()
+
+    before = {each: signal.signal(each, stop) for each in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

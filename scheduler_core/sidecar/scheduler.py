@@ -1,0 +1,175 @@
+"""The scheduler of a live cluster: which roots are tried when, what is written, and what follows from what became of it.
+
+It is told the time, and hears of the cluster through the store; nothing here waits or writes.  Whatever it has begun can be
+broken off at any point: all it needs to go on is in the cluster.  A root that is bound in part, and whose condition does not say
+that it was placed, comes first after a restart, and is finished or undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from scheduler_core.decision import Decision, Status
+from scheduler_core.decision import Name as Root
+from scheduler_core.placement.looked import Looked
+from scheduler_core.sidecar.attempts import Attempt, Phase, State
+from scheduler_core.sidecar.deciding import decide, refused
+from scheduler_core.sidecar.desk import Desk, Options, Task
+from scheduler_core.sidecar.landing import Landing
+from scheduler_core.sidecar.outcomes import Outcomes
+from scheduler_core.sidecar.store import Store
+from scheduler_core.sidecar.survey import Survey
+from scheduler_core.sidecar.writes import Outcome, Ref, Tell, Write
+
+__all__ = ["Attempt", "Options", "Scheduler"]
+
+Clock = Callable[[], float]
+_ROOTS = ("CompositePodGroup", "PodGroup", "Pod")
+"""The kinds of roots, in the order in which a name is looked for among them."""
+
+
+class Scheduler:
+    """Places the roots of *store*; all calls come from one thread."""
+
+    def __init__(self, store: Store, options: Options) -> None:
+        self._store, self._options = store, options
+        self.looked = Looked()
+        """Candidate placements looked at so far."""
+        self._begin()
+
+    def restart(self) -> None:
+        """Judge everything from the store, as after a start: leadership was gained."""
+        self._desk.assumed.reset()
+        self._begin()
+
+    def due(self, now: float) -> float | None:
+        """When there is something to be done: at most *now*: at once; None: not before the next event."""
+        return now if self._store.report.news else self._desk.turns.due(now)
+
+    def attempt(self, now: float, clock: Clock | None = None) -> tuple[Attempt, ...]:
+        """One cycle over some of the roots whose turn it is; with a *clock*, none is begun after ``options.seconds``."""
+        self._desk.hear(now)
+        began = clock() if clock is not None else 0.0
+        done, batch = self._gathered(now)
+        if not batch:
+            return done
+        stop = (lambda: clock() - began > self._options.seconds) if clock is not None else lambda: False
+        held = frozenset[str]().union(*(survey.held for _, survey in batch))
+        decided = decide(self._store, [survey.root for _, survey in batch], self._desk.means, held, stop, self.looked)
+        by_root = {each.decision.root: each for each in decided}
+        attempts = list(done)
+        for state, survey in batch:
+            if (each := by_root.get(survey.root)) is not None:
+                attempts.append(self._outcomes.of(state, survey, each, now))
+            else:
+                self._desk.turns.ready(state, survey)
+        return tuple(attempts)
+
+    def done(self, write: Write, outcome: Outcome, why: str, now: float) -> tuple[Write, ...]:
+        """What is to be written next, now that *write* ended with *outcome*."""
+        return () if isinstance(write, Tell) else self._landing.of(write, outcome, why, now)
+
+    def approve(self, root: Root, now: float) -> tuple[Write, ...]:
+        """What is written now that the plan of *root* passed its dry run; nothing if it does not stand any more."""
+        desk = self._desk
+        state = desk.turns.states.get(root)
+        plan = state.plan if state is not None else None
+        if state is None or plan is None or plan.under_way:
+            return ()
+        if not desk.preempting.is_proved(plan):
+            desk.preempting.release(plan)
+            survey = desk.survey(root)
+            decision = self._decided_again(survey) if survey is not None else None
+            if decision is None or not desk.preempting.renew(plan, decision):
+                desk.close(state)
+                state.not_before = now
+                desk.look(root, now, hint=True)
+                return ()
+        return desk.preempting.begin(plan)
+
+    def eviction_refused(self, root: Root, pod: Ref, why: str, now: float) -> tuple[Write, ...]:
+        """What is written now that the API server would not evict *pod*: the plan of *root* is dropped."""
+        desk = self._desk
+        state = desk.turns.states.get(root)
+        if state is None or state.plan is None or state.plan.under_way:
+            return ()
+        desk.preempting.release(state.plan)
+        desk.close(state)
+        self._outcomes.refused(state, frozenset({pod}), now)
+        survey = desk.survey(root)
+        if survey is None:
+            return ()
+        return (Tell(survey.ref, "Warning", "FailedScheduling", f"{pod.key} would have to leave, and must not: {why}"),)
+
+    def explain(self, namespace: str, name: str) -> Decision | None:
+        """The last decision on the root of that name, or on that which a group or pod of that name is in; None if there is none."""
+        root = self._root_named(namespace, name)
+        if root is None:
+            return self._stray(namespace, name)
+        survey = self._desk.survey(root)
+        if survey is not None and survey.to_place and (found := refused(self._store, root, self._desk.means, survey.held)) is not None:
+            return found
+        return self._desk.decisions.get(root)
+
+    def counts(self) -> dict[str, int]:
+        """Roots, by what they wait for."""
+        return {phase.value: self._desk.turns.counts[phase] for phase in Phase}
+
+    def _begin(self) -> None:
+        self._desk = Desk(self._store, self._options)
+        self._outcomes = Outcomes(self._desk)
+        self._landing = Landing(self._desk, self._outcomes)
+        self._store.report.news.roots.update(self._all_roots())
+
+    def _all_roots(self) -> Iterator[Root]:
+        for live in self._store.groups():
+            if (root := self._store.book.root_of(live.key)) is not None:
+                yield root
+        for pod in self._store.standing.pods.pods.values():
+            if not pod.draft.group and not pod.draft.node and (root := self._store.report.root(pod)) is not None:
+                yield root
+
+    def _gathered(self, now: float) -> tuple[tuple[Attempt, ...], list[tuple[State, Survey]]]:
+        """What is done without a decision, and the roots to decide on."""
+        desk, options = self._desk, self._options
+        done: list[Attempt] = []
+        batch: list[tuple[State, Survey]] = []
+        pods = 0
+        while len(batch) < options.batch_roots and pods < options.batch_pods and (state := desk.turns.next()) is not None:
+            survey = desk.survey(state.root)
+            if survey is None:
+                desk.forget(state.root)
+                continue
+            match desk.task(state, survey, now):
+                case Task.TRY:
+                    batch.append((state, survey))
+                    pods += len(survey.to_place)
+                case None:
+                    desk.route(state, survey, now)
+                case task:
+                    done.append(Attempt(state.root, None, self._landing.chore(task, state, survey, now)))
+                    desk.look(state.root, now, hint=False)
+        return tuple(done), batch
+
+    def _decided_again(self, survey: Survey) -> Decision | None:
+        """The decision on a root as things stand; None if it has not to make anybody leave, or must not."""
+        if not survey.to_place or not survey.ready:
+            return None
+        (decided,) = decide(self._store, [survey.root], self._desk.means, survey.held)
+        decision = decided.decision
+        return decision if decision.status is not Status.SUCCESS and self._desk.preempting.is_allowed(decision) else None
+
+    def _stray(self, namespace: str, name: str) -> Decision | None:
+        """What a pod waits for whose group is not there."""
+        pod = self._store.standing.pods.pods.get(f"{namespace}/{name}")
+        if pod is None or not pod.draft.group or not self._desk.whose.has(pod):
+            return None
+        why = f'waiting for pods\'s pod group "{pod.draft.group}" to appear in scheduling queue'
+        return Decision(Root("Pod", namespace, name), Status.WAIT, why, pending={pod.key: why})
+
+    def _root_named(self, namespace: str, name: str) -> Root | None:
+        for kind in _ROOTS[:2]:
+            if (root := self._store.book.root_of((kind, namespace, name))) is not None:
+                return root
+        pod = self._store.standing.pods.pods.get(f"{namespace}/{name}")
+        return self._store.report.root(pod) if pod is not None else None

@@ -1,0 +1,157 @@
+"""Tells the groups of a tree that breaks a rule what is wrong, and takes it back once it is mended.
+
+What KEP-6012 leaves to Beta (Runtime validation), on any cluster, whoever schedules.  Objects of one tree arrive in any
+order, so that a breach is told only after it has stood for a while; the kinds carry no generation, so that what is told is
+compared with what the tree is now.  Told the time; writes nothing itself.
+
+A condition ``…InitiallyScheduled`` that is True is terminal and stays, and one that kube-scheduler wrote on a PodGroup is
+its own: there the breach is told in the condition ``muster.dev/Valid`` and in an event.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+
+from scheduler_core.conditions import INITIALLY_SCHEDULED
+from scheduler_core.decision import Name
+from scheduler_core.queueing import violations
+from scheduler_core.queueing.trees import Tree, Trees, name_of
+from scheduler_core.sidecar.writes import Condition, Ref, SetCondition, Tell, Write
+from scheduler_core.wording import LONGEST, listed
+from validators.gates import Gates
+from validators.model.group import Condition as Held
+from validators.model.group import Group
+
+VALID = "muster.dev/Valid"
+"""Our own condition, where the one that the API has for it is taken."""
+SETTLE_SECONDS = 2.0
+PATIENCE = 5
+"""A tree that keeps changing and stays invalid is told after so many times the settling."""
+AGAIN_SECONDS = 30.0
+"""A write that has not been seen by then is made again."""
+PREFIX = "the tree is invalid: "
+"""What all our messages begin with, by which we know them for ours."""
+_INVALID = {"PodGroup": "Invalid", "CompositePodGroup": "Invalid"}
+_INVALID_LATER = {"PodGroup": "PodGroupError", "CompositePodGroup": "CompositePodGroupError"}
+"""... from Kubernetes 1.38 on."""
+_OUR_REASONS = frozenset({*_INVALID.values(), *_INVALID_LATER.values()})
+
+
+@dataclasses.dataclass(slots=True)
+class _Watched:
+    """An invalid tree: what was wrong when it was last looked at."""
+
+    told: Mapping[Name, str]
+    since: float
+    changed: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Judgement:
+    """What to write, and when to judge again though nothing changes; None: not before something does."""
+
+    writes: tuple[Write, ...]
+    again: float | None
+
+
+class Validity:
+    """The trees that are invalid, and what has been told of them."""
+
+    def __init__(self, gates: Gates, *, kubernetes: int = 37, settle: float = SETTLE_SECONDS) -> None:
+        self._gates, self._settle = gates, settle
+        self._reasons = _INVALID if kubernetes < 38 else _INVALID_LATER
+        self._invalid: dict[Name, _Watched] = {}
+        self._sent: dict[tuple[Ref, str], tuple[Condition, float]] = {}
+
+    @property
+    def count(self) -> int:
+        """Trees that were invalid when they were last judged."""
+        return len(self._invalid)
+
+    def judge(self, trees: Trees, now: float) -> Judgement:
+        """Judge all trees at *now*, in seconds of a clock that never goes back."""
+        self._sent = {key: sent for key, sent in self._sent.items() if now < sent[1]}
+        found: dict[Name, _Watched] = {}
+        writes: list[Write] = []
+        moments: list[float] = []
+        for tree in trees.all:
+            messages = _messages(tree, violations.of(tree, trees, self._gates))
+            if messages:
+                watched = found[tree.name] = self._watched(tree.name, messages, now)
+                due = self._due(watched)
+                if due > now:
+                    moments.append(due)
+                    continue
+            writes += self._told(tree, messages, now)
+        self._invalid = found
+        moments += [moment for _, moment in self._sent.values()]
+        return Judgement(tuple(writes), min(moments, default=None))
+
+    def _watched(self, name: Name, messages: Mapping[Name, str], now: float) -> _Watched:
+        before = self._invalid.get(name)
+        if before is None:
+            return _Watched(messages, now, now)
+        return before if before.told == messages else _Watched(messages, before.since, now)
+
+    def _due(self, watched: _Watched) -> float:
+        return min(watched.changed + self._settle, watched.since + PATIENCE * self._settle)
+
+    def _told(self, tree: Tree, messages: Mapping[Name, str], now: float) -> Iterator[Write]:
+        for node in tree.nodes:
+            group = node.group
+            name = name_of(group)
+            ref = Ref(group.kind, name.namespace, name.name, group.metadata.uid)
+            for write in self._wanted(group, ref, messages.get(name, "")):
+                if self._unsent(write, now):
+                    yield write
+                    if write.condition.type == VALID and write.condition.status:
+                        yield Tell(ref, "Warning", write.condition.reason, write.condition.message)
+
+    def _unsent(self, write: SetCondition, now: float) -> bool:
+        key = (write.target, write.condition.type)
+        sent = self._sent.get(key)
+        if sent is not None and sent[0] == write.condition:
+            return False
+        self._sent[key] = write.condition, now + AGAIN_SECONDS
+        return True
+
+    def _wanted(self, group: Group, ref: Ref, message: str) -> Iterator[SetCondition]:
+        """What is missing for *group* to say *message*; without one, to say nothing of ours."""
+        kind = INITIALLY_SCHEDULED[group.kind]
+        held = {each.type: each for each in group.status.conditions or ()}
+        own, ours = held.get(kind), held.get(VALID)
+        taken = own is not None and not _is_ours(own)
+        wanted = {kind: "", VALID: ""}
+        if message:
+            wanted[VALID if taken else kind] = message
+        if not taken:
+            yield from _change(ref, own, kind, self._reasons[group.kind], wanted[kind])
+        yield from _change(ref, ours, VALID, self._reasons[group.kind], wanted[VALID])
+
+
+def _change(ref: Ref, held: Held | None, kind: str, reason: str, message: str) -> Iterator[SetCondition]:
+    if not message:
+        if held is not None:
+            yield SetCondition(ref, Condition(kind, "", "", ""))
+    elif held is None or (held.status, held.reason, held.message) != ("False", reason, message):
+        since = held.last_transition_time if held is not None and held.status == "False" else None
+        yield SetCondition(ref, Condition(kind, "False", reason, message, since or ""))
+
+
+def _is_ours(condition: Held) -> bool:
+    return condition.status != "True" and condition.reason in _OUR_REASONS and condition.message.startswith(PREFIX)
+
+
+def _messages(tree: Tree, breaches: Mapping[Name, list[str]]) -> dict[Name, str]:
+    """What each group of an invalid tree is told: its own breaches, or those of the others; empty for a valid tree."""
+    if not breaches:
+        return {}
+    longest = LONGEST - len(PREFIX)
+    everything = listed([f'{name.kind} "{name.name}": {each}' for name, found in breaches.items() for each in found], longest=longest)
+    told = {}
+    for node in tree.nodes:
+        name = name_of(node.group)
+        own = breaches.get(name)
+        told[name] = PREFIX + (listed(own, longest=longest) if own else everything)
+    return told

@@ -1,0 +1,84 @@
+"""Which events of one kind are news: by uid and resource version, so that what is late, repeated or out of order does no harm.
+
+Resource versions of one kind are whole numbers that grow (KEP-5504); one that is no number, or is missing, is compared with
+nothing, and what bears it is taken as it comes.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+
+from scheduler_core.intake.gather import Name
+
+REMEMBERED = 10_000
+"""Deletions that are remembered, the oldest forgotten first: a watch is late by far fewer events."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Stamp:
+    """Which object of its name it is, and as of when; 0 where that cannot be told."""
+
+    uid: str
+    version: int
+
+    def before(self, other: Stamp) -> bool:
+        """Whether it is certain that this is older."""
+        return 0 < self.version < other.version
+
+
+def number(version: str) -> int:
+    """A resource version as a number; 0 if it is none."""
+    return int(version) if version.isascii() and version.isdecimal() and len(version) < _DIGITS else 0
+
+
+_DIGITS = 25
+
+
+class Versions:
+    """The objects of one kind that are there, each with its stamp."""
+
+    def __init__(self) -> None:
+        self.known: dict[Name, Stamp] = {}
+        self._gone: collections.OrderedDict[Name, Stamp] = collections.OrderedDict()
+        self._floor = 0
+
+    def put(self, name: Name, stamp: Stamp, *, listed: bool = False) -> bool:
+        """Whether an object as of *stamp*, of an event or *listed*, is news; it is there from now on."""
+        known = self.known.get(name)
+        if known is not None:
+            if stamp.before(known) or (known.version and known == stamp):
+                return False
+        elif self._is_gone(name, stamp) or (not listed and 0 < stamp.version <= self._floor):
+            return False
+        self.known[name] = stamp
+        return True
+
+    def delete(self, name: Name, stamp: Stamp) -> bool:
+        """Whether the deletion of an object is news; it is gone from now on."""
+        known = self.known.get(name)
+        same = known is None or not stamp.uid or not known.uid or stamp.uid == known.uid
+        if known is not None and not same and not known.before(stamp):
+            return False
+        self._bury(name, stamp if known is None or stamp.version >= known.version else Stamp(stamp.uid, known.version))
+        return self.known.pop(name, None) is not None
+
+    def only(self, listed: set[Name], version: int) -> list[Name]:
+        """The names of objects that are gone, as a list as of *version* (0: unknown) has only *listed*."""
+        gone = [name for name, stamp in self.known.items() if name not in listed and not 0 < version < stamp.version]
+        for name in gone:
+            del self.known[name]
+        self._floor = max(self._floor, version)
+        return gone
+
+    def _is_gone(self, name: Name, stamp: Stamp) -> bool:
+        gone = self._gone.get(name)
+        if gone is None:
+            return False
+        return bool(gone.uid and gone.uid == stamp.uid) or 0 < stamp.version <= gone.version
+
+    def _bury(self, name: Name, stamp: Stamp) -> None:
+        self._gone[name] = stamp
+        self._gone.move_to_end(name)
+        while len(self._gone) > REMEMBERED:
+            self._gone.popitem(last=False)

@@ -1,0 +1,144 @@
+"""What the sidecar may write to the API server: values, made by those who decide and carried out by ``publish`` alone.
+
+Every write names the uid it was decided for, so that an object of the same name made since is left alone, and each can be
+made twice without harm: a restart repeats what it does not know to be done.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+
+
+class Evicting(enum.StrEnum):
+    """How a victim leaves."""
+
+    EVICT = "evict"
+    """By the eviction API, which honours disruption budgets."""
+    DELETE = "delete"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class Ref:
+    """One object."""
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str = ""
+
+    @property
+    def key(self) -> str:
+        """``namespace/name``."""
+        return f"{self.namespace}/{self.name}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition to be there.
+
+    *since* is the ``lastTransitionTime`` to keep, of a condition of the same type and status that is there already; empty for
+    the moment of writing.
+    """
+
+    type: str
+    status: str
+    reason: str
+    message: str
+    since: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Bind:
+    """Bind a pod to a node (``pods/binding``)."""
+
+    pod: Ref
+    node: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Ungate:
+    """Pin a gated pod to a node by its selector, mark it with where it goes, and remove our gate: one request."""
+
+    pod: Ref
+    node: str
+    hostname: str
+    """The value of the node's label ``kubernetes.io/hostname``."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Nominate:
+    """Set ``status.nominatedNodeName`` of a pending pod; an empty node clears it."""
+
+    pod: Ref
+    node: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SetCondition:
+    """Put a condition on a group or a pod, or (*condition* without a status) take the one of that type away."""
+
+    target: Ref
+    condition: Condition
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Evict:
+    """Make a victim leave: its condition DisruptionTarget first (reason PreemptionByScheduler), then the eviction."""
+
+    pod: Ref
+    message: str
+    by: Evicting = Evicting.EVICT
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Remove:
+    """Delete a pod that was bound for a gang that did not come about."""
+
+    pod: Ref
+    message: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AddFinalizer:
+    """Add a finalizer to a group that lacks it."""
+
+    target: Ref
+    finalizer: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RemoveFinalizer:
+    """Remove a finalizer, with the resource version at which nothing was left that it protects."""
+
+    target: Ref
+    finalizer: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Tell:
+    """An event on an object; equal ones are counted, not repeated.  Never waited for, dropped when there are too many."""
+
+    target: Ref
+    type: str
+    """Normal or Warning."""
+    reason: str
+    message: str
+
+
+class Outcome(enum.Enum):
+    """What became of a write."""
+
+    DONE = "done"
+    """It was carried out, now or before."""
+    GONE = "gone"
+    """The object is not there any more, or another of its name is."""
+    REFUSED = "refused"
+    """The server will not have it; asking again in the same way would not help."""
+    FAILED = "failed"
+    """It was tried until time was up; whether it was carried out is not known."""
+    DROPPED = "dropped"
+    """It was not tried: we do not lead any more, or an eviction of the same plan was refused."""
+
+
+Write = Bind | Ungate | Nominate | SetCondition | Evict | Remove | AddFinalizer | RemoveFinalizer | Tell

@@ -1,0 +1,190 @@
+"""A cluster on which something always happens: groups and trees come, run, end and are deleted, nodes go and come back."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import random
+
+from tests.cluster.api import Api, ApiError
+from tests.cluster.groups import GROUP, LABEL, composite, pod_group
+from tests.cluster.kubelet import finish_pod, node, pod, remove_pod
+from tests.cluster.resources import Manifest
+
+ZONE = "topology.example/zone"
+RACKS, NODES_OF_A_RACK, RACKS_OF_A_ZONE, CPU = 8, 3, 2, 8
+MOST_ROOTS = 40
+PRIORITIES = {"churn-low": 10, "churn-high": 1000}
+KINDS = ("Pod", "PodGroup", "CompositePodGroup", "Workload")
+
+
+@dataclasses.dataclass(slots=True)
+class Root:
+    """A root with all that is below it."""
+
+    groups: list[tuple[str, str]]
+    """Kind and name of each, parents first."""
+    pods: dict[str, list[str]]
+    """Names, by PodGroup."""
+    minimum: int
+    """Of the pods of each PodGroup."""
+
+
+class Churn:
+    """What happens in one namespace, the same for the same *seed*."""
+
+    def __init__(self, api: Api, namespace: str, seed: int) -> None:
+        self._api, self._namespace, self._random = api, namespace, random.Random(seed)
+        self._roots: list[Root] = []
+        self._nodes = {each["metadata"]["name"]: each for each in _nodes()}
+        self._down: list[str] = []
+        self.steps = 0
+
+    def begin(self) -> None:
+        """Nodes and priority classes."""
+        for name, value in PRIORITIES.items():
+            self._api.delete("PriorityClass", name)
+            self._api.create(
+                {"apiVersion": f"{GROUP}/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value, "globalDefault": False}
+            )
+        self._api.create_all(self._nodes.values())
+
+    def step(self) -> None:
+        """One thing happens."""
+        self.steps += 1
+        come, go = (self._gang, self._gang, self._tree, self._wide, self._circle), (self._finish, self._delete)
+        shaken = (self._replace_pod, self._replace_pod, self._node_goes, self._node_comes, self._cordon)
+        enough = len(self._roots) >= MOST_ROOTS
+        (action,) = self._random.choices((*come, *go, *shaken), [1 if enough else 6] * 2 + [3, 1, 1] + [6 if enough else 4] * 2 + [1] * 5)
+        action()
+
+    def end(self) -> None:
+        """All of it is deleted, the groups before their pods."""
+        for kind in reversed(KINDS):
+            self._api.delete_all(kind, self._namespace, gracePeriodSeconds=0)
+        for name in self._nodes:
+            self._api.delete("Node", name)
+        for name in PRIORITIES:
+            self._api.delete("PriorityClass", name)
+
+    def partial(self) -> dict[str, int]:
+        """Gangs of which all pods are there and some, but too few, have a node; with how many have."""
+        there = {each["metadata"]["name"]: each for each in self._api.objects("Pod", self._namespace)}
+        found = {}
+        for root in self._roots:
+            for group, names in root.pods.items():
+                bound = sum(bool(there[name]["spec"].get("nodeName")) for name in names if name in there)
+                leaving = any("deletionTimestamp" in there[name]["metadata"] for name in names if name in there)
+                if all(name in there for name in names) and not leaving and 0 < bound < root.minimum:
+                    found[group] = bound
+        return found
+
+    def left(self) -> dict[str, list[str]]:
+        """Names of what is there, by kind; none of a kind that has none."""
+        found = {kind: sorted(each["metadata"]["name"] for each in self._api.objects(kind, self._namespace)) for kind in KINDS}
+        return {kind: names for kind, names in found.items() if names}
+
+    def _gang(self) -> None:
+        size = self._random.randint(2, 6)
+        self._come(Root([("PodGroup", f"gang-{self.steps}")], {f"gang-{self.steps}": []}, size), size, cpu=self._random.randint(1, 3))
+
+    def _tree(self) -> None:
+        top, size = f"tree-{self.steps}", self._random.randint(2, 4)
+        leaves = [f"{top}-{letter}" for letter in "ab"]
+        groups = [("CompositePodGroup", top), *(("PodGroup", leaf) for leaf in leaves)]
+        self._come(Root(groups, {leaf: [] for leaf in leaves}, size), size, cpu=self._random.randint(1, 2))
+
+    def _wide(self) -> None:
+        """One that has room nowhere."""
+        name = f"wide-{self.steps}"
+        self._come(Root([("PodGroup", name)], {name: []}, 5), 5, cpu=CPU)
+
+    def _circle(self) -> None:
+        """Composites that are each other's parents, which no API server refuses."""
+        one, other = f"circle-{self.steps}-a", f"circle-{self.steps}-b"
+        for name, parent in ((one, other), (other, one)):
+            self._api.create(composite(name, self._namespace, parent=parent))
+        self._roots.append(Root([("CompositePodGroup", one), ("CompositePodGroup", other)], {}, 0))
+
+    def _come(self, root: Root, size: int, *, cpu: int) -> None:
+        top = root.groups[0][1] if root.groups[0][0] == "CompositePodGroup" else ""
+        priority = self._random.choice(list(PRIORITIES))
+        for kind, name in root.groups:
+            if kind == "CompositePodGroup":
+                made = composite(name, self._namespace, minimum=len(root.pods), key=ZONE, priorityClassName=priority)
+            else:
+                made = pod_group(name, self._namespace, minimum=root.minimum, key=LABEL, parent=top, priorityClassName=priority)
+            self._api.create(made)
+        spec = {"schedulerName": "muster", "priorityClassName": priority}
+        made_pods = []
+        for group, names in root.pods.items():
+            names.extend(f"{group}-{number}" for number in range(size))
+            made_pods += [pod(name, self._namespace, group=group, spec=spec, cpu=cpu) for name in names]
+        self._api.create_all(made_pods)
+        self._roots.append(root)
+
+    def _finish(self) -> None:
+        """A root's pods end by themselves, and then all of it is deleted."""
+        if (root := self._taken()) is not None:
+            for names in root.pods.values():
+                for name in names:
+                    with contextlib.suppress(ApiError):
+                        finish_pod(self._api, name, self._namespace)
+            self._remove(root, grace=0)
+
+    def _delete(self) -> None:
+        """A root is deleted while its pods run or wait."""
+        if (root := self._taken()) is not None:
+            self._remove(root, grace=30)
+
+    def _remove(self, root: Root, grace: int) -> None:
+        for kind, name in root.groups:
+            self._api.delete(kind, name, self._namespace)
+        for names in root.pods.values():
+            for name in names:
+                self._api.delete("Pod", name, self._namespace, gracePeriodSeconds=grace)
+
+    def _taken(self) -> Root | None:
+        return self._roots.pop(self._random.randrange(len(self._roots))) if self._roots else None
+
+    def _replace_pod(self) -> None:
+        """A pod is gone, and another of its name comes, as controllers do it."""
+        roots = [each for each in self._roots if each.pods]
+        if not roots:
+            return
+        group, names = self._random.choice(sorted(self._random.choice(roots).pods.items()))
+        name = self._random.choice(names)
+        remove_pod(self._api, name, self._namespace)
+        with contextlib.suppress(ApiError):
+            made = self._api.get("PodGroup", group, self._namespace)
+            spec = {"schedulerName": "muster", "priorityClassName": made["spec"]["priorityClassName"]}
+            self._api.create(pod(name, self._namespace, group=group, spec=spec, cpu=1))
+
+    def _node_goes(self) -> None:
+        """A node is gone, and its pods with it."""
+        up = sorted(set(self._nodes) - set(self._down))
+        if len(self._down) < RACKS:
+            name = self._random.choice(up)
+            self._down.append(name)
+            self._api.delete("Node", name)
+            for each in self._api.objects("Pod", self._namespace, fieldSelector=f"spec.nodeName={name}"):
+                remove_pod(self._api, each["metadata"]["name"], self._namespace)
+
+    def _node_comes(self) -> None:
+        if self._down:
+            self._api.create(self._nodes[self._down.pop(0)])
+
+    def _cordon(self) -> None:
+        """A node takes no more pods, or takes them again."""
+        name = self._random.choice(sorted(set(self._nodes) - set(self._down)))
+        with contextlib.suppress(ApiError):
+            there = self._api.get("Node", name)["spec"].get("unschedulable", False)
+            self._api.patch("Node", name, body={"spec": {"unschedulable": None if there else True}})
+
+
+def _nodes() -> list[Manifest]:
+    return [
+        node(f"churn-{rack}-{number}", {LABEL: f"rack-{rack}", ZONE: f"zone-{rack // RACKS_OF_A_ZONE}"}, cpu=CPU)
+        for rack in range(RACKS)
+        for number in range(NODES_OF_A_RACK)
+    ]

@@ -1,0 +1,187 @@
+"""A proxy before the API server that fails as it is told: answers with errors, waits, loses answers, holds watches.
+
+It listens on loopback without TLS and passes the caller's token on; what it passes it passes whole, streams piece by piece.
+Every write that comes by is counted and remembered.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import dataclasses
+import http.client
+import json
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from tests.cluster.control_plane import ControlPlane
+
+CHANGING = ("POST", "PUT", "PATCH", "DELETE")
+HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length", "host"})
+REASONS = {409: "Conflict", 429: "TooManyRequests", 500: "InternalError", 503: "ServiceUnavailable"}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Asked:
+    """A request that came by."""
+
+    method: str
+    path: str
+    body: bytes
+    number: int
+    """Which of the writes it is, counted from 1; 0 for one that changes nothing."""
+
+    @property
+    def changes(self) -> bool:
+        return self.number > 0
+
+    @property
+    def watches(self) -> bool:
+        return "watch=true" in self.path
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Fault:
+    """What to do with a request in place of passing it on and its answer back."""
+
+    code: int = 0
+    """Answer with this HTTP status, without asking the server."""
+    delay: float = 0.0
+    """Seconds to wait before it is passed on."""
+    lose: bool = False
+    """Pass it on and break the connection in place of an answer."""
+    retry_after: int | None = None
+
+
+WELL = Fault()
+
+
+class Faults(ThreadingHTTPServer):
+    """The proxy.
+
+    *decide* is asked of every request, in the thread that serves it; ``writes`` are those that came by, in order;
+    ``holding``: while set, no byte of a watch is passed on.
+    """
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, plane: ControlPlane) -> None:
+        super().__init__(("127.0.0.1", 0), _Passing)
+        self.decide: Callable[[Asked], Fault] = lambda _: WELL
+        self.writes: list[Asked] = []
+        self.holding = threading.Event()
+        self.lock = threading.Lock()
+        self.upstream = urlsplit(plane.url)
+        content = json.loads(Path(plane.kubeconfig).read_text(encoding="utf-8"))
+        trusted = base64.b64decode(content["clusters"][0]["cluster"]["certificate-authority-data"]).decode()
+        self.tls = ssl.create_default_context(cadata=trusted)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+    def kubeconfig(self, original: Path) -> Path:
+        """A kubeconfig beside *original*, which has a token, that goes through here."""
+        content = json.loads(original.read_text(encoding="utf-8"))
+        assert "token" in content["users"][0]["user"], "a client certificate does not go through a proxy"
+        content["clusters"][0]["cluster"] = {"server": self.url}
+        through = original.with_name(f"{original.name}-through-{self.server_address[1]}")
+        through.write_text(json.dumps(content), encoding="utf-8")
+        return through
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A caller that is killed breaks its connections: that is what is tried."""
+
+
+@contextlib.contextmanager
+def faults(plane: ControlPlane) -> Iterator[Faults]:
+    """A proxy before *plane*."""
+    server = Faults(plane)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.holding.clear()
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+class _Passing(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Faults
+
+    def _any(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        with self.server.lock:
+            changes = self.command in CHANGING and "dryRun=All" not in self.path
+            asked = Asked(self.command, self.path, body, len(self.server.writes) + 1 if changes else 0)
+            if changes:
+                self.server.writes.append(asked)
+        fault = self.server.decide(asked)
+        if fault.delay:
+            time.sleep(fault.delay)
+        if fault.code:
+            self._refuse(fault)
+        else:
+            self._pass(asked, fault)
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _any  # noqa: N815 - http.server's names
+
+    def _refuse(self, fault: Fault) -> None:
+        status = {"kind": "Status", "status": "Failure", "code": fault.code, "reason": REASONS.get(fault.code, ""), "message": "a fault"}
+        body = json.dumps(status).encode()
+        self.send_response(fault.code)
+        self.send_header("Content-Length", str(len(body)))
+        if fault.retry_after is not None:
+            self.send_header("Retry-After", str(fault.retry_after))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _pass(self, asked: Asked, fault: Fault) -> None:
+        upstream = http.client.HTTPSConnection(self.server.upstream.hostname or "", self.server.upstream.port, context=self.server.tls)
+        try:
+            headers = {name: value for name, value in self.headers.items() if name.lower() not in HOP}
+            upstream.request(asked.method, asked.path, asked.body or None, headers)
+            answer = upstream.getresponse()
+            if fault.lose:
+                answer.read()
+                self.close_connection = True
+                return
+            self._answer(answer, asked)
+        except (OSError, http.client.HTTPException):
+            # The server is down: so is the connection through here.
+            self.close_connection = True
+        finally:
+            upstream.close()
+
+    def _answer(self, answer: http.client.HTTPResponse, asked: Asked) -> None:
+        self.send_response(answer.status)
+        for name, value in answer.getheaders():
+            if name.lower() not in HOP:
+                self.send_header(name, value)
+        if not asked.watches:
+            body = answer.read()
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+            return
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        while piece := answer.read1(65536):
+            while self.server.holding.is_set():
+                time.sleep(0.01)
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+            self.wfile.flush()
+        self.wfile.write(b"0\r\n\r\n")
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing."""

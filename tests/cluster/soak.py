@@ -1,0 +1,161 @@
+"""Does the sidecar stay as it is?  ``make soak``: ten minutes of churn on a control plane.
+
+Its memory is as flat as it looks from outside: what it holds at most while it warms up, beside what it holds at most in the
+last part.  And nothing is left behind: no partial gang, and after all is deleted no pod, no group, no root that waits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from tests.cluster.churn import Churn
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.kubelet import Kubelet
+from tests.cluster.programs import MissingError
+from tests.cluster.sidecars import Sidecar, sidecar
+
+STEPS_A_SECOND = 6.0
+NAMESPACE = "soak"
+MODE = ("--mode", "validate,place,preempt,protect", "--lease", "none", "--settle", "0.5")
+WARM, LATE = 0.5, 0.8
+"""Parts of the time: memory until the first is the measure of that after the second."""
+GROWTH_LIMIT = 1.10
+SETTLED_SECONDS = 45.0
+LOOK_EVERY = 0.25
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+T = TypeVar("T")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Report:
+    """What a soak came to.
+
+    Attributes:
+        steps: things that happened.
+        bound: pods that the sidecar bound.
+        warm: the most bytes resident while it warmed up.
+        late: the most in the last part.
+        partial: gangs that stayed partial, with the pods bound.
+        left: names by kind of what stayed after all was deleted.
+        waiting: roots that the sidecar still keeps, by queue.
+        troubles: lines of its log that tell of an error.
+
+    """
+
+    steps: int
+    bound: int
+    warm: int
+    late: int
+    partial: dict[str, int]
+    left: dict[str, list[str]]
+    waiting: dict[str, float]
+    troubles: tuple[str, ...]
+
+    @property
+    def growth(self) -> float:
+        """How many times the memory of the first part the last part holds."""
+        return self.late / self.warm
+
+    def failures(self) -> list[str]:
+        """What is not as it must be."""
+        found = [f"memory must stay below {GROWTH_LIMIT:g} times {self.warm:,} bytes: {self.late:,}"] if self.growth > GROWTH_LIMIT else []
+        found += [f"gangs stayed partial: {self.partial}"] if self.partial else []
+        found += [f"there is left: {self.left}"] if self.left else []
+        found += [f"roots are kept: {self.waiting}"] if self.waiting else []
+        return [*found, *(f"the log says: {line}" for line in self.troubles)]
+
+
+def soak(plane: ControlPlane, folder: Path, seconds: float, *, seed: int = 1, told: Callable[[str], None] = lambda _: None) -> Report:
+    """So many seconds of churn on *plane*; *told* hears how it goes."""
+    plane.api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    churn = Churn(plane.api, NAMESPACE, seed)
+    churn.begin()
+    try:
+        with Kubelet(plane.api), sidecar(plane, folder, *MODE) as found:
+            samples = _churned(churn, found, seconds, told)
+            partial = _ended(churn.partial)
+            churn.end()
+            return _report(churn, found, samples, partial, _ended(churn.left), _ended(lambda: _waiting(found)))
+    finally:
+        churn.end()
+        plane.api.delete("Namespace", NAMESPACE)
+
+
+def _churned(churn: Churn, found: Sidecar, seconds: float, told: Callable[[str], None]) -> list[int]:
+    """Bytes resident, after each step."""
+    samples: list[int] = []
+    began = time.monotonic()
+    spoken = 0.0
+    while (passed := time.monotonic() - began) < seconds:
+        churn.step()
+        samples.append(_resident(found))
+        if passed >= spoken:
+            spoken += 30.0
+            told(f"{passed:.0f} s, {churn.steps} steps, {_bound(found)} pods bound, {samples[-1] / 2**20:.1f} MiB")
+        time.sleep(max(0.0, churn.steps / STEPS_A_SECOND - (time.monotonic() - began)))
+    return samples
+
+
+def _report(
+    churn: Churn, found: Sidecar, samples: list[int], partial: dict[str, int], left: dict[str, list[str]], waiting: dict[str, float]
+) -> Report:
+    warm, late = (int(len(samples) * share) for share in (WARM, LATE))
+    troubles = tuple(
+        line for line in found.log.read_text().splitlines() if '"level":"error"' in line.replace(" ", "") or "Traceback" in line
+    )
+    return Report(churn.steps, _bound(found), max(samples[:warm]), max(samples[late:]), partial, left, waiting, troubles)
+
+
+def _ended(look: Callable[[], dict[str, T]]) -> dict[str, T]:
+    """What *look* finds, once that is nothing; or what it still finds after a while."""
+    deadline = time.monotonic() + SETTLED_SECONDS
+    while (found := look()) and time.monotonic() < deadline:
+        time.sleep(LOOK_EVERY)
+    return found
+
+
+def _waiting(found: Sidecar) -> dict[str, float]:
+    """Roots that the sidecar keeps, by queue, where there are any."""
+    prefix = "muster_pending_pod_groups{"
+    lines = [each for each in found.get("/metrics")[1].splitlines() if each.startswith(prefix)]
+    kept = {each.rpartition(" ")[0]: float(each.rpartition(" ")[2]) for each in lines}
+    return {name: count for name, count in kept.items() if count}
+
+
+def _bound(found: Sidecar) -> int:
+    return int(found.metric('muster_writes_total{kind="Bind",outcome="done"}'))
+
+
+def _resident(found: Sidecar) -> int:
+    return int(Path(f"/proc/{found.process.pid}/statm").read_text().split()[1]) * PAGE
+
+
+def main() -> int:
+    """Run it and print what it came to; 1 where something is not as it must be."""
+    parser = argparse.ArgumentParser(prog="python -m tests.cluster.soak", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    try:
+        with tempfile.TemporaryDirectory(prefix="muster-soak-") as folder, ControlPlane() as plane:
+            report = soak(plane, Path(folder), 60 * given.minutes, seed=given.seed, told=lambda line: print(line, flush=True))
+    except MissingError as error:
+        parser.error(str(error))
+    told = f"{report.steps:,} steps, {report.bound:,} pods bound; at most {report.warm / 2**20:.1f} MiB in the first half"
+    print(f"{told}, {report.late / 2**20:.1f} MiB in the last fifth: {report.growth:.3f} times as much")
+    for line in report.failures():
+        print(f"error: {line}", file=sys.stderr)
+    return 1 if report.failures() else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

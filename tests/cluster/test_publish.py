@@ -1,0 +1,237 @@
+"""Each kind of write, carried out on a real API server."""
+
+from __future__ import annotations
+
+import queue
+
+import pytest
+
+from apiserver.api import Api as Caller
+from apiserver.connect import configuration
+from scheduler_core.sidecar.events import Recorder
+from scheduler_core.sidecar.publish import Publisher
+from scheduler_core.sidecar.requests import GATE, Paths
+from scheduler_core.sidecar.writes import (
+    AddFinalizer,
+    Bind,
+    Condition,
+    Evict,
+    Evicting,
+    Nominate,
+    Outcome,
+    Ref,
+    Remove,
+    RemoveFinalizer,
+    SetCondition,
+    Tell,
+    Ungate,
+)
+from tests.cluster.kubelet import node, pod
+
+GROUPS = "/apis/scheduling.k8s.io"
+PATHS = Paths(
+    {"Pod": "/api/v1/pods", "PodGroup": f"{GROUPS}/v1beta1/podgroups", "CompositePodGroup": f"{GROUPS}/v1alpha3/compositepodgroups"}
+)
+SECONDS = 20
+
+
+def ref(thing):
+    metadata = thing["metadata"]
+    return Ref(thing["kind"], metadata["namespace"], metadata["name"], metadata["uid"])
+
+
+def group(name, namespace, kind="PodGroup", **spec):
+    version = "v1beta1" if kind == "PodGroup" else "v1alpha3"
+    policy = {"schedulingPolicy": {"basic": {}}, **spec}
+    return {"apiVersion": f"scheduling.k8s.io/{version}", "kind": kind, "metadata": {"name": name, "namespace": namespace}, "spec": policy}
+
+
+class Writing:
+    """A publisher, and what it told of each write."""
+
+    def __init__(self, kubeconfig, leads=lambda: 100.0):
+        self.told = queue.Queue()
+        self.publisher = Publisher(
+            Caller(configuration(str(kubeconfig))),
+            PATHS,
+            lambda *told: self.told.put(told),
+            remaining=leads,
+            recorder=Recorder("muster.dev/sidecar", "test"),
+        )
+
+    def outcomes(self, count):
+        found = [self.told.get(timeout=SECONDS) for _ in range(count)]
+        return {(type(write).__name__, write.pod.name if hasattr(write, "pod") else write.target.name): what for write, what, _ in found}
+
+    def submit(self, *writes):
+        self.publisher.submit(writes)
+        return set(self.outcomes(len(writes)).values())
+
+
+@pytest.fixture
+def writing(plane):
+    found = Writing(plane.kubeconfig)
+    found.publisher.start(4)
+    yield found
+    found.publisher.stop()
+
+
+def test_a_pod_is_bound_once(writing, api, namespace, nodes):
+    nodes(node("n1"), node("n2"))
+    made = api.create(pod("a", namespace))
+
+    assert {Outcome.DONE} == writing.submit(Bind(ref(made), "n1"))
+    assert "n1" == api.get("Pod", "a", namespace)["spec"]["nodeName"]
+    assert {Outcome.DONE} == writing.submit(Bind(ref(made), "n1"))
+    assert {Outcome.REFUSED} == writing.submit(Bind(ref(made), "n2"))
+
+
+def test_a_pod_of_another_uid_is_left_alone(writing, api, namespace, nodes):
+    nodes(node("n1"))
+    old = ref(api.create(pod("a", namespace)))
+    api.delete("Pod", "a", namespace, gracePeriodSeconds=0)
+    assert {Outcome.GONE} == writing.submit(Bind(old, "n1"))
+    api.create(pod("a", namespace))
+
+    for write in (
+        Bind(old, "n1"),
+        Nominate(old, "n1"),
+        Remove(old, "undone"),
+        Evict(old, "make room"),
+        SetCondition(old, Condition("X", "True", "Y", "")),
+        Ungate(old, "n1", "n1"),
+    ):
+        assert {Outcome.GONE} == writing.submit(write), write
+    left = api.get("Pod", "a", namespace)
+    assert (None, None) == (left["spec"].get("nodeName"), left["metadata"].get("deletionTimestamp"))
+    assert [] == [each["type"] for each in left["status"].get("conditions") or []]
+
+
+def test_a_nomination_is_set_and_cleared(writing, api, namespace, nodes):
+    nodes(node("n1"))
+    target = ref(api.create(pod("a", namespace)))
+
+    assert {Outcome.DONE} == writing.submit(Nominate(target, "n1"))
+    assert "n1" == api.get("Pod", "a", namespace)["status"]["nominatedNodeName"]
+    assert {Outcome.DONE} == writing.submit(Nominate(target, ""))
+    assert "nominatedNodeName" not in api.get("Pod", "a", namespace)["status"]
+
+
+@pytest.mark.parametrize("kind", ["PodGroup", "CompositePodGroup"])
+def test_a_condition_stands_beside_others_and_can_be_taken_away(writing, api, namespace, kind):
+    spec = {} if kind == "PodGroup" else {"workloadRef": {"workloadName": "w", "templateName": "t"}}
+    made = api.create(group("g", namespace, kind, **spec))
+    target = ref(made)
+
+    assert {Outcome.DONE} == writing.submit(SetCondition(target, Condition("A", "True", "Fine", "yes")))
+    since = "2026-01-01T00:00:00Z"
+    assert {Outcome.DONE} == writing.submit(SetCondition(target, Condition("B", "False", "Bad", "no", since)))
+    found = {each["type"]: each for each in api.get(kind, "g", namespace)["status"]["conditions"]}
+    assert ({"A", "B"}, since) == (set(found), found["B"]["lastTransitionTime"])
+    assert {Outcome.DONE} == writing.submit(SetCondition(target, Condition("A", "", "", "")))
+    assert ["B"] == [each["type"] for each in api.get(kind, "g", namespace)["status"]["conditions"]]
+
+
+def test_a_gated_pod_is_pinned_marked_and_opened_in_one(writing, api, namespace, nodes):
+    nodes(node("n1"))
+    gates = [{"name": GATE}, {"name": "example.com/other"}]
+    target = ref(api.create(pod("a", namespace, spec={"schedulingGates": gates, "nodeSelector": {"x": "y"}})))
+
+    assert {Outcome.DONE} == writing.submit(Ungate(target, "n1", "n1"))
+    found = api.get("Pod", "a", namespace)
+    assert [{"name": "example.com/other"}] == found["spec"]["schedulingGates"]
+    assert {"x": "y", "kubernetes.io/hostname": "n1"} == found["spec"]["nodeSelector"]
+    assert "n1" == found["metadata"]["annotations"][GATE]
+    assert {Outcome.DONE} == writing.submit(Ungate(target, "n1", "n1"))
+
+
+def test_the_last_gate_is_removed(writing, api, namespace, nodes):
+    nodes(node("n1"))
+    target = ref(api.create(pod("a", namespace, spec={"schedulingGates": [{"name": GATE}]})))
+
+    assert {Outcome.DONE} == writing.submit(Ungate(target, "n1", "n1"))
+    assert not api.get("Pod", "a", namespace)["spec"].get("schedulingGates")
+
+
+def running(api, namespace, name, labels=None):
+    """A pod that a kubelet would have to end: it stays, being deleted, until it is finished off."""
+    api.create(pod(name, namespace, labels=labels or {}))
+    api.bind(name, namespace, "n1")
+    return ref(api.set_status("Pod", name, namespace, status={"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}))
+
+
+@pytest.mark.parametrize("by", list(Evicting))
+def test_a_victim_says_why_it_leaves(writing, api, namespace, nodes, by):
+    nodes(node("n1"))
+    target = running(api, namespace, "a")
+
+    assert {Outcome.DONE} == writing.submit(Evict(target, "room for default/train", by))
+    found = api.get("Pod", "a", namespace)
+    why = {each["type"]: each for each in found["status"]["conditions"]}["DisruptionTarget"]
+    assert found["metadata"]["deletionTimestamp"]
+    assert ("True", "PreemptionByScheduler", "room for default/train") == (why["status"], why["reason"], why["message"])
+
+
+def budget(name, namespace, app):
+    spec = {"maxUnavailable": 0, "selector": {"matchLabels": {"app": app}}}
+    return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": name, "namespace": namespace}, "spec": spec}
+
+
+def test_a_rehearsal_tells_what_a_budget_forbids_and_evicts_nobody(writing, api, namespace, nodes):
+    nodes(node("n1"))
+    api.create(budget("keep", namespace, "kept"))
+    kept, other = running(api, namespace, "kept", {"app": "kept"}), running(api, namespace, "other")
+    answers = queue.Queue()
+    writing.publisher.rehearse([Evict(other, "x"), Evict(kept, "x")], lambda *told: answers.put(told))
+    refused, why = answers.get(timeout=SECONDS)
+
+    assert "kept" == refused.pod.name
+    assert "disruption budget" in why
+    writing.publisher.rehearse([Evict(other, "x")], lambda *told: answers.put(told))
+    assert (None, "") == answers.get(timeout=SECONDS)
+    for name in ("kept", "other"):
+        left = api.get("Pod", name, namespace)
+        assert "deletionTimestamp" not in left["metadata"]
+        assert ["Ready"] == [each["type"] for each in left["status"]["conditions"]]
+    assert {Outcome.REFUSED} == writing.submit(Evict(kept, "x"))
+    api.delete("PodDisruptionBudget", "keep", namespace)
+
+
+def test_finalizers_are_added_to_what_lives_and_removed_from_what_leaves(writing, api, namespace):
+    spec = {"workloadRef": {"workloadName": "w", "templateName": "t"}}
+    target = ref(api.create(group("g", namespace, "CompositePodGroup", **spec)))
+    ours, other = "scheduling.k8s.io/compositepodgroup-protection", "example.com/other"
+
+    assert {Outcome.DONE} == writing.submit(AddFinalizer(target, ours), AddFinalizer(target, other))
+    assert {Outcome.DONE} == writing.submit(RemoveFinalizer(target, ours))
+    assert {ours, other} == set(api.get("CompositePodGroup", "g", namespace)["metadata"]["finalizers"])
+    api.delete("CompositePodGroup", "g", namespace)
+    assert {Outcome.DONE} == writing.submit(AddFinalizer(target, "example.com/late"), RemoveFinalizer(target, ours))
+    assert [other] == api.get("CompositePodGroup", "g", namespace)["metadata"]["finalizers"]
+    assert {Outcome.DONE} == writing.submit(RemoveFinalizer(target, other))
+    assert not api.exists("CompositePodGroup", "g", namespace)
+    assert {Outcome.GONE} == writing.submit(RemoveFinalizer(target, other))
+
+
+def test_an_event_that_comes_again_is_counted(writing, api, namespace):
+    target = ref(api.create(group("g", namespace)))
+    tell = Tell(target, "Warning", "FailedScheduling", "no room")
+    writing.publisher.submit([tell, tell, tell])
+    # Events are not told of; one object's writes are in order, so that this is after them.
+    writing.submit(SetCondition(target, Condition("A", "True", "Fine", "")))
+    found = [each for each in api.objects("Event", namespace) if each["involvedObject"]["name"] == "g"]
+
+    assert [("FailedScheduling", "no room", 3)] == [(each["reason"], each["message"], each["series"]["count"]) for each in found]
+
+
+def test_who_does_not_lead_writes_nothing(plane, api, namespace, nodes):
+    nodes(node("n1"))
+    made = api.create(pod("a", namespace))
+    writing = Writing(plane.kubeconfig, lambda: 0.0)
+    writing.publisher.start(1)
+    try:
+        assert {Outcome.DROPPED} == writing.submit(Bind(ref(made), "n1"))
+    finally:
+        writing.publisher.stop()
+    assert 0 == writing.publisher.requests
+    assert "nodeName" not in api.get("Pod", "a", namespace)["spec"]

@@ -1,0 +1,117 @@
+"""The sidecar is killed at each of its writes, and started again: every gang is whole or not there, nothing twice, nothing in vain."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cluster.faults import WELL, Fault, faults
+from tests.cluster.groups import LABEL, SCHEDULED, composite, condition_of, pod_group
+from tests.cluster.kubelet import pod
+from tests.cluster.sidecars import kubeconfig, sidecar, until
+from tests.cluster.test_sidecar_place import bound, ours, places, racks, scheduled
+
+MODE = ("--mode", "place,preempt,protect", "--lease", "none")
+POINTS = range(1, 9)
+
+
+def tree(api, namespace):
+    """A composite of two gangs of three, each in a rack: six binds, three conditions."""
+    api.create(composite("top", namespace, minimum=2))
+    for leaf in "ab":
+        api.create(pod_group(leaf, namespace, minimum=3, key=LABEL, parent="top"))
+        api.create_all([ours(f"{leaf}{number}", namespace, leaf) for number in range(3)])
+
+
+def killed_at(proxy, running, point, *, lose):
+    """Kill the process at its write *point*: before the server has it, or after it and before the answer."""
+
+    def decide(asked):
+        if asked.number < point or running.process.poll() is not None:
+            return WELL if running.process.poll() is None else Fault(code=503)
+        if not lose:
+            running.kill()
+            return Fault(code=503)
+        return Fault(lose=True)
+
+    proxy.decide = decide
+
+
+@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("lose", [pytest.param(False, id="before it is made"), pytest.param(True, id="before it is answered")])
+def test_a_tree_is_whole_whenever_the_sidecar_dies(plane, api, namespace, nodes, tmp_path, point, lose):
+    nodes(*racks(4))
+    with faults(plane) as proxy, sidecar(plane, tmp_path, *MODE, through=proxy.kubeconfig(kubeconfig(plane))) as first:
+        killed_at(proxy, first, point, lose=lose)
+        tree(api, namespace)
+        if lose:
+            until(lambda: len(proxy.writes) >= point, 20)
+            first.kill()
+        else:
+            until(lambda: first.process.poll() is not None, 20)
+    with sidecar(plane, tmp_path, *MODE):
+        found = bound(api, namespace, 6)
+        for kind, name in (("PodGroup", "a"), ("PodGroup", "b"), ("CompositePodGroup", "top")):
+            scheduled(api, kind, name, namespace)
+    for leaf in "ab":
+        assert 1 == len({found[f"{leaf}{number}"].partition("-")[0] for number in range(3)})
+
+
+def test_a_gang_that_cannot_be_finished_is_undone(plane, api, namespace, nodes, tmp_path):
+    """Killed after the first bind; meanwhile another takes the room: what is bound leaves, and the gang waits."""
+    nodes(*racks(1, size=1))
+    with faults(plane) as proxy, sidecar(plane, tmp_path, *MODE, through=proxy.kubeconfig(kubeconfig(plane))) as first:
+        killed_at(proxy, first, 2, lose=False)
+        api.create(pod_group("train", namespace, minimum=3, key=LABEL))
+        api.create_all([ours(f"p{number}", namespace, "train") for number in range(3)])
+        until(lambda: first.process.poll() is not None, 20)
+    (there,) = [name for name, where in places(api, namespace).items() if where] or ("",)
+    if not there:
+        pytest.fail("nothing was bound before the kill: the point is another now")
+    api.create(pod("thief", namespace, cpu=3))
+    api.bind("thief", namespace, "r0-0")
+    with sidecar(plane, tmp_path, *MODE):
+        api.wait("Pod", there, namespace, until=lambda found: found is None or "deletionTimestamp" in found["metadata"])
+        assert ["thief"] == [
+            name
+            for name, where in places(api, namespace).items()
+            if where and "deletionTimestamp" not in api.get("Pod", name, namespace)["metadata"]
+        ]
+
+
+def test_a_scheduled_gang_that_lost_a_pod_is_not_undone(plane, api, namespace, nodes, tmp_path):
+    nodes(*racks(1, size=1))
+    with sidecar(plane, tmp_path, *MODE):
+        api.create(pod_group("train", namespace, minimum=3))
+        api.create_all([ours(f"p{number}", namespace, "train") for number in range(3)])
+        bound(api, namespace, 3)
+        scheduled(api, "PodGroup", "train", namespace)
+    api.delete("Pod", "p0", namespace, gracePeriodSeconds=0)
+    api.create(pod("thief", namespace, cpu=2))
+    api.bind("thief", namespace, "r0-0")
+    with sidecar(plane, tmp_path, *MODE) as running:
+        api.create(ours("p0", namespace, "train", cpu=2))
+        until(lambda: running.explain(namespace, "train").get("status") not in (None, "Success"), 20)
+
+        assert {"p0": "", "p1": "r0-0", "p2": "r0-0", "thief": "r0-0"} == places(api, namespace)
+
+
+def test_a_pod_that_cannot_be_bound_does_not_leave_a_partial_gang(plane, api, namespace, nodes, tmp_path):
+    """The server refuses one bind of three for good: the gang is finished or gone, never in between."""
+    nodes(*racks(1))
+    with faults(plane) as proxy:
+        refused = []
+
+        def decide(asked):
+            if asked.path.endswith("/p1/binding") and len(refused) < 1:
+                refused.append(asked)
+                return Fault(code=400)
+            return WELL
+
+        proxy.decide = decide
+        with sidecar(plane, tmp_path, *MODE, through=proxy.kubeconfig(kubeconfig(plane))):
+            api.create(pod_group("train", namespace, minimum=3, key=LABEL))
+            api.create_all([ours(f"p{number}", namespace, "train") for number in range(3)])
+            bound(api, namespace, 3)
+            found = api.wait("PodGroup", "train", namespace, until=lambda found: condition_of(found, SCHEDULED["PodGroup"]))
+    assert refused
+    assert condition_of(found, SCHEDULED["PodGroup"])

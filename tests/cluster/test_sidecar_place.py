@@ -1,0 +1,171 @@
+"""Groups placed by a running sidecar on a real API server."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cluster.groups import LABEL, SCHEDULED, composite, condition_of, pod_group
+from tests.cluster.kubelet import node, pod
+from tests.cluster.sidecars import sidecar, until
+
+ZONE = "topology.example/zone"
+SECONDS = 15.0
+GATE = "muster.dev/placement"
+
+
+@pytest.fixture(scope="module")
+def placing(plane, tmp_path_factory):
+    with sidecar(plane, tmp_path_factory.mktemp("place"), "--mode", "place,ungate,validate", "--lease", "none") as running:
+        yield running
+
+
+def racks(count, size=2, cpu=4):
+    """Nodes ``r0-0`` and so on, racks of *size* nodes, two racks a zone."""
+    return [
+        node(f"r{rack}-{number}", {LABEL: f"r{rack}", ZONE: f"z{rack // 2}"}, cpu=cpu) for rack in range(count) for number in range(size)
+    ]
+
+
+def ours(name, namespace, group="", cpu=1, **spec):
+    return pod(name, namespace, group=group, spec={"schedulerName": "muster", **spec}, cpu=cpu)
+
+
+def places(api, namespace):
+    return {each["metadata"]["name"]: each["spec"].get("nodeName", "") for each in api.objects("Pod", namespace)}
+
+
+def bound(api, namespace, count):
+    """Where the pods are, once so many are bound."""
+    api.wait_all("Pod", namespace, until=lambda pods: sum(bool(each["spec"].get("nodeName")) for each in pods.values()) == count)
+    return places(api, namespace)
+
+
+def scheduled(api, kind, name, namespace, status="True"):
+    found = api.wait(kind, name, namespace, until=lambda found: condition_of(found, SCHEDULED[kind]).get("status") == status)
+    return condition_of(found, SCHEDULED[kind])
+
+
+def test_a_gang_is_bound_in_one_rack_and_its_group_says_so(placing, api, namespace, nodes):
+    nodes(*racks(2))
+    api.create(pod_group("train", namespace, minimum=4, key=LABEL))
+    api.create_all([ours(f"p{number}", namespace, "train", cpu=2) for number in range(4)])
+    found = bound(api, namespace, 4)
+
+    assert 1 == len({each.partition("-")[0] for each in found.values()})
+    assert "Scheduled" == scheduled(api, "PodGroup", "train", namespace)["reason"]
+    until(lambda: "Scheduled" in {each["reason"] for each in api.objects("Event", namespace)}, SECONDS)
+    told = placing.explain(namespace, "train")
+    assert ("Success", 4) == (told["status"], len(told["assignments"]))
+
+
+def test_a_tree_is_bound_whole_zone_by_rack(placing, api, namespace, nodes):
+    nodes(*racks(4))
+    api.create(composite("top", namespace, minimum=2, key=ZONE))
+    for leaf in ("a", "b"):
+        api.create(pod_group(leaf, namespace, minimum=4, key=LABEL, parent="top"))
+        api.create_all([ours(f"{leaf}{number}", namespace, leaf, cpu=2) for number in range(4)])
+    found = bound(api, namespace, 8)
+    rack = {leaf: {found[f"{leaf}{number}"].partition("-")[0] for number in range(4)} for leaf in "ab"}
+
+    assert all(len(each) == 1 for each in rack.values())
+    assert rack["a"] != rack["b"]
+    assert 1 == len({int(next(iter(each))[1:]) // 2 for each in rack.values()})
+    for kind, name in (("PodGroup", "a"), ("PodGroup", "b"), ("CompositePodGroup", "top")):
+        scheduled(api, kind, name, namespace)
+
+
+def test_a_gang_without_room_is_told_why_and_placed_when_there_is(placing, api, namespace, nodes):
+    nodes(*racks(1, size=1))
+    api.create(pod_group("train", namespace, minimum=2, key=LABEL))
+    api.create_all([ours(f"p{number}", namespace, "train", cpu=4) for number in range(2)])
+    why = scheduled(api, "PodGroup", "train", namespace, "False")
+    assert "Unschedulable" == why["reason"]
+    assert {"p0": "", "p1": ""} == places(api, namespace)
+    until(lambda: "FailedScheduling" in {each["reason"] for each in api.objects("Event", namespace)}, SECONDS)
+
+    nodes(node("more", {LABEL: "r0"}, cpu=4))
+    assert {"r0-0", "more"} == set(bound(api, namespace, 2).values())
+    scheduled(api, "PodGroup", "train", namespace)
+
+
+def test_a_gang_that_is_not_complete_waits(placing, api, namespace, nodes):
+    nodes(*racks(1))
+    api.create(pod_group("train", namespace, minimum=2))
+    api.create(ours("p0", namespace, "train"))
+    api.create(ours("alone", namespace))
+    bound(api, namespace, 1)
+    assert "" == places(api, namespace)["p0"]
+
+    api.create(ours("p1", namespace, "train"))
+    bound(api, namespace, 3)
+
+
+def test_pods_of_other_schedulers_are_left_alone_and_count(placing, api, namespace, nodes):
+    nodes(*racks(1, size=1))
+    api.create(pod("other", namespace, cpu=3))
+    api.bind("other", namespace, "r0-0")
+    api.create(pod("pending", namespace, cpu=1))
+    api.create(ours("big", namespace, cpu=2))
+    api.create(ours("small", namespace, cpu=1))
+    found = bound(api, namespace, 2)
+
+    assert {"other": "r0-0", "small": "r0-0", "pending": "", "big": ""} == found
+
+
+def test_an_extra_pod_of_a_placed_gang_goes_to_its_rack(placing, api, namespace, nodes):
+    nodes(*racks(2))
+    api.create(pod_group("train", namespace, minimum=2, key=LABEL))
+    api.create_all([ours(f"p{number}", namespace, "train") for number in range(2)])
+    before = bound(api, namespace, 2)
+    scheduled(api, "PodGroup", "train", namespace)
+    api.create(ours("later", namespace, "train"))
+    after = bound(api, namespace, 3)
+
+    assert before["p0"].partition("-")[0] == after["later"].partition("-")[0]
+
+
+def test_gated_pods_are_pinned_and_opened_and_bound_by_kube_scheduler(placing, plane, api, namespace, nodes):
+    nodes(*racks(2))
+    plane.start_scheduler()
+    try:
+        api.create(pod_group("train", namespace, minimum=3, key=LABEL))
+        gated = {"schedulingGates": [{"name": GATE}]}
+        api.create_all([pod(f"p{number}", namespace, group="train", spec=gated, cpu=2) for number in range(3)])
+        found = bound(api, namespace, 3)
+    finally:
+        plane.scheduler.stop()
+
+    assert 1 == len({each.partition("-")[0] for each in found.values()})
+    for each in api.objects("Pod", namespace):
+        assert each["metadata"]["annotations"][GATE] == each["spec"]["nodeName"]
+
+
+def test_what_is_not_a_root_has_no_explanation(placing):
+    code, text = placing.get("/explain/nowhere/nothing")
+
+    assert 404 == code
+    assert "nowhere/nothing" in json.loads(text)["error"]
+
+
+def test_probes_and_figures(placing, api, namespace, nodes):
+    nodes(*racks(1))
+    api.create(ours("p", namespace))
+    bound(api, namespace, 1)
+
+    assert (200, "ok\n") == placing.get("/healthz")
+    assert (200, "ok\n") == placing.get("/readyz")
+    assert placing.metric('muster_podgroup_schedule_attempts_total{profile="complete",result="scheduled"}') >= 1
+    assert 1 == placing.metric("muster_leader")
+
+
+def test_placements_are_counted(placing, api, namespace, nodes):
+    nodes(*racks(3))
+    before = {result: placing.metric(f'muster_placement_evaluations_total{{result="{result}"}}') for result in ("feasible", "infeasible")}
+    api.create(pod_group("g", namespace, minimum=1, key=LABEL))
+    api.create(ours("p", namespace, "g"))
+    bound(api, namespace, 1)
+
+    assert before["feasible"] + 3 <= placing.metric('muster_placement_evaluations_total{result="feasible"}')
+    assert placing.metric("muster_placement_total") >= 3

@@ -1,0 +1,114 @@
+"""Room made by a running sidecar on a real API server."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cluster.groups import condition_of, conditions, pod_group
+from tests.cluster.kubelet import pod
+from tests.cluster.sidecars import sidecar, until
+from tests.cluster.test_publish import budget
+from tests.cluster.test_sidecar_place import bound, ours, places, racks, scheduled
+
+SECONDS = 20.0
+
+
+@pytest.fixture(scope="module")
+def preempting(plane, tmp_path_factory):
+    with sidecar(plane, tmp_path_factory.mktemp("preempt"), "--mode", "place,preempt", "--lease", "none") as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def classes(api):
+    for name, value in (("low", 1), ("high", 100)):
+        api.create({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value})
+    yield
+    for name in ("low", "high"):
+        api.delete("PriorityClass", name)
+
+
+def gang(api, namespace, name, level, *, count=2, cpu=4, mode="single", labels=None):
+    api.create(pod_group(name, namespace, minimum=count, disruptionMode={mode: {}}, priorityClassName=level))
+    made = [ours(f"{name}{number}", namespace, name, cpu=cpu, priorityClassName=level) for number in range(count)]
+    for each in made:
+        each["metadata"].setdefault("labels", {}).update(labels or {})
+    api.create_all(made)
+
+
+def left(api, name, namespace):
+    api.wait("Pod", name, namespace, until=lambda found: found is None or "deletionTimestamp" in found["metadata"])
+
+
+def test_a_gang_of_lower_priority_leaves_whole_and_says_why(preempting, api, namespace, nodes, kubelet):
+    nodes(*racks(1))
+    gang(api, namespace, "low", "low", mode="all")
+    bound(api, namespace, 2)
+    scheduled(api, "PodGroup", "low", namespace)
+    kubelet.linger()
+    gang(api, namespace, "high", "high")
+    left(api, "low0", namespace)
+    left(api, "low1", namespace)
+    for name in ("low0", "low1"):
+        found = api.wait(
+            "Pod", name, namespace, until=lambda found: condition_of(found, "DisruptionTarget").get("reason") == "PreemptionByScheduler"
+        )
+        assert "high" in condition_of(found, "DisruptionTarget")["message"]
+    api.wait("PodGroup", "low", namespace, until=lambda found: condition_of(found, "DisruptionTarget"))
+    assert "PreemptionByScheduler" == conditions(api, "PodGroup", "low", namespace)["DisruptionTarget"]["reason"]
+    assert {"high0": "", "high1": ""} == {name: where for name, where in places(api, namespace).items() if name.startswith("high")}
+
+    kubelet.finish()
+    bound(api, namespace, 2)
+    scheduled(api, "PodGroup", "high", namespace)
+    until(lambda: "Preempted" in {each["reason"] for each in api.objects("Event", namespace)}, SECONDS)
+
+
+def test_as_few_as_can_be_leave(preempting, api, namespace, nodes, kubelet):
+    nodes(*racks(1))
+    gang(api, namespace, "low", "low", count=4, cpu=2)
+    bound(api, namespace, 4)
+    scheduled(api, "PodGroup", "low", namespace)
+    gang(api, namespace, "high", "high", count=1, cpu=2)
+    api.wait("Pod", "high0", namespace, until=lambda found: (found or {}).get("spec", {}).get("nodeName"))
+
+    assert 3 == sum(name.startswith("low") for name in places(api, namespace))
+
+
+def test_what_a_budget_forbids_is_not_evicted(preempting, api, namespace, nodes, kubelet):
+    nodes(*racks(1))
+    gang(api, namespace, "low", "low", labels={"app": "kept"})
+    bound(api, namespace, 2)
+    scheduled(api, "PodGroup", "low", namespace)
+    for name in ("low0", "low1"):
+        api.set_status("Pod", name, namespace, status={"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]})
+    api.create(budget("keep", namespace, "kept"))
+    gang(api, namespace, "high", "high")
+    scheduled(api, "PodGroup", "high", namespace, "False")
+    until(lambda: preempting.explain(namespace, "high").get("status"), SECONDS)
+
+    for name in ("low0", "low1"):
+        assert "deletionTimestamp" not in api.get("Pod", name, namespace)["metadata"]
+    api.delete("PodDisruptionBudget", "keep", namespace)
+
+
+def test_nobody_leaves_for_a_gang_that_would_not_fit_even_then(preempting, api, namespace, nodes, kubelet):
+    nodes(*racks(1))
+    gang(api, namespace, "low", "low")
+    bound(api, namespace, 2)
+    scheduled(api, "PodGroup", "low", namespace)
+    api.create(pod("firm", namespace, cpu=1))
+    gang(api, namespace, "high", "high", count=3)
+    scheduled(api, "PodGroup", "high", namespace, "False")
+
+    assert all("deletionTimestamp" not in each["metadata"] for each in api.objects("Pod", namespace))
+
+
+def test_equals_do_not_leave_for_each_other(preempting, api, namespace, nodes, kubelet):
+    nodes(*racks(1))
+    gang(api, namespace, "first", "high")
+    bound(api, namespace, 2)
+    gang(api, namespace, "second", "high")
+    scheduled(api, "PodGroup", "second", namespace, "False")
+
+    assert all("deletionTimestamp" not in each["metadata"] for each in api.objects("Pod", namespace))

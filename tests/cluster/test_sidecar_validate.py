@@ -1,0 +1,122 @@
+"""Trees that break a rule, told by a running sidecar on a real API server."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cluster.groups import SCHEDULED, composite, condition_of, conditions, pod_group
+from tests.cluster.kubelet import node, pod
+from tests.cluster.sidecars import sidecar, until
+
+VALID = "muster.dev/Valid"
+SECONDS = 15.0
+
+
+@pytest.fixture(scope="module")
+def watching(plane, tmp_path_factory):
+    with sidecar(plane, tmp_path_factory.mktemp("validate"), "--mode", "validate", "--lease", "none", "--settle", "0.3") as running:
+        yield running
+
+
+def circle(api, namespace):
+    """Two composites that are each other's parents, and a leaf below: the API server takes it."""
+    for each in (composite("a", namespace, parent="b"), composite("b", namespace, parent="a"), pod_group("leaf", namespace, parent="a")):
+        api.create(each)
+
+
+def told(api, kind, name, namespace, condition=""):
+    wanted = condition or SCHEDULED[kind]
+    return condition_of(api.wait(kind, name, namespace, until=lambda found: condition_of(found, wanted).get("status") == "False"), wanted)
+
+
+def test_every_group_of_a_circle_is_told(watching, api, namespace):
+    circle(api, namespace)
+
+    for kind, name in (("CompositePodGroup", "a"), ("CompositePodGroup", "b"), ("PodGroup", "leaf")):
+        found = told(api, kind, name, namespace)
+        assert "Invalid" == found["reason"]
+        assert "parent-acyclic" in found["message"]
+
+
+def test_what_is_mended_is_taken_back(watching, api, namespace):
+    """Two Workloads in one tree; the group of the second is deleted."""
+    api.create(composite("top", namespace, workloadRef={"workloadName": "one", "templateName": "top"}))
+    api.create(pod_group("leaf", namespace, parent="top", workloadRef={"workloadName": "one", "templateName": "leaf"}))
+    api.create(pod_group("odd", namespace, parent="top", workloadRef={"workloadName": "two", "templateName": "leaf"}))
+    told(api, "PodGroup", "leaf", namespace)
+    api.delete("PodGroup", "odd", namespace)
+    api.patch("PodGroup", "odd", namespace, body={"metadata": {"finalizers": None}}, how="merge")
+
+    api.wait("PodGroup", "leaf", namespace, until=lambda found: not condition_of(found, SCHEDULED["PodGroup"]))
+    api.wait("CompositePodGroup", "top", namespace, until=lambda found: not condition_of(found, SCHEDULED["CompositePodGroup"]))
+
+
+def test_a_condition_that_is_true_stays_and_ours_tells_it(watching, api, namespace):
+    top = composite("a", namespace, parent="b")
+    api.create(top)
+    api.create(pod_group("leaf", namespace, parent="a"))
+    done = {
+        "type": SCHEDULED["PodGroup"],
+        "status": "True",
+        "reason": "Scheduled",
+        "message": "",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }
+    api.set_status("PodGroup", "leaf", namespace, status={"conditions": [done]})
+    api.create(composite("b", namespace, parent="a"))
+
+    assert "Invalid" == told(api, "PodGroup", "leaf", namespace, VALID)["reason"]
+    assert "True" == conditions(api, "PodGroup", "leaf", namespace)[SCHEDULED["PodGroup"]]["status"]
+    until(lambda: any(each["involvedObject"]["name"] == "leaf" for each in api.objects("Event", namespace)), SECONDS)
+
+
+def test_kube_scheduler_is_not_fought_over_a_condition(watching, plane, api, namespace, nodes):
+    """It writes the condition of a PodGroup whose pods it cannot place, whatever is there: ours moves aside, and both rest."""
+    nodes(node("n1", cpu=1))
+    api.create(composite("top", namespace, workloadRef={"workloadName": "one", "templateName": "top"}))
+    api.create(pod_group("leaf", namespace, minimum=2, parent="top", workloadRef={"workloadName": "two", "templateName": "leaf"}))
+    told(api, "PodGroup", "leaf", namespace)
+    plane.start_scheduler()
+    try:
+        api.create_all([pod(f"p{number}", namespace, group="leaf", cpu=1) for number in range(2)])
+        found = told(api, "PodGroup", "leaf", namespace, VALID)
+        assert "tree-one-workload" in found["message"]
+        theirs = conditions(api, "PodGroup", "leaf", namespace)[SCHEDULED["PodGroup"]]
+        assert "Unschedulable" == theirs["reason"]
+        before = watching.metric('muster_writes_total{kind="SetCondition",outcome="done"}')
+        api.create(node("n2-too-small", cpu=1))
+        api.delete("Node", "n2-too-small")
+        # A round of the watch later nothing more has been written on it.
+        api.create(pod_group("marker", namespace, parent="top", workloadRef={"workloadName": "three", "templateName": "x"}))
+        told(api, "PodGroup", "marker", namespace)
+        assert before + 3 >= watching.metric('muster_writes_total{kind="SetCondition",outcome="done"}')
+    finally:
+        plane.scheduler.stop()
+
+
+def test_a_tree_whose_objects_arrive_in_any_order_is_not_told(watching, api, namespace):
+    """The leaf before its parent, the pods before the leaf: nothing of it is invalid."""
+    api.create(pod("p", namespace, group="leaf"))
+    api.create(pod_group("leaf", namespace, parent="top"))
+    api.create(composite("top", namespace))
+    circle_of_its_own = [composite("x", namespace, parent="y"), composite("y", namespace, parent="x")]
+    api.create_all(circle_of_its_own)
+    told(api, "CompositePodGroup", "x", namespace)
+
+    assert {} == conditions(api, "PodGroup", "leaf", namespace)
+    assert {} == conditions(api, "CompositePodGroup", "top", namespace)
+
+
+def test_five_levels_are_too_many(watching, api, namespace):
+    for number in range(4):
+        api.create(composite(f"c{number}", namespace, parent=f"c{number - 1}" if number else ""))
+    api.create(pod_group("leaf", namespace, parent="c3"))
+
+    assert "tree-depth" in told(api, "PodGroup", "leaf", namespace)["message"]
+
+
+def test_it_says_how_many_trees_are_invalid(watching, api, namespace):
+    circle(api, namespace)
+    told(api, "PodGroup", "leaf", namespace)
+
+    assert watching.metric("muster_invalid_trees") >= 1

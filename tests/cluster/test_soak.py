@@ -1,0 +1,45 @@
+"""A minute of churn: the sidecar's memory stays, and nothing is left behind.  ``make soak`` is the same for ten."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.soak import Report, soak
+
+SECONDS = 60.0
+
+
+@pytest.fixture
+def alone(programs):
+    """A control plane of its own: others' objects would be others' memory."""
+    with ControlPlane(programs=programs) as found:
+        yield found
+
+
+@pytest.mark.timeout(240)
+def test_a_minute_of_churn_leaves_memory_flat_and_nothing_behind(alone, tmp_path):
+    report = soak(alone, tmp_path, SECONDS)
+
+    assert [] == report.failures()
+    assert report.bound > report.steps / 2
+
+
+GOOD = Report(steps=10, bound=8, warm=100, late=110, partial={}, left={}, waiting={}, troubles=())
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        pytest.param({}, [], id="ten percent more is flat"),
+        pytest.param({"late": 111}, ["memory must stay below 1.1 times 100 bytes: 111"], id="more is not"),
+        pytest.param({"partial": {"gang-1": 2}}, ["gangs stayed partial: {'gang-1': 2}"], id="a partial gang"),
+        pytest.param({"left": {"PodGroup": ["a"]}}, ["there is left: {'PodGroup': ['a']}"], id="a group that is left"),
+        pytest.param({"waiting": {"parked": 1.0}}, ["roots are kept: {'parked': 1.0}"], id="a root that is kept"),
+        pytest.param({"troubles": ("Traceback",)}, ["the log says: Traceback"], id="an error in the log"),
+    ],
+)
+def test_what_is_not_as_it_must_be_is_told(changed, told):
+    assert told == dataclasses.replace(GOOD, **changed).failures()

@@ -1,0 +1,101 @@
+"""The sidecar's manifests agree with the code: options, variables, probes, and the rights that each mode needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from muster.sidecar import MODES, sidecar
+from scheduler_core.sidecar.feed import WATCHED
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+
+
+def documents(path):
+    return [each for each in yaml.safe_load_all((DEPLOY / path).read_text()) if each]
+
+
+RIGHTS = documents("sidecar/rbac.yaml")
+(DEPLOYMENT,) = documents("sidecar/deployment.yaml")
+(CONTAINER,) = DEPLOYMENT["spec"]["template"]["spec"]["containers"]
+
+
+def role(name, kind="ClusterRole"):
+    (found,) = (each for each in RIGHTS if each["kind"] == kind and each["metadata"]["name"] == name)
+    return {
+        (group, resource, verb)
+        for rule in found["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+def test_every_argument_is_an_option():
+    options = {name for each in sidecar.params for name in each.opts}
+    first, *rest = CONTAINER["args"]
+
+    assert "sidecar" == first
+    assert set() == {each.split("=")[0] for each in rest} - options
+
+
+def test_every_variable_is_read():
+    options = {f"MUSTER_{each.opts[0][2:].upper().replace('-', '_')}" for each in sidecar.params}
+
+    assert set() == {each["name"] for each in CONTAINER["env"]} - options - {"MUSTER_LEASE_NAMESPACE"}
+
+
+def test_what_is_watched_may_be_watched():
+    wanted = {(each.group, each.resource, verb) for each in WATCHED for verb in ("get", "list", "watch")}
+
+    assert wanted == {each for each in role("muster-sidecar") if each[2] in ("get", "list", "watch")}
+
+
+@pytest.mark.parametrize("mode", sorted({*MODES} - {"ungate"}))
+def test_every_mode_has_a_role_that_is_bound(mode):
+    name = f"muster-sidecar-{mode}"
+    bound = [each for each in RIGHTS if each["kind"] == "ClusterRoleBinding" and each["roleRef"]["name"] == name]
+
+    assert [{"kind": "ServiceAccount", "name": "muster-sidecar"}] == [subject for each in bound for subject in each["subjects"]]
+    assert role(name)
+
+
+def test_nothing_is_given_in_bulk():
+    every = {
+        each for found in RIGHTS if found["kind"] in ("ClusterRole", "Role") for each in role(found["metadata"]["name"], found["kind"])
+    }
+
+    assert not any("*" in part for each in every for part in each)
+    assert not any(resource == "secrets" for _, resource, _ in every)
+
+
+def test_only_validate_and_protect_write_no_pods():
+    for mode in ("validate", "protect"):
+        assert not any(resource.startswith("pods") for _, resource, _ in role(f"muster-sidecar-{mode}"))
+
+
+def test_only_one_lease_can_be_changed():
+    (found,) = (each for each in RIGHTS if each["kind"] == "Role")
+    by_verb = {verb: rule.get("resourceNames") for rule in found["rules"] for verb in rule["verbs"]}
+
+    assert {"create": None, "get": ["muster-sidecar"], "patch": ["muster-sidecar"]} == by_verb
+
+
+def test_probes_are_where_they_are_served():
+    port = {each["name"]: each["containerPort"] for each in CONTAINER["ports"]}["probes"]
+
+    assert f"--probe-bind=0.0.0.0:{port}" in CONTAINER["args"]
+    for probe, path in (("livenessProbe", "/healthz"), ("readinessProbe", "/readyz"), ("startupProbe", "/healthz")):
+        assert {"path": path, "port": "probes"} == CONTAINER[probe]["httpGet"]
+
+
+def test_the_image_holds_every_package():
+    copied = {
+        line.split()[1]
+        for line in (DEPLOY / "Containerfile").read_text().splitlines()
+        if line.startswith("COPY ") and " --from" not in line
+    }
+
+    assert {path.parent.name for path in DEPLOY.parent.glob("*/py.typed")} <= copied

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from muster.sidecar import sidecar
+
+KUBECONFIG = {
+    "apiVersion": "v1",
+    "kind": "Config",
+    "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}],
+    "users": [{"name": "u", "user": {"token": "t"}}],
+    "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+    "current-context": "x",
+}
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """The settings with which it would be run."""
+    found = []
+
+    def run(configuration, settings, bind, **_):
+        found.append((configuration.host, settings, bind))
+
+    monkeypatch.setattr("scheduler_core.sidecar.run.run", run)
+    return found
+
+
+@pytest.fixture
+def kubeconfig(tmp_path):
+    path = tmp_path / "config"
+    path.write_text(json.dumps(KUBECONFIG))
+    return str(path)
+
+
+def invoke(*arguments, **environ):
+    return CliRunner().invoke(sidecar, arguments, env=environ)
+
+
+def test_what_it_does_by_default(started, kubeconfig):
+    assert 0 == invoke("--kubeconfig", kubeconfig).exit_code
+    ((host, settings, bind),) = started
+
+    assert ("http://127.0.0.1:1", ("127.0.0.1", 8080)) == (host, bind)
+    assert {"validate", "place", "preempt", "protect"} == set(settings.modes)
+    assert ("muster", "complete", ("muster-system", "muster-sidecar")) == (settings.scheduler_name, settings.strategy, settings.lease)
+
+
+def test_an_option_can_be_given_in_the_environment(started, kubeconfig):
+    invoke(
+        MUSTER_KUBECONFIG=kubeconfig, MUSTER_SCHEDULER_NAME="mine", MUSTER_LEASE_NAMESPACE="here", MUSTER_IDENTITY="me", MUSTER_MODE="place"
+    )
+    settings = started[0][1]
+
+    assert ("mine", ("here", "muster-sidecar"), "me") == (settings.scheduler_name, settings.lease, settings.identity)
+
+
+@pytest.mark.parametrize(
+    ("text", "want"), [pytest.param("none", None, id="none"), pytest.param("a/b", ("a", "b"), id="namespace and name")]
+)
+def test_the_lease_can_be_another_or_none(started, kubeconfig, text, want):
+    invoke("--kubeconfig", kubeconfig, "--lease", text)
+
+    assert want == started[0][1].lease
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        pytest.param(("--mode", "plase"), "did you mean place", id="a mode that is none"),
+        pytest.param(("--mode", ","), "at least one of", id="no mode"),
+        pytest.param(("--mode", "preempt"), "needs place or ungate", id="room for nothing"),
+        pytest.param(("--lease", "a"), "NAMESPACE/NAME or none", id="half a lease"),
+        pytest.param(("--lease", "a/b/c"), "NAMESPACE/NAME or none", id="more than a lease"),
+        pytest.param(("--probe-bind", "8080"), "HOST:PORT", id="a port alone"),
+        pytest.param(("--probe-bind", "a:99999"), "HOST:PORT", id="no port"),
+        pytest.param(("--gates", "CompositePodGroup=maybe"), "CompositePodGroup", id="no value of a gate"),
+        pytest.param(("--settle", "-1"), "--settle", id="less than no time"),
+    ],
+)
+def test_a_mistake_is_told_and_nothing_begins(started, kubeconfig, arguments, told):
+    result = invoke("--kubeconfig", kubeconfig, *arguments)
+
+    assert 2 == result.exit_code
+    assert told in result.output
+    assert [] == started
+
+
+def test_no_cluster_is_a_mistake(started, tmp_path):
+    result = invoke("--kubeconfig", str(tmp_path / "nowhere"))
+
+    assert 2 == result.exit_code
+    assert "there is no cluster to watch" in result.output
+
+
+def test_an_address_that_is_taken_is_a_mistake(kubeconfig, monkeypatch):
+    def run(*_, **__):
+        raise OSError(98, "Address already in use")
+
+    monkeypatch.setattr("scheduler_core.sidecar.run.run", run)
+    result = invoke("--kubeconfig", kubeconfig)
+
+    assert 2 == result.exit_code
+    assert "--probe-bind 127.0.0.1:8080: Address already in use" in result.output

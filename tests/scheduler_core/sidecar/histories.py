@@ -1,0 +1,130 @@
+"""A cluster as events: any way in which its objects may have come to be what they are."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from hypothesis import strategies as st
+
+from scheduler_core.sidecar.store import KINDS, Store
+from scheduler_core.snapshot import ClusterSnapshot
+
+Json = dict[str, Any]
+Event = tuple[str, Json]
+
+
+def name_of(each: Json) -> tuple[str, str, str]:
+    return each["kind"], each["metadata"].get("namespace", ""), each["metadata"]["name"]
+
+
+def raw(each: Json) -> bytes:
+    return json.dumps(each).encode()
+
+
+class Server:
+    """Objects with versions, as an API server numbers them."""
+
+    def __init__(self) -> None:
+        self.objects: dict[tuple[str, str, str], Json] = {}
+        self.version = 0
+        self.events: list[Event] = []
+
+    def put(self, each: Json) -> None:
+        """Create or update."""
+        self.version += 1
+        known = self.objects.get(name_of(each))
+        kept = copy.deepcopy(each)
+        uid = known["metadata"]["uid"] if known else f"{'-'.join(name_of(each))}-{self.version}"
+        kept["metadata"] |= {"resourceVersion": str(self.version), "uid": uid}
+        self.objects[name_of(each)] = kept
+        self.events.append(("MODIFIED" if known else "ADDED", kept))
+
+    def delete(self, name: tuple[str, str, str]) -> None:
+        self.version += 1
+        gone = copy.deepcopy(self.objects.pop(name))
+        gone["metadata"]["resourceVersion"] = str(self.version)
+        self.events.append(("DELETED", gone))
+
+    def listed(self, kind: str) -> list[bytes]:
+        return [raw(each) for name, each in self.objects.items() if name[0] == kind]
+
+    def fill(self, store: Store) -> None:
+        """A list of every kind."""
+        for kind in KINDS:
+            store.replace(kind, self.listed(kind), str(self.version))
+
+
+@st.composite
+def histories(draw: st.DrawFn, objects: list[Json], others: list[Json]) -> Server:
+    """A server that ends with *objects* after other objects came and went, and each of them was what one of *others* is."""
+    server = Server()
+    for each in draw(st.permutations(others)):
+        server.put(each)
+    wanted = {name_of(each) for each in objects}
+    gone = [name for name in server.objects if name not in wanted]
+    steps: list[Any] = draw(st.permutations([*objects, *gone]))
+    for step in steps:
+        if isinstance(step, tuple):
+            server.delete(step)
+        else:
+            if name_of(step) in server.objects and draw(st.integers(0, 3)) == 0:
+                server.delete(name_of(step))
+            server.put(step)
+    return server
+
+
+@st.composite
+def deliveries(draw: st.DrawFn, events: list[Event]) -> list[Event]:
+    """*events* in order, some of them again later."""
+    found: list[Event] = []
+    for number, event in enumerate(events):
+        found.append(event)
+        if draw(st.integers(0, 7)) == 0:
+            found.append(events[draw(st.integers(0, number))])
+    return found
+
+
+def feed(store: Store, events: Iterable[Event]) -> None:
+    for event, each in events:
+        store.apply(each["kind"], event, raw(each))
+
+
+def told(snapshot: ClusterSnapshot) -> Json:
+    """All that a snapshot says, so that two can be compared that number their shapes and resources in different ways."""
+    table = snapshot.nodes
+    return {
+        "nodes": [
+            (
+                name,
+                dict(table.labels[index]),
+                table.taints[index],
+                bool(table.unschedulable[index]),
+                {resource: int(table.allocatable[row, index]) for resource, row in table.row.items() if table.allocatable[row, index]},
+            )
+            for index, name in enumerate(table.names)
+        ],
+        "pods": [_pod(pod, table.resources) for pod in snapshot.pods],
+        "groups": list(snapshot.groups),
+        "priorities": dict(snapshot.priorities),
+        "desired": dict(snapshot.desired),
+        "budgets": list(snapshot.budgets),
+        "problems": list(snapshot.problems),
+    }
+
+
+def _pod(pod: Any, resources: tuple[str, ...]) -> Json:
+    fields = {field.name: getattr(pod, field.name) for field in dataclasses.fields(pod)}
+    shape = {field.name: getattr(pod.shape, field.name) for field in dataclasses.fields(pod.shape) if field.name != "serial"}
+    shape["requests"] = sorted((resources[row], amount) for row, amount in pod.shape.requests)
+    return fields | {"shape": shape, "labels": dict(pod.labels)}
+
+
+def aligned(snapshot: ClusterSnapshot, other: ClusterSnapshot) -> ClusterSnapshot:
+    """*snapshot* with the shapes and the nodes of *other*, which is told to be equal: shapes and resources may be numbered in any order."""
+    shapes = {pod.key: pod.shape for pod in other.pods}
+    pods = tuple(dataclasses.replace(pod, shape=shapes[pod.key]) for pod in snapshot.pods)
+    return dataclasses.replace(snapshot, nodes=other.nodes, pods=pods)

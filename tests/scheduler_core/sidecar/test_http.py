@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import urllib.request
+
+import pytest
+
+from scheduler_core.sidecar.http import Answers, Server, create_app
+from scheduler_core.sidecar.telemetry import Telemetry
+
+
+def client(dead=(), unready=(), known=None):
+    answers = Answers(lambda: dead, lambda: unready, lambda namespace, name: (known or {}).get((namespace, name)), Telemetry().text)
+    return create_app(answers).test_client()
+
+
+@pytest.mark.parametrize(
+    ("path", "dead", "unready", "want"),
+    [
+        pytest.param("/healthz", (), (), (200, "ok\n"), id="alive"),
+        pytest.param("/healthz", (), ("not listed",), (200, "ok\n"), id="alive, though not ready"),
+        pytest.param("/healthz", ("stuck",), (), (503, "stuck\n"), id="dead"),
+        pytest.param("/readyz", (), (), (200, "ok\n"), id="ready"),
+        pytest.param("/readyz", ("stuck",), ("not listed",), (503, "stuck\nnot listed\n"), id="every reason"),
+    ],
+)
+def test_probes_tell_why(path, dead, unready, want):
+    answer = client(dead, unready).get(path)
+
+    assert want == (answer.status_code, answer.text)
+
+
+def test_a_decision_is_explained():
+    answer = client(known={("default", "train"): {"status": "Success"}}).get("/explain/default/train")
+
+    assert (200, {"status": "Success"}) == (answer.status_code, answer.json)
+
+
+def test_an_unknown_root_is_told_as_such_and_no_longer_than_a_name():
+    answer = client().get(f"/explain/default/{'x' * 10_000}")
+
+    assert 404 == answer.status_code
+    assert len(answer.text) < 1000
+
+
+def test_figures_are_told_as_prometheus_reads_them():
+    answer = client().get("/metrics")
+
+    assert answer.content_type.startswith("text/plain")
+    assert "# TYPE muster_podgroup_schedule_attempts_total counter" in answer.text
+
+
+def test_nothing_is_changed_over_http():
+    assert {405} == {client().post(path).status_code for path in ("/healthz", "/metrics", "/explain/a/b")}
+
+
+def test_a_server_takes_a_free_port_and_ends():
+    server = Server(create_app(Answers(tuple, tuple, lambda *_: None, bytes)), "127.0.0.1", 0)
+    server.start()
+    try:
+        with urllib.request.urlopen(f"http://{server.address}/healthz", timeout=10) as answer:
+            assert b"ok\n" == answer.read()
+    finally:
+        server.stop()
+    with pytest.raises(OSError, match=r"refused|reset"):
+        urllib.request.urlopen(f"http://{server.address}/healthz", timeout=10)

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from scheduler_core.sidecar.keeping import SHARE, SHORTEST_SECONDS, Keeping
+from scheduler_core.sidecar.settings import Mode, Settings
+from scheduler_core.sidecar.store import KINDS, Store
+from scheduler_core.sidecar.telemetry import Telemetry
+from scheduler_core.sidecar.validity import SETTLE_SECONDS
+from scheduler_core.sidecar.writes import AddFinalizer, RemoveFinalizer, SetCondition
+from tests.scheduler_core.sidecar.test_validity import circle, composite, group
+
+
+def raw(content):
+    return json.dumps(content).encode()
+
+
+class Clock:
+    """Moves on by *step* each time it is asked."""
+
+    def __init__(self, step=0.0):
+        self.now, self.step = 0.0, step
+
+    def __call__(self):
+        self.now += self.step
+        return self.now
+
+
+def keeping(*objects, modes=frozenset(Mode), clock=None):
+    store = Store()
+    for kind in KINDS:
+        store.replace(kind, [raw(each) for each in objects if each["kind"] == kind])
+    telemetry = Telemetry()
+    return store, Keeping(Settings(modes=modes), store, telemetry, 37, clock or Clock()), telemetry
+
+
+def pod(name, group, phase="Pending"):
+    spec = {"schedulingGroup": {"podGroupName": group}, "containers": [{"name": "c"}]}
+    metadata = {"name": name, "namespace": "default", "uid": f"uid-{name}", "resourceVersion": "5"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": {"phase": phase}}
+
+
+def leaving(content, finalizer):
+    content["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": [finalizer]}
+    return content
+
+
+LEAF = "scheduling.k8s.io/podgroup-protection"
+
+
+@pytest.mark.parametrize(
+    ("modes", "want"),
+    [
+        pytest.param({Mode.VALIDATE}, {SetCondition}, id="validate"),
+        pytest.param({Mode.PROTECT}, {AddFinalizer}, id="protect"),
+        pytest.param({Mode.VALIDATE, Mode.PROTECT}, {SetCondition, AddFinalizer}, id="both"),
+        pytest.param({Mode.PLACE}, set(), id="neither"),
+    ],
+)
+def test_each_mode_writes_its_own(modes, want):
+    _, found, telemetry = keeping(*circle(), modes=frozenset(modes))
+    writes = [*found.wanted(0.0), *found.wanted(SETTLE_SECONDS)]
+
+    assert want == {type(each) for each in writes}
+    assert (f"muster_invalid_trees {1.0 if Mode.VALIDATE in modes else 0.0}").encode() in telemetry.text()
+
+
+@pytest.mark.parametrize(
+    ("members", "want"),
+    [
+        pytest.param([pod("p", "leaf")], [], id="a member"),
+        pytest.param([pod("p", "leaf", "Succeeded")], [RemoveFinalizer], id="one that has ended"),
+        pytest.param([pod("p", "other")], [RemoveFinalizer], id="none"),
+        pytest.param(
+            [{**pod("p", "leaf"), "spec": {"schedulingGroup": {"podGroupName": "leaf"}, "containers": 7}}], [], id="one that cannot be read"
+        ),
+    ],
+)
+def test_members_protect_their_group(members, want):
+    _, found, _ = keeping(leaving(group("leaf"), LEAF), *members, modes=frozenset({Mode.PROTECT}))
+
+    assert want == [type(each) for each in found.wanted(0.0)]
+
+
+def test_nothing_is_looked_at_before_something_changes():
+    store, found, _ = keeping(composite("top"), modes=frozenset({Mode.VALIDATE}))
+    found.wanted(0.0)
+
+    assert found.due(1000.0) == 0.0  # the figures
+    found.wanted(1000.0)
+    assert found.due(1000.1) > SHORTEST_SECONDS
+    store.apply("PodGroup", "ADDED", raw(group("leaf", "top")))
+    found.changed("PodGroup")
+    assert found.due(1000.1) <= SHORTEST_SECONDS
+
+
+def test_a_look_that_takes_long_is_taken_seldom():
+    _, found, _ = keeping(composite("top"), modes=frozenset({Mode.VALIDATE}), clock=Clock(step=3.0))
+    found.wanted(0.0)
+    found.changed("PodGroup")
+
+    assert 3.0 * SHARE == found.due(0.0)
+
+
+def test_who_begins_to_lead_looks_at_everything_anew():
+    _, found, _ = keeping(*circle(), modes=frozenset({Mode.VALIDATE}))
+    found.wanted(0.0)
+    assert 3 == len(found.wanted(SETTLE_SECONDS))
+    assert () == found.wanted(2 * SETTLE_SECONDS)
+    found.restart()
+    found.wanted(3 * SETTLE_SECONDS)
+
+    assert 3 == len(found.wanted(4 * SETTLE_SECONDS))

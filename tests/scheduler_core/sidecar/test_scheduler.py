@@ -1,0 +1,611 @@
+"""What is written for roots, when, and what follows from how it ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scheduler_core.conditions import INITIALLY_SCHEDULED
+from scheduler_core.decision import Name, Status
+from scheduler_core.sidecar.pods_live import SCHEDULED
+from scheduler_core.sidecar.requests import GATE
+from scheduler_core.sidecar.scheduler import Options, Scheduler
+from scheduler_core.sidecar.store import Store
+from scheduler_core.sidecar.writes import Bind, Evict, Nominate, Outcome, Remove, SetCondition, Tell, Ungate
+from tests.scheduler_core.builders import HOST, composite, leaf, node, pod, pods, racks
+from tests.scheduler_core.sidecar import histories
+from tests.scheduler_core.sidecar.histories import Json, Server
+
+MUSTER = {"schedulerName": "muster"}
+GATED = {"schedulingGates": [{"name": GATE}]}
+
+
+class Scene:
+    """A server, a scheduler that has heard of all that is there, and a clock."""
+
+    def __init__(self, *objects: Json, **options: Any) -> None:
+        self.server = Server()
+        self.store = Store()
+        self.options = Options(**{"settle_seconds": 0.0, **options})
+        self.now = 0.0
+        for each in objects:
+            self.server.put(each)
+        self.restart()
+
+    def restart(self) -> None:
+        """A new process."""
+        self.store = Store()
+        self.server.fill(self.store)
+        self.heard = len(self.server.events)
+        self.scheduler = Scheduler(self.store, self.options)
+
+    def put(self, *objects: Json) -> None:
+        for each in objects:
+            self.server.put(each)
+        self.hear()
+
+    def delete(self, kind: str, *names: str) -> None:
+        for name in names:
+            self.server.delete((kind, "" if kind == "Node" else "default", name))
+        self.hear()
+
+    def hear(self) -> None:
+        histories.feed(self.store, self.server.events[self.heard :])
+        self.heard = len(self.server.events)
+
+    def writes(self) -> list[Any]:
+        """Everything that is to be written now."""
+        found: list[Any] = []
+        while (due := self.scheduler.due(self.now)) is not None and due <= self.now:
+            for each in self.scheduler.attempt(self.now):
+                found += each.writes
+        return found
+
+    def end(self, writes: list[Any], outcome: Outcome = Outcome.DONE) -> list[Any]:
+        """Tell how *writes* ended; what is to be written then."""
+        found: list[Any] = []
+        for write in writes:
+            found += self.scheduler.done(write, outcome, "so it is", self.now)
+        return found
+
+    def wait(self, seconds: float) -> list[Any]:
+        """What is to be written after so long."""
+        self.now += seconds
+        return self.writes()
+
+
+def of(kind: type, writes: list[Any]) -> list[Any]:
+    return [write for write in writes if isinstance(write, kind)]
+
+
+def nodes_of(writes: list[Any]) -> dict[str, str]:
+    return {write.pod.name: write.node for write in writes if isinstance(write, Bind | Ungate)}
+
+
+def said(writes: list[Any]) -> list[tuple[str, str, str]]:
+    return [(write.target.name, write.condition.type, write.condition.status) for write in of(SetCondition, writes)]
+
+
+def told(writes: list[Any]) -> list[tuple[str, str]]:
+    return [(write.target.name, write.reason) for write in of(Tell, writes)]
+
+
+def gang(name: str, count: int, cpu: str = "1", *, minimum: int = 0, key: str = "", **more: Any) -> list[Json]:
+    return [leaf(name, minimum or count, key), *pods(name, count, cpu, **{**MUSTER, **more})]
+
+
+def bound(each: Json, where: str) -> Json:
+    return {**each, "spec": {**each["spec"], "nodeName": where}}
+
+
+TRUE = [("g", INITIALLY_SCHEDULED["PodGroup"], "True")]
+
+
+def test_gang_is_said_to_be_placed_once_every_bind_is_acknowledged():
+    scene = Scene(node("n1"), *gang("g", 3))
+    writes = scene.writes()
+    assert {"g-0": "n1", "g-1": "n1", "g-2": "n1"} == nodes_of(writes)
+    assert [] == said(writes)
+    one, two, three = of(Bind, writes)
+    assert [] == scene.end([one, two])
+    after = scene.end([three])
+    assert (TRUE, [("g", "Scheduled")]) == (said(after), told(after))
+
+
+def test_children_are_said_to_be_placed_before_their_parents():
+    scene = Scene(node("n1"), composite("top", 2), leaf("a", 1, parent="top"), leaf("b", 1, parent="top"))
+    scene.put(pod("a-0", "a", **MUSTER), pod("b-0", "b", **MUSTER))
+    after = scene.end(of(Bind, scene.writes()))
+    assert ["a", "b", "top"] == sorted(name for name, _, _ in said(after))
+    assert "top" == said(after)[-1][0]
+
+
+def test_nothing_is_bound_twice_while_binds_are_under_way_and_after():
+    scene = Scene(node("n1"), *gang("g", 2))
+    binds = of(Bind, scene.writes())
+    assert [] == scene.wait(1000)
+    scene.end(binds)
+    assert [] == of(Bind, scene.wait(1000))
+    scene.put(*(bound(each, "n1") for each in pods("g", 2, **MUSTER)))
+    assert [] == of(Bind, scene.wait(1000))
+
+
+def test_what_is_bound_takes_room_before_it_shows():
+    scene = Scene(node("n1", cpu="2"), *gang("g", 2))
+    scene.writes()
+    scene.put(*gang("h", 1))
+    assert {} == nodes_of(scene.writes())
+
+
+def test_pod_whose_bind_failed_leaves_its_room_to_others():
+    scene = Scene(node("n1", cpu="1"), *gang("g", 1))
+    binds = of(Bind, scene.writes())
+    scene.put(*gang("h", 1))
+    assert {} == nodes_of(scene.writes())
+    scene.delete("Pod", "g-0")
+    scene.end(binds, Outcome.GONE)
+    assert {"h-0": "n1"} == nodes_of(scene.wait(10))
+
+
+def test_only_pods_of_our_scheduler_are_bound():
+    scene = Scene(node("n1"), *gang("g", 1, schedulerName="other"), pod("lone"), *gang("h", 1), pod("ours", **MUSTER))
+    assert {"h-0": "n1", "ours": "n1"} == nodes_of(scene.writes())
+
+
+def test_gang_waits_for_its_members_without_being_told_anything():
+    scene = Scene(node("n1"), leaf("g", 2), pod("g-0", "g", **MUSTER))
+    assert [] == scene.wait(1000)
+    assert 1 == scene.scheduler.counts()["waiting"]
+    found = scene.scheduler.explain("default", "g")
+    assert found is not None
+    assert (Status.WAIT, True) == (found.status, "1 of 2 pods" in found.message)
+
+
+def test_gate_of_another_holds_the_whole_gang():
+    scene = Scene(node("n1"), *gang("g", 2))
+    gated = pod("g-1", "g", schedulingGates=[{"name": "other"}], **MUSTER)
+    scene.put(gated)
+    assert [] == scene.writes()
+    scene.put(pod("g-1", "g", **MUSTER))
+    assert {"g-0": "n1", "g-1": "n1"} == nodes_of(scene.writes())
+
+
+def test_failure_is_told_to_the_group_to_its_pods_and_by_an_event_and_not_again():
+    scene = Scene(node("n1", cpu="1"), *gang("g", 2))
+    writes = scene.writes()
+    assert [("g", INITIALLY_SCHEDULED["PodGroup"], "False"), ("g-0", SCHEDULED, "False"), ("g-1", SCHEDULED, "False")] == said(writes)
+    assert [("g", "FailedScheduling")] == told(writes)
+    assert ["Unschedulable"] * 3 == [write.condition.reason for write in of(SetCondition, writes)]
+    assert [] == said(scene.wait(scene.options.flush_seconds + 1))
+
+
+def test_condition_that_stands_is_not_written_again_after_a_restart():
+    scene = Scene(node("n1", cpu="1"), *gang("g", 2))
+    for write in of(SetCondition, scene.writes()):
+        each = scene.server.objects[write.target.kind, "default", write.target.name]
+        condition = {name: getattr(write.condition, name) for name in ("type", "status", "reason", "message")}
+        scene.server.put({**each, "status": {"conditions": [{**condition, "lastTransitionTime": "2026-08-01T00:00:00Z"}]}})
+    scene.restart()
+    assert [] == said(scene.writes())
+    scene.put(*gang("g", 3)[1:])
+    (again, *_) = [write.condition for write in of(SetCondition, scene.wait(100)) if write.target.kind == "PodGroup"]
+    assert "2026-08-01T00:00:00Z" == again.since
+
+
+def test_condition_that_says_true_is_final():
+    scene = Scene(node("n1", cpu="1"), *gang("g", 1))
+    after = scene.end(of(Bind, scene.writes()))
+    scene.end(of(SetCondition, after))
+    scene.put(pod("g-1", "g", **MUSTER))
+    writes = scene.wait(1)
+    assert ([], True) == ([each for each in said(writes) if each[0] == "g"], ("g", "FailedScheduling") in told(writes))
+
+
+def test_root_that_failed_is_left_alone_until_something_could_help_it():
+    scene = Scene(*racks({"a": 1}, cpu="1"), node("b-0", "4", rack="b", taints=[{"key": "x", "effect": "NoSchedule"}]), *gang("g", 2))
+    filler = pod("filler", on="b-0")
+    scene.put(filler)
+    assert [("g", "FailedScheduling")] == told(scene.writes())
+    assert [] == scene.wait(50)
+    scene.delete("Pod", "filler")
+    assert [] == scene.wait(50), "room was freed where it may not run"
+    scene.put(node("c-0", "500m", rack="c"))
+    assert [] == scene.wait(50), "a node came that is too small"
+    scene.put(node("b-0", "4", rack="b"))
+    assert {"g-0": "b-0", "g-1": "b-0"} == nodes_of(scene.wait(0))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda scene: scene.put(node("n2")), id="a node that came"),
+        pytest.param(lambda scene: scene.put(node("n1", cpu="4")), id="a node that grew"),
+        pytest.param(lambda scene: scene.delete("Pod", "filler"), id="a pod that went"),
+        pytest.param(lambda scene: scene.put(leaf("g", 1)), id="its own group"),
+        pytest.param(lambda scene: scene.put(pod("filler", on="n1", cpu="1")), id="a pod that shrank"),
+        pytest.param(lambda scene: scene.delete("Node", "n1") or scene.put(node("n1", cpu="4")), id="a node that came again"),
+    ],
+)
+def test_root_is_tried_again_when_something_could_help_it_and_not_before_its_back_off(change):
+    scene = Scene(node("n1", cpu="3"), pod("filler", on="n1", cpu="2"), *gang("g", 2))
+    assert {} == nodes_of(scene.writes())
+    change(scene)
+    assert {} == nodes_of(scene.wait(0.5))
+    assert nodes_of(scene.wait(0.6))
+
+
+def test_root_is_tried_again_after_a_long_time_though_nothing_happened():
+    scene = Scene(node("n1", cpu="1"), *gang("g", 2), flush_seconds=300.0)
+    scene.writes()
+    assert ([], 1) == (told(scene.wait(299)), scene.scheduler.counts()["parked"])
+    assert [("g", "FailedScheduling")] == told(scene.wait(1))
+
+
+def test_back_off_grows_with_each_failure():
+    scene = Scene(node("n1", cpu="1"), *gang("g", 2))
+    scene.writes()
+    for seconds in (1.0, 2.0, 4.0, 8.0, 10.0, 10.0):
+        scene.put(node("n1", cpu="1", change=str(scene.now)))
+        assert [] == told(scene.wait(seconds - 0.01))
+        assert [("g", "FailedScheduling")] == told(scene.wait(0.01))
+
+
+def test_bind_that_is_refused_is_made_elsewhere_and_the_rest_stays():
+    scene = Scene(node("n1", cpu="1"), node("n2", cpu="1"), node("n3", cpu="1"), *gang("g", 2))
+    one, two = of(Bind, scene.writes())
+    scene.end([one])
+    after = scene.end([two], Outcome.REFUSED)
+    assert ([], [("g-1", "FailedScheduling")]) == (said(after), told(after))
+    scene.put(bound(pod("g-0", "g", **MUSTER), one.node), node(two.node, cpu="1", unschedulable=True))
+    again = scene.wait(2)
+    assert {"g-1": "n3"} == nodes_of(again)
+    assert TRUE == said(scene.end(of(Bind, again)))
+
+
+def test_bind_of_which_nothing_is_known_is_repeated_on_the_same_node_and_keeps_its_room():
+    scene = Scene(node("n1", cpu="1"), node("n2", cpu="1"), *gang("g", 2))
+    binds = of(Bind, scene.writes())
+    assert [] == of(Bind, scene.end(binds, Outcome.FAILED))
+    scene.put(*gang("h", 1))
+    again = scene.wait(2)
+    assert nodes_of(binds) == nodes_of(again)
+    assert TRUE == said(scene.end(of(Bind, again)))
+
+
+def test_single_pod_of_whose_bind_nothing_is_known_is_bound_again():
+    scene = Scene(node("n1"), pod("lone", **MUSTER))
+    binds = of(Bind, scene.writes())
+    scene.end(binds, Outcome.FAILED)
+    again = scene.wait(2)
+    assert {"lone": "n1"} == nodes_of(again)
+    assert [("lone", "Scheduled")] == told(scene.end(of(Bind, again)))
+
+
+def test_gang_that_is_bound_in_part_after_a_restart_comes_first_and_is_finished():
+    there = bound(pod("g-0", "g", **MUSTER), "a-0")
+    scene = Scene(*racks({"a": 1, "b": 1}, cpu="2"), *gang("first", 2, key="rack"), *gang("g", 2, key="rack"), batch_roots=1)
+    scene.put(there)
+    scene.restart()
+    (attempt, *_) = scene.scheduler.attempt(0.0)
+    assert Name("PodGroup", "default", "g") == attempt.root
+    assert {"g-1": "a-0"} == nodes_of(list(attempt.writes))
+
+
+def test_gang_that_is_bound_in_part_and_cannot_be_finished_is_undone():
+    scene = Scene(node("n1", cpu="2"), pod("other", on="n1"), *gang("g", 2))
+    scene.put(bound(pod("g-0", "g", **MUSTER), "n1"))
+    writes = scene.writes()
+    assert ["g-0"] == [write.pod.name for write in of(Remove, writes)]
+    assert ("g", "PlacementUndone") in told(writes)
+    assert [] == of(Remove, scene.wait(1000)), "while it leaves nobody else is told"
+    scene.end(of(Remove, writes))
+    scene.delete("Pod", "g-0", "other")
+    scene.put(pod("g-0", "g", **MUSTER))
+    assert {"g-0": "n1", "g-1": "n1"} == nodes_of(scene.wait(1000))
+
+
+def test_gang_that_was_placed_once_is_never_undone():
+    placed = leaf("g", 2)
+    placed["status"] = {"conditions": [{"type": INITIALLY_SCHEDULED["PodGroup"], "status": "True", "reason": "Scheduled", "message": ""}]}
+    scene = Scene(node("n1", cpu="1"), placed, bound(pod("g-0", "g", **MUSTER), "n1"), pod("g-1", "g", **MUSTER))
+    assert [] == of(Remove, scene.wait(1000) + scene.wait(1000))
+
+
+def test_gang_of_which_a_child_was_placed_once_is_never_undone():
+    placed = leaf("a", 1, parent="top")
+    placed["status"] = {"conditions": [{"type": INITIALLY_SCHEDULED["PodGroup"], "status": "True", "reason": "Scheduled", "message": ""}]}
+    scene = Scene(node("n1", cpu="1"), composite("top", 2), placed, leaf("b", 1, parent="top"))
+    scene.put(bound(pod("a-0", "a", **MUSTER), "n1"), pod("b-0", "b", **MUSTER))
+    assert [] == of(Remove, scene.wait(1000) + scene.wait(1000))
+
+
+def test_pods_that_another_scheduler_has_bound_are_not_taken_back():
+    scene = Scene(node("n1", cpu="1"), leaf("g", 2), bound(pod("g-0", "g"), "n1"), pod("g-1", "g"))
+    assert [] == scene.wait(1000) + scene.wait(1000)
+
+
+def test_gang_that_lost_a_member_before_it_was_complete_waits_for_another_before_it_is_undone():
+    scene = Scene(node("n1"), *gang("g", 2), patience_seconds=30.0)
+    binds = of(Bind, scene.writes())
+    scene.delete("Pod", "g-1")
+    scene.end(binds[:1])
+    scene.end(binds[1:], Outcome.GONE)
+    scene.put(bound(pod("g-0", "g", **MUSTER), "n1"))
+    assert [] == of(Remove, scene.wait(29))
+    assert ["g-0"] == [write.pod.name for write in of(Remove, scene.wait(1))]
+
+
+def test_member_that_comes_in_time_completes_the_gang():
+    scene = Scene(node("n1"), leaf("g", 2), bound(pod("g-0", "g", **MUSTER), "n1"), patience_seconds=30.0)
+    assert [] == scene.wait(20)
+    scene.put(pod("g-1", "g", **MUSTER))
+    binds = of(Bind, scene.wait(1))
+    assert {"g-1": "n1"} == nodes_of(binds)
+    assert TRUE == said(scene.end(binds))
+    assert [] == of(Remove, scene.wait(1000))
+
+
+def test_gang_whose_binds_fail_again_and_again_is_undone():
+    scene = Scene(node("n1"), *gang("g", 2), most_failures=3)
+    scene.put(bound(pod("g-0", "g", **MUSTER), "n1"))
+    removed: list[Any] = []
+    for _ in range(4):
+        writes = scene.wait(20)
+        removed += of(Remove, writes)
+        scene.end(of(Bind, writes), Outcome.REFUSED)
+    assert ["g-0"] == [write.pod.name for write in removed]
+
+
+def test_gang_that_cannot_be_recorded_as_placed_is_not_undone_and_recorded_later():
+    scene = Scene(node("n1"), *gang("g", 2))
+    after = scene.end(of(Bind, scene.writes()))
+    scene.end(of(SetCondition, after), Outcome.REFUSED)
+    scene.put(*(bound(each, "n1") for each in pods("g", 2, **MUSTER)))
+    assert TRUE == said(scene.wait(10))
+    scene.delete("Pod", "g-0")
+    assert [] == of(Remove, scene.wait(1000))
+
+
+def test_member_that_has_run_already_counts_as_placed():
+    scene = Scene(node("n1"), *gang("g", 2))
+    one, two = of(Bind, scene.writes())
+    scene.end([one])
+    done = bound(pod("g-0", "g", **MUSTER), "n1")
+    done["status"] = {"phase": "Succeeded"}
+    scene.put(done)
+    assert TRUE == said(scene.end([two]))
+
+
+def test_gang_that_was_bound_whole_before_a_restart_is_recorded_as_placed():
+    scene = Scene(node("n1"), leaf("g", 2), *(bound(each, "n1") for each in pods("g", 2, **MUSTER)))
+    writes = scene.writes()
+    assert (TRUE, [("g", "Scheduled")]) == (said(writes), told(writes))
+    assert [] == scene.wait(1000)
+
+
+def test_lost_leadership_forgets_what_was_assumed():
+    scene = Scene(node("n1", cpu="1"), *gang("g", 1))
+    binds = of(Bind, scene.writes())
+    scene.end(binds, Outcome.DROPPED)
+    scene.scheduler.restart()
+    assert nodes_of(binds) == nodes_of(scene.wait(0))
+
+
+def test_gated_pods_are_pinned_and_opened_whatever_their_scheduler_is():
+    scene = Scene(node("n1"), leaf("g", 2), *pods("g", 2, **GATED), place=False, ungate=True)
+    writes = scene.writes()
+    assert [("n1", "n1"), ("n1", "n1")] == [(write.node, write.hostname) for write in of(Ungate, writes)]
+    assert [] == said(scene.end(of(Ungate, writes))), "until they are bound"
+    for each in pods("g", 2, nodeSelector={HOST: "n1"}):
+        each["metadata"]["annotations"] = {GATE: "n1"}
+        scene.put(each)
+    assert [] == scene.wait(1)
+    scene.put(*(bound({**each, "metadata": {**each["metadata"], "annotations": {GATE: "n1"}}}, "n1") for each in pods("g", 2)))
+    assert TRUE == said(scene.wait(1))
+
+
+def test_our_gate_beside_another_holds_the_pod():
+    two = {"schedulingGates": [{"name": GATE}, {"name": "other"}]}
+    scene = Scene(node("n1"), leaf("g", 1), pod("g-0", "g", **two), place=False, ungate=True)
+    assert [] == scene.wait(1000)
+
+
+def test_rest_of_a_gang_follows_to_where_a_restart_finds_the_first_pinned():
+    first = pod("g-0", "g", nodeSelector={HOST: "b-0"})
+    first["metadata"]["annotations"] = {GATE: "b-0"}
+    scene = Scene(*racks({"a": 2, "b": 2}, cpu="1"), leaf("g", 2, key="rack"), first, pod("g-1", "g", **GATED), place=False, ungate=True)
+    assert {"g-1": "b-1"} == nodes_of(scene.writes())
+
+
+def test_pinned_gang_that_is_not_bound_in_time_is_undone():
+    first = pod("g-0", "g", nodeSelector={HOST: "n1"})
+    first["metadata"]["annotations"] = {GATE: "n1"}
+    scene = Scene(node("n1"), leaf("g", 1), first, place=False, ungate=True, pinned_seconds=300.0)
+    assert [] == of(Remove, scene.wait(0) + scene.wait(299))
+    assert ["g-0"] == [write.pod.name for write in of(Remove, scene.wait(1))]
+
+
+def test_node_without_a_host_name_cannot_be_pinned_to():
+    bare = node("n1")
+    del bare["metadata"]["labels"][HOST]
+    scene = Scene(bare, leaf("g", 1), pod("g-0", "g", **GATED), place=False, ungate=True)
+    writes = scene.writes()
+    assert ([], True) == (of(Ungate, writes), "kubernetes.io/hostname" in of(Tell, writes)[0].message)
+
+
+class Crowded(Scene):
+    """A node that is full of pods of low priority, and a gang of a higher one."""
+
+    def __init__(self, *more: Json, **options: Any) -> None:
+        low = [pod(f"low-{number}", on="n1", priority=0) for number in range(4)]
+        urgent = [{**leaf("g", 2, priority=10)}, *pods("g", 2, priority=10, **MUSTER)]
+        super().__init__(node("n1", cpu="4"), *low, *urgent, *more, **{"preempt": True, **options})
+
+    def plan(self) -> tuple[Any, ...]:
+        """The plan of the one attempt that is made now."""
+        (attempt,) = [each for each in self.scheduler.attempt(self.now) if each.plan]
+        return attempt.plan
+
+
+G = Name("PodGroup", "default", "g")
+
+
+def test_victims_are_told_to_leave_once_their_evictions_passed_the_dry_run():
+    scene = Crowded()
+    plan = scene.plan()
+    assert 2 == len({write.pod.name for write in plan})
+    writes = list(scene.scheduler.approve(G, scene.now))
+    assert plan == tuple(of(Evict, writes))
+    assert [("g-0", "n1"), ("g-1", "n1")] == [(write.pod.name, write.node) for write in of(Nominate, writes)]
+    assert 2 == len([each for each in told(writes) if each[1] == "Preempted"])
+    assert isinstance(writes[0], Nominate), "the room is promised before anybody leaves"
+
+
+def test_root_is_left_alone_until_its_victims_are_gone_and_then_placed_at_once():
+    scene = Crowded()
+    victims = [write.pod.name for write in scene.plan()]
+    scene.end(list(scene.scheduler.approve(G, scene.now)))
+    assert ([], 1) == (scene.wait(100), scene.scheduler.counts()["preempting"])
+    scene.delete("Pod", victims[0])
+    assert [] == scene.wait(0)
+    scene.delete("Pod", victims[1])
+    assert {"g-0": "n1", "g-1": "n1"} == nodes_of(scene.wait(0))
+
+
+@pytest.mark.parametrize("priority", [pytest.param(5, id="of lower priority"), pytest.param(10, id="of the same priority")])
+def test_nobody_else_takes_the_room_meanwhile(priority):
+    scene = Crowded()
+    victims = [write.pod.name for write in scene.plan()]
+    thief = leaf("thief", 1, priority=priority), pod("thief-0", "thief", priority=priority, **MUSTER)
+    scene.put(*thief)
+    (attempt,) = scene.scheduler.attempt(scene.now)
+    assert set() == {write.pod.name for write in attempt.plan} & set(victims)
+    scene.end(list(scene.scheduler.approve(G, scene.now)))
+    scene.delete("Pod", *victims)
+    placed = nodes_of(scene.wait(0))
+    assert "thief-0" not in placed
+    scene.end(list(scene.scheduler.approve(Name("PodGroup", "default", "thief"), scene.now)))
+    scene.delete("Pod", *(write.pod.name for write in attempt.plan))
+    placed |= nodes_of(scene.wait(0)) | nodes_of(scene.wait(20))
+    assert {"g-0": "n1", "g-1": "n1", "thief-0": "n1"} == placed
+
+
+def test_two_plans_have_no_victim_in_common():
+    scene = Crowded(leaf("h", 2, priority=10), *pods("h", 2, priority=10, **MUSTER))
+    plans = [each.plan for each in scene.scheduler.attempt(0.0)]
+    names = [write.pod.name for plan in plans for write in plan]
+    assert (2, 4) == (len(plans), len(set(names)))
+
+
+def test_eviction_that_the_server_refuses_in_the_dry_run_drops_the_plan():
+    scene = Crowded()
+    plan = scene.plan()
+    writes = list(scene.scheduler.eviction_refused(G, plan[0].pod, "a budget", scene.now))
+    assert [("g", "FailedScheduling")] == told(writes)
+    assert ((), []) == (scene.scheduler.approve(G, scene.now), of(Nominate, writes))
+    scene.put(node("n2", cpu="4"))
+    assert {"g-0": "n2", "g-1": "n2"} == nodes_of(scene.wait(10))
+
+
+def test_plan_that_is_not_needed_any_more_is_dropped_before_anybody_leaves():
+    scene = Crowded()
+    scene.plan()
+    scene.put(node("n2", cpu="4"))
+    assert () == scene.scheduler.approve(G, scene.now)
+    assert {"g-0": "n2", "g-1": "n2"} == nodes_of(scene.wait(0))
+
+
+def test_plan_is_proved_again_and_needs_no_more_than_it_still_needs():
+    scene = Crowded()
+    plan = scene.plan()
+    scene.delete("Pod", plan[0].pod.name)
+    writes = list(scene.scheduler.approve(G, scene.now))
+    assert [plan[1]] == of(Evict, writes)
+
+
+def test_plan_of_a_root_that_is_gone_evicts_nobody():
+    scene = Crowded()
+    scene.plan()
+    scene.delete("Pod", "g-0", "g-1")
+    assert () == scene.scheduler.approve(G, scene.now)
+
+
+def test_plan_that_would_break_a_budget_is_not_made_and_tried_again_when_the_budget_allows_it():
+    labels = {"app": "low"}
+    budget = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "b", "namespace": "default"},
+        "spec": {"selector": {"matchLabels": labels}},
+        "status": {"disruptionsAllowed": 0},
+    }
+    low = [pod(f"low-{number}", on="n1", priority=0, labels=labels) for number in range(4)]
+    scene = Crowded(budget, *low)
+    assert [()] == [each.plan for each in scene.scheduler.attempt(scene.now)]
+    scene.now = 100.0
+    scene.put({**budget, "status": {"disruptionsAllowed": 4}})
+    assert 2 == len(scene.plan())
+
+
+def test_victims_that_would_not_leave_stay_and_the_rest_is_planned_anew():
+    scene = Crowded()
+    plan = scene.plan()
+    scene.scheduler.approve(G, scene.now)
+    scene.end([plan[0]])
+    scene.end([plan[1]], Outcome.REFUSED)
+    assert [] == scene.wait(100)
+    scene.delete("Pod", plan[0].pod.name)
+    (again,) = [each.plan for each in scene.scheduler.attempt(scene.now) if each.plan]
+    assert 1 == len(again)
+
+
+def test_group_that_leaves_as_a_whole_is_told():
+    whole = [leaf("w", 4, priority=0, disruptionMode={"all": {}})]
+    members = [pod(f"low-{number}", "w", on="n1", priority=0) for number in range(4)]
+    scene = Crowded(*whole, *members)
+    assert 4 == len(scene.plan())
+    writes = list(scene.scheduler.approve(G, scene.now))
+    assert [("w", "DisruptionTarget", "True")] == said(writes)
+    assert ("w", "Preempted") in told(writes)
+
+
+def test_nobody_leaves_where_preemption_is_off():
+    scene = Crowded(preempt=False)
+    (attempt,) = scene.scheduler.attempt(0.0)
+    assert ((), (), {}) == (attempt.plan, attempt.decision.victims, attempt.decision.nominations)
+
+
+def test_nomination_that_leads_nowhere_is_taken_back():
+    scene = Scene(
+        node("n1", cpu="1"), pod("other", on="n1", priority=100), leaf("g", 1), pod("g-0", "g", nominated="n1", **MUSTER), preempt=True
+    )
+    assert [("g-0", "")] == [(write.pod.name, write.node) for write in of(Nominate, scene.writes())]
+
+
+def test_explain_finds_the_root_by_the_name_of_any_group_or_pod_in_it():
+    scene = Scene(node("n1"), composite("top", 1), leaf("a", 1, parent="top"), pod("a-0", "a", **MUSTER), pod("stray", "none", **MUSTER))
+    scene.writes()
+    found = {name: scene.scheduler.explain("default", name) for name in ("top", "a", "a-0")}
+    assert {("CompositePodGroup", "top", Status.SUCCESS)} == {
+        (each.root.kind, each.root.name, each.status) for each in found.values() if each
+    }
+    stray = scene.scheduler.explain("default", "stray")
+    assert stray is not None
+    assert (Status.WAIT, True) == (stray.status, '"none"' in stray.message)
+    assert None is scene.scheduler.explain("default", "nothing")
+
+
+def test_batch_is_bounded_and_the_rest_keeps_its_turn():
+    scene = Scene(node("n1", cpu="100"), *(each for number in range(5) for each in gang(f"g{number}", 2)), batch_pods=3)
+    first = scene.scheduler.attempt(0.0)
+    assert (2, 3) == (len(first), scene.scheduler.counts()["active"])
+    assert 10 == len(nodes_of([write for each in first for write in each.writes])) + len(nodes_of(scene.writes()))
+
+
+def test_cycle_ends_when_its_time_is_spent_and_the_rest_keeps_its_turn():
+    scene = Scene(node("n1", cpu="100"), *(each for number in range(5) for each in gang(f"g{number}", 1)), seconds=1.0)
+    ticks = iter(range(100))
+    first = scene.scheduler.attempt(0.0, lambda: float(next(ticks)))
+    assert (2, 3) == (len(first), scene.scheduler.counts()["active"])
+    assert 3 == len(nodes_of(scene.writes()))

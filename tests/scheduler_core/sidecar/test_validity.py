@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import pytest
+
+from scheduler_core.load import load
+from scheduler_core.queueing.trees import Trees
+from scheduler_core.sidecar.validity import AGAIN_SECONDS, PATIENCE, PREFIX, SETTLE_SECONDS, VALID, Validity
+from scheduler_core.sidecar.writes import SetCondition, Tell
+from validators.gates import Gates
+
+SINCE = "2026-01-01T00:00:00Z"
+
+
+def group(name, parent="", kind="PodGroup", conditions=(), policy="basic"):
+    version = "v1alpha3"
+    spec = {"schedulingPolicy": {"basic": {}} if policy == "basic" else {"gang": {"minCount": 1}}}
+    spec["workloadRef"] = {"workloadName": "w", "templateName": "t"}
+    if parent:
+        spec["parentCompositePodGroupName"] = parent
+    metadata = {"name": name, "namespace": "default", "uid": f"uid-{name}"}
+    return {
+        "apiVersion": f"scheduling.k8s.io/{version}",
+        "kind": kind,
+        "metadata": metadata,
+        "spec": spec,
+        "status": {"conditions": list(conditions)},
+    }
+
+
+def composite(name, parent="", **more):
+    return group(name, parent, "CompositePodGroup", **more)
+
+
+def condition(kind, status, reason, message=""):
+    return {"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": SINCE}
+
+
+def circle(**conditions):
+    """Two composites, each the parent of the other, and a leaf below."""
+    return [
+        composite("a", "b", conditions=conditions.get("a", ())),
+        composite("b", "a", conditions=conditions.get("b", ())),
+        group("leaf", "a", conditions=conditions.get("leaf", ())),
+    ]
+
+
+def trees(*objects):
+    return Trees(load(objects))
+
+
+def judged(objects, validity=None, at=(0.0, SETTLE_SECONDS)):
+    """What is written at these moments."""
+    validity = validity or Validity(Gates())
+    found = [validity.judge(trees(*objects), moment) for moment in at]
+    return [write for each in found for write in each.writes]
+
+
+def conditions(writes):
+    return {(each.target.name, each.condition.type): each.condition for each in writes if isinstance(each, SetCondition)}
+
+
+def test_every_group_of_an_invalid_tree_is_told():
+    found = conditions(judged(circle()))
+
+    want = {
+        ("a", "CompositePodGroupInitiallyScheduled"),
+        ("b", "CompositePodGroupInitiallyScheduled"),
+        ("leaf", "PodGroupInitiallyScheduled"),
+    }
+    assert want == set(found)
+    assert {("False", "Invalid", "")} == {(each.status, each.reason, each.since) for each in found.values()}
+    assert all(each.message.startswith(PREFIX) and "parent-acyclic" in each.message for each in found.values())
+
+
+def test_a_server_of_138_has_reasons_of_its_own():
+    found = conditions(judged(circle(), Validity(Gates(), kubernetes=38)))
+
+    assert "PodGroupError" == found["leaf", "PodGroupInitiallyScheduled"].reason
+    assert "CompositePodGroupError" == found["a", "CompositePodGroupInitiallyScheduled"].reason
+
+
+def test_nothing_is_told_before_it_has_settled():
+    validity = Validity(Gates())
+    first = validity.judge(trees(*circle()), 10.0)
+    almost = validity.judge(trees(*circle()), 10.0 + SETTLE_SECONDS - 0.01)
+
+    assert ((), 10.0 + SETTLE_SECONDS) == (first.writes, first.again)
+    assert () == almost.writes
+    assert validity.judge(trees(*circle()), 10.0 + SETTLE_SECONDS).writes
+
+
+def test_a_tree_that_comes_to_be_valid_in_time_is_not_told():
+    validity = Validity(Gates())
+    validity.judge(trees(*circle()), 0.0)
+    valid = [composite("a"), composite("b", "a"), group("leaf", "b")]
+
+    assert () == validity.judge(trees(*valid), SETTLE_SECONDS).writes
+    assert () == validity.judge(trees(*circle()), SETTLE_SECONDS + 1).writes
+
+
+def test_a_tree_that_never_comes_to_rest_is_told_all_the_same():
+    validity = Validity(Gates())
+    moment, count = 0.0, 0
+    while not validity.judge(trees(*circle(), *(composite(f"c{number}", "a") for number in range(count))), moment).writes:
+        moment, count = moment + SETTLE_SECONDS / 2, count + 1
+        assert moment <= PATIENCE * SETTLE_SECONDS
+
+    assert PATIENCE * SETTLE_SECONDS == moment
+
+
+def told(objects):
+    """*objects* with the conditions that are written on them."""
+    found = conditions(judged(objects))
+    for each in objects:
+        for (name, kind), value in found.items():
+            if name == each["metadata"]["name"]:
+                each["status"]["conditions"].append(condition(kind, value.status, value.reason, value.message))
+    return objects
+
+
+def test_what_is_told_is_not_told_again():
+    assert [] == judged(told(circle()))
+
+
+def test_what_is_mended_is_taken_back():
+    mended = told(circle())
+    del mended[1]["spec"]["parentCompositePodGroupName"]
+    found = conditions(judged(mended))
+
+    assert {("a", ""), ("b", ""), ("leaf", "")} == {(name, value.status) for (name, _), value in found.items()}
+
+
+def test_another_breach_keeps_the_time_since_when_the_condition_is_false():
+    objects = told(circle())
+    objects[2]["status"]["conditions"][0]["message"] = PREFIX + "something else"
+
+    assert [SINCE] == [each.since for each in conditions(judged(objects)).values()]
+
+
+SCHEDULED = condition("PodGroupInitiallyScheduled", "True", "Scheduled")
+UNSCHEDULABLE = condition("PodGroupInitiallyScheduled", "False", "Unschedulable", "no room")
+FOREIGN = condition("PodGroupInitiallyScheduled", "False", "Invalid", "somebody else says so")
+
+
+@pytest.mark.parametrize(
+    "standing",
+    [
+        pytest.param(SCHEDULED, id="a condition that is true is terminal"),
+        pytest.param(UNSCHEDULABLE, id="a condition of the scheduler is its own"),
+        pytest.param(FOREIGN, id="so is one with our reason and other words"),
+    ],
+)
+def test_a_condition_of_another_is_left_and_ours_tells_it(standing):
+    writes = judged(circle(leaf=[standing]))
+    found = conditions(writes)
+
+    assert ("leaf", "PodGroupInitiallyScheduled") not in found
+    assert ("False", "Invalid") == (found["leaf", VALID].status, found["leaf", VALID].reason)
+    assert [("leaf", "Warning", found["leaf", VALID].message)] == [
+        (e.target.name, e.type, e.message) for e in writes if isinstance(e, Tell)
+    ]
+
+
+def test_our_condition_is_taken_back_when_the_tree_is_mended():
+    ours = condition(VALID, "False", "Invalid", PREFIX + "x")
+    found = conditions(judged([group("leaf", conditions=[SCHEDULED, ours])]))
+
+    assert {("leaf", VALID): ""} == {key: value.status for key, value in found.items()}
+
+
+def test_the_scheduler_taking_the_condition_is_not_fought():
+    """Ours was there; kube-scheduler has put its own in place: ours moves to another type and stays there."""
+    objects = told(circle())
+    objects[2]["status"]["conditions"] = [UNSCHEDULABLE]
+    found = conditions(judged(objects))
+    assert {("leaf", VALID)} == set(found)
+
+    value = found["leaf", VALID]
+    objects[2]["status"]["conditions"].append(condition(VALID, value.status, value.reason, value.message))
+    assert [] == judged(objects)
+
+
+def test_a_write_not_seen_yet_is_not_repeated_before_its_time():
+    validity = Validity(Gates())
+    first = judged(circle(leaf=[SCHEDULED]), validity)
+    assert 4 == len(first)
+
+    assert () == validity.judge(trees(*circle(leaf=[SCHEDULED])), SETTLE_SECONDS + 1).writes
+    later = validity.judge(trees(*circle(leaf=[SCHEDULED])), SETTLE_SECONDS + AGAIN_SECONDS)
+    assert 4 == len(later.writes)
+
+
+def test_a_write_goes_to_the_very_object_that_was_judged():
+    assert {"uid-a", "uid-b", "uid-leaf"} == {each.target.uid for each in judged(circle())}
+
+
+def test_the_order_of_objects_changes_nothing():
+    assert judged(circle()) == judged(circle()[::-1])
