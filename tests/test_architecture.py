@@ -82,7 +82,14 @@ STOREYS: dict[str, tuple[frozenset[str], ...]] = {
 neighbour on its own storey.  Lower storeys stand first."""
 
 EDGES: dict[str, tuple[str, ...]] = {
-    "msgspec": ("validators/model/*", "scheduler_core/wire.py", "webhooks/review.py", "webhooks/cluster.py", "apiserver/*", "scheduler_core/sidecar/*"),
+    "msgspec": (
+        "validators/model/*",
+        "scheduler_core/wire.py",
+        "webhooks/review.py",
+        "webhooks/cluster.py",
+        "apiserver/*",
+        "scheduler_core/sidecar/*",
+    ),
     "jsonschema_rs": ("validators/schema.py",),
     "yaml": ("validators/lint/yaml_events.py", "muster/yaml_out.py"),
     "flask": ("webhooks/app.py", "scheduler_core/sidecar/http.py"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
@@ -36,6 +37,8 @@ from scheduler_core.sidecar.telemetry import Telemetry
 
 CONTROLLER = "muster.dev/sidecar"
 FOREVER = 3600.0
+SWITCH_SECONDS = 0.0005
+"""How long one thread may keep the others waiting: what decides would hold up each write at every step of it."""
 CONNECT_SECONDS = 5.0
 """Between two attempts to reach the API server at the start."""
 
@@ -133,6 +136,7 @@ def run(
 
     """
     stopping = threading.Event()
+    sys.setswitchinterval(SWITCH_SECONDS)
     with _signals(stopping):
         minor = _minor(Api(configuration), stopping, log)
         if minor is None:

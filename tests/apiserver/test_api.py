@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+from types import SimpleNamespace
 
 import pytest
+from kubernetes import client
 
-from apiserver.api import MERGE_PATCH, Api, ReplyError
+from apiserver.api import MERGE_PATCH, TOKEN_SECONDS, Api, ReplyError
 from apiserver.discovery import minor_version, path_of, served
 from tests.apiserver.fake import serving
 
@@ -69,6 +71,30 @@ def test_connections_are_used_again_after_answers_and_errors():
                 api.read("/x")
 
     assert 1 == len(set(ports))
+
+
+def test_an_address_may_have_a_path():
+    with serving(always(200, {})) as (server, _):
+        configuration = client.Configuration(host=f"http://127.0.0.1:{server.server_address[1]}/clusters/one/")
+        Api(configuration).read("/api/v1/pods", [("limit", "5")])
+
+    assert "/clusters/one/api/v1/pods?limit=5" == server.requests[0][1]
+
+
+def test_a_token_that_was_renewed_is_used_after_a_while(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("apiserver.api.time", SimpleNamespace(monotonic=lambda: now[0]))
+    with serving(always(200, {})) as (server, _):
+        configuration = client.Configuration(host=f"http://127.0.0.1:{server.server_address[1]}")
+        configuration.api_key, configuration.api_key_prefix = {"authorization": "old"}, {"authorization": "Bearer"}
+        api = Api(configuration)
+        api.read("/x")
+        configuration.api_key = {"authorization": "new"}
+        for moment in (TOKEN_SECONDS - 0.1, TOKEN_SECONDS):
+            now[0] = moment
+            api.read("/x")
+
+    assert ["Bearer old", "Bearer old", "Bearer new"] == [headers["Authorization"] for _, _, headers, _ in server.requests]
 
 
 RESOURCES = {
