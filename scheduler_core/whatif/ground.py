@@ -22,6 +22,7 @@ from scheduler_core.pods import PodRecord, PodShape
 from scheduler_core.queueing.refusal import refusal
 from scheduler_core.queueing.trees import Trees, pod_entity
 from scheduler_core.search.complete import Complete
+from scheduler_core.search.needs import satisfied
 from scheduler_core.snapshot import ClusterSnapshot
 from scheduler_core.whatif.changes import applied
 from scheduler_core.whatif.edits import Both, Edit
@@ -202,7 +203,10 @@ class Ground:
     def _place(self, greedy: Greedy, entity: Entity, *, whole: bool) -> Tried:
         # Greedy lets pods beyond a minimum take what a sibling needs; the search never does.
         enough = not whole and isinstance(greedy, Complete) and not self.related
-        form = greedy.form(bare(entity) if enough else entity)
+        form = greedy.form(entity)
+        # A root that what runs of it satisfies is not searched for: greedy has the word, with all of its pods.
+        if enough and not satisfied(form):
+            form = greedy.form(bare(entity))
         outcome = greedy.place(form)
         search, names = greedy.search, greedy.site.nodes.names
         pods = [(pod.key, names[node]) for pod, node in assigned(form, outcome)] if outcome.success else None
