@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -140,3 +142,10 @@ def test_a_search_may_take_no_more_than_it_is_given():
     trial.attempt(trial.ground.entity)
 
     assert trial.undecided
+
+
+def test_a_root_that_what_runs_of_it_satisfies_is_not_searched_for():
+    """Greedy gives a sibling more than it needs, and a remedy must not count on a search that there will not be."""
+    objects = json.loads((Path(__file__).parents[2] / "cases" / "satisfied-root.json").read_text(encoding="utf-8"))
+
+    assert hold_against_the_truth(objects) > 0
