@@ -6,7 +6,7 @@ import dataclasses
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from benchmarks import measure
 from benchmarks.cluster.bound import Bound
@@ -84,13 +84,13 @@ def _measured(field: Field, case: Case) -> tuple[list[float], list[Figure], list
     """Of each round: bindings alone, the sidecar, kube-scheduler."""
     bare: list[float] = []
     found: dict[str, list[Figure]] = {SIDECAR.name: [], KUBE_SCHEDULER.name: []}
+    turns = (None, SIDECAR, KUBE_SCHEDULER)
     for number in range(case.rounds):
-        turns: list[Callable[[], None]] = [
-            lambda number=number: bare.append(_bare(field, case.backlog, WIDTHS[number % len(WIDTHS)])),  # type: ignore[misc]
-            *(lambda each=each: found[each.name].append(scheduled(field, case.backlog, each)) for each in (SIDECAR, KUBE_SCHEDULER)),  # type: ignore[misc]
-        ]
-        for turn in turns[:: 1 if number % 2 else -1]:
-            turn()
+        for scheduler in turns[:: 1 if number % 2 else -1]:
+            if scheduler is None:
+                bare.append(_bare(field, case.backlog, WIDTHS[number % len(WIDTHS)]))
+            else:
+                found[scheduler.name].append(scheduled(field, case.backlog, scheduler))
         _say(case, bare, found)
     return bare, found[SIDECAR.name], found[KUBE_SCHEDULER.name]
 

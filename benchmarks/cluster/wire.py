@@ -18,6 +18,8 @@ from pathlib import Path
 Asked = tuple[str, str, bytes]
 """Method, path and body."""
 TIMEOUT_SECONDS = 120
+IDLE_SECONDS = 30.0
+"""After which a connection is opened anew: the server closes idle ones some time."""
 _LONGEST_SHOWN = 800
 
 
@@ -34,11 +36,13 @@ class Line:
         raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket = context.wrap_socket(raw, server_hostname=host)
         self._host = f"{host}:{port}"
+        self.used = time.monotonic()
 
     def ask(self, method: str, path: str, body: bytes, *, missing: bool = False) -> None:
         """One request, whose answer must be a success, or with *missing* a 404.  Raises RefusedError."""
         kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
         head = f"{method} {path} HTTP/1.1\r\nHost: {self._host}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
+        self.used = time.monotonic()
         self._socket.sendall(head.encode() + body)
         content = self._answer()
         if content[9:10] != b"2" and not (missing and content[9:12] == b"404"):
@@ -78,8 +82,7 @@ class Wire:
 
     def press(self, requests: Iterable[Asked], lines: int = 8, *, missing: bool = False) -> float:
         """Make all requests, *lines* at a time; the seconds that took.  Raises RefusedError."""
-        while len(self._lines) < lines:
-            self._lines.append(Line(self._kubeconfig))
+        self._open(lines)
         waiting, lock, failures = iter(requests), threading.Lock(), list[Exception]()
 
         def work(line: Line) -> None:
@@ -102,6 +105,15 @@ class Wire:
         if failures:
             raise RefusedError(str(failures[0]))
         return time.perf_counter() - started
+
+    def _open(self, lines: int) -> None:
+        """Let there be so many connections that the server has not closed for their idleness."""
+        idle = [each for each in self._lines if time.monotonic() - each.used > IDLE_SECONDS]
+        for each in idle:
+            each.close()
+            self._lines.remove(each)
+        while len(self._lines) < lines:
+            self._lines.append(Line(self._kubeconfig))
 
     def close(self) -> None:
         """Hang up."""

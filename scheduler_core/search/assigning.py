@@ -56,7 +56,7 @@ class Assigning:
         self._candidates = {task.form.number: solver.choices.candidates(task.form, cell) for task in tasks}
         self.tasks = sorted(tasks, key=self._urgency)
         self._loads: list[Load | None] = []
-        self._state = Standing(solver.nest, solver.measures, cell, self.tasks, self._candidates)
+        self._state = Standing(solver.nest, solver.measures, cell, tasks=self.tasks, candidates=self._candidates, base=base)
         for load in base:
             self._state.put(load)
         self._elastic = any(self._measures.wanted(task.form) > self._measures.lacking(task.form) for task in tasks)
@@ -101,7 +101,10 @@ class Assigning:
         """Whether domains differ in nothing but how many pods they have room for."""
         alike = len({task.form.entity.key for task in self.tasks}) == 1 and self._measures.single
         leaves = all(task.form.leaf for task in self.tasks) and all(load.form.leaf for load in self._base)
-        return alike and leaves and all(task.form.entity.key and not task.form.pinned for task in self.tasks)
+        # What is in a wider domain than theirs takes room from those in it only.
+        level = max((self._cells[each].level for found in self._candidates.values() for each in found), default=0)
+        apart = all(load.cell == self._cell or self._cells[load.cell].level >= level for load in self._base)
+        return alike and leaves and apart and all(task.form.entity.key and not task.form.pinned for task in self.tasks)
 
     def _promising(self, done: int, floor: int) -> bool:
         """Whether more than *floor* pods may come of the tasks from number *done* on, beside what stands."""

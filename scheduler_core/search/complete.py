@@ -47,7 +47,7 @@ class Complete(Greedy):
         waiting = sum(len(leaf.waiting) for leaf in form.entity.leaves())
         self.search = Search("complete", "placed" if greedy.success else "not-searched")
         whole = greedy.success and greedy.placed == waiting
-        if whole or greedy.status is Status.ERROR or satisfied(form) or not searchable(form) or self._refuses(form):
+        if whole or greedy.status is Status.ERROR or not self.searches(form):
             return greedy
         if greedy.status is Status.UNRESOLVABLE:
             # Too few members, or no domain at all: counting has refuted it.
@@ -63,6 +63,10 @@ class Complete(Greedy):
         if found is None:
             return self._refuted(form, greedy)
         return greedy if greedy.success and greedy.placed >= found.placed else found
+
+    def searches(self, form: Form) -> bool:
+        """Whether a root is searched for that greedy does not place whole; of others greedy has the last word."""
+        return not satisfied(form) and searchable(form) and not self._refuses(form)
 
     def _refuses(self, form: Form) -> bool:
         """Whether a pod is not placed because a field of it is not modelled: that is no proof of anything."""

@@ -58,7 +58,9 @@ class Crossing:
             SpentError: the budget is spent before that is known.
 
         """
+        # What was found before still stands, and so does what was being tried when a budget was spent.
         self._chosen = []
+        self._wishes.clear()
         if satisfied(self._form):
             return []
         # An explicit stack: a tree may have more groups than Python has frames.

@@ -19,7 +19,8 @@ Look = tuple[bytes, tuple["Look", ...]]
 class Likeness:
     """Two domains are alike if exchanging their nodes changes nothing for the tree: then one stands for both.
 
-    That needs keys that divide nodes one inside the other.  Exchanging them leaves alone whatever contains both.
+    That needs keys that divide nodes one inside the other.  Exchanging them leaves alone whatever contains both, so the two are in
+    the same domains of all wider keys: groups that are still to be placed may need one of these.
     """
 
     def __init__(self, site: Site, form: Form, capacity: Capacity, wishes: Wishes) -> None:
@@ -28,10 +29,10 @@ class Likeness:
         self._wishes = wishes
         self._chain = chain(form, site.nodes)
         self._pinned = site.topology.root.nodes[list(form.pinned)].tolist()
-        self._looks: dict[int, int] = {}
+        self._looks: dict[int, tuple[int, ...]] = {}
         self._numbers: dict[Look, int] = {}
 
-    def look(self, domain: Placement, parent: Placement) -> int | None:
+    def look(self, domain: Placement, parent: Placement) -> tuple[int, ...] | None:
         """What tells *domain* from others in *parent*; None where it is like no other.
 
         Wishes for a part of *parent* that has nodes of *domain* make it unlike; so do members that run in it, as others of the
@@ -65,18 +66,21 @@ class Likeness:
         parts = []
         for row, wishes in inside.items():
             domain = division.domains[row]
-            name = -1 - domain.serial if self._is_pinned(domain) else self._look(domain)
+            name = (-1 - domain.serial,) if self._is_pinned(domain) else self._look(domain)
             parts.append((name, tuple(sorted(wishes))))
         return agenda.number, frozenset(around), tuple(sorted(parts))
 
     def _is_pinned(self, domain: Placement) -> bool:
         return bool(self._pinned) and domain.serial in self._site.topology.around(self._pinned)
 
-    def _look(self, domain: Placement) -> int:
+    def _look(self, domain: Placement) -> tuple[int, ...]:
+        """A number for what is in *domain*, and the domains of wider keys that it is in."""
         if (found := self._looks.get(domain.serial)) is None:
             keys = self._chain or ()
-            below = keys[keys.index(domain.key) + 1 :] if domain.key in keys else keys
-            found = self._looks[domain.serial] = self._numbers.setdefault(self._structure(domain, below), len(self._numbers))
+            at = keys.index(domain.key) if domain.key in keys else -1
+            number = self._numbers.setdefault(self._structure(domain, keys[at + 1 :]), len(self._numbers))
+            around = [int(self._site.nodes.column(key).ids[domain.nodes[0]]) for key in keys[: max(at, 0)]]
+            found = self._looks[domain.serial] = (number, *around)
         return found
 
     def _structure(self, placement: Placement, keys: tuple[str, ...]) -> Look:

@@ -61,9 +61,13 @@ class Nest:
         self._structures: dict[int, Structure] = {}
         self._numbers: dict[Structure, int] = {}
 
+    def level(self, key: str) -> int:
+        """The level of the domains of *key*; 0 where there is none."""
+        return self._levels[key] if key else 0
+
     def inside(self, cell: int, key: str) -> tuple[int, ...]:
         """The domains of *key* in *cell*, by name; *cell* itself where *key* does not divide it."""
-        level = self._levels[key] if key else 0
+        level = self.level(key)
         if level <= self.cells[cell].level:
             return (cell,)
         if (found := self._inside.get((cell, level))) is None:

@@ -13,9 +13,21 @@ from scheduler_core.search.pressure import Pressure
 
 
 class Standing:
-    """The loads in one cell; *tasks* are to become loads in their order, each in one of the *candidates* of its form's number."""
+    """The loads in one cell; *tasks* are to become loads in their order, each in one of the *candidates* of its form's number.
 
-    def __init__(self, nest: Nest, measures: Measures, cell: int, tasks: Sequence[Task], candidates: Mapping[int, tuple[int, ...]]) -> None:
+    *base* are loads that are there before, and stand once they are ``put``.
+    """
+
+    def __init__(
+        self,
+        nest: Nest,
+        measures: Measures,
+        cell: int,
+        *,
+        tasks: Sequence[Task],
+        candidates: Mapping[int, tuple[int, ...]],
+        base: Sequence[Load],
+    ) -> None:
         self._nest = nest
         self._cells = nest.cells
         self._measures = measures
@@ -27,6 +39,9 @@ class Standing:
         self._pods = 0
         self._bins = sorted({number for found in candidates.values() for number in found})
         self._left = {outer: list(self._cells[outer].room) for each in (cell, *self._bins) for outer in self._path(each)}
+        forms = (*(task.form for task in tasks), *(load.form for load in base))
+        self._forms = {form.number: form for form in forms}
+        self._asked: frozenset[int] | None = None
         self._level = len({self._cells[each].level for each in self._bins}) == 1
         required = [task.form for task in tasks if not task.optional]
         self._needed = [sum(each) for each in zip(measures.nothing, *map(measures.least, required), strict=True)]
@@ -91,7 +106,10 @@ class Standing:
         return list(found.values())
 
     def unlike(self, cells: Sequence[int], pinned: frozenset[int]) -> list[int]:
-        """Of *cells*, ascending, one of each kind; what has something in it, or members that run, is like no other."""
+        """Of *cells*, ascending, one of each kind; what has something in it, or members that run, is like no other.
+
+        Where a group may be given a wider domain, cells in two of that kind are alike only if these are as well.
+        """
         same: dict[Amounts, list[int]] = {}
         for each in cells:
             if each not in pinned and self._untouched(each):
@@ -99,9 +117,9 @@ class Standing:
         gone = set()
         for alike in same.values():
             if len(alike) > 1:
-                looks: set[int] = set()
+                looks: set[tuple[int, ...]] = set()
                 for each in alike:
-                    look = self._nest.look(each)
+                    look = self._kind(each, pinned)
                     if look in looks:
                         gone.add(each)
                     looks.add(look)
@@ -124,6 +142,23 @@ class Standing:
             above = self._cells[cell].above
             found = self._paths[cell] = above[: above.index(self._cell) + 1]
         return found
+
+    def _kind(self, cell: int, pinned: frozenset[int]) -> tuple[int, ...]:
+        """Equal for cells that can be exchanged: what tells them apart, and the wider ones that they are in and that are asked for."""
+        found = [self._nest.look(cell)]
+        for each in self._path(cell)[1:-1]:
+            if self._is_asked_for(self._cells[each].level):
+                if self._inside.get(each) or each in pinned:
+                    # It differs from others by what is in it; whatever contains it contains both.
+                    return (*found, -1 - each)
+                found.append(self._nest.look(each))
+        return tuple(found)
+
+    def _is_asked_for(self, level: int) -> bool:
+        """Whether any of the groups, or one below it, is confined to domains of *level*."""
+        if self._asked is None:
+            self._asked = frozenset(self._nest.level(each.key) for form in self._forms.values() for each in form.entity.walk())
+        return level in self._asked
 
     def _untouched(self, cell: int) -> bool:
         path = self._path(cell)

@@ -32,6 +32,10 @@ class Wishes:
         if not here:
             del self._counts[placement.serial]
 
+    def clear(self) -> None:
+        """None at all."""
+        self._counts.clear()
+
     def placements(self) -> list[Placement]:
         """Those with wishes."""
         return [self._placements[serial] for serial in self._counts]

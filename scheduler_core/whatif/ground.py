@@ -22,7 +22,6 @@ from scheduler_core.pods import PodRecord, PodShape
 from scheduler_core.queueing.refusal import refusal
 from scheduler_core.queueing.trees import Trees, pod_entity
 from scheduler_core.search.complete import Complete
-from scheduler_core.search.needs import satisfied
 from scheduler_core.snapshot import ClusterSnapshot
 from scheduler_core.whatif.changes import applied
 from scheduler_core.whatif.edits import Both, Edit
@@ -202,10 +201,9 @@ class Ground:
 
     def _place(self, greedy: Greedy, entity: Entity, *, whole: bool) -> Tried:
         # Greedy lets pods beyond a minimum take what a sibling needs; the search never does.
-        enough = not whole and isinstance(greedy, Complete) and not self.related
         form = greedy.form(entity)
-        # A root that what runs of it satisfies is not searched for: greedy has the word, with all of its pods.
-        if enough and not satisfied(form):
+        # A root that is not searched for is greedy's, with all of its pods.
+        if not whole and isinstance(greedy, Complete) and not self.related and greedy.searches(form):
             form = greedy.form(bare(entity))
         outcome = greedy.place(form)
         search, names = greedy.search, greedy.site.nodes.names

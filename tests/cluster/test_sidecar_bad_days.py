@@ -131,8 +131,9 @@ def test_two_replicas_do_the_work_of_one(plane, api, namespace, nodes, tmp_path)
 
 
 def leader(api):
-    found = api.get("Lease", "muster-sidecar", NAMESPACE)
-    return found["spec"].get("holderIdentity")
+    if not api.exists("Lease", "muster-sidecar", NAMESPACE):
+        return None
+    return api.get("Lease", "muster-sidecar", NAMESPACE)["spec"].get("holderIdentity")
 
 
 def test_a_leader_that_dies_is_followed(plane, api, namespace, nodes, tmp_path):

@@ -90,9 +90,8 @@ def _always(job: Job, new: JobScheduling) -> Iterator[FieldError]:
     parallelism = 1 if job.spec.parallelism is None else job.spec.parallelism
     if count is not None:
         yield from checks.beyond_parallelism(_COUNT, count, parallelism)
-    # A Job that names no policy, or an empty one, is Basic.
-    gang = policy is not None and policy.gang is not None and policy.basic is None
-    yield from checks.all_with_basic(_MODE, new.disruption_mode, gang=gang)
+    # A Job that names no policy is Basic.
+    yield from checks.all_with_basic(_MODE, new.disruption_mode, gang=policy is not None and policy.basic is None)
 
 
 _JOB = """\

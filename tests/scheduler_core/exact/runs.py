@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 from scheduler_core.cycle import CycleOptions, run_cycle
 from scheduler_core.decision import Decision
 from scheduler_core.load import load
+from scheduler_core.search.budget import DEFAULT
 from scheduler_core.snapshot import ClusterSnapshot
 from tests.scheduler_core.exact import corpus
 from tests.scheduler_core.oracle.model import Objects
@@ -47,9 +48,9 @@ def drawn(seeds: range) -> Iterator[Case]:
         yield Case(seed, make, corpus.instance(seed, make))
 
 
-def decide(objects: Objects, strategy: str) -> Decision:
+def decide(objects: Objects, strategy: str, *, budget: int = DEFAULT) -> Decision:
     """The decision on the one root that waits."""
-    result = run_cycle(_loaded(objects), CycleOptions(strategy=strategy))
+    result = run_cycle(_loaded(objects), CycleOptions(strategy=strategy, budget=budget))
     assert not result.problems
     (decision,) = result.decisions
     return decision
