@@ -55,9 +55,12 @@ def _by_rules(node: Node, trees: Trees, settings: Settings) -> Iterator[str]:
     lookup = trees.snapshot.known
     context = Context(node.group, None, Operation.CREATE, settings=settings, lookup=lookup, tree=trees.joined)
     for rule in RULES:
-        if rule is tree_matches_templates.RULE and not _workload_known(node, trees):
-            continue
-        for error in rule.check(context):
+        check = rule.check
+        if rule is tree_matches_templates.RULE:
+            if not _workload_known(node, trees):
+                continue
+            check = tree_matches_templates.at_run_time
+        for error in check(context):
             yield f"{error.path}: {error} ({rule.id})"
 
 

@@ -28,6 +28,15 @@ _PARENT = SPEC / "parentCompositePodGroupName"
 
 def check(context: Context) -> Iterator[FieldError]:
     """Tells a missing Workload or template at ``workloadRef``, a wrong place at the parent, a difference at its field."""
+    return _found(context, counts=True)
+
+
+def at_run_time(context: Context) -> Iterator[FieldError]:
+    """As ``check``, but for ``minCount`` and ``minGroupCount``: of a group that runs, or of its template, they may be changed."""
+    return _found(context, counts=False)
+
+
+def _found(context: Context, *, counts: bool) -> Iterator[FieldError]:
     group, reference = context.group, context.group.spec.workload_ref
     if not context.node.depth or reference is None or context.lookup.everything("Workload") is None:
         return
@@ -47,7 +56,7 @@ def check(context: Context) -> Iterator[FieldError]:
         yield field.invalid(_REFERENCE / "templateName", reference.template_name, detail)
     else:
         yield from _place(context, template, above)
-        yield from _difference(context, template)
+        yield from _difference(context, template, counts=counts)
 
 
 def _place(context: Context, template: Template, above: Template | None) -> Iterator[FieldError]:
@@ -66,10 +75,12 @@ def _place(context: Context, template: Template, above: Template | None) -> Iter
             yield field.invalid(_PARENT, spec.parent_composite_pod_group_name, detail)
 
 
-def _difference(context: Context, template: Template) -> Iterator[FieldError]:
+def _difference(context: Context, template: Template, *, counts: bool) -> Iterator[FieldError]:
     group = context.group.spec
+    policies = (group.scheduling_policy, template.scheduling_policy)
+    gangs = [each.gang is not None for each in policies]
     unlike = [
-        ("schedulingPolicy", not same(group.scheduling_policy, template.scheduling_policy)),
+        ("schedulingPolicy", not same(*policies) if counts else gangs[0] is not gangs[1]),
         ("schedulingConstraints", _keys(group.scheduling_constraints) != _keys(template.scheduling_constraints)),
         ("resourceClaims", isinstance(group, LeafShape) and _claims(group) != _claims(template)),
         ("disruptionMode", not same(_mode(group.disruption_mode), _mode(template.disruption_mode))),

@@ -18,8 +18,9 @@ ALL = {"all": {}}
 
 
 def workload(name: str, *leaves: str, gang: int = 2):
-    """A Workload of one composite template ``root`` over *leaves*."""
-    below = [{"name": each, "schedulingPolicy": {"gang": {"minCount": gang}}} for each in leaves]
+    """A Workload of one composite template ``root`` over *leaves*, which are gangs where *gang* is not 0."""
+    policy = {"gang": {"minCount": gang}} if gang else {"basic": {}}
+    below = [{"name": each, "schedulingPolicy": policy} for each in leaves]
     root = {"name": "root", "schedulingPolicy": {"basic": {}}, "podGroupTemplates": below}
     return decode.decode("Workload", {"metadata": {"name": name}, "spec": {"compositePodGroupTemplates": [root]}})
 
@@ -82,7 +83,8 @@ TREE = [composite("root"), leaf("a", "root", gang=2)]
     [
         pytest.param([workload("train", "a")], {}, id="as its Workload"),
         pytest.param([workload("train", "b")], {"a": ["tree-matches-templates"]}, id="no such template"),
-        pytest.param([workload("train", "a", gang=3)], {"a": ["tree-matches-templates"]}, id="another minCount"),
+        pytest.param([workload("train", "a", gang=3)], {}, id="another minCount, as it may be changed"),
+        pytest.param([workload("train", "a", gang=0)], {"a": ["tree-matches-templates"]}, id="another policy"),
         pytest.param([workload("other", "b")], {}, id="a Workload that is not in the input"),
         pytest.param([Named("Workload", ObjectMeta(name="train"))], {}, id="a Workload that cannot be read"),
     ],
