@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any, Protocol
 
 from gunicorn import arbiter
@@ -255,6 +256,8 @@ def serve(settings: Settings, source: Source) -> None:
         raise StartError(str(error)) from None
     addresses = [settings.bind, *([settings.probe_bind] if settings.probe_bind else [])]
     sockets = [listen(each, settings.backlog) for each in addresses]
+    # Until gunicorn hears signals itself, to be told to stop is to leave by the way on which everything is put away.
+    signal.signal(signal.SIGTERM, _stop_early)
     directory = _metrics_directory()
     master = os.getpid()
     try:
@@ -275,6 +278,10 @@ def serve(settings: Settings, source: Source) -> None:
     finally:
         if os.getpid() == master:
             shutil.rmtree(directory, ignore_errors=True)
+
+
+def _stop_early(_number: int, _frame: FrameType | None) -> None:
+    sys.exit(0)
 
 
 def _metrics_directory() -> str:

@@ -4,6 +4,7 @@ import contextlib
 import datetime as dt
 import http.client
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -288,3 +289,19 @@ def test_objects_given_are_looked_up(tmp_path, path):
 
     assert "priority-class-exists" in answers[0]["auditAnnotations"]["rules"]
     assert "priority-class-exists" not in answers[1].get("auditAnnotations", {}).get("rules", "")
+
+
+def test_a_server_that_is_stopped_before_it_listens_leaves_nothing_behind(tmp_path):
+    store.write(tmp_path, new_pair())
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    pair = ["--tls-cert", str(tmp_path / "tls.crt"), "--tls-key", str(tmp_path / "tls.key")]
+    command = [sys.executable, "-m", "muster", "serve", "--bind", "127.0.0.1:0", *pair]
+    with subprocess.Popen(
+        command, env={**os.environ, "TMPDIR": str(temporary)}, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    ) as started:
+        assert until(lambda: [*temporary.iterdir()])
+        started.send_signal(signal.SIGTERM)
+        assert 0 == started.wait(PATIENCE)
+
+    assert [] == [*temporary.iterdir()]
