@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 import urllib3
-from kubernetes import client
+from kubernetes import client, config
 
 CONNECT_SECONDS, READ_SECONDS = 5.0, 30.0
 TOKEN_SECONDS = 10.0
@@ -114,7 +114,7 @@ class Api:
         self, method: str, path: str, query: Query, seconds: float, body: bytes | None, headers: Mapping[str, str]
     ) -> urllib3.BaseHTTPResponse:
         url = f"{self._base}{path}{f'?{urllib.parse.urlencode(list(query))}' if query else ''}"
-        timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=seconds)
+        timeout = urllib3.Timeout(connect=min(CONNECT_SECONDS, seconds), read=seconds)
         response = self._open(
             method,
             url,
@@ -134,7 +134,11 @@ class Api:
         headers, until = self._credentials
         now = time.monotonic()
         if now >= until:
-            bearer: Any = self._configuration.auth_settings().get("BearerToken")
+            try:
+                bearer: Any = self._configuration.auth_settings().get("BearerToken")
+            except config.ConfigException as error:
+                # As long as the file with the token is empty there is nobody to ask.
+                raise OSError(f"the credentials cannot be read: {error}") from None
             headers = {"Authorization": str(bearer["value"])} if bearer and bearer.get("value") else {}
             self._credentials = headers, now + TOKEN_SECONDS
         return headers

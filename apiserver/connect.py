@@ -9,7 +9,9 @@ import os
 
 from kubernetes import client, config
 
-_UNUSABLE = (config.ConfigException, OSError, ValueError, TypeError)
+_YAML_ERROR = config.kube_config.yaml.YAMLError  # type: ignore[attr-defined]
+_UNUSABLE = (config.ConfigException, _YAML_ERROR, OSError, ValueError, TypeError, KeyError, AttributeError)
+"""What the client library raises for a kubeconfig: its own error, that of its YAML, and what it stumbles over in one of another shape."""
 
 
 class ConnectError(Exception):

@@ -52,7 +52,17 @@ def path_of(api: Api, group: str, resource: str, versions: Sequence[str]) -> str
     for version in versions:
         if resource in served(api, group, version):
             return f"/apis/{group}/{version}/{resource}" if group else f"/api/{version}/{resource}"
+    _must_be_there(api)
     return ""
+
+
+def _must_be_there(api: Api) -> None:
+    """A proxy that has lost its server finds nothing at all; every server has its version, whether or not we may read it."""
+    try:
+        api.read("/version")
+    except ReplyError as error:
+        if error.code == NOT_FOUND:
+            raise
 
 
 def minor_version(api: Api) -> int:

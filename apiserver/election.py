@@ -37,6 +37,11 @@ class Election:
         self._seen: Record | None = None
         self._seen_at = 0.0
         self._held_until = float("-inf")
+        self._terms = 0
+
+    def term(self, now: float) -> int:
+        """Which time it leads at *now*, counted from 1; 0 if it may not write."""
+        return self._terms if self.leading(now) else 0
 
     def leading(self, now: float) -> bool:
         """Whether this one may write at *now*."""
@@ -61,6 +66,8 @@ class Election:
     def wrote(self, record: Record, began: float) -> None:
         """*record* was written by a request that began at *began*."""
         self._seen, self._seen_at = record, began
+        # Whoever renews too late may have been followed meanwhile.
+        self._terms += not self.leading(began)
         self._held_until = began + self._renew_seconds
 
     def lost(self) -> None:

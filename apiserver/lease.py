@@ -14,6 +14,8 @@ from apiserver.election import RETRY_SECONDS, Election, Record
 
 NOT_FOUND, CONFLICT = 404, 409
 REQUEST_SECONDS = 3.0
+_CLOCK: int | None = getattr(time, "CLOCK_BOOTTIME", None)
+"""Linux has it."""
 
 
 class _Metadata(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -54,11 +56,15 @@ class Lease:
 
     def leading(self) -> bool:
         """Whether a write may be made now."""
-        return self._election.leading(time.monotonic())
+        return self._election.leading(_now())
+
+    def term(self) -> int:
+        """Which time it leads, counted from 1; 0 if no write may be made now."""
+        return self._election.term(_now())
 
     def remaining(self) -> float:
         """Seconds for which writes may be made; 0 if they may not."""
-        return self._election.remaining(time.monotonic())
+        return self._election.remaining(_now())
 
     def start(self) -> None:
         """Begin, in a thread of its own."""
@@ -91,10 +97,10 @@ class Lease:
             self._tell(f"the lease cannot be read or written: {type(error).__name__}: {error}")
 
     def _step(self) -> None:
-        began = time.monotonic()
+        began = _now()
         found = self._read()
         record = _record(found)
-        wanted = self._election.wants(record, time.monotonic(), _stamp())
+        wanted = self._election.wants(record, _now(), _stamp())
         if wanted is None:
             self._election.lost()
             self._tell(f"{record.holder if record else ''} leads")
@@ -144,6 +150,11 @@ def _record(lease: _Lease | None) -> Record | None:
         spec.renew_time or "",
         spec.lease_transitions or 0,
     )
+
+
+def _now() -> float:
+    """Seconds of a clock that does not jump, and that counts while the machine sleeps: a lease runs out meanwhile."""
+    return time.monotonic() if _CLOCK is None else time.clock_gettime(_CLOCK)
 
 
 def _stamp() -> str:

@@ -1,7 +1,8 @@
 """One resource, listed once and then watched, for as long as it is wanted.
 
-A watch is taken up where it ended, by the version of the last event or bookmark; what is too old for that is listed again
-(HTTP 410).  Failures wait, longer each time, or as long as the server asks.
+A watch is taken up where it ended, by the version of the last event or bookmark.  All is listed again where that is too long
+ago (HTTP 410), and where the server cannot go on from there or says what cannot be read, which would only come again.
+Failures wait, longer each time until something is heard, or as long as the server asks.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import enum
 import random
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -19,7 +21,9 @@ from apiserver.api import FAILURE, TRANSPORT, Api, ReplyError, lines
 PAGE = 500
 WATCH_SECONDS = 240
 FIRST_WAIT, LONGEST_WAIT, UNSERVED_WAIT = 0.5, 30.0, 60.0
-GONE, NOT_FOUND = 410, 404
+SHORTEST_WATCH = 1.0
+"""Seconds: a watch that ends sooner, and said nothing, has failed, however politely it ended."""
+GONE, NOT_FOUND, TOO_MANY = 410, 404, 429
 
 
 class Standing(enum.Enum):
@@ -99,7 +103,11 @@ class Watcher:
                     # Too long ago to be watched from, or served elsewhere now: look again.
                     self._version = self._path = ""
                 self._failed(str(error), error.retry_after)
-            except (ValueError, *TRANSPORT) as error:
+            except ValueError as error:
+                # What cannot be read would come again from there.
+                self._version = ""
+                self._failed(f"{type(error).__name__}: {error}")
+            except TRANSPORT as error:
                 self._failed(f"{type(error).__name__}: {error}")
 
     def _step(self) -> None:
@@ -115,15 +123,16 @@ class Watcher:
         self._watch()
 
     def _failed(self, reason: str, asked: float | None = None) -> None:
+        if self._stopped.is_set():
+            return
         self._sink.tell(Standing.FAILED, reason)
         # Half of the wait is chance, so that workers and replicas do not come back all at once.
         chosen = self._wait * random.uniform(0.5, 1.0)  # noqa: S311 - not for secrets
         self._stopped.wait(chosen if asked is None else min(max(asked, chosen), LONGEST_WAIT))
         self._wait = min(self._wait * 2, LONGEST_WAIT)
 
-    def _well(self) -> None:
+    def _heard(self) -> None:
         self._sink.tell(Standing.HEARD, "")
-        self._wait = FIRST_WAIT
 
     def _list(self) -> None:
         try:
@@ -135,7 +144,7 @@ class Watcher:
             found, version = self._listed([])
         self._sink.replace(found)
         self._version = version
-        self._well()
+        self._heard()
 
     def _listed(self, query: list[tuple[str, str]]) -> tuple[list[msgspec.Raw], str]:
         found: list[msgspec.Raw] = []
@@ -155,21 +164,29 @@ class Watcher:
             ("resourceVersion", self._version),
             ("timeoutSeconds", str(WATCH_SECONDS + random.randrange(60))),  # noqa: S311 - not for secrets
         ]
+        began, silent = time.monotonic(), True
         response = self._api.open(self._path, query, self._silence)
         try:
-            self._well()
+            self._heard()
             for line in lines(response):
                 self._take(_EVENT.decode(line))
-                self._well()
+                self._heard()
+                silent, self._wait = False, FIRST_WAIT
                 if self._stopped.is_set():
                     return
         finally:
             # The rest of the stream is of no use: the connection is not kept.
             response.close()
+            if lasted := time.monotonic() - began >= SHORTEST_WATCH:
+                self._wait = FIRST_WAIT
+        if silent and not lasted:
+            self._failed("the server ended the watch at once")
 
     def _take(self, event: _Event) -> None:
         if event.type == "ERROR":
             failure = FAILURE.decode(event.object)
+            if failure.code != TOO_MANY:
+                self._version = ""
             raise ReplyError(failure.code, failure.message)
         version = _MARKED.decode(event.object).metadata.resource_version
         if event.type != "BOOKMARK":

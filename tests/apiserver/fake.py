@@ -23,6 +23,8 @@ class Fake(ThreadingHTTPServer):
 
 class _Asked(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # Head and body are two small writes: the second would wait for the first to be acknowledged.
+    disable_nagle_algorithm = True
 
     def _any(self):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -31,7 +33,8 @@ class _Asked(BaseHTTPRequestHandler):
         raw = content if isinstance(content, bytes) else json.dumps(content).encode()
         self.send_response(code)
         for name, value in {"Content-Length": str(len(raw)), **headers}.items():
-            self.send_header(name, value)
+            if value is not None:
+                self.send_header(name, value)
         self.end_headers()
         self.wfile.write(raw)
 

@@ -5,9 +5,9 @@ import json
 from types import SimpleNamespace
 
 import pytest
-from kubernetes import client
+from kubernetes import client, config
 
-from apiserver.api import MERGE_PATCH, TOKEN_SECONDS, Api, ReplyError
+from apiserver.api import CONNECT_SECONDS, MERGE_PATCH, TOKEN_SECONDS, Api, ReplyError
 from apiserver.discovery import minor_version, path_of, served
 from tests.apiserver.fake import serving
 
@@ -97,6 +97,23 @@ def test_a_token_that_was_renewed_is_used_after_a_while(monkeypatch):
     assert ["Bearer old", "Bearer old", "Bearer new"] == [headers["Authorization"] for _, _, headers, _ in server.requests]
 
 
+def test_credentials_that_cannot_be_read_now_are_no_answer_and_are_read_later():
+    def broken(_):
+        raise config.ConfigException("Token file exists but empty.")
+
+    with serving(always(200, {})) as (server, _):
+        configuration = client.Configuration(host=f"http://127.0.0.1:{server.server_address[1]}")
+        configuration.api_key = {"authorization": "Bearer new"}
+        configuration.refresh_api_key_hook = broken
+        api = Api(configuration)
+        with pytest.raises(OSError, match="the credentials cannot be read: Token file exists but empty"):
+            api.read("/x")
+        configuration.refresh_api_key_hook = None
+        api.read("/x")
+
+    assert ["Bearer new"] == [headers["Authorization"] for _, _, headers, _ in server.requests]
+
+
 RESOURCES = {
     "/apis/g/v1beta1": {"resources": [{"name": "podgroups"}]},
     "/apis/g/v1alpha3": {"resources": [{"name": "podgroups"}, {"name": "c"}]},
@@ -136,3 +153,16 @@ def test_nobody_there_is_no_answer():
         api.read("/x")
     assert not isinstance(raised.value, ReplyError)
     assert host.startswith("http://127.0.0.1:")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "want"),
+    [pytest.param(0.5, 0.5, id="no longer than for the answer"), pytest.param(90.0, CONNECT_SECONDS, id="no longer than ever")],
+)
+def test_a_connection_is_waited_for(seconds, want):
+    with serving(always(200, {})) as (_, api):
+        original, timeouts = api._open, []
+        api._open = lambda *given, timeout, **more: (timeouts.append(timeout), original(*given, timeout=timeout, **more))[1]
+        api.send("GET", "/x", None, seconds=seconds)
+
+    assert [(want, seconds)] == [(each.connect_timeout, each.read_timeout) for each in timeouts]

@@ -25,6 +25,19 @@ def test_a_lease_that_is_not_there_is_taken():
     assert election.leading(6.9)
 
 
+def test_each_time_that_it_leads_is_a_term_of_its_own_also_where_another_may_have_led_between_two_looks():
+    election = Election("a")
+    terms = [election.term(0.0)]
+    for began in (0.0, 5.0, 12.1, 13.0):
+        election.wrote(held_by("a"), began)
+        terms.append(election.term(began))
+    election.lost()
+    terms.append(election.term(13.5))
+    election.wrote(held_by("a"), 14.0)
+
+    assert [0, 1, 1, 2, 2, 0, 3] == [*terms, election.term(14.0)]
+
+
 def test_a_lease_that_was_given_up_is_taken_at_once():
     wanted = Election("a").wants(held_by(""), 0.0, NOW)
 

@@ -1,0 +1,96 @@
+"""Where the API server is taken from, and what is said where nothing tells."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from apiserver.connect import ConnectError, configuration, service_account
+
+
+def kubeconfig(path, *hosts):
+    """A file with a context for each host, the first the current one."""
+    content = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": host, "cluster": {"server": f"https://{host}"}} for host in hosts],
+        "users": [{"name": "u", "user": {"token": "t"}}],
+        "contexts": [{"name": host, "context": {"cluster": host, "user": "u"}} for host in hosts],
+        "current-context": hosts[0],
+    }
+    path.write_text(json.dumps(content))
+    return str(path)
+
+
+@pytest.fixture(autouse=True)
+def nowhere(monkeypatch, tmp_path):
+    """Neither a pod nor a user."""
+    for name in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("kubernetes.config.kube_config.KUBE_CONFIG_DEFAULT_LOCATION", str(tmp_path / "none"))
+
+
+@pytest.fixture
+def pod(monkeypatch, tmp_path):
+    """A pod with a service account."""
+    for name, content in (("TOKEN", "token-of-the-pod"), ("CERT", "a certificate")):
+        (tmp_path / name).write_text(content)
+        monkeypatch.setattr(f"kubernetes.config.incluster_config.SERVICE_{name}_FILENAME", str(tmp_path / name))
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+
+
+@pytest.mark.parametrize(
+    ("context", "want"), [pytest.param(None, "https://a", id="the current"), pytest.param("b", "https://b", id="named")]
+)
+def test_a_kubeconfig_says_where_by_its_context(tmp_path, context, want):
+    found = configuration(kubeconfig(tmp_path / "config", "a", "b"), context)
+
+    assert (want, False) == (found.host, found.retries)
+    assert "Bearer t" == found.auth_settings()["BearerToken"]["value"]
+
+
+def test_a_pod_is_who_its_service_account_is(pod):
+    found = configuration()
+
+    assert ("https://10.0.0.1:443", False) == (found.host, found.retries)
+    assert "bearer token-of-the-pod" == found.auth_settings()["BearerToken"]["value"]
+
+
+@pytest.mark.parametrize("how", ["argument", "environment"])
+def test_a_kubeconfig_that_is_given_counts_in_a_pod_too(pod, monkeypatch, tmp_path, how):
+    path = kubeconfig(tmp_path / "config", "a")
+    monkeypatch.setenv("KUBECONFIG", path if how == "environment" else "")
+    monkeypatch.setattr("kubernetes.config.kube_config.KUBE_CONFIG_DEFAULT_LOCATION", path)
+
+    assert "https://a" == configuration(path if how == "argument" else None).host
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(None, id="not there"),
+        pytest.param("just text", id="no mapping"),
+        pytest.param("{}", id="empty"),
+        pytest.param("a: [", id="no YAML"),
+        pytest.param("\x00" * 50, id="no text"),
+        pytest.param(
+            '{"current-context": "x", "contexts": [{"name": "x", "context": 5}], "clusters": [], "users": []}', id="a context that is none"
+        ),
+    ],
+)
+def test_a_kubeconfig_that_cannot_be_used_is_one_line_that_says_why(tmp_path, content):
+    path = tmp_path / "config"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(ConnectError) as raised:
+        configuration(str(path))
+
+    assert 1 == len(str(raised.value).splitlines())
+    assert 0 < len(str(raised.value)) <= 300
+
+
+def test_who_is_no_pod_has_no_service_account():
+    with pytest.raises(ConnectError, match=r"(?i)service|cluster"):
+        service_account()
