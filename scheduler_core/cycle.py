@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from scheduler_core import queue
 from scheduler_core.decider import Decider
-from scheduler_core.decision import Decision
+from scheduler_core.decision import Decision, Name
 from scheduler_core.entity import Entity
 from scheduler_core.gated import gated
 from scheduler_core.options import PlacingOptions
@@ -94,10 +94,13 @@ def _still_there(order: tuple[str, ...], decisions: tuple[Decision, ...], left: 
     return tuple(name for name in order if name not in evicted)
 
 
-def prepared(snapshot: ClusterSnapshot, options: CycleOptions) -> tuple[Decider, tuple[Entity, ...]]:
-    """What decides, and the roots that are ready, in the order of their cycles."""
+def prepared(snapshot: ClusterSnapshot, options: CycleOptions, *, until: Name | None = None) -> tuple[Decider, tuple[Entity, ...]]:
+    """What decides, and the roots that are ready, in the order of their cycles.
+
+    With *until* only those whose turn is before that of the root *until*, which need not be ready itself; none where it is no root.
+    """
     forest = _forest(snapshot, options)
-    return _decider(snapshot, forest, options), forest.ready
+    return _decider(snapshot, forest, options), forest.ready if until is None else forest.before(until)
 
 
 def queued(snapshot: ClusterSnapshot, options: CycleOptions) -> tuple[Entity, ...]:

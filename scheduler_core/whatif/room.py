@@ -78,13 +78,9 @@ class Room:
         return max(self.subject.keys, key=lambda key: len(self.snapshot.nodes.column(key).values))
 
     def areas(self, most: int) -> list[Area]:
-        """The domains with most room, of the narrowest key of the root and of the widest; the cluster where there is none."""
-        keys = self.subject.keys
-        return (
-            [area for key in dict.fromkeys((self.narrowest, keys[0])) for area in self.divided(key, self.whole, most)]
-            if keys
-            else [self.whole]
-        )
+        """The domains with most room, of the narrowest key of the root and of the widest; the cluster where there are none."""
+        keys = dict.fromkeys((self.narrowest, self.subject.keys[0])) if self.subject.keys else ()
+        return [area for key in keys for area in self.divided(key, self.whole, most)] or [self.whole]
 
     @property
     def whole(self) -> Area:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from scheduler_core.cycle import CycleOptions, prepared, run_cycle
 from scheduler_core.decision import Decision, Name, Status, Step
@@ -15,6 +15,7 @@ from scheduler_core.snapshot import ClusterSnapshot
 from scheduler_core.whatif.changes import applied
 from scheduler_core.whatif.edits import Both, Edit, Leaving, Moved
 from scheduler_core.whatif.ground import Ground, Placed, Tried
+from scheduler_core.whatif.standing import standing, tried
 from scheduler_core.whatif.subject import Subject
 
 MOST = 160
@@ -29,9 +30,6 @@ STEPS, MORE_STEPS = 2_000, 10_000
 """What a search may take for one try: what helps is mostly found at once, and only where it is not is more worth while."""
 _ALL_STEPS = 120_000
 """What the searches for a root may take in all."""
-
-_TRIED = frozenset({Status.SUCCESS, Status.UNSCHEDULABLE, Status.UNRESOLVABLE})
-"""What a root comes to that is tried; others take no room and are promised none."""
 
 
 class SpentError(Exception):
@@ -78,9 +76,12 @@ class Trial:
         self._own = len(snapshot.nodes) + len(subject.own)
         self._options = dataclasses.replace(options, progress=None)
         self._whole = snapshot
-        decisions = [*self._decided()] if before is None else [each for each in before if each.status in _TRIED]
+        there = gated(snapshot, options.gates)
+        decisions = [*self._decided(there)] if before is None else tried(before, there, self._options)
         self._before = len(decisions)
-        base = self._frozen(decisions)
+        base = standing(there, decisions)
+        placed = {pod.key: pod for pod in base.pods} if any(each.assignments for each in decisions) else {}
+        self.earlier = tuple(Earlier(each.root, tuple(placed[pod] for pod in each.assignments)) for each in decisions if each.assignments)
         self.ground = Ground(base, dataclasses.replace(self._options, order=()), subject, steps=STEPS)
         self.refill()
 
@@ -188,31 +189,7 @@ class Trial:
             decider.decide(entity)
         return False
 
-    def _decided(self) -> Iterator[Decision]:
-        """The decisions on the roots before it."""
-        decider, ready = prepared(gated(self._whole, self._options.gates), self._options)
-        if any(each.name == self.root for each in ready):
-            for entity in ready:
-                if entity.name == self.root:
-                    return
-                yield decider.decide(entity)
-
-    def _frozen(self, decisions: Sequence[Decision]) -> ClusterSnapshot:
-        """The snapshot as the root finds it."""
-        snapshot = gated(self._whole, self._options.gates)
-        index = snapshot.nodes.index
-        bound = {pod: index[node] for each in decisions for pod, node in each.assignments.items()}
-        promised = {pod: index[node] for each in decisions for pod, node in each.nominations.items()}
-        lost = {pod for each in decisions for pod in each.pending if pod not in promised}
-        if bound or promised or lost:
-            pods = (_after(pod, bound, promised) for pod in snapshot.pods if pod.key not in lost)
-            snapshot = dataclasses.replace(snapshot, pods=tuple(pods))
-        there = {pod.key: pod for pod in snapshot.pods if pod.key in bound}
-        self.earlier = tuple(Earlier(each.root, tuple(there[pod] for pod in each.assignments)) for each in decisions if each.assignments)
-        return snapshot
-
-
-def _after(pod: PodRecord, bound: Mapping[str, int], promised: Mapping[str, int]) -> PodRecord:
-    if pod.key in bound:
-        return dataclasses.replace(pod, node=bound[pod.key], nominated=-1)
-    return dataclasses.replace(pod, nominated=promised[pod.key]) if pod.key in promised else pod
+    def _decided(self, snapshot: ClusterSnapshot) -> Iterator[Decision]:
+        """The decisions on the roots before it; it may be one that is not ready, and is only after some changes."""
+        decider, first = prepared(snapshot, self._options, until=self.root)
+        yield from map(decider.decide, first)

@@ -18,6 +18,7 @@ from scheduler_core.whatif import candidates
 from scheduler_core.whatif.book import Book, merged
 from scheduler_core.whatif.edits import Both, Edit, Leaving, Lowered, Moved
 from scheduler_core.whatif.kinds import kinds
+from scheduler_core.whatif.remedies import remedies
 from scheduler_core.whatif.room import Room
 from scheduler_core.whatif.subject import Subject
 from scheduler_core.whatif.supposing import supposable
@@ -25,6 +26,7 @@ from scheduler_core.whatif.trial import Trial
 from tests.scheduler_core.exact import corpus
 from tests.scheduler_core.oracle.strategies import TINY, Size, clusters
 from tests.scheduler_core.whatif.cluster import COMPLETE, Objects, after, decided, gang, node, not_placed, pod, waiting
+from tests.scheduler_core.whatif.contested import contested
 
 SPREAD = [{"topologyKey": "rack", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {"matchLabels": {"a": "b"}}}]
 
@@ -77,7 +79,7 @@ def hold_against_the_truth(objects: Objects, options: CycleOptions = COMPLETE) -
 
 @pytest.mark.parametrize("options", [COMPLETE, CycleOptions()], ids=["complete", "greedy"])
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.one_of(clusters(TINY), clusters(Size(nodes=5, depth=3))))
+@given(st.one_of(clusters(TINY), clusters(Size(nodes=5, depth=3)), contested(Size(nodes=3, depth=2))))
 def test_a_change_comes_to_the_same_supposed_by_its_steps_and_simulated_again(options, objects):
     hold_against_the_truth(objects, options)
 
@@ -119,6 +121,29 @@ def test_the_same_with_pods_that_are_promised_a_node():
     promised = {**pod("other", cpu=4, priority=9), "status": {"phase": "Pending", "nominatedNodeName": "a1"}}
     objects = [node("a1"), node("a2", taints=[{"key": "t", "effect": "NoSchedule"}]), promised, gang("g", 2, ""), *waiting("g", 2, cpu=4)]
     assert hold_against_the_truth(objects) > 3
+
+
+@pytest.mark.parametrize("options", [COMPLETE, CycleOptions()], ids=["complete", "greedy"])
+def test_the_same_of_a_root_that_is_not_ready_and_has_others_before_it(options):
+    """Once its gates are gone it finds what these have left, and that is nothing."""
+    held_back = waiting("g", 1, schedulingGates=[{"name": "later"}])
+    objects = [node("a1"), gang("first", 1, ""), *waiting("first", 3), gang("g", 1, ""), *held_back]
+    (decision,) = not_placed(objects, options)
+
+    assert hold_against_the_truth(objects, options) > 0
+    told = [each.change for each in remedies(objects, load(objects), decision, options)]
+    assert ["scheduling gates of the pods of PodGroup default/g removed, and 1 more node like a1"] == told
+
+
+def test_the_same_with_promises_that_outlast_the_turn_of_their_pods():
+    """Room is kept for pods that were not placed in their turn, and may not preempt or are not needed."""
+    never = {**pod("never", cpu=3, priority=9, preemptionPolicy="Never"), "status": {"phase": "Pending", "nominatedNodeName": "a1"}}
+    over = {**pod("h-1", "h", cpu=3, priority=9), "status": {"phase": "Pending", "nominatedNodeName": "a2"}}
+    placed = [node("a1"), node("a2", cpu=2), gang("h", 1, "", priority=9), pod("h-0", "h", cpu=3, priority=9), over]
+
+    assert hold_against_the_truth([node("a1", cpu=2), never, gang("g", 2, ""), *waiting("g", 2, cpu=1)]) > 0
+    assert hold_against_the_truth([*placed, gang("g", 3, ""), *waiting("g", 3, cpu=1)]) > 0
+    assert hold_against_the_truth([*placed, pod("low", on="a1", cpu=3), gang("g", 3, ""), *waiting("g", 3, cpu=1)]) > 0
 
 
 def test_what_is_tried_leaves_no_trace():

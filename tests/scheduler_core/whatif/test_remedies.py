@@ -15,6 +15,7 @@ from tests.scheduler_core.exact import corpus
 from tests.scheduler_core.exact.corpus import Make
 from tests.scheduler_core.oracle.strategies import TINY, Size, clusters
 from tests.scheduler_core.whatif.cluster import COMPLETE, RACK, after, decided, gang, node, not_placed, pod, tree, waiting
+from tests.scheduler_core.whatif.contested import contested
 
 TAINT = {"key": "team", "value": "a", "effect": "NoSchedule"}
 TWO_RACKS = [node("a1"), node("a2"), node("b1", "r2"), node("b2", "r2")]
@@ -47,6 +48,14 @@ SITUATIONS = {
     "pods are gated": (
         [*TWO_RACKS, gang("g", 1), *waiting("g", 1, schedulingGates=[{"name": "x"}])],
         "scheduling gates of the pods of PodGroup default/g removed",
+    ),
+    "no node has the label": (
+        [*TWO_RACKS, gang("g", 2, "block"), *waiting("g", 2)],
+        "topology constraint block of PodGroup default/g dropped",
+    ),
+    "no node has the label, and pods are gated": (
+        [*TWO_RACKS, gang("g", 1, "block"), *waiting("g", 1, schedulingGates=[{"name": "x"}])],
+        "topology constraint block of PodGroup default/g dropped, and scheduling gates of the pods of PodGroup default/g removed",
     ),
     "members are lacking": ([*TWO_RACKS, gang("g", 3), *waiting("g", 2)], "minCount of PodGroup default/g lowered from 3 to 2"),
     "a running pod stands in the way": (
@@ -196,7 +205,7 @@ def test_the_order_of_objects_changes_nothing():
     "options", [COMPLETE, CycleOptions(), CycleOptions(strategy="complete", evict=True)], ids=["complete", "greedy", "evict"]
 )
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.one_of(clusters(TINY), clusters(Size(nodes=5, depth=3))))
+@given(st.one_of(clusters(TINY), clusters(Size(nodes=5, depth=3)), contested(Size(nodes=3, depth=2))))
 def test_every_remedy_applied_is_placed(options, objects):
     for decision in not_placed(objects, options):
         for each in remedies(objects, load(objects), decision, options):
