@@ -49,6 +49,13 @@ MODES = ("validate", "place", "ungate", "preempt", "protect")
 @click.option("--gates", metavar="A=true,B=false", multiple=True, help="Feature gates of the API server; all on where not named.")
 @click.option("--writers", metavar="N", type=click.IntRange(1, 64), default=8, help="Writes at once.")
 @click.option(
+    "--silence",
+    metavar="SECONDS",
+    type=click.FloatRange(5.0, 600.0),
+    default=90.0,
+    help="How long a watch may say nothing before it is begun anew; the server speaks at least once a minute.",
+)
+@click.option(
     "--probe-bind",
     metavar="HOST:PORT",
     default="127.0.0.1:8080",
@@ -96,6 +103,7 @@ def _settings(given: dict[str, Any]) -> Any:
         identity=given["identity"] or f"{socket.gethostname()}_{os.getpid()}",
         lease=_lease(given["lease"]),
         gates=shared.gates_of(given["gates"]),
+        silence_seconds=given["silence"],
         writers=given["writers"],
     )
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import signal
+import sys
 import time
 
 from benchmarks.cluster import intake, latency, memory, objects, rates
@@ -29,6 +31,8 @@ def main() -> None:
         parser.error(str(error))
     print(f"Python {platform.python_version()}, {os.cpu_count()} processors, Kubernetes 1.37\n", flush=True)
     began = time.monotonic()
+    # Whoever ends it ends all that it has started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with plane:
         _tables(Field(plane), given.tables or TABLES, quick=given.quick)
     print(f"{time.monotonic() - began:.0f} s")

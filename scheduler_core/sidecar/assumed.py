@@ -38,6 +38,7 @@ class Assumed:
             was = self._store.standing.place_of(pod)
             pod.assumed, pod.acknowledged = "", False
             self._changed(pod, was)
+            self._again(pod)
 
     def leave(self, ref: Ref, *, evicted: bool) -> None:
         """*ref* is about to be deleted, by a preemption (*evicted*) or not."""
@@ -50,6 +51,7 @@ class Assumed:
         if (pod := self._store.pod(ref)) is not None and pod.leaving:
             pod.leaving = pod.evicted = False
             self._changed(pod, self._store.standing.place_of(pod))
+            self._again(pod)
 
     def promise(self, ref: Ref, node: str) -> None:
         """*ref* is nominated for *node*, or (empty) for none."""
@@ -88,6 +90,12 @@ class Assumed:
                 self._changed(pod, was)
         for live in self._store.groups():
             live.presumed.clear()
+
+    def _again(self, pod: LivePod) -> None:
+        """No event will tell that *pod* is as it was: its root, which may have waited for it, is looked at."""
+        # A single pod that has a node waits for nothing.
+        if (pod.draft.group or not pod.draft.node) and (root := self._store.report.root(pod)) is not None:
+            self._store.report.news.roots.add(root)
 
     def _promised(self, pod: LivePod, node: str | None) -> None:
         report, before = self._store.report, pod.nominated

@@ -14,7 +14,8 @@ from typing import Any
 
 import msgspec
 
-from apiserver.api import Api, ReplyError
+from apiserver.api import TRANSPORT, Api, ReplyError
+from scheduler_core.conditions import INITIALLY_SCHEDULED
 from scheduler_core.sidecar import requests
 from scheduler_core.sidecar.events import Recorder
 from scheduler_core.sidecar.lanes import target
@@ -36,14 +37,19 @@ from scheduler_core.sidecar.writes import (
 )
 
 REQUEST_SECONDS = 10.0
+_SHORTEST_SECONDS = 0.1
 EVENTS_PATH = "/apis/events.k8s.io/v1/namespaces"
 
 _ENCODE = msgspec.json.Encoder().encode
 _DECODE = msgspec.json.Decoder().decode
 
 
+class NotLeadingError(Exception):
+    """Another may lead by now: the request was not made."""
+
+
 class Carrier:
-    """*remaining* are the seconds for which writes may be made: no request is waited for longer."""
+    """*remaining* are the seconds for which writes may be made: it is asked before each request, and none is waited for longer."""
 
     def __init__(self, api: Api, paths: Paths, recorder: Recorder, remaining: Callable[[], float]) -> None:
         self._api, self._paths, self._recorder, self._remaining = api, paths, recorder, remaining
@@ -58,6 +64,7 @@ class Carrier:
             ReplyError: the server would not.
             OSError, urllib3.exceptions.HTTPError, ValueError: there was no answer that can be read.
             KeyError: the kind is not served.
+            NotLeadingError: the time was up before the last request that counts.
 
         """
         match write:
@@ -65,6 +72,8 @@ class Carrier:
                 self._send(requests.bind(write, self._paths))
             case Nominate():
                 self._send(requests.nominate(write, self._paths))
+            case SetCondition() if _takes_back(write):
+                return self._by_content(write)
             case SetCondition():
                 self._send(requests.set_condition(write, self._paths, _now()))
             case Evict() | Remove():
@@ -82,14 +91,14 @@ class Carrier:
             self._send(leave)
         elif isinstance(write, Evict) and write.by is Evicting.EVICT:
             self._send(leave)
-            with contextlib.suppress(ReplyError):
+            with contextlib.suppress(ReplyError, NotLeadingError):
                 # It leaves whatever its condition says, and may be gone already.
                 self._send(disrupt)
         else:
             self._send(disrupt)
             self._send(leave)
 
-    def _by_content(self, write: Ungate | AddFinalizer | RemoveFinalizer) -> tuple[Outcome, str]:
+    def _by_content(self, write: Ungate | AddFinalizer | RemoveFinalizer | SetCondition) -> tuple[Outcome, str]:
         """What depends on the object as it is: read, and changed only if it is still that."""
         content = self.look(write)
         ref = target(write)
@@ -97,6 +106,8 @@ class Carrier:
             return Outcome.GONE, "it is not there any more"
         if isinstance(write, Ungate):
             request = requests.ungate(write, content, self._paths)
+        elif isinstance(write, SetCondition):
+            request = _unless_true(write, content, self._paths)
         else:
             request = _finalizers(write, content, self._paths)
         if request is not None:
@@ -118,19 +129,19 @@ class Carrier:
             posting = self._recorder.posting(tell, version, time.monotonic(), _now())
         if posting is None:
             return
-        path = f"{EVENTS_PATH}/{posting.namespace}/events"
-        if posting.count == 1:
-            self._send(Request("POST", path, _ENCODE(posting.body)))
-            return
+        path, body = f"{EVENTS_PATH}/{posting.namespace}/events", _ENCODE(posting.body)
+        again = Request("PATCH", f"{path}/{posting.name}", body, requests.MERGE_PATCH)
         try:
-            self._send(Request("PATCH", f"{path}/{posting.name}", _ENCODE(posting.body), requests.MERGE_PATCH))
-        except ReplyError:
+            self._send(again if posting.count > 1 else Request("POST", path, body))
+        except (ReplyError, NotLeadingError, ValueError, *TRANSPORT):
+            # There may be nothing that could be counted.
             with self._recording:
                 self._recorder.lost(tell)
             raise
 
     def _send(self, request: Request) -> bytes:
-        left = self._remaining()
+        if (left := self._remaining()) <= 0:
+            raise NotLeadingError
         self.requests += 1
         return self._api.send(
             request.method,
@@ -138,8 +149,21 @@ class Carrier:
             request.body,
             content_type=request.content_type,
             query=[("dryRun", "All")] if request.dry_run else [],
-            seconds=max(0.1, min(REQUEST_SECONDS, left)),
+            seconds=max(_SHORTEST_SECONDS, min(REQUEST_SECONDS, left)),
         )
+
+
+def _takes_back(write: SetCondition) -> bool:
+    """Whether a group is told that it was not placed, or nothing of that any more: it may have been placed since."""
+    return write.condition.status != "True" and write.condition.type == INITIALLY_SCHEDULED.get(write.target.kind)
+
+
+def _unless_true(write: SetCondition, content: Any, paths: Paths) -> Request | None:
+    """The request that puts the condition there; None where it says True by now, which is final, whoever wrote it."""
+    for each in (content.get("status") or {}).get("conditions") or ():
+        if each.get("type") == write.condition.type and each.get("status") == "True":
+            return None
+    return requests.set_condition(write, paths, _now(), content["metadata"].get("resourceVersion") or "")
 
 
 def _finalizers(write: AddFinalizer | RemoveFinalizer, content: Any, paths: Paths) -> Request | None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import enum
 
-from scheduler_core.decision import Decision
 from scheduler_core.decision import Name as Root
 from scheduler_core.search.budget import DEFAULT
 from scheduler_core.sidecar import backoff
@@ -16,9 +14,10 @@ from scheduler_core.sidecar.deciding import COMPLETE, Means
 from scheduler_core.sidecar.hints import Parked
 from scheduler_core.sidecar.place import Placer
 from scheduler_core.sidecar.preempting import Plan, Preempting
+from scheduler_core.sidecar.remembered import Remembered
 from scheduler_core.sidecar.store import Store
 from scheduler_core.sidecar.survey import Survey, Whose, survey
-from scheduler_core.sidecar.writes import Evicting, Ref
+from scheduler_core.sidecar.writes import Bind, Evicting, Ref, Ungate
 from validators.gates import Gates
 
 
@@ -80,10 +79,6 @@ class Options:
         return Whose(self.scheduler_name if self.place else "", self.ungate)
 
 
-REMEMBERED = 4096
-"""Decisions that are kept to be told."""
-
-
 class Task(enum.Enum):
     """What is to be done about a root now."""
 
@@ -97,7 +92,7 @@ class Desk:
     """The roots of a cluster that are ours, each with what it waits for."""
 
     def __init__(self, store: Store, options: Options) -> None:
-        store.standing.ungate(ungates=options.ungate)
+        store.standing.ungate(ungates=options.ungate, binds=options.scheduler_name if options.place else "")
         self.store, self.options = store, options
         self.means, self.whose = options.means, options.whose
         self.assumed = Assumed(store)
@@ -107,7 +102,7 @@ class Desk:
         self.parked = Parked(store, options.ignore)
         self.plans: dict[Root, Plan] = {}
         self.flights: dict[Ref, Root] = {}
-        self.decisions: collections.OrderedDict[Root, Decision] = collections.OrderedDict()
+        self.decisions = Remembered()
 
     def survey(self, root: Root) -> Survey | None:
         """How it stands with *root*."""
@@ -162,6 +157,10 @@ class Desk:
             self.turns.wake_at(state, state.not_before, now)
         elif found.to_place or found.loose or found.hanging or found.finished:
             self.turns.put(state, Phase.WAITING)
+        elif state.commit_failures and now < (until := state.commit_after + self.options.flush_seconds):
+            # Should the record fail again, that it failed before counts.
+            self.turns.put(state, Phase.WAITING)
+            self.turns.wake_at(state, until, now)
         else:
             self.turns.drop(state.root)
 
@@ -181,13 +180,6 @@ class Desk:
         state.attempts += 1
         state.not_before = now + backoff.seconds(state.attempts, state.size)
 
-    def remember(self, decision: Decision) -> None:
-        """*decision* is the last on its root."""
-        self.decisions[decision.root] = decision
-        self.decisions.move_to_end(decision.root)
-        while len(self.decisions) > REMEMBERED:
-            self.decisions.popitem(last=False)
-
     def close(self, state: State) -> None:
         """No plan of the root goes on."""
         state.plan = None
@@ -196,8 +188,13 @@ class Desk:
     def forget(self, root: Root) -> None:
         """*root* is not there any more, or not ours."""
         self.parked.leave(root)
-        state = self.turns.drop(root)
-        if state is not None and state.plan is not None:
+        self.decisions.drop(root)
+        if (state := self.turns.drop(root)) is None:
+            return
+        for ref in state.unsure:
+            # Nobody is left to repeat the bind: if it was carried out after all, that will show.
+            self.assumed.forget(ref)
+        if state.plan is not None:
             if not state.plan.under_way:
                 self.preempting.release(state.plan)
             self.close(state)
@@ -217,8 +214,7 @@ class Desk:
 
     def _watch_over(self, state: State, found: Survey, now: float) -> None:
         """Note since when it is partial, and since when it hangs; forget binds of which it shows by now what became of them."""
-        pods = self.store.pod
-        state.unsure = {ref: write for ref, write in state.unsure.items() if (pod := pods(ref)) is not None and pod.assumed == write.node}
+        state.unsure = {ref: write for ref, write in state.unsure.items() if self._is_unsure(ref, write)}
         if found.to_place and found.ready and not found.loose and not state.settled:
             state.settled = True
             state.not_before = max(state.not_before, now + self.options.settle_seconds)
@@ -231,10 +227,15 @@ class Desk:
         if state.hanging_since is not None:
             self.turns.wake_at(state, state.hanging_since + self.options.pinned_seconds, now)
 
+    def _is_unsure(self, ref: Ref, write: Bind | Ungate) -> bool:
+        """Whether *write* is to be repeated: to a node that is gone the API server would bind all the same."""
+        pod = self.store.pod(ref)
+        return pod is not None and pod.assumed == write.node and write.node in self.store.standing.nodes.nodes
+
     def _is_lost(self, state: State, found: Survey, now: float) -> bool:
         """Whether what is bound of a gang is to be taken back without another attempt."""
         if state.hanging_since is not None and now >= state.hanging_since + self.options.pinned_seconds:
-            return bool(found.placed)
+            return any(map(self.whose.has, found.placed))
         if not found.loose or found.leaving or state.awaits or state.partial_since is None:
             return False
         # Where an attempt finds no room it is undone at once; what is parked all the same, an attempt could not judge.

@@ -17,8 +17,10 @@ REFILL_SECONDS = 300.0
 FORGET_SECONDS = 3600.0
 REMEMBERED = 4096
 """Events and objects that are remembered; the oldest are forgotten first."""
-_NOTE = 1024
-"""Characters of an event's note."""
+_NOTE, _INSTANCE = 1024, 128
+"""Bytes of an event's note, and of who reports it: the API server refuses an event that has more."""
+_NAME = 200
+"""Characters of an object's name that its events bear."""
 
 Json = dict[str, Any]
 
@@ -50,29 +52,31 @@ class Recorder:
     """Decides what is posted; told the time, as seconds of a clock and as RFC 3339 with microseconds."""
 
     def __init__(self, controller: str, instance: str) -> None:
-        self._controller, self._instance = controller, instance
-        self._told: collections.OrderedDict[Tell, _Told] = collections.OrderedDict()
+        self._controller, self._instance = controller, _within(instance, _INSTANCE)
+        self._told: collections.OrderedDict[bytes, _Told] = collections.OrderedDict()
         self._buckets: collections.OrderedDict[Ref, _Bucket] = collections.OrderedDict()
 
     def posting(self, tell: Tell, api_version: str, now: float, stamp: str) -> Posting | None:
         """What to post; None where the object has had too many."""
         if not self._may(tell.target, now):
             return None
-        told = self._told.get(tell)
+        key = _key(tell)
+        told = self._told.get(key)
         if told is not None and now - told.last < FORGET_SECONDS:
             told.count, told.last = told.count + 1, now
-            self._told.move_to_end(tell)
+            self._told.move_to_end(key)
             body = {"series": {"count": told.count, "lastObservedTime": stamp}}
             return Posting(told.name, tell.target.namespace, told.count, body)
-        name = f"{tell.target.name[:200]}.{_digest(tell, stamp)}"
-        self._told[tell] = _Told(name, 1, now)
-        self._told.move_to_end(tell)
+        # Each part of a name between dots ends with a letter or a digit.
+        name = f"{tell.target.name[:_NAME].rstrip('-.')}.{_digest(tell, stamp)}"
+        self._told[key] = _Told(name, 1, now)
+        self._told.move_to_end(key)
         _forget(self._told)
         return Posting(name, tell.target.namespace, 1, self._event(tell, name, api_version, stamp))
 
     def lost(self, tell: Tell) -> None:
         """The event is not there any more: the next of its kind is a new one."""
-        self._told.pop(tell, None)
+        self._told.pop(_key(tell), None)
 
     def _may(self, target: Ref, now: float) -> bool:
         bucket = self._buckets.get(target)
@@ -97,7 +101,7 @@ class Recorder:
             "type": tell.type,
             "reason": tell.reason,
             "action": "Scheduling",
-            "note": tell.message[:_NOTE],
+            "note": _within(tell.message, _NOTE),
             "reportingController": self._controller,
             "reportingInstance": self._instance,
             "regarding": {
@@ -108,6 +112,16 @@ class Recorder:
                 "uid": target.uid,
             },
         }
+
+
+def _key(tell: Tell) -> bytes:
+    """In place of the event itself, whose message may be long."""
+    return hashlib.blake2b(repr(tell).encode(), digest_size=16).digest()
+
+
+def _within(text: str, most: int) -> str:
+    """The beginning of *text* that takes at most so many bytes."""
+    return text.encode("utf-8", "replace")[:most].decode("utf-8", "ignore")
 
 
 def _forget(remembered: collections.OrderedDict[Any, Any]) -> None:

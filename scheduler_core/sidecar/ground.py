@@ -22,6 +22,9 @@ from scheduler_core.pods import PodRecord, PodShape, Port
 from scheduler_core.relations import Relations
 from scheduler_core.topology import Topology
 
+MOST_CHANGES = 10_000
+"""So many at most wait to be added up: nobody may ask for the sums for long, while pods come and go."""
+
 
 class Taken:
     """What pods with a node take there.
@@ -33,6 +36,7 @@ class Taken:
         self._sums: Ints = np.zeros((len(nodes.resources) + 2, len(nodes)), dtype=np.int64)
         self._ports: dict[int, Counter[Port]] = {}
         self._changes: dict[PodShape, Counter[int]] = {}
+        self._waiting = 0
 
     def add(self, shape: PodShape, node: int, count: int) -> None:
         """*count* more pods of *shape* on *node*; negative for fewer."""
@@ -40,6 +44,9 @@ class Taken:
         if changes is None:
             changes = self._changes[shape] = Counter()
         changes[node] += count
+        self._waiting += 1
+        if self._waiting >= MOST_CHANGES:
+            self.sums()
         for port in shape.ports:
             taken = self._ports.setdefault(node, Counter())
             taken[port] += count
@@ -58,6 +65,7 @@ class Taken:
             self._sums[-2, nodes] += shape.scored[0] * counts
             self._sums[-1, nodes] += shape.scored[1] * counts
         self._changes.clear()
+        self._waiting = 0
         return self._sums
 
     def fill(self, ledger: Ledger) -> None:

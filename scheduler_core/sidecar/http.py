@@ -16,6 +16,8 @@ from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 from scheduler_core.sidecar.telemetry import CONTENT_TYPE
 
 LONGEST_NAME = 253
+MOST_EXPLAINED = 4
+"""Decisions that are looked up at once: the thread that decides looks them up, and anybody in the cluster may ask."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class Answers:
     Attributes:
         dead: why the process does not do its work and should be started anew; empty while it does.
         unready: why it cannot be relied on yet, or not now.
-        explain: the last decision on a root, by namespace and name, as JSON; None where there is none.
+        explain: the last decision on a root, by namespace and name, as JSON; None where there is none.  Raises TimeoutError.
         metrics: all figures.
 
     """
@@ -39,6 +41,7 @@ class Answers:
 def create_app(answers: Answers) -> flask.Flask:
     """The application."""
     app = flask.Flask("muster-sidecar", static_folder=None)
+    turnstile = threading.BoundedSemaphore(MOST_EXPLAINED)
 
     @app.get("/healthz")
     def healthz() -> flask.Response:
@@ -54,16 +57,25 @@ def create_app(answers: Answers) -> flask.Flask:
 
     @app.get("/explain/<namespace>/<name>")
     def explain(namespace: str, name: str) -> flask.Response:
-        found = answers.explain(namespace[:LONGEST_NAME], name[:LONGEST_NAME])
+        if not turnstile.acquire(blocking=False):
+            return _error(503, f"{MOST_EXPLAINED} questions are being answered, which is as many as may be: ask again in a second")
+        try:
+            found = answers.explain(namespace[:LONGEST_NAME], name[:LONGEST_NAME])
+        except TimeoutError:
+            return _error(503, "there is more to decide than there is time to tell of it: ask again in a second")
+        finally:
+            turnstile.release()
         if found is None:
-            body = flask.jsonify(
-                error=f"there is no decision on {namespace[:LONGEST_NAME]}/{name[:LONGEST_NAME]}: no root of that name was tried"
-            )
-            body.status_code = 404
-            return body
+            return _error(404, f"there is no decision on {namespace[:LONGEST_NAME]}/{name[:LONGEST_NAME]}: no root of that name was tried")
         return flask.jsonify(found)
 
     return app
+
+
+def _error(status: int, text: str) -> flask.Response:
+    body = flask.jsonify(error=text)
+    body.status_code = status
+    return body
 
 
 def _probe(reasons: Sequence[str]) -> flask.Response:

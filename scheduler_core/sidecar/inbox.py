@@ -52,9 +52,10 @@ class Done:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rehearsed:
-    """The server would allow every eviction of a root's plan; or would not allow *refused*, or cannot be asked."""
+    """The server would allow every eviction of a root's *plan*; or would not allow *refused*, or cannot be asked."""
 
     root: Name
+    plan: tuple[Evict, ...]
     refused: Evict | None
     why: str
 

@@ -1,6 +1,7 @@
 """What is kept up beside placing: validity, protection, and the figures that cost a look at everything.
 
-Each is looked at when something changed that it depends on, and so seldom that it takes a small share of the time.
+Each is looked at when something changed that it depends on, so seldom that it takes a small share of the time, and not at once
+where it takes long: what came first is mostly followed by more, and what waits for a place is not to wait for this.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from scheduler_core.sidecar.writes import Write
 SHARE = 10
 """A look that took a second is not repeated for so many."""
 SHORTEST_SECONDS = 0.2
+LONGEST_DELAY = 1.0
+"""A look is put off after a change for as long as the last one took, but no longer."""
 FIGURES_SECONDS = 60.0
 _GROUPS = frozenset({"PodGroup", "CompositePodGroup"})
 _JUDGED = frozenset({*_GROUPS, "Workload", "Pod", "PriorityClass"})
@@ -33,6 +36,8 @@ class _Look:
     def __init__(self, kinds: frozenset[str], shortest: float) -> None:
         self._kinds, self._shortest = kinds, shortest
         self._changed = True
+        self._noticed: float | None = None
+        self._delay = 0.0
         self._earliest = 0.0
         self.again: float | None = None
         """When to look though nothing changes."""
@@ -40,13 +45,18 @@ class _Look:
     def changed(self, kind: str) -> None:
         self._changed |= kind in self._kinds
 
-    def due(self) -> float:
+    def due(self, now: float) -> float:
         """When to look next; infinite if only after a change."""
-        wanted = 0.0 if self._changed else float("inf") if self.again is None else self.again
+        if self._changed and self._noticed is None:
+            self._noticed = now
+        wanted = float("inf") if self.again is None else self.again
+        if self._noticed is not None:
+            wanted = min(wanted, self._noticed + self._delay)
         return max(wanted, self._earliest)
 
     def looked(self, now: float, seconds: float) -> None:
-        self._changed = False
+        self._changed, self._noticed = False, None
+        self._delay = min(seconds, LONGEST_DELAY)
         self._earliest = now + max(self._shortest, SHARE * seconds)
 
 
@@ -93,13 +103,13 @@ class Keeping:
 
     def due(self, now: float) -> float:
         """Seconds until there is something to look at."""
-        return max(0.0, min(look.due() for look, _ in self._looks) - now)
+        return max(0.0, min(look.due(now) for look, _ in self._looks) - now)
 
     def wanted(self, now: float) -> tuple[Write, ...]:
         """The writes that are missing, of what is due at *now*."""
         writes: list[Write] = []
         for look, found in self._looks:
-            if look.due() <= now:
+            if look.due(now) <= now:
                 began = self._clock()
                 writes += found(now, look)
                 look.looked(now, self._clock() - began)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scheduler_core.conditions import INITIALLY_SCHEDULED
 from scheduler_core.sidecar import backoff
 from scheduler_core.sidecar.attempts import Phase, State
 from scheduler_core.sidecar.desk import Desk, Task
@@ -35,12 +36,12 @@ class Landing:
             case SetCondition():
                 self._told(write, outcome, now)
             case Nominate():
-                if outcome is not Outcome.DONE:
-                    self._desk.assumed.unpromise(write.pod)
+                self._nominated(write, outcome)
             case Evict():
-                self._evicted(write, outcome, now)
+                return self._evicted(write, outcome, now)
             case Remove():
-                self._removed(write, outcome, now)
+                if outcome not in {Outcome.DONE, Outcome.GONE}:
+                    self._desk.assumed.stay(write.pod)
             case _:
                 pass
         return ()
@@ -56,6 +57,8 @@ class Landing:
             self._outcomes.launch(state, binds)
             return binds
         state.failures = 0
+        # What cannot be deleted is not asked for again at once.
+        state.hanging_since = None
         desk.back_off(state, now)
         return desk.placer.undone(
             survey, "what it still needs did not come" if survey.loose else "its pods were not bound where they are pinned to"
@@ -63,8 +66,12 @@ class Landing:
 
     def _bound(self, write: Bind | Ungate, outcome: Outcome, now: float) -> tuple[Write, ...]:
         desk, ref = self._desk, write.pod
-        root = desk.flights.pop(ref, None)
+        root = desk.flights.get(ref)
         state = desk.turns.states.get(root) if root is not None else None
+        if state is not None and state.flying.get(ref, write) != write:
+            # It was begun before a restart; of the bind that was begun since nothing is known yet.
+            return ()
+        desk.flights.pop(ref, None)
         mine = state is not None and state.flying.pop(ref, None) is not None
         if outcome is Outcome.DONE:
             desk.assumed.acknowledge(ref)
@@ -80,12 +87,12 @@ class Landing:
 
     def _landed(self, state: State, write: Bind | Ungate, now: float) -> tuple[Write, ...]:
         """All binds of a root have ended."""
-        desk = self._desk
-        if state.broken:
+        desk, broken = self._desk, state.broken
+        if broken:
             state.failures += 1
             desk.back_off(state, now)
         else:
-            state.failures = 0
+            state.failures = state.attempts = 0
         state.broken = False
         desk.turns.put(state, Phase.BACKOFF)
         survey = desk.survey(state.root)
@@ -93,52 +100,54 @@ class Landing:
         if survey is not None and not state.unsure:
             if (live := desk.store.group(state.root.kind, state.root.namespace, state.root.name)) is not None:
                 live.landed |= bool(survey.finished) and survey.finished[0] is live
-            writes = (*desk.placer.committed(survey, state.decision), *_of_single(write, survey))
+            writes = desk.placer.committed(survey, state.decision)
+        if state.root.kind == "Pod" and not broken:
+            writes = (*writes, *_of_single(write))
         desk.look(state.root, now, hint=True)
         return writes
 
     def _told(self, write: SetCondition, outcome: Outcome, now: float) -> None:
         if outcome is Outcome.DONE:
             return
-        desk, target = self._desk, write.target
-        desk.assumed.unpresume(target, write.condition.type)
+        desk, target, condition = self._desk, write.target, write.condition
+        desk.assumed.unpresume(target, condition.type)
         root = desk.store.book.root_of((target.kind, target.namespace, target.name))
-        state = desk.turns.states.get(root) if root is not None else None
-        if root is None or outcome is Outcome.GONE or write.condition.status != "True":
+        commits = condition.status == "True" and condition.type == INITIALLY_SCHEDULED.get(target.kind)
+        if root is None or outcome is Outcome.GONE or not commits:
             return
+        state = desk.turns.states.get(root)
         if state is None:
             desk.look(root, now, hint=False)
             state = desk.turns.states.get(root)
-        if state is not None:
+        # The conditions of a tree are written together, and fail together.
+        if state is not None and now >= state.commit_after:
             state.commit_failures += 1
             state.commit_after = now + backoff.seconds(state.commit_failures, 1)
-            desk.look(root, now, hint=False)
+        desk.look(root, now, hint=False)
 
-    def _evicted(self, write: Evict, outcome: Outcome, now: float) -> None:
+    def _nominated(self, write: Nominate, outcome: Outcome) -> None:
+        """A nomination that could not be written is none, but what a plan has promised holds as long as the plan."""
+        desk = self._desk
+        if outcome is not Outcome.DONE and not any(write.pod.key in plan.nominations for plan in desk.plans.values()):
+            desk.assumed.unpromise(write.pod)
+
+    def _evicted(self, write: Evict, outcome: Outcome, now: float) -> tuple[Write, ...]:
         if outcome in {Outcome.DONE, Outcome.GONE}:
-            return
+            return ()
         desk, ref = self._desk, write.pod
         desk.assumed.stay(ref)
+        writes: list[Write] = []
         for root, plan in list(desk.plans.items()):
             state = desk.turns.states.get(root)
             if state is None or plan.victims.get(ref.key) != ref:
                 continue
-            del plan.victims[ref.key]
+            writes += desk.preempting.stays(plan, ref)
             if not plan.victims:
                 # What was to leave besides has left, or stays: what is left is planned anew, in time.
                 desk.close(state)
                 desk.back_off(state, now)
                 self._outcomes.refused(state, frozenset({ref}), now)
-
-    def _removed(self, write: Remove, outcome: Outcome, now: float) -> None:
-        if outcome in {Outcome.DONE, Outcome.GONE}:
-            return
-        desk = self._desk
-        pod = desk.store.pod(write.pod)
-        desk.assumed.stay(write.pod)
-        root = desk.store.report.root(pod) if pod is not None else None
-        if root is not None:
-            desk.look(root, now, hint=True)
+        return tuple(writes)
 
 
 def _failure(write: Bind | Ungate, outcome: Outcome, why: str) -> tuple[Write, ...]:
@@ -148,8 +157,8 @@ def _failure(write: Bind | Ungate, outcome: Outcome, why: str) -> tuple[Write, .
     return (Tell(write.pod, WARNING, "FailedScheduling", f"binding {write.pod.key} to {write.node} failed: {why}"),)
 
 
-def _of_single(write: Bind | Ungate, survey: Survey) -> tuple[Write, ...]:
+def _of_single(write: Bind | Ungate) -> tuple[Write, ...]:
     """The event of a single pod that was bound; of one that is pinned only, its scheduler tells."""
-    if survey.root.kind != "Pod" or not survey.placed or isinstance(write, Ungate):
+    if isinstance(write, Ungate):
         return ()
-    return (Tell(survey.ref, NORMAL, "Scheduled", f"Successfully assigned {write.pod.key} to {write.node}"),)
+    return (Tell(write.pod, NORMAL, "Scheduled", f"Successfully assigned {write.pod.key} to {write.node}"),)

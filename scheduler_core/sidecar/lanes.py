@@ -54,7 +54,9 @@ class Task:
     """Ask the server only whether it would: an eviction, before any of this plan is carried out."""
     tries: int = 0
     looked: bool = False
-    """Whether an answer was lost, so that the write may have been carried out."""
+    """Whether the object is to be looked at before it is tried again."""
+    unknown: bool = False
+    """Whether a try may have been carried out: its answer was lost, or told of an error of the server's own."""
 
 
 @dataclasses.dataclass(slots=True, eq=False)

@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any
 
 from scheduler_core.sidecar.inbox import Asked, Changed, Done, Inbox, Listed, News, Rehearsed, Unserved
@@ -20,7 +19,7 @@ from scheduler_core.sidecar.publish import Publisher
 from scheduler_core.sidecar.scheduler import Attempt, Scheduler
 from scheduler_core.sidecar.store import Store
 from scheduler_core.sidecar.telemetry import Telemetry
-from scheduler_core.sidecar.writes import Tell
+from scheduler_core.sidecar.writes import Evict, Tell
 
 MOST_NEWS = 5000
 """News that are heard before anything is decided."""
@@ -36,7 +35,10 @@ Log = Callable[[str, str, Mapping[str, Any]], None]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Parts:
-    """What the loop works with.  *scheduler* is None where nothing is placed."""
+    """What the loop works with.
+
+    *scheduler* is None where nothing is placed; *term* tells which time this process leads, counted from 1, and 0 while it does not.
+    """
 
     store: Store
     scheduler: Scheduler | None
@@ -44,7 +46,7 @@ class Parts:
     publisher: Publisher
     inbox: Inbox
     telemetry: Telemetry
-    leads: Callable[[], bool]
+    term: Callable[[], int]
     log: Log
 
 
@@ -56,7 +58,8 @@ class Loop:
         self._stopped = threading.Event()
         self._turned = time.monotonic()
         self._frozen = False
-        self._leading_since: float | None = float("-inf") if parts.leads() else None
+        self._term = parts.term()
+        self._leading_since = float("-inf")
 
     def run(self) -> None:
         """Turn after turn, in this thread."""
@@ -75,13 +78,15 @@ class Loop:
         return (f"the loop has not turned for {silent:.0f} s",) if silent > STUCK_SECONDS else ()
 
     def ask(self, look: Callable[[], Any]) -> Any:
-        """What *look* finds, run by the loop's thread; None if it has no time for it.  For any thread but its own."""
+        """What *look* finds, run by the loop's thread.  For any thread but its own.
+
+        Raises:
+            TimeoutError: it has no time for it.
+
+        """
         answer: Future[Any] = Future()
         self._parts.inbox.put(Asked(look, answer))
-        try:
-            return answer.result(ANSWER_SECONDS)
-        except FutureTimeoutError:
-            return None
+        return answer.result(ANSWER_SECONDS)
 
     def turn(self, wait: float) -> float:
         """Hear what is new, waiting up to *wait* seconds for it, and do what is due; the seconds until more is."""
@@ -89,6 +94,9 @@ class Loop:
         rehearsed = [each for each in map(self._hear, parts.inbox.take(wait, MOST_NEWS)) if each is not None]
         now = self._turned = time.monotonic()
         leads = self._leads(now)
+        if not leads or parts.scheduler is None:
+            # Nobody asks what changed, and who begins to lead looks at everything: what is kept would only grow.
+            parts.store.report.take()
         if not parts.store.synced:
             return IDLE_SECONDS
         if not self._frozen:
@@ -99,7 +107,7 @@ class Loop:
             self._rehearsed(each, now)
         if not leads:
             return IDLE_SECONDS
-        if self._leading_since is not None and now - self._leading_since < SETTLE_SECONDS:
+        if now - self._leading_since < SETTLE_SECONDS:
             return SETTLE_SECONDS
         # What waits for a place waits for nothing else.
         self._place(now)
@@ -107,16 +115,16 @@ class Loop:
         return self._rest(time.monotonic())
 
     def _leads(self, now: float) -> bool:
-        leads = self._parts.leads()
-        if leads and self._leading_since is None:
+        term = self._parts.term()
+        # Another may have led between two turns.
+        if term not in (0, self._term):
             self._leading_since = now
             if self._parts.scheduler is not None:
                 self._parts.scheduler.restart()
             self._parts.keeping.restart()
-        elif not leads:
-            self._leading_since = None
-        self._parts.telemetry.leader.set(leads)
-        return leads
+        self._term = term
+        self._parts.telemetry.leader.set(term > 0)
+        return term > 0
 
     def _hear(self, news: News) -> Rehearsed | None:
         store, scheduler = self._parts.store, self._parts.scheduler
@@ -130,6 +138,7 @@ class Loop:
                 self._parts.keeping.changed(kind)
             case Unserved(kind):
                 store.unserved(kind)
+                self._parts.keeping.changed(kind)
             case Done(write, outcome, why):
                 self._parts.telemetry.writes.labels(kind=type(write).__name__, outcome=outcome.value).inc()
                 if scheduler is not None:
@@ -142,14 +151,14 @@ class Loop:
 
     def _rehearsed(self, news: Rehearsed, now: float) -> None:
         scheduler = self._parts.scheduler
-        if scheduler is None:
+        if scheduler is None or not scheduler.awaits(news.root, news.plan):
             return
         if news.refused is not None:
             self._parts.publisher.submit(scheduler.eviction_refused(news.root, news.refused.pod, news.why, now))
             return
         writes = scheduler.approve(news.root, now)
         if writes:
-            self._parts.telemetry.preemptions.inc()
+            self._parts.telemetry.preempted(sum(isinstance(each, Evict) for each in writes))
         self._parts.publisher.submit(writes)
 
     def _place(self, now: float) -> None:
@@ -177,8 +186,8 @@ class Loop:
         parts = self._parts
         parts.publisher.submit(attempt.writes)
         if attempt.plan:
-            root = attempt.root
-            parts.publisher.rehearse(attempt.plan, lambda refused, why: parts.inbox.put(Rehearsed(root, refused, why)))
+            root, plan = attempt.root, attempt.plan
+            parts.publisher.rehearse(plan, lambda refused, why: parts.inbox.put(Rehearsed(root, plan, refused, why)))
         if attempt.decision is not None:
             parts.telemetry.attempted(attempt.decision, seconds)
             if not all(isinstance(each, Tell) for each in attempt.writes):

@@ -44,6 +44,9 @@ class Neighbours:
         self._changes += 1
         if self._speaks(shape):
             self._speakers += amount
+        if self._changes > _SLACK + 4 * self._there:
+            # Here, and not where it is asked for: nobody may ask for long.
+            self._census = None
 
     def meet(self, pod: PodRecord) -> None:
         """*pod* is there, while all are counted."""
@@ -76,8 +79,6 @@ class Neighbours:
         if not self.active:
             self._census = None
             return Relations(snapshot)
-        if self._changes > _SLACK + 4 * self._there:
-            self._census = None
         if self._census is None:
             self._changes = 0
             self._census = Census(nodes)

@@ -109,8 +109,8 @@ class Reporter:
         if _differs(before, after):
             self.changes += 1
             for pod, where in ((before, was), (after, at)):
-                # A single pod that has a node waits for nothing.
-                if pod is not None and (pod.draft.group or not where) and (root := self.root(pod)) is not None:
+                # A single pod that has a node waits for nothing; that it is gone is told to whoever remembers it.
+                if pod is not None and (pod.draft.group or not where or after is None) and (root := self.root(pod)) is not None:
                     self.news.roots.add(root)
 
     def root(self, pod: LivePod) -> Root | None:

@@ -30,7 +30,7 @@ class Outcomes:
             why = f"node {node} has no label {HOSTNAME}, by which a pod is pinned to it"
             decision = dataclasses.replace(decision, status=Status.ERROR, message=why, assignments={})
         state.decision = decision
-        desk.remember(decision)
+        desk.decisions.put(decision)
         return (self._placed if decision.status is Status.SUCCESS else self._failed)(state, survey, decided, decision, now)
 
     def launch(self, state: State, binds: tuple[Bind | Ungate, ...]) -> None:
@@ -42,14 +42,13 @@ class Outcomes:
         self._desk.turns.put(state, Phase.FLYING)
 
     def refused(self, state: State, victims: frozenset[Ref], now: float) -> None:
-        """*victims* would not leave for the root: as things stand they are not asked again."""
+        """*victims* would not leave for the root: as things stand they are not asked again.
+
+        The root is tried again after its back-off: what could have helped it while it had a plan did not wake it.
+        """
         desk = self._desk
         state.refusal = Refusal(victims, desk.store.report.budgets, now + desk.options.flush_seconds)
-        survey = self._desk.survey(state.root)
-        if survey is None or state.decision is None:
-            self._desk.look(state.root, now, hint=False)
-        else:
-            self._park(state, survey, Decided(state.decision, preempts=True), now)
+        desk.look(state.root, now, hint=True)
 
     def _placed(self, state: State, survey: Survey, decided: Decided, decision: Decision, now: float) -> Attempt:
         desk = self._desk
@@ -57,7 +56,6 @@ class Outcomes:
         binds = desk.placer.binds(decision, survey)
         told = self._told(state, survey, decision, now)
         if binds:
-            state.attempts = 0
             self.launch(state, binds)
         else:
             desk.back_off(state, now)
@@ -67,6 +65,7 @@ class Outcomes:
     def _failed(self, state: State, survey: Survey, decided: Decided, decision: Decision, now: float) -> Attempt:
         desk = self._desk
         desk.back_off(state, now)
+        state.awaits = bool(decision.nominations) and not decision.victims
         writes = self._told(state, survey, decision, now)
         plan = self._plan(state, decision, now)
         if plan is not None:
@@ -74,7 +73,6 @@ class Outcomes:
             desk.turns.put(state, Phase.PREEMPTING)
             desk.turns.wake_at(state, plan.since + desk.options.plan_seconds, now)
             return Attempt(state.root, decision, writes, desk.preempting.evictions(plan))
-        state.awaits = bool(decision.nominations) and not decision.victims
         if desk.options.preempt and (state.root.kind != "Pod" or _may_preempt(survey)):
             writes = (*writes, *desk.placer.nominations(decision, survey))
         if survey.loose and not state.awaits and decision.status in _UNPLACED:

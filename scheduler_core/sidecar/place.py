@@ -20,6 +20,8 @@ from scheduler_core.sidecar.writes import Bind, Condition, Nominate, Ref, Remove
 
 NORMAL, WARNING = "Normal", "Warning"
 _FAILED = frozenset({Status.UNSCHEDULABLE, Status.UNRESOLVABLE, Status.ERROR})
+_TOLD = frozenset({*_FAILED, Status.INVALID})
+"""... of which pods and events tell; what groups are told of an invalid tree is a mode of its own."""
 
 
 class Placer:
@@ -66,7 +68,7 @@ class Placer:
         Pods that have been told that they are unschedulable are told another reason only where it is told *afresh*.
         """
         writes = [*self._to_groups(decision), *self._to_pods(decision, survey, afresh=afresh)]
-        if decision.status in _FAILED:
+        if decision.status in _TOLD:
             message = decision.message or decision.pending.get(f"{survey.root.namespace}/{survey.root.name}", "")
             writes.append(Tell(survey.ref, WARNING, "FailedScheduling", message))
         return tuple(writes)
@@ -103,11 +105,11 @@ class Placer:
                     yield from self._told(_ref(live), there, found.type, found.status, found.reason, found.message)
 
     def _to_pods(self, decision: Decision, survey: Survey, *, afresh: bool) -> Iterator[Write]:
-        reason = "SchedulerError" if decision.status is Status.ERROR else "Unschedulable"
+        reason = "SchedulerError" if decision.status in (Status.ERROR, Status.INVALID) else "Unschedulable"
         for pod in survey.to_place:
             message = decision.pending.get(pod.key)
             # Why a pod with gates waits is told by the API server.
-            if message is None or self._whose.opens(pod) or decision.status not in {*_FAILED, Status.SUCCESS}:
+            if message is None or self._whose.opens(pod) or decision.status not in {*_TOLD, Status.SUCCESS}:
                 continue
             if not afresh and pod.told is not None and (pod.told.status, pod.told.reason) == ("False", reason):
                 continue

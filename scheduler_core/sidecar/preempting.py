@@ -8,11 +8,14 @@ gone the root is left alone.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 
 from scheduler_core.conditions import disruption_target
 from scheduler_core.decision import Decision, Name
 from scheduler_core.preemption.units import Units
+from scheduler_core.queueing.trees import minimum
 from scheduler_core.sidecar.assumed import Assumed
+from scheduler_core.sidecar.groups_live import LiveGroup
 from scheduler_core.sidecar.place import NORMAL
 from scheduler_core.sidecar.pods_live import LivePod
 from scheduler_core.sidecar.store import Store
@@ -31,6 +34,8 @@ class Plan:
     under_way: bool = False
     changes: int = -1
     """How many changes there had been when it was last proved."""
+    disrupted: dict[Ref, frozenset[Ref]] = dataclasses.field(default_factory=dict)
+    """The groups that were told that they have to leave, each with its victims that have not been found to stay."""
 
 
 class Preempting:
@@ -48,7 +53,7 @@ class Preempting:
         pods = self._victims(decision)
         if not pods or not self.is_allowed(decision):
             return None
-        plan = Plan(decision.root, {pod.key: pod.ref for pod in pods}, dict(decision.nominations), now)
+        plan = Plan(decision.root, {pod.key: pod.ref for pod in pods}, self._kept(decision), now)
         self._hold(plan)
         return plan
 
@@ -79,10 +84,11 @@ class Preempting:
     def renew(self, plan: Plan, decision: Decision) -> bool:
         """Take over what *decision*, which proved it again, leaves of a plan that was released; False if nothing is left of it."""
         pods = self._victims(decision)
-        if not pods or not {pod.key for pod in pods} <= plan.victims.keys():
+        # A pod of the same name made since is another, whose eviction was not tried.
+        if not pods or not self.victims(decision) <= {*plan.victims.values()}:
             return False
         plan.victims = {pod.key: pod.ref for pod in pods}
-        plan.nominations = dict(decision.nominations)
+        plan.nominations = self._kept(decision)
         self._hold(plan)
         return True
 
@@ -91,7 +97,7 @@ class Preempting:
         plan.under_way = True
         pods = [pod for ref in plan.victims.values() if (pod := self._store.pod(ref)) is not None]
         message = f"{self._told_by}: preempting to accommodate a higher priority {plan.root.kind.lower()}"
-        groups = [target for owner in self._owners(pods) if (target := self._target(owner)) is not None]
+        plan.disrupted = groups = self._disrupted(pods)
         condition = disruption_target(message)
         wanted = Condition(condition.type, condition.status, condition.reason, condition.message)
         by = f"Preempted by {plan.root.kind} {plan.root.namespace}/{plan.root.name}"
@@ -103,10 +109,42 @@ class Preempting:
             *(Tell(pod.ref, NORMAL, "Preempted", f"{by} on node {self._store.standing.place_of(pod)}") for pod in pods),
         )
 
+    def stays(self, plan: Plan, ref: Ref) -> tuple[Write, ...]:
+        """What is written now that the victim *ref* does not leave: a group of which nobody does is disrupted no more."""
+        del plan.victims[ref.key]
+        plan.disrupted = {group: victims - {ref} for group, victims in plan.disrupted.items()}
+        spared = sorted(group for group, victims in plan.disrupted.items() if not victims)
+        for group in spared:
+            del plan.disrupted[group]
+        return tuple(SetCondition(group, Condition(disruption_target("").type, "", "", "")) for group in spared)
+
     def prune(self, plan: Plan) -> bool:
         """Leave out the victims that are gone; whether none is left."""
         plan.victims = {key: ref for key, ref in plan.victims.items() if self._store.pod(ref) is not None}
         return not plan.victims
+
+    def _kept(self, decision: Decision) -> dict[str, str]:
+        """The nominations of *decision* but those of pods whose group has too few of them, and so is not placed by it.
+
+        Greedy names these too, as kube-scheduler does; they would hold the room against their own siblings.
+        """
+        named = dict(decision.nominations)
+        top = self._store.group(decision.root.kind, decision.root.namespace, decision.root.name)
+        leaves = self._whole(top, named) if top is not None else None
+        if not leaves:
+            return named
+        pods = self._store.standing.pods.pods
+        return {key: node for key, node in named.items() if key not in pods or pods[key].draft.group in leaves}
+
+    def _whole(self, live: LiveGroup, nominations: Mapping[str, str]) -> frozenset[str] | None:
+        """The PodGroups below *live* that have what they need with *nominations*; None if it has not."""
+        wanted, standing = minimum(live.group), self._store.standing
+        if live.key[0] == "PodGroup":
+            there = [pod for pod in standing.pods.members(*live.key[1:]) if pod.key in nominations or standing.place_of(pod)]
+            return frozenset({live.key[2]}) if len(there) + standing.pods.ended(*live.key[1:]) >= wanted else None
+        below = [self._whole(self._store.book.groups[child.key], nominations) for child in self._store.book.children(*live.key[1:])]
+        whole = [found for found in below if found is not None]
+        return frozenset().union(*whole) if len(whole) >= wanted else None
 
     def _victims(self, decision: Decision) -> list[LivePod]:
         pods = self._store.standing.pods.pods
@@ -123,13 +161,18 @@ class Preempting:
             self._assumed.promise(pod.ref, plan.nominations[pod.key])
         plan.changes = self._store.report.changes
 
-    def _owners(self, pods: list[LivePod]) -> list[Name]:
-        """The groups of disruption mode ``all`` that leave as a whole with *pods*."""
+    def _disrupted(self, pods: list[LivePod]) -> dict[Ref, frozenset[Ref]]:
+        """The groups of disruption mode ``all`` that leave as a whole, in the order of their names, each with those of *pods* in it."""
         store = self._store
         snapshot = store.snapshot({root for pod in pods if (root := store.report.root(pod)) is not None})
         units = Units((), snapshot.groups, snapshot.priorities)
-        found = {units.tie(pod.name[0], pod.draft.group).owner for pod in pods if pod.draft.group}
-        return sorted((owner for owner in found if owner is not None), key=lambda owner: (owner.namespace, owner.name, owner.kind))
+        found: dict[Ref, set[Ref]] = {}
+        for pod in pods:
+            owner = units.tie(pod.name[0], pod.draft.group).owner if pod.draft.group else None
+            if owner is not None and (target := self._target(owner)) is not None:
+                found.setdefault(target, set()).add(pod.ref)
+        ordered = sorted(found, key=lambda target: (target.namespace, target.name, target.kind))
+        return {target: frozenset(found[target]) for target in ordered}
 
     def _target(self, owner: Name) -> Ref | None:
         live = self._store.group(owner.kind, owner.namespace, owner.name)

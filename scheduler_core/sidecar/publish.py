@@ -13,10 +13,10 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 
 from apiserver.api import TRANSPORT, Api, ReplyError
-from scheduler_core.sidecar.carry import REQUEST_SECONDS, Carrier
+from scheduler_core.sidecar.carry import REQUEST_SECONDS, Carrier, NotLeadingError
 from scheduler_core.sidecar.events import Recorder
 from scheduler_core.sidecar.lanes import Lanes, Plan, Task
-from scheduler_core.sidecar.replies import FORBIDDING, TOO_MANY, Next, after, seen
+from scheduler_core.sidecar.replies import FORBIDDING, QUIETING, TOO_MANY, Next, after, seen
 from scheduler_core.sidecar.requests import Paths
 from scheduler_core.sidecar.writes import Evict, Outcome, Tell, Write
 
@@ -25,6 +25,11 @@ TRIED_SECONDS = 60.0
 FORBIDDEN_SECONDS = 10.0
 """A server that has just begun knows no roles yet, and forbids what it will allow."""
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
+LONGEST_QUIET = 30.0
+"""For which all writes are put off at most, however long the server asks for."""
+SERVERS_OWN = 500
+"""From this HTTP status on it is not known what was done."""
+_LOST = "another leads"
 
 Told = Callable[[Write, Outcome, str], None]
 """Hears once of each write but events: what became of it, and why.  Called by the threads of the pool."""
@@ -132,10 +137,12 @@ class Publisher:
             return self._carry(task)
         except ReplyError as error:
             return self._answered(task, error)
+        except NotLeadingError:
+            return Outcome.DROPPED, _LOST
         except KeyError as error:
             return Outcome.REFUSED, f"the server does not have {error}"
         except (ValueError, *TRANSPORT) as error:
-            task.looked = True
+            task.looked = task.unknown = True
             return self._later(task, f"{type(error).__name__}: {error}")
 
     def _answered(self, task: Task, error: ReplyError) -> tuple[Outcome | None, str]:
@@ -149,33 +156,40 @@ class Publisher:
             case Next.LOOK:
                 task.looked = True
             case Next.AGAIN:
-                if error.retry_after is not None and error.code == TOO_MANY:
-                    with self._changed:
-                        self._lanes.paused_until = time.monotonic() + min(error.retry_after, LONGEST_WAIT)
+                if error.retry_after is not None and error.code in QUIETING:
+                    self._pause(min(error.retry_after, LONGEST_QUIET))
                 if error.code in FORBIDDING:
                     task.until = min(task.until, time.monotonic() + FORBIDDEN_SECONDS)
                 task.looked |= error.code != TOO_MANY
-        return self._later(task, str(error))
+                task.unknown |= error.code >= SERVERS_OWN
+        certain = error.code in FORBIDDING and not task.unknown
+        return self._later(task, str(error), Outcome.REFUSED if certain else Outcome.FAILED)
+
+    def _pause(self, seconds: float) -> None:
+        with self._changed:
+            # Requests that were on their way together may be told different times.
+            self._lanes.paused_until = max(self._lanes.paused_until, time.monotonic() + seconds)
 
     def _whose(self, task: Task, error: ReplyError) -> tuple[Outcome | None, str]:
         """A patch that names another's uid is invalid: then the object is not there; otherwise the write is."""
         try:
             found = seen(task.write, self._carrier.look(task.write))
-        except (ReplyError, ValueError, *TRANSPORT):
+        except (ReplyError, NotLeadingError, ValueError, *TRANSPORT):
             return self._later(task, str(error))
         return found if found is not None and found[0] is Outcome.GONE else (Outcome.REFUSED, str(error))
 
-    def _later(self, task: Task, why: str) -> tuple[Outcome | None, str]:
-        return (None, why) if time.monotonic() < task.until else (Outcome.FAILED, why)
+    def _later(self, task: Task, why: str, otherwise: Outcome = Outcome.FAILED) -> tuple[Outcome | None, str]:
+        return (None, why) if time.monotonic() < task.until else (otherwise, why)
 
     def _carry(self, task: Task) -> tuple[Outcome | None, str]:
         write = task.write
         if self._remaining() <= 0:
-            return Outcome.DROPPED, "another leads"
+            return Outcome.DROPPED, _LOST
         if task.looked and not isinstance(write, Tell):
             task.looked = False
             if (found := seen(write, self._carrier.look(write))) is not None:
                 return found
+            task.unknown = False
         return self._carrier.carry(write, rehearsal=task.plan is not None)
 
 

@@ -8,9 +8,11 @@ from typing import Any
 
 from scheduler_core.sidecar.writes import Bind, Evict, Nominate, Outcome, Remove, SetCondition, Tell, Ungate, Write
 
-CONFLICT, GONE, INVALID, NOT_FOUND, TOO_MANY = 409, 410, 422, 404, 429
+CONFLICT, GONE, INVALID, NOT_FOUND, TOO_MANY, UNAVAILABLE = 409, 410, 422, 404, 429, 503
 FORBIDDING = frozenset({401, 403})
-_PASSING = frozenset({*FORBIDDING, 408, TOO_MANY, 500, 502, 503, 504})
+QUIETING = frozenset({TOO_MANY, UNAVAILABLE})
+"""With these the server says for all requests how long it wants to be left alone."""
+_PASSING = frozenset({*FORBIDDING, 408, TOO_MANY, 500, 502, UNAVAILABLE, 504})
 
 
 class Next(enum.Enum):

@@ -100,12 +100,15 @@ def nominate(write: Nominate, paths: Paths) -> Request:
     return _status(write.pod, {"nominatedNodeName": write.node or None}, paths)
 
 
-def set_condition(write: SetCondition, paths: Paths, now: str) -> Request:
-    """Put the condition there; *now* is RFC 3339.  One without a status is taken away."""
+def set_condition(write: SetCondition, paths: Paths, now: str, version: str = "") -> Request:
+    """Put the condition there; *now* is RFC 3339.  One without a status is taken away.
+
+    With a *version* it is refused (409) where the object is of another by then.
+    """
     condition = write.condition
     if not condition.status:
-        return _status(write.target, {"conditions": [{"type": condition.type, "$patch": "delete"}]}, paths)
-    return _status(write.target, {"conditions": [_condition(condition, now)]}, paths)
+        return _status(write.target, {"conditions": [{"type": condition.type, "$patch": "delete"}]}, paths, version)
+    return _status(write.target, {"conditions": [_condition(condition, now)]}, paths, version)
 
 
 def disrupt(write: Evict | Remove, paths: Paths, now: str) -> Request:
@@ -138,8 +141,9 @@ def finalizers(target: Ref, content: Mapping[str, Json], wanted: tuple[str, ...]
     return Request("PATCH", paths.of(target), _ENCODE(body), MERGE_PATCH)
 
 
-def _status(target: Ref, status: Mapping[str, Json], paths: Paths) -> Request:
-    body = {"metadata": {"uid": target.uid} if target.uid else {}, "status": status}
+def _status(target: Ref, status: Mapping[str, Json], paths: Paths, version: str = "") -> Request:
+    must_be = {"uid": target.uid, "resourceVersion": version}
+    body = {"metadata": {name: value for name, value in must_be.items() if value}, "status": status}
     return Request("PATCH", f"{paths.of(target)}/status", _ENCODE(body), STRATEGIC_PATCH)
 
 

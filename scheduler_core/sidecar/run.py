@@ -10,6 +10,7 @@ import datetime as dt
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
@@ -39,6 +40,8 @@ CONTROLLER = "muster.dev/sidecar"
 FOREVER = 3600.0
 SWITCH_SECONDS = 0.0005
 """How long one thread may keep the others waiting: what decides would hold up each write at every step of it."""
+MOST_OF_A_TRACE = 3000
+"""Characters of a log line that say where a thread died."""
 CONNECT_SECONDS = 5.0
 """Between two attempts to reach the API server at the start."""
 
@@ -57,7 +60,7 @@ class Sidecar:
             lambda kind, reason: log("warning", "watch", {"kind": kind, "reason": reason}),
             silence=settings.silence_seconds,
         )
-        self._telemetry = Telemetry()
+        self._telemetry = Telemetry(settings.scheduler_name)
         self._lease = self._candidate(api)
         self._publisher = Publisher(
             api,
@@ -69,7 +72,7 @@ class Sidecar:
         store = Store(LABELS if settings.by_label else ())
         self._scheduler = Scheduler(store, options(settings)) if settings.places else None
         keeping = Keeping(settings, store, self._telemetry, minor)
-        self.loop = Loop(Parts(store, self._scheduler, keeping, self._publisher, self._inbox, self._telemetry, self._leads, log))
+        self.loop = Loop(Parts(store, self._scheduler, keeping, self._publisher, self._inbox, self._telemetry, self._term, log))
 
     def start(self) -> None:
         """Begin to watch, to stand for the lease, and to write."""
@@ -98,8 +101,8 @@ class Sidecar:
     def _remaining(self) -> float:
         return FOREVER if self._lease is None else self._lease.remaining()
 
-    def _leads(self) -> bool:
-        return self._lease is None or self._lease.leading()
+    def _term(self) -> int:
+        return 1 if self._lease is None else self._lease.term()
 
     def _unready(self) -> tuple[str, ...]:
         return self._feed.unsynced() or self._feed.silent(2 * self._settings.silence_seconds)
@@ -108,6 +111,7 @@ class Sidecar:
         scheduler = self._scheduler
         if scheduler is None:
             return None
+        # Raises TimeoutError.
         found = self.loop.ask(lambda: scheduler.explain(namespace, name))
         return None if found is None else as_json(found)
 
@@ -133,11 +137,12 @@ def run(
 
     Raises:
         OSError: *bind* cannot be served on.
+        SystemExit: a thread has died, without which nothing here can be relied on; the status is 1.
 
     """
     stopping = threading.Event()
     sys.setswitchinterval(SWITCH_SECONDS)
-    with _signals(stopping):
+    with _signals(stopping), _deaths(stopping, log) as dead:
         minor = _minor(Api(configuration), stopping, log)
         if minor is None:
             return
@@ -148,13 +153,32 @@ def run(
         sidecar.start()
         thread = threading.Thread(target=sidecar.loop.run, name="loop")
         thread.start()
-        while not stopping.wait(1.0) and thread.is_alive():
-            pass
+        stopping.wait()
         log("info", "stopping", {"time": dt.datetime.now(dt.UTC).isoformat(timespec="seconds")})
         sidecar.loop.stop()
         thread.join()
         sidecar.stop()
         server.stop()
+    if dead:
+        raise SystemExit(1)
+
+
+@contextlib.contextmanager
+def _deaths(stopping: threading.Event, log: Log) -> Iterator[list[str]]:
+    """The names of the threads that died of what nobody expected; with the first the process is to stop, and to be started anew."""
+    dead: list[str] = []
+
+    def died(args: threading.ExceptHookArgs) -> None:
+        dead.append(args.thread.name if args.thread is not None else "")
+        told = "".join(traceback.format_exception(args.exc_type, args.exc_value, args.exc_traceback))
+        log("error", "died", {"thread": dead[-1], "reason": told[-MOST_OF_A_TRACE:]})
+        stopping.set()
+
+    before, threading.excepthook = threading.excepthook, died
+    try:
+        yield dead
+    finally:
+        threading.excepthook = before
 
 
 def _minor(api: Api, stopping: threading.Event, log: Log) -> int | None:

@@ -19,11 +19,13 @@ from scheduler_core.sidecar.landing import Landing
 from scheduler_core.sidecar.outcomes import Outcomes
 from scheduler_core.sidecar.store import Store
 from scheduler_core.sidecar.survey import Survey
-from scheduler_core.sidecar.writes import Outcome, Ref, Tell, Write
+from scheduler_core.sidecar.writes import Evict, Outcome, Ref, Tell, Write
 
 __all__ = ["Attempt", "Options", "Scheduler"]
 
 Clock = Callable[[], float]
+MOST_EAGER = 3
+"""Attempts from which on a root whose plan has come to nothing waits: where much changes, every plan may be out of date."""
 _ROOTS = ("CompositePodGroup", "PodGroup", "Pod")
 """The kinds of roots, in the order in which a name is looked for among them."""
 
@@ -58,16 +60,26 @@ class Scheduler:
         decided = decide(self._store, [survey.root for _, survey in batch], self._desk.means, held, stop, self.looked)
         by_root = {each.decision.root: each for each in decided}
         attempts = list(done)
+        kept_in_vain = False
         for state, survey in batch:
-            if (each := by_root.get(survey.root)) is not None:
-                attempts.append(self._outcomes.of(state, survey, each, now))
-            else:
+            each = by_root.get(survey.root)
+            if each is None or (kept_in_vain and each.decision.status is not Status.SUCCESS):
                 self._desk.turns.ready(state, survey)
+                continue
+            attempts.append(self._outcomes.of(state, survey, each, now))
+            # Those after it did not find the room that its victims were to make, though nobody leaves.
+            kept_in_vain |= bool(each.decision.victims) and state.plan is None
         return tuple(attempts)
 
     def done(self, write: Write, outcome: Outcome, why: str, now: float) -> tuple[Write, ...]:
         """What is to be written next, now that *write* ended with *outcome*."""
         return () if isinstance(write, Tell) else self._landing.of(write, outcome, why, now)
+
+    def awaits(self, root: Root, evictions: tuple[Evict, ...]) -> bool:
+        """Whether the plan of *root* waits for the dry run of just these, and not of those of an earlier one."""
+        state = self._desk.turns.states.get(root)
+        plan = state.plan if state is not None else None
+        return plan is not None and not plan.under_way and self._desk.preempting.evictions(plan) == evictions
 
     def approve(self, root: Root, now: float) -> tuple[Write, ...]:
         """What is written now that the plan of *root* passed its dry run; nothing if it does not stand any more."""
@@ -82,7 +94,8 @@ class Scheduler:
             decision = self._decided_again(survey) if survey is not None else None
             if decision is None or not desk.preempting.renew(plan, decision):
                 desk.close(state)
-                state.not_before = now
+                if state.attempts < MOST_EAGER:
+                    state.not_before = now
                 desk.look(root, now, hint=True)
                 return ()
         return desk.preempting.begin(plan)

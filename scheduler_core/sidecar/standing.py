@@ -37,17 +37,21 @@ class Standing:
         self.pods = PodBook()
         self.neighbours = Neighbours()
         self._groups = groups
-        self._ungates = False
+        self._ungates, self._binds = False, ""
         self._ground: Ground | None = None
         self._stale = False
         """Whether a node changed since the ground was made; if nodes came or went there is no ground at all."""
         self._shapes: dict[Form, PodShape] = {}
         self._serials = itertools.count()
 
-    def ungate(self, *, ungates: bool) -> None:
-        """Whether a pod that our gate alone holds counts as one without gates."""
-        if ungates != self._ungates:
-            self._ungates = ungates
+    def ungate(self, *, ungates: bool, binds: str = "") -> None:
+        """Whether a pod that our gate alone holds counts as one without gates, and one that is marked as on its node.
+
+        Pods of the scheduler *binds* are bound here: once open they are pending like any other, and fit where they are pinned.
+        """
+        if (ungates, binds) != (self._ungates, self._binds):
+            self._ungates, self._binds = ungates, binds
+            self._ground = None
             self.rank()
 
     def place_of(self, pod: LivePod) -> str:
@@ -56,7 +60,8 @@ class Standing:
             return pod.draft.node
         if pod.assumed in self.nodes.nodes:
             return pod.assumed
-        if pod.mark and (read := self.nodes.nodes.get(pod.mark)) is not None:
+        # Whoever may create pods may write the mark too: where we make none, none counts.
+        if self._ungates and pod.mark and pod.draft.scheduler != self._binds and (read := self.nodes.nodes.get(pod.mark)) is not None:
             host = (read.node.metadata.labels or {}).get(HOSTNAME, "")
             return pod.mark if host and host == pinned_to(pod) else ""
         return ""

@@ -15,7 +15,7 @@ from scheduler_core.decision import Name as Root
 from scheduler_core.queueing.age import Age, age
 from scheduler_core.queueing.trees import minimum
 from scheduler_core.sidecar.groups_live import Key, LiveGroup
-from scheduler_core.sidecar.pods_live import LivePod
+from scheduler_core.sidecar.pods_live import LivePod, pinned_to
 from scheduler_core.sidecar.requests import GATE
 from scheduler_core.sidecar.store import Store
 from scheduler_core.sidecar.writes import Ref
@@ -31,7 +31,11 @@ class Whose:
 
     def has(self, pod: LivePod) -> bool:
         """Whether *pod* is, or was, ours to place."""
-        return self.opens(pod) or (self.ungates and bool(pod.mark)) or bool(self.scheduler and pod.draft.scheduler == self.scheduler)
+        return self.places(pod) or (self.ungates and bool(pod.mark))
+
+    def places(self, pod: LivePod) -> bool:
+        """Whether *pod* is ours to place while it has no node; one that we have opened is its own scheduler's to bind."""
+        return self.opens(pod) or bool(self.scheduler and pod.draft.scheduler == self.scheduler)
 
     def opens(self, pod: LivePod) -> bool:
         """Whether it is placed by removing our gate."""
@@ -51,7 +55,7 @@ class Survey:
         to_place: pending members that are ours to place.
         held: keys of pending members that are not, beside ones that our gate holds.
         ready: whether there are members enough, and none with a gate.
-        placed: members that have a node, or are on their way to one, and are not leaving.
+        placed: members that have a node, are on their way to one, or were pinned to one that is gone, and are not leaving.
         leaving: whether a member leaves while the root has never been placed as a whole.
         loose: members of ours that have a node in gangs that are partial.
         hanging: whether the root is a gang that has never been placed, and lacks members that count as on a node and are not bound.
@@ -102,6 +106,8 @@ def _of_pod(store: Store, root: Root, whose: Whose) -> Survey | None:
     priority = store.book.priorities.rank(draft.priority, draft.class_name, draft.policy).value
     if standing.place_of(pod):
         return Survey(root, pod.ref, 1, priority, age(draft.created), (), placed=(pod,))
+    if not whose.places(pod):
+        return None
     return Survey(root, pod.ref, 1, priority, age(draft.created), (pod,), ready=not _closed(pod, whose))
 
 
@@ -130,12 +136,12 @@ class _Tree:
         members = [pod for found in self._members.values() for pod in found]
         if not any(map(whose.has, members)):
             return None
-        pending = [pod for pod in members if not place_of(pod) and not _leaves(pod)]
-        placed = [pod for pod in members if place_of(pod)]
+        placed = [pod for pod in members if place_of(pod) or self._is_astray(pod)]
+        pending = [pod for pod in members if not place_of(pod) and not _leaves(pod) and not self._is_astray(pod)]
         gated = any(map(whose.opens, pending))
-        ours = [pod for pod in pending if whose.opens(pod)] if gated else [pod for pod in pending if whose.has(pod)]
-        # Beside pods that our gate holds the others are placed by their scheduler; beside pods of our scheduler there are to be none.
-        held = frozenset(pod.key for pod in pending if not whose.opens(pod)) if gated else frozenset()
+        ours = [pod for pod in pending if whose.places(pod)]
+        # Beside pods that our gate holds others are placed by their scheduler; beside pods of our scheduler there are to be none.
+        held = frozenset(pod.key for pod in pending if not whose.places(pod)) if gated else frozenset()
         closed = any(_closed(pod, whose) for pod in pending if pod.key not in held)
         settled = any(map(_was_placed, self._groups.values()))
         sound = self._is_sound()
@@ -173,7 +179,8 @@ class _Tree:
     def _has_quorum(self, live: LiveGroup) -> bool:
         wanted = minimum(live.group)
         if live.key[0] == "PodGroup":
-            return len(self._members[live.key]) >= wanted
+            # One that is being deleted before it had a node fills no place; its successor is about to come.
+            return sum(bool(self._store.standing.place_of(pod)) or not _leaves(pod) for pod in self._members[live.key]) >= wanted
         return sum(map(self._has_quorum, self._children(live))) >= wanted
 
     def _is_complete(self, live: LiveGroup, counts: Counter[Key]) -> bool:
@@ -182,6 +189,11 @@ class _Tree:
         if live.key[0] == "PodGroup":
             return counts[live.key] >= wanted
         return sum(self._is_complete(child, counts) for child in self._children(live)) >= wanted
+
+    def _is_astray(self, pod: LivePod) -> bool:
+        """Whether it was pinned to a node that is gone: it can run nowhere, and its selector cannot be taken back."""
+        gone = self._whose.ungates and bool(pod.mark) and not pod.draft.node and pod.mark not in self._store.standing.nodes.nodes
+        return gone and bool(pinned_to(pod))
 
     def _hangs(self, placed: list[LivePod]) -> bool:
         gang = self._top.group.spec.scheduling_policy.gang is not None

@@ -1,7 +1,8 @@
 """What the sidecar tells about itself in figures.
 
 Edge: prometheus_client.  Names and labels are kube-scheduler's where it has them, with ``muster_`` for ``scheduler_``, and
-KEP-5732's for placements.  No label takes a value from outside: no object can add to them.
+KEP-5732's for placements.  No object can add to them: no label takes a value from outside but those of the largest gangs, which
+are few at a time, and are told anew each time.
 """
 
 from __future__ import annotations
@@ -42,8 +43,12 @@ class Described:
 class Telemetry:
     """The figures of one process."""
 
-    def __init__(self) -> None:
+    def __init__(self, profile: str = "muster") -> None:
+        """*profile* is what kube-scheduler calls so: the name of the scheduler."""
+        self._profile = profile
         self.registry = prometheus_client.CollectorRegistry()
+        # Memory, files and when it was started, as every component tells them.
+        prometheus_client.ProcessCollector(registry=self.registry)
         self._of_attempts(self.registry)
         self._of_preemption(self.registry)
         self._of_the_process(self.registry)
@@ -120,11 +125,14 @@ class Telemetry:
 
     def attempted(self, decision: Decision, seconds: float) -> None:
         """Count an attempt that took so long."""
-        labels = {"result": _RESULTS.get(decision.status, "error"), "profile": decision.search.strategy}
+        labels = {"result": _RESULTS.get(decision.status, "error"), "profile": self._profile}
         self.attempts.labels(**labels).inc()
         self.attempt_seconds.labels(**labels).observe(seconds)
-        if decision.victims:
-            self.victims.observe(len(decision.victims))
+
+    def preempted(self, victims: int) -> None:
+        """Count a root for which so many pods are made to leave."""
+        self.preemptions.inc()
+        self.victims.observe(victims)
 
     def waiting(self, roots: Mapping[str, int]) -> None:
         """Tell how many roots wait, by queue."""

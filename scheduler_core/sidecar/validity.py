@@ -4,8 +4,9 @@ What KEP-6012 leaves to Beta (Runtime validation), on any cluster, whoever sched
 order, so that a breach is told only after it has stood for a while; the kinds carry no generation, so that what is told is
 compared with what the tree is now.  Told the time; writes nothing itself.
 
-A condition ``…InitiallyScheduled`` that is True is terminal and stays, and one that kube-scheduler wrote on a PodGroup is
-its own: there the breach is told in the condition ``muster.dev/Valid`` and in an event.
+A condition ``…InitiallyScheduled`` that is True is terminal and stays, and one that kube-scheduler wrote is its own: there the
+breach is told in the condition ``muster.dev/Valid`` and in an event.  On a CompositePodGroup kube-scheduler writes from 1.38 on;
+before that, what says there that it could not be placed was written by this very process, or by the last.
 """
 
 from __future__ import annotations
@@ -36,6 +37,9 @@ _INVALID = {"PodGroup": "Invalid", "CompositePodGroup": "Invalid"}
 _INVALID_LATER = {"PodGroup": "PodGroupError", "CompositePodGroup": "CompositePodGroupError"}
 """... from Kubernetes 1.38 on."""
 _OUR_REASONS = frozenset({*_INVALID.values(), *_INVALID_LATER.values()})
+_NOT_PLACED = frozenset({"Unschedulable", "SchedulerError"})
+_FIRST_TO_WRITE_ON_COMPOSITES = 38
+"""The minor version of the first kube-scheduler that does."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -61,6 +65,7 @@ class Validity:
     def __init__(self, gates: Gates, *, kubernetes: int = 37, settle: float = SETTLE_SECONDS) -> None:
         self._gates, self._settle = gates, settle
         self._reasons = _INVALID if kubernetes < 38 else _INVALID_LATER
+        self._alone_on_composites = kubernetes < _FIRST_TO_WRITE_ON_COMPOSITES
         self._invalid: dict[Name, _Watched] = {}
         self._sent: dict[tuple[Ref, str], tuple[Condition, float]] = {}
 
@@ -121,13 +126,18 @@ class Validity:
         kind = INITIALLY_SCHEDULED[group.kind]
         held = {each.type: each for each in group.status.conditions or ()}
         own, ours = held.get(kind), held.get(VALID)
-        taken = own is not None and not _is_ours(own)
+        taken = own is not None and not _is_ours(own) and not (message and self._may_replace(group, own))
         wanted = {kind: "", VALID: ""}
         if message:
             wanted[VALID if taken else kind] = message
         if not taken:
             yield from _change(ref, own, kind, self._reasons[group.kind], wanted[kind])
         yield from _change(ref, ours, VALID, self._reasons[group.kind], wanted[VALID])
+
+    def _may_replace(self, group: Group, own: Held) -> bool:
+        """Whether *own* tells that a composite could not be placed, which nobody but us has written."""
+        ours = self._alone_on_composites and group.kind == "CompositePodGroup"
+        return ours and own.status != "True" and own.reason in _NOT_PLACED
 
 
 def _change(ref: Ref, held: Held | None, kind: str, reason: str, message: str) -> Iterator[SetCondition]:

@@ -66,7 +66,7 @@ class Faults(ThreadingHTTPServer):
     """The proxy.
 
     *decide* is asked of every request, in the thread that serves it; ``writes`` are those that came by, in order;
-    ``holding``: while set, no byte of a watch is passed on.
+    ``holding``: while set, no byte of a watch is passed on.  After ``hush`` no byte of those watches is that are open then.
     """
 
     daemon_threads = True
@@ -77,6 +77,8 @@ class Faults(ThreadingHTTPServer):
         self.decide: Callable[[Asked], Fault] = lambda _: WELL
         self.writes: list[Asked] = []
         self.holding = threading.Event()
+        self.hushed = 0
+        self.ended = threading.Event()
         self.lock = threading.Lock()
         self.upstream = urlsplit(plane.url)
         content = json.loads(Path(plane.kubeconfig).read_text(encoding="utf-8"))
@@ -86,6 +88,10 @@ class Faults(ThreadingHTTPServer):
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_address[1]}"
+
+    def hush(self) -> None:
+        """The watches that are open say nothing any more, and do not end."""
+        self.hushed += 1
 
     def kubeconfig(self, original: Path) -> Path:
         """A kubeconfig beside *original*, which has a token, that goes through here."""
@@ -109,7 +115,7 @@ def faults(plane: ControlPlane) -> Iterator[Faults]:
     try:
         yield server
     finally:
-        server.holding.clear()
+        server.ended.set()
         server.shutdown()
         thread.join()
         server.server_close()
@@ -176,9 +182,11 @@ class _Passing(BaseHTTPRequestHandler):
             return
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
+        hushed = self.server.hushed
         while piece := answer.read1(65536):
-            while self.server.holding.is_set():
-                time.sleep(0.01)
+            while self.server.holding.is_set() or hushed < self.server.hushed:
+                if self.server.ended.wait(0.01):
+                    return
             self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
             self.wfile.flush()
         self.wfile.write(b"0\r\n\r\n")

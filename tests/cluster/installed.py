@@ -31,6 +31,7 @@ NAMESPACE, ACCOUNT = "muster-system", "muster-webhook"
 CONFIGURATIONS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 READY_SECONDS = 30.0
 EFFECT_SECONDS = 20.0
+LOGGED_SECONDS = 10.0
 ASK_EVERY = 0.05
 
 
@@ -130,8 +131,17 @@ class Installed:
             except (OSError, http.client.HTTPException) as error:
                 return 0, str(error)
 
-    def logged(self, event: str = "review", **fields: object) -> list[dict[str, Any]]:
-        """Lines of the server's log of that event with these fields, oldest first."""
+    def logged(self, event: str = "review", *, least: int = 0, **fields: object) -> list[dict[str, Any]]:
+        """Lines of the server's log of that event with these fields, oldest first; waited for until there are *least*.
+
+        A line is written soon after the answer, not before it.
+        """
+        deadline = time.monotonic() + LOGGED_SECONDS
+        while len(found := self._logged(event, fields)) < least and time.monotonic() < deadline:
+            time.sleep(ASK_EVERY)
+        return found
+
+    def _logged(self, event: str, fields: Mapping[str, object]) -> list[dict[str, Any]]:
         found = []
         for line in self.server.log.read_text(encoding="utf-8").splitlines():
             entry = json.loads(line) if line.startswith("{") else {}

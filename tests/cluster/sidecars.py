@@ -30,8 +30,8 @@ STOP_SECONDS = 30.0
 
 def install(api: Api) -> None:
     """The namespace and the rights, as the manifests have them; nothing twice."""
-    namespace = yaml.safe_load((ROOT / "deploy/base/namespace.yaml").read_text())
-    for each in (namespace, *yaml.safe_load_all((ROOT / "deploy/sidecar/rbac.yaml").read_text())):
+    paths = ("base/namespace.yaml", "sidecar/rbac.yaml", "sidecar/ungate.yaml")
+    for each in (each for path in paths for each in yaml.safe_load_all((ROOT / "deploy" / path).read_text())):
         if each["kind"] in ("ServiceAccount", "Role", "RoleBinding"):
             each["metadata"]["namespace"] = NAMESPACE
         for subject in each.get("subjects", ()):

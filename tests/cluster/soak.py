@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -145,6 +146,8 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
+    # Whoever ends it ends all that it has started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         with tempfile.TemporaryDirectory(prefix="muster-soak-") as folder, ControlPlane() as plane:
             report = soak(plane, Path(folder), 60 * given.minutes, seed=given.seed, told=lambda line: print(line, flush=True))

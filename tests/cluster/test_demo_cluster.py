@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from muster import demo_plane, demo_text
-from muster.demo_server import ServerError
+from muster import demo_text
 from muster.demo_stage import DATA
+
+ROOT = DATA.parents[1]
 
 
 def environment(folder, assets):
@@ -33,7 +34,22 @@ def processes(folder):
 
 
 def section(shown, number):
-    return re.split(r"^\d  ", shown, flags=re.MULTILINE)[number].replace("\n      ", " ")
+    return re.split(r"^\d  ", shown, flags=re.MULTILINE)[number]
+
+
+def printed(shown, command):
+    """What stands below *command* until the next empty line."""
+    return shown.partition(f"$ {command}\n")[2].partition("\n\n")[0]
+
+
+def joined(text):
+    """Folded lines joined, and one space where there are several."""
+    return " ".join(text.split())
+
+
+def steady(text):
+    """Without what differs from one run to the next: ages, ports, and with the ages the widths of columns."""
+    return re.sub(r" +", " ", re.sub(r"\b\d+s\b", "0s", re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:0", text)))
 
 
 @pytest.fixture(scope="module")
@@ -56,47 +72,79 @@ def test_its_lines_fit(ended):
     assert [] == [line for line in ended[1].stdout.splitlines() if len(line) > demo_text.WIDTH]
 
 
-def test_admission_refuses_what_only_muster_refuses(ended):
-    shown = section(ended[1].stdout, 2)
+def test_everything_is_installed_and_takes_its_rights_from_roles(ended):
+    shown = section(ended[1].stdout, 1)
 
-    assert 'admission webhook "groups.muster.dev" denied the request' in shown
-    assert "all-needs-gang" in shown
-    assert "workload.scheduling.k8s.io/training created" in shown
+    assert "kube-apiserver v1.37." in shown
+    for mode in ("validate", "place", "preempt", "protect"):
+        assert f"clusterrole.rbac.authorization.k8s.io/muster-sidecar-{mode} created" in printed(shown, "kubectl apply -k deploy")
+    for kind in ("validating", "mutating"):
+        assert f"{kind}webhookconfiguration.admissionregistration.k8s.io/muster created" in printed(shown, "kubectl apply -f webhooks.yaml")
+
+
+def test_admission_refuses_what_only_muster_refuses(ended):
+    told = printed(section(ended[1].stdout, 2), "kubectl create -f refused.yaml")
+
+    assert joined(told).startswith('The PodGroup "notebook" is invalid: spec.disruptionMode: Invalid value: "all":')
+    assert joined(told).endswith("[muster: all-needs-gang]")
 
 
 def test_the_training_run_is_placed_zone_by_rack(ended):
+    racks = dict(re.findall(r"^ +(\w\d) .* (z\d +rack-\w)$", section(ended[1].stdout, 2), re.MULTILINE))
     shown = section(ended[1].stdout, 3)
-    rows = re.findall(r"^ +(stage-\d)-\d +(\S+) +(\S+) +(\S+)$", shown, re.MULTILINE)
+    places = [(stage, racks[node].split()) for stage, node in re.findall(r"^ +stage-\d-\d +(stage-\d) +(\w\d)$", shown, re.MULTILINE)]
 
-    assert 8 == len(rows)
-    assert 1 == len({zone for *_, zone in rows})
-    assert 2 == len({(stage, rack) for stage, _, rack, _ in rows}) == len({rack for _, _, rack, _ in rows})
-    for line in ("compositepodgroup/training-run: CompositePodGroup", "podgroup/stage-0: PodGroup", "podgroup/stage-1: PodGroup"):
-        assert f"{line}InitiallyScheduled=True (Scheduled)" in shown
+    assert 8 == len(places)
+    assert 1 == len({zone for _, (zone, _) in places})
+    assert 2 == len({(stage, rack) for stage, (_, rack) in places}) == len({rack for _, (_, rack) in places})
+    assert 2 == len(re.findall(r"podgroup\S+/stage-\d +Gang +training +Scheduled ", shown))
+    assert "8 pods have a node, in topology.kubernetes.io/zone z1" in joined(
+        printed(shown, "kubectl describe compositepodgroup training-run")
+    )
 
 
 def test_the_notebooks_leave_for_the_evaluation(ended):
     shown = section(ended[1].stdout, 4)
 
-    assert ["notebook-0", "notebook-1"] == re.findall(r"pod/(\S+): DisruptionTarget=True \(PreemptionByScheduler\)", shown)
-    assert "podgroup/evaluation: PodGroupInitiallyScheduled=True (Scheduled)" in shown
+    assert ["notebook-0", "notebook-1"] == re.findall(r"(\S+) +muster: preempting to accommodate a higher priority podgroup", shown)
+    assert ["c1", "c2"] == sorted(re.findall(r"Preempted by PodGroup research/evaluation on node (\w\d)", shown))
+    assert "podgroup.scheduling.k8s.io/evaluation condition met" in shown
+    assert ["c1", "c2"] == sorted(re.findall(r"evaluation-\d +evaluation +(\w\d)$", shown, re.MULTILINE))
 
 
-def test_an_invalid_tree_is_told_and_mended_and_one_without_room_told_why(ended):
+def test_an_invalid_tree_is_told_and_mended(ended):
     shown = section(ended[1].stdout, 5)
+    told = joined(printed(shown, "kubectl describe podgroup labelling"))
 
-    assert "podgroup/labelling: PodGroupInitiallyScheduled=False (Invalid): the tree is invalid:" in shown
-    assert "(pod-priority-matches)" in shown
-    assert "podgroup/labelling: PodGroupInitiallyScheduled=True (Scheduled)" in shown
-    assert "podgroup/sweep: PodGroupInitiallyScheduled=False (Unschedulable):" in shown
-    assert "rack-d holds 3 (short of 4 nvidia.com/gpu: 12 free, 16 needed)" in shown
+    assert "Message: the tree is invalid: all pods in a single pod group should have the same priority" in told
+    assert "research/labelling-1 (pod-priority-matches) Reason: Invalid Status: False Type: PodGroupInitiallyScheduled" in told
+    assert "podgroup.scheduling.k8s.io/labelling condition met" in shown.partition("Mended")[2]
+
+
+def test_a_group_without_room_is_told_why_and_what_would_help(ended):
+    shown = section(ended[1].stdout, 6)
+
+    assert re.search(r"sweep +Gang +<none> +Unschedulable ", shown)
+    assert "rack-d holds 3 (short of 4 nvidia.com/gpu: 12 free, 16 needed)" in joined(shown)
+    assert '"outcome": "infeasible"' in shown
+    assert "minCount of PodGroup research/sweep lowered from 4 to 3" in printed(shown, "muster simulate cluster.json")
+
+
+def test_readme_shows_what_is_shown(ended):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    block = readme.partition("<!-- demo-cluster:begin -->\n```\n")[2].partition("\n```\n<!-- demo-cluster:end -->")[0]
+    parts = [part for part in re.split(r"^ *…$\n?|^$\n", block, flags=re.MULTILINE) if part.strip()]
+    shown = steady(ended[1].stdout)
+
+    assert len(parts) > 5
+    assert [] == [part for part in parts if steady(part).strip() not in shown]
 
 
 def test_sigterm_in_the_middle_leaves_nothing(programs, tmp_path):
     command = [sys.executable, "-u", "-m", "muster", "demo", "--cluster"]
     with subprocess.Popen(command, env=environment(tmp_path, programs.folder), stdout=subprocess.PIPE, text=True) as running:
         try:
-            while "kube-apiserver 1." not in (line := running.stdout.readline()):
+            while "$ kubectl apply" not in (line := running.stdout.readline()):
                 assert line, "it ended before its control plane was there"
             assert processes(tmp_path)
             running.send_signal(signal.SIGTERM)
@@ -118,34 +166,13 @@ def test_sigterm_in_the_middle_leaves_nothing(programs, tmp_path):
 )
 def test_what_it_installs_is_what_deploy_has(ours, shipped):
     """A package cannot reach out of itself: it has copies."""
-    assert (DATA.parents[1] / "deploy" / shipped).read_text() == (DATA / "cluster" / ours).read_text()
+    assert (ROOT / "deploy" / shipped).read_text() == (DATA / "cluster" / ours).read_text()
 
 
-def test_a_folder_that_lacks_a_program_is_told(tmp_path, monkeypatch):
-    (tmp_path / "etcd").write_text("")
-    (tmp_path / "etcd").chmod(0o755)
-    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path))
-
-    with pytest.raises(ServerError, match=re.escape(f"{tmp_path} has no kube-apiserver that can be run")):
-        demo_plane.programs()
-
-
-def test_without_programs_it_is_one_clear_line(tmp_path):
+def test_without_programs_it_is_one_clear_line():
     place = {name: value for name, value in os.environ.items() if name != "KUBEBUILDER_ASSETS"}
     command = [sys.executable, "-m", "muster", "demo", "--cluster"]
     done = subprocess.run(command, env=place, capture_output=True, text=True, timeout=60, check=False)
 
     assert (2, "", 1) == (done.returncode, done.stdout, done.stderr.count("\n"))
-    assert done.stderr.startswith("muster demo: KUBEBUILDER_ASSETS must name a folder with etcd and kube-apiserver")
-    assert "make cluster-assets" in done.stderr
-
-
-def test_a_program_that_does_not_start_is_told_with_its_last_lines(tmp_path, monkeypatch):
-    for name in demo_plane.PROGRAMS:
-        (tmp_path / name).write_text("#!/bin/sh\necho no room >&2\nexit 3\n")
-        (tmp_path / name).chmod(0o755)
-    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path))
-    (tmp_path / "files").mkdir()
-
-    with pytest.raises(ServerError, match="etcd does not start: no room"), demo_plane.running(tmp_path / "files", ()):
-        pass
+    assert done.stderr.startswith("muster demo: KUBEBUILDER_ASSETS must name a folder with etcd, kube-apiserver and kubectl")

@@ -27,6 +27,7 @@ from scheduler_core.sidecar.writes import (
     Ungate,
 )
 from tests.cluster.kubelet import node, pod
+from tests.cluster.sidecars import kubeconfig
 
 GROUPS = "/apis/scheduling.k8s.io"
 PATHS = Paths(
@@ -70,7 +71,8 @@ class Writing:
 
 @pytest.fixture
 def writing(plane):
-    found = Writing(plane.kubeconfig)
+    """With the sidecar's rights, and no more."""
+    found = Writing(kubeconfig(plane))
     found.publisher.start(4)
     yield found
     found.publisher.stop()
@@ -130,6 +132,33 @@ def test_a_condition_stands_beside_others_and_can_be_taken_away(writing, api, na
     assert ({"A", "B"}, since) == (set(found), found["B"]["lastTransitionTime"])
     assert {Outcome.DONE} == writing.submit(SetCondition(target, Condition("A", "", "", "")))
     assert ["B"] == [each["type"] for each in api.get(kind, "g", namespace)["status"]["conditions"]]
+
+
+def test_that_a_group_was_placed_is_never_taken_back_whoever_said_so(writing, api, namespace):
+    kind = "PodGroupInitiallyScheduled"
+    target = ref(api.create(group("g", namespace)))
+    told, invalid = Condition(kind, "False", "Invalid", "the tree is invalid"), Condition(kind, "False", "Invalid", "in another way")
+
+    def stands():
+        return [(each["status"], each["message"]) for each in api.get("PodGroup", "g", namespace)["status"].get("conditions") or ()]
+
+    assert {Outcome.DONE} == writing.submit(SetCondition(target, told))
+    assert {Outcome.DONE} == writing.submit(SetCondition(target, invalid))
+    assert [("False", "in another way")] == stands()
+    assert {Outcome.DONE} == writing.submit(SetCondition(target, Condition(kind, "", "", "")))
+    assert [] == stands()
+    assert {Outcome.DONE} == writing.submit(SetCondition(target, Condition(kind, "True", "Scheduled", "")))
+    for late in (told, Condition(kind, "", "", "")):
+        assert {Outcome.DONE} == writing.submit(SetCondition(target, late))
+    assert [("True", "")] == stands()
+
+
+def test_the_longest_message_is_told_as_an_event(writing, api, namespace):
+    target = ref(api.create(group("g", namespace)))
+    writing.publisher.submit([Tell(target, "Warning", "FailedScheduling", "x" * 1023 + "…")])
+    writing.submit(SetCondition(target, Condition("A", "True", "Fine", "")))
+
+    assert ["x" * 1023] == [each["message"] for each in api.objects("Event", namespace)]
 
 
 def test_a_gated_pod_is_pinned_marked_and_opened_in_one(writing, api, namespace, nodes):

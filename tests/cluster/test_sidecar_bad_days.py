@@ -115,6 +115,18 @@ def test_watches_that_stall_delay_and_break_nothing(api, namespace, nodes, throu
         assert whole(bound(api, namespace, 6), "after")
 
 
+def test_watches_that_say_nothing_any_more_are_begun_anew(api, namespace, nodes, through):
+    """The connections stay open, as behind a load balancer that forgot them: nothing else would ever be heard."""
+    proxy, start = through
+    nodes(*racks(2))
+    with start(*ALONE, "--silence", "5"):
+        gang(api, namespace, "before")
+        bound(api, namespace, 3)
+        proxy.hush()
+        gang(api, namespace, "after")
+        assert whole(bound(api, namespace, 6), "after")
+
+
 def test_two_replicas_do_the_work_of_one(plane, api, namespace, nodes, tmp_path):
     nodes(*racks(4))
     one, two = ((*MODE, "--identity", name) for name in ("one", "two"))

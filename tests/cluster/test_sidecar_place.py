@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests.cluster.api import ApiError
 from tests.cluster.groups import LABEL, SCHEDULED, composite, condition_of, pod_group
 from tests.cluster.kubelet import node, pod
 from tests.cluster.sidecars import sidecar, until
@@ -142,6 +143,40 @@ def test_gated_pods_are_pinned_and_opened_and_bound_by_kube_scheduler(placing, p
         assert each["metadata"]["annotations"][GATE] == each["spec"]["nodeName"]
 
 
+def marked(manifest, node):
+    manifest["metadata"]["annotations"] = {GATE: node}
+    return manifest
+
+
+def refused(ask):
+    """Whether the API server refuses it for the mark: a policy holds some time after it was created."""
+    try:
+        ask()
+    except ApiError as error:
+        return GATE in str(error)
+    return False
+
+
+def test_only_the_sidecar_may_mark_a_pod(placing, api, namespace, nodes):
+    """Whoever else could would take a node's room with a pod that is never bound."""
+    nodes(*racks(1))
+    until(
+        lambda: refused(lambda: api.create(marked(pod("a", namespace, spec={"nodeSelector": {"kubernetes.io/hostname": "r0-0"}}), "r0-0"))),
+        20,
+    )
+    api.delete("Pod", "a", namespace, gracePeriodSeconds=0)
+    api.create(pod("b", namespace))
+    change = {"metadata": {"annotations": {GATE: "r0-0"}}}
+    assert refused(lambda: api.patch("Pod", "b", namespace, body=change))
+    assert refused(lambda: api.patch("Pod", "b", namespace, body=change, subresource="status"))
+    api.patch("Pod", "b", namespace, body={"metadata": {"annotations": {"example.com/other": "x"}}})
+
+    api.create(pod("gated", namespace, spec={"schedulingGates": [{"name": GATE}]}))
+    api.wait("Pod", "gated", namespace, until=lambda found: GATE in (found["metadata"].get("annotations") or {}))
+    assert refused(lambda: api.patch("Pod", "gated", namespace, body={"metadata": {"annotations": {GATE: None}}}))
+    api.set_status("Pod", "gated", namespace, status={"phase": "Pending", "message": "others go on writing of it"})
+
+
 def test_what_is_not_a_root_has_no_explanation(placing):
     code, text = placing.get("/explain/nowhere/nothing")
 
@@ -156,7 +191,7 @@ def test_probes_and_figures(placing, api, namespace, nodes):
 
     assert (200, "ok\n") == placing.get("/healthz")
     assert (200, "ok\n") == placing.get("/readyz")
-    assert placing.metric('muster_podgroup_schedule_attempts_total{profile="complete",result="scheduled"}') >= 1
+    assert placing.metric('muster_podgroup_schedule_attempts_total{profile="muster",result="scheduled"}') >= 1
     assert 1 == placing.metric("muster_leader")
 
 

@@ -9,6 +9,7 @@ import yaml
 
 from muster.sidecar import MODES, sidecar
 from scheduler_core.sidecar.feed import WATCHED
+from scheduler_core.sidecar.requests import GATE
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 
@@ -18,6 +19,7 @@ def documents(path):
 
 
 RIGHTS = documents("sidecar/rbac.yaml")
+UNGATE, POLICY, POLICY_BINDING = documents("sidecar/ungate.yaml")
 (DEPLOYMENT,) = documents("sidecar/deployment.yaml")
 (CONTAINER,) = DEPLOYMENT["spec"]["template"]["spec"]["containers"]
 
@@ -48,9 +50,15 @@ def test_every_variable_is_read():
 
 
 def test_what_is_watched_may_be_watched():
-    wanted = {(each.group, each.resource, verb) for each in WATCHED for verb in ("get", "list", "watch")}
+    wanted = {(each.group, each.resource, verb) for each in WATCHED for verb in ("list", "watch")}
 
-    assert wanted == {each for each in role("muster-sidecar") if each[2] in ("get", "list", "watch")}
+    assert wanted == {each for each in role("muster-sidecar") if each[2] in ("list", "watch")}
+
+
+def test_what_is_written_may_be_read_by_its_name_and_nothing_else():
+    want = {("", "pods"), ("scheduling.k8s.io", "podgroups"), ("scheduling.k8s.io", "compositepodgroups")}
+
+    assert want == {(group, resource) for group, resource, verb in role("muster-sidecar") if verb == "get"}
 
 
 @pytest.mark.parametrize("mode", sorted({*MODES} - {"ungate"}))
@@ -60,6 +68,17 @@ def test_every_mode_has_a_role_that_is_bound(mode):
 
     assert [{"kind": "ServiceAccount", "name": "muster-sidecar"}] == [subject for each in bound for subject in each["subjects"]]
     assert role(name)
+
+
+def test_the_mode_that_may_change_pods_is_bound_by_a_manifest_of_its_own():
+    assert ("", "pods", "patch") in role("muster-sidecar-ungate")
+    assert "muster-sidecar-ungate" == UNGATE["roleRef"]["name"]
+    assert [{"kind": "ServiceAccount", "name": "muster-sidecar", "namespace": "muster-system"}] == UNGATE["subjects"]
+    bound = {each["roleRef"]["name"] for each in RIGHTS if each["kind"] == "ClusterRoleBinding"}
+    assert not any(("", "pods", "patch") in role(name) for name in bound)
+    assert "ungate" not in next(each for each in CONTAINER["args"] if each.startswith("--mode="))
+    (kustomization,) = documents("sidecar/kustomization.yaml")
+    assert ["rbac.yaml", "deployment.yaml"] == kustomization["resources"]
 
 
 def test_nothing_is_given_in_bulk():
@@ -99,3 +118,12 @@ def test_the_image_holds_every_package():
     }
 
     assert {path.parent.name for path in DEPLOY.parent.glob("*/py.typed")} <= copied
+
+
+def test_only_the_sidecar_may_mark_pods():
+    (condition,) = POLICY["spec"]["matchConditions"]
+    account = UNGATE["subjects"][0]
+
+    assert f'request.userInfo.username != "system:serviceaccount:{account["namespace"]}:{account["name"]}"' == condition["expression"]
+    assert all(GATE in each["expression"] for each in POLICY["spec"]["variables"])
+    assert (POLICY["metadata"]["name"], ["Deny"]) == (POLICY_BINDING["spec"]["policyName"], POLICY_BINDING["spec"]["validationActions"])

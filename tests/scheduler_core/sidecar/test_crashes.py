@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import random
 from collections import Counter
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -17,7 +16,7 @@ from scheduler_core.sidecar.scheduler import Options
 from scheduler_core.sidecar.writes import Outcome
 from tests.scheduler_core.builders import composite, leaf, node, pod, pods, racks
 from tests.scheduler_core.oracle.strategies import clusters
-from tests.scheduler_core.sidecar.world import CrashError, Json, Luck, World, is_bound, is_complete, partial
+from tests.scheduler_core.sidecar.world import CrashError, Json, Luck, World, is_complete, partial
 
 NAME = "default-scheduler"
 MANY = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate])
@@ -69,13 +68,9 @@ def overcommitted(world: World) -> dict[tuple[str, int], int]:
 
 
 def in_vain(world: World) -> list[tuple[str, str]]:
-    """Victims of roots that are there and were not placed."""
-    found = []
-    for uid, root in world.evicted:
-        each: Any = world.server.objects.get(tuple(root.split("/")))  # type: ignore[call-overload]
-        if each is not None and not (is_bound(each) if each["kind"] == "Pod" else is_complete(world.server.objects, each)):
-            found.append((uid, root))
-    return found
+    """Victims of roots that are there and were not placed then."""
+    there = {"/".join(name) for name in world.server.objects}
+    return [(uid, root) for uid, root in world.evicted if root in there and root not in world.placed and not world.is_placed(root)]
 
 
 @pytest.mark.parametrize("mode", ["place", "ungate", "preempt"])

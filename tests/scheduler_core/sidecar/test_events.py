@@ -82,3 +82,30 @@ def test_what_is_remembered_is_bounded():
 
     assert 1 == posting(told, Tell(Ref("PodGroup", "a", "0", "u"), "Normal", "R", "")).count
     assert 2 == posting(told, Tell(Ref("PodGroup", "a", str(REMEMBERED), "u"), "Normal", "R", "")).count
+
+
+@pytest.mark.parametrize(
+    ("message", "want"),
+    [
+        pytest.param("x" * 1024, "x" * 1024, id="as long as may be"),
+        pytest.param("x" * 1025, "x" * 1024, id="too long"),
+        pytest.param("x" * 1020 + "… and 7 more", "x" * 1020 + "… ", id="with a letter of three bytes"),
+        pytest.param("x" * 1022 + "…", "x" * 1022, id="with one that would have to be cut"),
+    ],
+)
+def test_a_note_has_no_more_bytes_than_the_server_takes(message, want):
+    assert want == posting(recorder(), Tell(GROUP, "Warning", "FailedScheduling", message)).body["note"]
+
+
+def test_who_reports_has_no_more_bytes_than_the_server_takes():
+    body = posting(Recorder("muster.dev/sidecar", "é" * 100)).body
+
+    assert "é" * 64 == body["reportingInstance"]
+
+
+@pytest.mark.parametrize("end", ["-", ".", "-."])
+def test_an_event_of_an_object_with_a_long_name_has_a_name_that_is_one(end):
+    name = "x" * (200 - len(end)) + end + "y"
+    found = posting(recorder(), Tell(Ref("PodGroup", "a", name, "u"), "Normal", "Scheduled", "")).name
+
+    assert "x" * (200 - len(end)) == found.rpartition(".")[0]

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.decision import Name, Status
+from scheduler_core.decision import Decision, Name, Status
 from scheduler_core.sidecar.attempts import Phase as Standing
+from scheduler_core.sidecar.attempts import State
 from scheduler_core.sidecar.deciding import decide
 from scheduler_core.sidecar.hints import NOTHING, Interest, Parked
 from scheduler_core.sidecar.news import News
@@ -130,9 +131,17 @@ def _missed(world: World) -> list[Any]:
         assert survey is not None
         (found,) = decide(fresh, [root], desk.means, survey.held)
         decision = found.decision
-        if decision.status is Status.SUCCESS or (decision.victims and desk.preempting.is_allowed(decision)):
+        allowed = desk.preempting.is_allowed(decision) and not _is_refused(world, state, decision)
+        if decision.status is Status.SUCCESS or (decision.victims and allowed):
             missed.append(decision)
     return missed
+
+
+def _is_refused(world: World, state: State, decision: Decision) -> bool:
+    """Whether the server would not let one of these leave when it was asked, and no budget has changed since."""
+    desk, refusal = world.scheduler._desk, state.refusal
+    unchanged = refusal is not None and refusal.budgets == desk.store.report.budgets
+    return refusal is not None and unchanged and bool(desk.preempting.victims(decision) & refusal.victims)
 
 
 ROOT = Name("PodGroup", "default", "g")

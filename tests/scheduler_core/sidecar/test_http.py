@@ -4,7 +4,7 @@ import urllib.request
 
 import pytest
 
-from scheduler_core.sidecar.http import Answers, Server, create_app
+from scheduler_core.sidecar.http import MOST_EXPLAINED, Answers, Server, create_app
 from scheduler_core.sidecar.telemetry import Telemetry
 
 
@@ -40,6 +40,30 @@ def test_an_unknown_root_is_told_as_such_and_no_longer_than_a_name():
 
     assert 404 == answer.status_code
     assert len(answer.text) < 1000
+
+
+def test_a_decision_that_there_is_no_time_to_tell_is_not_said_to_be_missing():
+    def explain(_namespace, _name):
+        raise TimeoutError
+
+    answer = create_app(Answers(tuple, tuple, explain, bytes)).test_client().get("/explain/a/b")
+    assert (503, True) == (answer.status_code, "ask again" in answer.text)
+
+
+def test_no_more_is_looked_up_at_once_than_may_be():
+    asked = []
+
+    def explain(namespace, name):
+        """Another asks while this one is answered."""
+        asked.append(app.test_client().get(f"/explain/{namespace}/{name}").status_code)
+        return {"status": "Success"}
+
+    app = create_app(Answers(tuple, tuple, explain, bytes))
+    assert 200 == app.test_client().get("/explain/a/b").status_code
+    assert [503, *[200] * (MOST_EXPLAINED - 1)] == asked
+    asked.clear()
+    app.test_client().get("/explain/a/b")
+    assert MOST_EXPLAINED == len(asked), "whoever was turned away and whoever was answered make room for others"
 
 
 def test_figures_are_told_as_prometheus_reads_them():

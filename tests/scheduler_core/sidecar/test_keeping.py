@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from scheduler_core.sidecar.keeping import SHARE, SHORTEST_SECONDS, Keeping
+from scheduler_core.sidecar.keeping import LONGEST_DELAY, SHARE, SHORTEST_SECONDS, Keeping
 from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.store import KINDS, Store
 from scheduler_core.sidecar.telemetry import Telemetry
@@ -102,6 +102,21 @@ def test_a_look_that_takes_long_is_taken_seldom():
     found.changed("PodGroup")
 
     assert 3.0 * SHARE == found.due(0.0)
+
+
+@pytest.mark.parametrize(
+    ("took", "want"), [pytest.param(0.25, 0.25, id="as long as the last took"), pytest.param(5.0, LONGEST_DELAY, id="no longer than that")]
+)
+def test_a_look_that_takes_long_is_put_off_after_a_change(took, want):
+    _, found, _ = keeping(composite("top"), modes=frozenset({Mode.VALIDATE}), clock=Clock(step=took))
+    found.wanted(0.0)
+    found.wanted(1000.0)
+    found.changed("PodGroup")
+    waits = found.due(1055.0)  # before the figures are due
+    found.changed("PodGroup")
+
+    assert want == waits
+    assert 0.0 == found.due(1055.0 + want), "a second change puts it off no further"
 
 
 def test_who_begins_to_lead_looks_at_everything_anew():

@@ -10,7 +10,7 @@ from scheduler_core.conditions import INITIALLY_SCHEDULED
 from scheduler_core.decision import Name, Status
 from scheduler_core.sidecar.pods_live import SCHEDULED
 from scheduler_core.sidecar.requests import GATE
-from scheduler_core.sidecar.scheduler import Options, Scheduler
+from scheduler_core.sidecar.scheduler import MOST_EAGER, Options, Scheduler
 from scheduler_core.sidecar.store import Store
 from scheduler_core.sidecar.writes import Bind, Evict, Nominate, Outcome, Remove, SetCondition, Tell, Ungate
 from tests.scheduler_core.builders import HOST, composite, leaf, node, pod, pods, racks
@@ -451,6 +451,18 @@ class Crowded(Scene):
 G = Name("PodGroup", "default", "g")
 
 
+def desk_plans(scene: Scene) -> tuple[Evict, ...]:
+    """The evictions of all plans that are not under way."""
+    desk = scene.scheduler._desk
+    return tuple(write for plan in desk.plans.values() for write in desk.preempting.evictions(plan))
+
+
+def of_plans(scene: Scene, seconds: float) -> list[Any]:
+    """The attempts with a plan after so long."""
+    scene.now += seconds
+    return [each for each in scene.scheduler.attempt(scene.now) if each.plan]
+
+
 def test_victims_are_told_to_leave_once_their_evictions_passed_the_dry_run():
     scene = Crowded()
     plan = scene.plan()
@@ -548,6 +560,44 @@ def test_plan_that_would_break_a_budget_is_not_made_and_tried_again_when_the_bud
     assert 2 == len(scene.plan())
 
 
+def test_room_that_nobody_will_make_is_not_kept_from_the_roots_of_the_same_cycle():
+    kept = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "kept", "namespace": "default"},
+        "spec": {"selector": {"matchLabels": {"app": "low"}}},
+        "status": {"disruptionsAllowed": 0},
+    }
+    low = pod("low", cpu="2", on="n1", priority=0, labels={"app": "low"})
+    large = [leaf("g", 1, priority=10), pod("g-0", "g", cpu="3", priority=10, **MUSTER)]
+    scene = Scene(node("n1", cpu="3"), low, kept, *large, pod("small", priority=5, **MUSTER), preempt=True)
+    assert {"small": "n1"} == nodes_of(scene.writes())
+
+
+def test_dry_run_of_an_earlier_plan_is_not_waited_for():
+    scene = Crowded()
+    plan = scene.plan()
+    assert scene.scheduler.awaits(G, plan)
+    assert not scene.scheduler.awaits(G, plan[:1])
+    scene.scheduler.approve(G, scene.now)
+    assert not scene.scheduler.awaits(G, plan), "its evictions are sent"
+    assert not scene.scheduler.awaits(Name("PodGroup", "default", "h"), plan)
+
+
+def test_root_whose_plans_are_out_of_date_again_and_again_is_left_alone_for_a_while():
+    scene = Crowded()
+    planned = 0
+    for number in range(MOST_EAGER + 2):
+        planned += len([each for each in scene.scheduler.attempt(scene.now) if each.plan])
+        # Who was to leave first is not there any more, and another has its place.
+        for write in desk_plans(scene):
+            scene.delete("Pod", write.pod.name)
+            scene.put(pod(f"new-{number}-{write.pod.name}", on="n1", priority=0))
+        scene.scheduler.approve(G, scene.now)
+    assert MOST_EAGER == planned
+    assert of_plans(scene, 60)
+
+
 def test_victims_that_would_not_leave_stay_and_the_rest_is_planned_anew():
     scene = Crowded()
     plan = scene.plan()
@@ -596,6 +646,19 @@ def test_explain_finds_the_root_by_the_name_of_any_group_or_pod_in_it():
     assert None is scene.scheduler.explain("default", "nothing")
 
 
+def test_what_was_decided_is_told_for_as_long_as_the_root_is_there():
+    scene = Scene(node("n1"), pod("alone", **MUSTER), *gang("g", 1))
+    scene.end(scene.writes())
+    scene.put(bound(pod("alone", **MUSTER), "n1"), bound(pod("g-0", "g", **MUSTER), "n1"))
+    scene.writes()
+    assert [Status.SUCCESS] * 2 == [found.status for name in ("alone", "g") if (found := scene.scheduler.explain("default", name))]
+
+    scene.delete("Pod", "alone", "g-0")
+    scene.delete("PodGroup", "g")
+    scene.writes()
+    assert 0 == len(scene.scheduler._desk.decisions)
+
+
 def test_batch_is_bounded_and_the_rest_keeps_its_turn():
     scene = Scene(node("n1", cpu="100"), *(each for number in range(5) for each in gang(f"g{number}", 2)), batch_pods=3)
     first = scene.scheduler.attempt(0.0)
@@ -609,3 +672,46 @@ def test_cycle_ends_when_its_time_is_spent_and_the_rest_keeps_its_turn():
     first = scene.scheduler.attempt(0.0, lambda: float(next(ticks)))
     assert (2, 3) == (len(first), scene.scheduler.counts()["active"])
     assert 3 == len(nodes_of(scene.writes()))
+
+
+@pytest.mark.parametrize("strategy", ["greedy", "complete"])
+def test_victims_leave_for_the_group_that_is_then_placed_and_not_for_its_sibling_that_cannot_be(strategy):
+    below = [leaf("a", 2, parent="top", priority=10), leaf("b", 1, parent="top", priority=10)]
+    members = [*pods("a", 2, priority=10, **MUSTER), *pods("b", 1, priority=10, **MUSTER)]
+    tree = (composite("top", 1, priority=10), *below, *members)
+    scene = Scene(node("n1", cpu="1"), pod("low", on="n1", priority=0), *tree, preempt=True, strategy=strategy)
+    (attempt,) = [each for each in scene.scheduler.attempt(scene.now) if each.plan]
+    scene.end(list(scene.scheduler.approve(attempt.root, scene.now)))
+    scene.delete("Pod", "low")
+    assert {"b-0": "n1"} == nodes_of(scene.wait(0))
+
+
+@pytest.mark.parametrize("group", [pytest.param("g", id="of a gang"), pytest.param("", id="alone")])
+def test_gated_pod_of_our_own_scheduler_is_opened_and_then_bound_where_it_is_pinned(group):
+    groups = [leaf("g", 1)] if group else []
+    scene = Scene(node("n1"), node("n2"), *groups, pod("g-0", group, **GATED, **MUSTER), ungate=True)
+    (opened,) = of(Ungate, scene.writes())
+    scene.end([opened])
+    pinned = pod("g-0", group, nodeSelector={HOST: opened.hostname}, **MUSTER)
+    pinned["metadata"]["annotations"] = {GATE: opened.node}
+    scene.put(pinned)
+    assert {"g-0": opened.node} == nodes_of(of(Bind, scene.wait(1)))
+
+
+def test_bind_of_which_nothing_is_known_is_not_repeated_to_a_node_that_is_gone():
+    scene = Scene(node("n1", cpu="1"), node("n2", cpu="1"), node("n3", cpu="1"), *gang("g", 2))
+    one, two = of(Bind, scene.writes())
+    scene.end([one])
+    scene.end([two], Outcome.FAILED)
+    scene.put(bound(pod("g-0", "g", **MUSTER), one.node))
+    scene.delete("Node", two.node)
+    (spare,) = {"n1", "n2", "n3"} - {one.node, two.node}
+    assert {"g-1": spare} == nodes_of(scene.wait(20))
+
+
+def test_rest_of_a_gang_of_our_own_scheduler_follows_where_a_crash_left_the_first_open():
+    first = pod("g-0", "g", nodeSelector={HOST: "b-0"}, **MUSTER)
+    first["metadata"]["annotations"] = {GATE: "b-0"}
+    scene = Scene(*racks({"a": 2, "b": 2}, cpu="1"), leaf("g", 2, key="rack"), first, pod("g-1", "g", **GATED, **MUSTER), ungate=True)
+    writes = scene.writes()
+    assert ({"g-0": "b-0", "g-1": "b-1"}, ["g-0"]) == (nodes_of(writes), [write.pod.name for write in of(Bind, writes)])

@@ -214,7 +214,19 @@ def test_pod_counts_where_it_is_pinned_only_if_its_selector_says_so():
     gated = stranger(pod("c", nodeSelector={HOST: "n1"}, schedulingGates=[{"name": GATE}]), annotations={GATE: "n1"})
     gone = stranger(pod("d", nodeSelector={HOST: "n9"}), annotations={GATE: "n9"})
     _, store = full(node("n1"), marked, loose, gated, gone)
+    assert {""} == set(keys(store).values()), "where nobody pins, anybody may have written the mark"
+    store.standing.ungate(ungates=True)
     assert {"default/a": "n1", "default/b": "", "default/c": "", "default/d": ""} == keys(store)
+
+
+def test_pod_that_is_marked_takes_no_room_where_nobody_pins():
+    greedy = stranger(pod("a", cpu="1000", nodeSelector={HOST: "n1"}), annotations={GATE: "n1"})
+    _, store = full(node("n1"), greedy)
+    sums = [int(store.standing.ground().taken.sums()[0, 0])]
+    for ungates in (True, False):
+        store.standing.ungate(ungates=ungates)
+        sums.append(int(store.standing.ground().taken.sums()[0, 0]))
+    assert [0, 1_000_000, 0] == sums
 
 
 def test_what_a_pod_said_that_is_gone_binds_nobody():

@@ -116,6 +116,20 @@ def test_gang_is_ready_with_as_many_members_as_it_needs(count, want):
     assert want == found(leaf("g", 2), *two(0, count)).ready
 
 
+@pytest.mark.parametrize(
+    ("count", "on", "want"),
+    [
+        pytest.param(3, "", False, id="one too few without it"),
+        pytest.param(4, "", True, id="enough without it"),
+        pytest.param(3, "n1", True, id="it still has a node"),
+    ],
+)
+def test_member_that_is_deleted_before_it_had_a_node_is_not_counted(count, on, want):
+    going = pod("g-0", "g", on=on, **OURS)
+    going["metadata"]["deletionTimestamp"] = "2026-08-01T00:00:00Z"
+    assert want == found(leaf("g", 3), going, *two(0, count)[1:]).ready
+
+
 def test_group_whose_parent_is_missing_is_not_ready():
     assert not found(leaf("g", 1, parent="top"), *two(0)).ready
 
@@ -162,3 +176,39 @@ def test_gang_hangs_while_members_that_it_needs_are_pinned_and_not_bound():
     assert found(leaf("g", 1), pinned, whose=whose).hanging
     assert not found(said(leaf("g", 1)), pinned, whose=whose).hanging
     assert not found(leaf("g"), pinned, whose=whose).hanging
+
+
+UNGATING = Whose("", ungates=True)
+
+
+def pinned(name: str, where: str, group: str = "", **more: Any) -> Json:
+    """A pod that was opened for its own scheduler, which has not bound it yet."""
+    each = pod(name, group, **{"nodeSelector": {HOST: where}, **more})
+    each["metadata"]["annotations"] = {GATE: where}
+    return each
+
+
+@pytest.mark.parametrize(
+    "more", [pytest.param({}, id="pinned"), pytest.param({"nodeSelector": {}}, id="with nothing but the mark, as a copy has it")]
+)
+@pytest.mark.parametrize("where", ["n1", "n9"])
+def test_pod_that_is_open_is_left_to_its_own_scheduler(where, more):
+    alone = surveyed(pinned("a", where, **more), root=("Pod", "a"), whose=UNGATING)
+    assert () == (alone.to_place if alone is not None else ())
+    assert () == found(leaf("g", 1), pinned("g-0", where, "g", **more), whose=UNGATING).to_place
+
+
+def test_member_that_was_pinned_to_a_node_that_is_gone_hangs_and_can_be_taken_back():
+    got = found(leaf("g", 2), pinned("g-0", "n1", "g"), pinned("g-1", "n9", "g"), whose=UNGATING)
+    assert (True, ["g-0", "g-1"], ["g-0"]) == (got.hanging, names(got.placed), names(got.loose))
+
+
+def test_member_that_carries_a_mark_and_is_not_pinned_is_not_taken_back():
+    got = found(leaf("g", 2), pinned("g-0", "n1", "g"), pinned("g-1", "n9", "g", nodeSelector={}), whose=UNGATING)
+    assert ["g-0"] == names(got.placed)
+
+
+def test_beside_pods_that_our_gate_holds_those_of_our_scheduler_are_placed_too_and_others_are_held():
+    gated = pod("g-0", "g", schedulingGates=[{"name": GATE}])
+    got = found(leaf("g", 2), gated, pod("g-1", "g", **OURS), pod("g-2", "g"), whose=Whose("muster", ungates=True))
+    assert (["g-0", "g-1"], {"default/g-2"}) == (names(got.to_place), set(got.held))

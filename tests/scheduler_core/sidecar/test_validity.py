@@ -196,3 +196,27 @@ def test_a_write_goes_to_the_very_object_that_was_judged():
 
 def test_the_order_of_objects_changes_nothing():
     assert judged(circle()) == judged(circle()[::-1])
+
+
+def not_placed(status="False", reason="Unschedulable"):
+    return condition("CompositePodGroupInitiallyScheduled", status, reason, "pod group is unschedulable")
+
+
+@pytest.mark.parametrize(
+    ("standing", "kubernetes", "told_in"),
+    [
+        pytest.param(not_placed(), 37, "CompositePodGroupInitiallyScheduled", id="ours is replaced, as it is not true any more"),
+        pytest.param(not_placed(reason="SchedulerError"), 37, "CompositePodGroupInitiallyScheduled", id="so is that of an error"),
+        pytest.param(not_placed(), 38, VALID, id="that of a scheduler that writes there stays"),
+        pytest.param(not_placed(status="True", reason="Scheduled"), 37, VALID, id="one that is true stays"),
+        pytest.param(not_placed(reason="Other"), 37, VALID, id="one of another stays"),
+    ],
+)
+def test_that_a_composite_could_not_be_placed_gives_way_to_why_it_is_not_tried(standing, kubernetes, told_in):
+    found = conditions(judged(circle(a=[standing]), Validity(Gates(), kubernetes=kubernetes)))
+
+    assert {told_in} == {kind for name, kind in found if name == "a"}
+
+
+def test_that_a_valid_composite_could_not_be_placed_is_left_alone():
+    assert [] == judged([composite("a", conditions=[not_placed()])])

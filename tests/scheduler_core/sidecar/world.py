@@ -54,6 +54,8 @@ class World:
         self.evicted: list[tuple[str, str]] = []
         """Victims by uid, and the root that each left for."""
         self.promised: dict[str, str] = {}
+        self.placed: set[str] = set()
+        """Roots for which others left, and which were placed then, or whose room one of higher priority has taken."""
         self.removed: list[str] = []
         self.told: list[Tell] = []
         self.written: list[Write] = []
@@ -119,6 +121,8 @@ class World:
         """Try the evictions of a plan dry, then ask for them."""
         refused = next((write for write in plan if self.forbidden(write)), None)
         self.hear(everything=True)
+        if not self.scheduler.awaits(root, plan):
+            return
         if refused is not None:
             self.queue += self.scheduler.eviction_refused(root, refused.pod, "a budget forbids it", self.now)
         else:
@@ -189,7 +193,19 @@ class World:
             spec["nodeSelector"] = {**(spec.get("nodeSelector") or {}), HOSTNAME: write.hostname}
             each["metadata"]["annotations"] = {GATE: write.node}
         self.bound[each["metadata"]["uid"]] += 1
+        self.server.put(each)
+        self.placed.update(root for _, root in self.evicted if self.is_placed(root) or self.priority(root) < spec.get("priority", 0))
         return None
+
+    def priority(self, root: str) -> int:
+        """That of a root, as ``Kind/namespace/name``; 0 where it is not there."""
+        each: Any = self.server.objects.get(tuple(root.split("/")))  # type: ignore[call-overload]
+        return (each or {}).get("spec", {}).get("priority") or 0
+
+    def is_placed(self, root: str) -> bool:
+        """Whether a root, as ``Kind/namespace/name``, is there and has what it needs."""
+        each: Any = self.server.objects.get(tuple(root.split("/")))  # type: ignore[call-overload]
+        return each is not None and (is_bound(each) if each["kind"] == "Pod" else is_complete(self.server.objects, each))
 
     def _change(self, each: Json, write: Write) -> Outcome | None:
         """None: *each* is as it is to be now."""

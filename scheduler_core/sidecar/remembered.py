@@ -1,0 +1,47 @@
+"""The last decision on each root, as many as there is room for: they are kept to be told, and each names all pods of its root."""
+
+from __future__ import annotations
+
+import collections
+
+from scheduler_core.decision import Decision
+from scheduler_core.decision import Name as Root
+
+MOST = 4096
+"""Decisions."""
+MOST_PODS = 200_000
+"""Pods that they name."""
+
+
+class Remembered:
+    """Forgets what was decided longest ago first, but never the last decision of all."""
+
+    def __init__(self, most: int = MOST, most_pods: int = MOST_PODS) -> None:
+        self._most, self._most_pods = most, most_pods
+        self._decisions: collections.OrderedDict[Root, Decision] = collections.OrderedDict()
+        self._pods = 0
+
+    def __len__(self) -> int:
+        return len(self._decisions)
+
+    def put(self, decision: Decision) -> None:
+        """*decision* is the last on its root."""
+        self.drop(decision.root)
+        self._decisions[decision.root] = decision
+        self._pods += _pods(decision)
+        while len(self) > 1 and (len(self) > self._most or self._pods > self._most_pods):
+            self.drop(next(iter(self._decisions)))
+
+    def get(self, root: Root) -> Decision | None:
+        """The last decision on *root*; None where there is none any more."""
+        return self._decisions.get(root)
+
+    def drop(self, root: Root) -> None:
+        """*root* is gone."""
+        decision = self._decisions.pop(root, None)
+        if decision is not None:
+            self._pods -= _pods(decision)
+
+
+def _pods(decision: Decision) -> int:
+    return len(decision.assignments) + len(decision.pending) + len(decision.victims)

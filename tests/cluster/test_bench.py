@@ -1,0 +1,24 @@
+"""``make bench-cluster`` in small: the sidecar, kube-scheduler and bindings alone are measured, and nothing is left."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_rates_and_latency_are_measured_beside_kube_scheduler(programs, tmp_path):
+    command = [sys.executable, "-m", "benchmarks.cluster", "--quick", "rates", "latency"]
+    place = {**os.environ, "TMPDIR": str(tmp_path), "KUBEBUILDER_ASSETS": str(programs.folder)}
+    done = subprocess.run(command, env=place, cwd=ROOT, capture_output=True, text=True, timeout=110, check=False)
+
+    assert 0 == done.returncode, done.stderr
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines() if re.match(r"\| \d", line)]
+    assert ["20 gangs of 4 in one rack", "10 trees of 2 x 4, zone and rack", "20 gangs of 4, no topology"] == [row[0] for row in rows[:3]]
+    assert all(float(cell.replace(",", "")) > 0 for row in rows[:3] for cell in (row[2], row[3], row[5]))
+    assert ["sidecar", "kube-scheduler"] == [row[2] for row in rows[3:]]
+    assert [] == list(tmp_path.iterdir())

@@ -1,0 +1,104 @@
+"""Room is made while the sidecar dies and the API server fails: as few leave as need to, and what they left for is placed."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.cluster.faults import WELL, Fault, faults
+from tests.cluster.groups import LABEL, pod_group
+from tests.cluster.sidecars import kubeconfig, sidecar, until
+from tests.cluster.test_sidecar_crash import killed_at
+from tests.cluster.test_sidecar_place import bound, ours, places, racks, scheduled
+
+MODE = ("--mode", "place,preempt", "--lease", "none")
+POINTS = range(1, 8)
+
+
+@pytest.fixture(autouse=True)
+def classes(api):
+    for name, value in (("low", 1), ("high", 100)):
+        api.create({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value})
+    yield
+    for name in ("low", "high"):
+        api.delete("PriorityClass", name)
+
+
+def gang(api, namespace, name, level):
+    """Two pods that take a rack of two nodes, and leave together."""
+    api.create(pod_group(name, namespace, minimum=2, key=LABEL, disruptionMode={"all": {}}, priorityClassName=level))
+    api.create_all([ours(f"{name}-{number}", namespace, name, cpu=4, priorityClassName=level) for number in range(2)])
+
+
+def filled(api, namespace, nodes):
+    """Two racks, each with a gang that may be made to leave."""
+    nodes(*racks(2))
+    for name in ("low-a", "low-b"):
+        gang(api, namespace, name, "low")
+        scheduled(api, "PodGroup", name, namespace)
+    bound(api, namespace, 4)
+
+
+def shifted(proxy, decide):
+    """*decide* with the writes counted from here."""
+    begun = len(proxy.writes)
+
+    class Later:
+        def __init__(self, asked):
+            self.method, self.path, self.changes, self.number = asked.method, asked.path, asked.changes, max(0, asked.number - begun)
+
+    proxy.decide = lambda asked: decide(Later(asked))
+
+
+def made_room_once(api, namespace):
+    """Both pods of the gang that came are in one rack, one of the two others is whole where it was, and the other is gone."""
+    api.wait_all(
+        "Pod", namespace, until=lambda pods: {"high-0", "high-1"} <= {name for name, each in pods.items() if each["spec"].get("nodeName")}
+    )
+    scheduled(api, "PodGroup", "high", namespace)
+    api.wait_all("Pod", namespace, until=lambda pods: not any("deletionTimestamp" in each["metadata"] for each in pods.values()))
+    found = places(api, namespace)
+    gangs = sorted({name.rpartition("-")[0] for name in found})
+    assert 4 == len(found), found
+    assert all(found.values()), found
+    assert gangs in (["high", "low-a"], ["high", "low-b"])
+    for name in gangs:
+        assert 1 == len({found[f"{name}-{number}"].partition("-")[0] for number in range(2)})
+
+
+@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("lose", [pytest.param(False, id="before it is made"), pytest.param(True, id="before it is answered")])
+def test_nobody_leaves_in_vain_whenever_the_sidecar_dies(plane, api, namespace, nodes, kubelet, tmp_path, point, lose):
+    with faults(plane) as proxy, sidecar(plane, tmp_path, *MODE, through=proxy.kubeconfig(kubeconfig(plane))) as first:
+        filled(api, namespace, nodes)
+        killed_at(proxy, first, point, lose=lose)
+        shifted(proxy, proxy.decide)
+        before = len(proxy.writes)
+        gang(api, namespace, "high", "high")
+        if lose:
+            until(lambda: len(proxy.writes) >= before + point, 20)
+            first.kill()
+        else:
+            until(lambda: first.process.poll() is not None, 20)
+    with sidecar(plane, tmp_path, *MODE):
+        made_room_once(api, namespace)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(Fault(code=409), id="conflicts"),
+        pytest.param(Fault(code=429, retry_after=0), id="too many requests"),
+        pytest.param(Fault(code=500), id="internal errors"),
+        pytest.param(Fault(lose=True), id="lost answers"),
+    ],
+)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_nobody_leaves_in_vain_whatever_fails(plane, api, namespace, nodes, kubelet, tmp_path, fault, seed):
+    chance = random.Random(seed)
+    with faults(plane) as proxy, sidecar(plane, tmp_path, *MODE, through=proxy.kubeconfig(kubeconfig(plane))):
+        filled(api, namespace, nodes)
+        proxy.decide = lambda asked: fault if asked.changes and chance.random() < 0.4 else WELL
+        gang(api, namespace, "high", "high")
+        made_room_once(api, namespace)

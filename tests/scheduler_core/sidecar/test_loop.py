@@ -1,0 +1,470 @@
+"""The turns of the loop: what is heard, when something is decided, and how long it rests."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import pytest
+
+from scheduler_core.decision import Decision, Name, Status
+from scheduler_core.sidecar.attempts import Attempt
+from scheduler_core.sidecar.inbox import Changed, Done, Inbox, Listed, Rehearsed, Unserved
+from scheduler_core.sidecar.loop import IDLE_SECONDS, SETTLE_SECONDS, STUCK_SECONDS, Loop, Parts
+from scheduler_core.sidecar.scheduler import Options, Scheduler
+from scheduler_core.sidecar.store import KINDS, Store
+from scheduler_core.sidecar.telemetry import Telemetry
+from scheduler_core.sidecar.writes import AddFinalizer, Bind, Evict, Outcome, Ref, Tell
+from tests.scheduler_core.builders import node, pod
+from tests.scheduler_core.sidecar import histories
+
+PATIENCE = 20
+ROOT = Name("PodGroup", "default", "g")
+GROUP, POD = Ref("PodGroup", "default", "g", "u"), Ref("Pod", "default", "p", "u")
+TELL = Tell(GROUP, "Normal", "R", "")
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch):
+    """The loop's clock, which stands still unless it is moved."""
+    found = SimpleNamespace(now=1000.0)
+    monkeypatch.setattr("scheduler_core.sidecar.loop.time", SimpleNamespace(monotonic=lambda: found.now))
+    monkeypatch.setattr("scheduler_core.sidecar.loop.gc", SimpleNamespace(freeze=lambda: None))
+    return found
+
+
+class Publisher:
+    def __init__(self):
+        self.written, self.plans = [], []
+
+    def submit(self, writes):
+        self.written += writes
+
+    def rehearse(self, plan, told):
+        self.plans.append((plan, told))
+
+
+class Keeping:
+    """Wants *wants*, once, whenever it is asked first after it began anew."""
+
+    def __init__(self, *wants):
+        self.wants, self.asked, self.heard, self.restarts, self.next = wants, 0, [], 0, 100.0
+
+    def restart(self):
+        self.restarts += 1
+
+    def changed(self, kind):
+        self.heard.append(kind)
+
+    def wanted(self, _):
+        self.asked += 1
+        return self.wants if self.asked == 1 else ()
+
+    def due(self, _):
+        return self.next
+
+
+class Planner:
+    """A scheduler that does as it is told, and remembers what it was asked."""
+
+    def __init__(self, *attempts, follow=()):
+        self.attempts, self.follow = list(attempts), follow
+        self.calls: list[Any] = []
+        self.next: float | None = None
+        self.looked = SimpleNamespace(generated=0, feasible=0, infeasible=0)
+        self.see = lambda: None
+        self.plan: tuple[Evict, ...] = (EVICT,)
+
+    def restart(self):
+        self.calls.append("restart")
+
+    def due(self, now):
+        return now if self.attempts else self.next
+
+    def attempt(self, _, __):
+        found, self.attempts = tuple(self.attempts), []
+        return found
+
+    def counts(self):
+        return {"active": 2}
+
+    def done(self, write, outcome, _, __):
+        self.calls.append((write, outcome))
+        return self.follow
+
+    def awaits(self, _, plan):
+        return plan == self.plan
+
+    def approve(self, root, _):
+        self.calls.append(("approve", root, self.see()))
+        return self.follow
+
+    def eviction_refused(self, root, pod, why, _):
+        self.calls.append(("refused", root, pod, why))
+        return self.follow
+
+
+@dataclasses.dataclass(frozen=True)
+class Looked:
+    generated: int = 0
+    feasible: int = 0
+    infeasible: int = 0
+
+
+class Turning:
+    """A loop, its parts, and what it logged."""
+
+    def __init__(self, *, leads=True, scheduler=None, keeping=None, synced=True, real=False):
+        self.store = Store()
+        self.leading, self.logged = leads, []
+        self.scheduler = Scheduler(self.store, Options(scheduler_name="default-scheduler", settle_seconds=0.0)) if real else scheduler
+        if isinstance(self.scheduler, Planner):
+            self.scheduler.looked = Looked()
+        self.keeping = keeping or Keeping()
+        self.publisher, self.inbox, self.telemetry = Publisher(), Inbox(), Telemetry()
+        self.loop = Loop(
+            Parts(
+                self.store,
+                self.scheduler,
+                self.keeping,
+                self.publisher,
+                self.inbox,
+                self.telemetry,
+                lambda: int(self.leading),
+                lambda *told: self.logged.append(told),
+            )
+        )
+        if synced:
+            self.sync()
+
+    def sync(self, *objects):
+        for kind in KINDS:
+            self.inbox.put(Listed(kind, [raw(each) for each in objects if each["kind"] == kind]))
+
+    def turn(self, *news):
+        for each in news:
+            self.inbox.put(each)
+        return self.loop.turn(0.0)
+
+    def figure(self, name):
+        lines = self.telemetry.text().decode().splitlines()
+        return next(float(line.rpartition(" ")[2]) for line in lines if line.rpartition(" ")[0] == name)
+
+
+def raw(each):
+    return msgspec.Raw(histories.raw(each))
+
+
+def attempt(*writes, status=Status.SUCCESS, plan=(), message=""):
+    return Attempt(ROOT, Decision(ROOT, status, message), writes, plan)
+
+
+BIND, EVICT = Bind(POD, "n1"), Evict(POD, "x")
+
+
+def test_nothing_is_decided_before_every_kind_is_known():
+    turning = Turning(scheduler=Planner(attempt(BIND)), keeping=Keeping(TELL), synced=False)
+    for kind in KINDS[:-1]:
+        assert IDLE_SECONDS == turning.turn(Listed(kind, []))
+    assert ([], 0) == (turning.publisher.written, turning.keeping.asked)
+    turning.turn(Unserved(KINDS[-1]))
+
+    assert [BIND, TELL] == turning.publisher.written
+
+
+def test_while_another_leads_all_is_heard_and_nothing_decided(clock):
+    turning = Turning(leads=False, scheduler=Planner(attempt(BIND)), keeping=Keeping(TELL))
+    for _ in range(3):
+        clock.now += 10.0
+        assert IDLE_SECONDS == turning.turn(Changed("Node", "ADDED", raw(node(f"n{clock.now}"))))
+
+    assert 3 == turning.store.counts()["Node"]
+    assert ([], 0.0) == (turning.publisher.written, turning.figure("muster_leader"))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "want"), [pytest.param(SETTLE_SECONDS - 0.01, [], id="not yet"), pytest.param(SETTLE_SECONDS, [BIND, TELL], id="then")]
+)
+def test_who_begins_to_lead_sees_first_what_the_last_leader_wrote(clock, seconds, want):
+    turning = Turning(leads=False, scheduler=Planner(attempt(BIND)), keeping=Keeping(TELL))
+    turning.turn()
+    turning.leading = True
+    assert SETTLE_SECONDS == turning.turn()
+    clock.now += seconds
+    turning.turn()
+
+    assert want == turning.publisher.written
+    assert (["restart"], 1) == (turning.scheduler.calls, turning.keeping.restarts)
+    assert 1.0 == turning.figure("muster_leader")
+
+
+def test_who_leads_from_the_start_waits_for_nobody():
+    turning = Turning(scheduler=Planner(attempt(BIND)))
+    turning.turn()
+
+    assert ([BIND], []) == (turning.publisher.written, turning.scheduler.calls)
+
+
+def test_who_leads_another_time_judges_all_anew_though_it_never_saw_another_lead(clock):
+    turning = Turning(scheduler=Planner())
+    for term in (1, 1, 2, 2, 3):
+        turning.leading = term
+        turning.turn()
+
+    assert (["restart"] * 2, 2) == (turning.scheduler.calls, turning.keeping.restarts)
+
+
+def test_who_leads_again_judges_all_anew(clock):
+    turning = Turning(scheduler=Planner())
+    for leads in (True, False, False, True, False, True):
+        turning.leading = leads
+        turning.turn()
+        clock.now += 10.0
+
+    assert (["restart"] * 2, 2) == (turning.scheduler.calls, turning.keeping.restarts)
+
+
+def churn(turning, count):
+    """Single pods come and go, each with a name of its own."""
+    for number in range(count):
+        each = pod(f"p{number}")
+        each["metadata"] |= {"uid": f"u{number}", "resourceVersion": str(10 + 2 * number)}
+        gone = {**each, "metadata": {**each["metadata"], "resourceVersion": str(11 + 2 * number)}}
+        turning.turn(Changed("Pod", "ADDED", raw(each)), Changed("Pod", "DELETED", raw(gone)))
+
+
+@pytest.mark.parametrize(
+    ("leads", "real"),
+    [
+        pytest.param(False, True, id="another leads"),
+        pytest.param(True, False, id="nothing is placed"),
+        pytest.param(True, True, id="it leads"),
+    ],
+)
+def test_what_changes_is_not_remembered_for_ever(leads, real):
+    turning = Turning(leads=leads, real=real)
+    churn(turning, 20)
+
+    assert not turning.store.report.news
+
+
+def test_who_begins_to_lead_tries_what_came_while_another_led(clock):
+    turning = Turning(leads=False, real=True, synced=False)
+    turning.sync(node("n1"))
+    turning.turn()
+    turning.turn(Changed("Pod", "ADDED", raw(pod("a"))))
+    turning.leading = True
+    turning.turn()
+    clock.now += SETTLE_SECONDS
+    turning.turn()
+    clock.now += 1.0
+    turning.turn()
+
+    assert ["a"] == [each.pod.name for each in turning.publisher.written if isinstance(each, Bind)]
+
+
+@pytest.mark.parametrize(
+    "news",
+    [
+        pytest.param(Changed("PodGroup", "DELETED", msgspec.Raw(b"{}")), id="one changed"),
+        pytest.param(Listed("PodGroup", []), id="all are listed"),
+        pytest.param(Unserved("PodGroup"), id="not served any more"),
+    ],
+)
+def test_what_keeps_an_eye_on_a_kind_is_told_that_it_changed(news):
+    turning = Turning()
+    turning.turn()
+    turning.keeping.heard.clear()
+    turning.turn(news)
+
+    assert ["PodGroup"] == turning.keeping.heard
+
+
+def test_of_a_kind_that_is_not_served_any_more_nothing_is_there():
+    turning = Turning(synced=False)
+    turning.sync(node("n1"))
+    turning.turn()
+    turning.turn(Unserved("Node"))
+
+    assert 0 == turning.store.counts()["Node"]
+
+
+def test_changes_are_counted_by_kind():
+    turning = Turning()
+    turning.turn(*[Changed("Pod", "ADDED", raw(pod(name))) for name in "abc"], Changed("Node", "ADDED", raw(node("n"))))
+
+    assert [3.0, 1.0] == [turning.figure(f'muster_watch_events_total{{kind="{kind}"}}') for kind in ("Pod", "Node")]
+
+
+def test_what_became_of_a_write_is_counted_and_followed_up():
+    turning = Turning(scheduler=Planner(follow=(TELL,)))
+    turning.turn(Done(BIND, Outcome.REFUSED, "why"))
+
+    assert ([(BIND, Outcome.REFUSED)], [TELL]) == (turning.scheduler.calls, turning.publisher.written)
+    assert 1.0 == turning.figure('muster_writes_total{kind="Bind",outcome="refused"}')
+
+
+def test_what_became_of_a_write_is_counted_where_nothing_is_placed():
+    turning = Turning()
+    turning.turn(Done(AddFinalizer(GROUP, "f"), Outcome.DONE, ""))
+
+    assert [] == turning.publisher.written
+    assert 1.0 == turning.figure('muster_writes_total{kind="AddFinalizer",outcome="done"}')
+
+
+@pytest.mark.parametrize(
+    ("follow", "count"), [pytest.param((EVICT, EVICT, TELL), 1.0, id="it stands"), pytest.param((), 0.0, id="it is out of date")]
+)
+def test_a_plan_that_would_be_allowed_is_carried_out_and_counted_if_it_still_stands(follow, count):
+    turning = Turning(scheduler=Planner(follow=follow))
+    turning.turn(Rehearsed(ROOT, (EVICT,), None, ""))
+
+    assert [*follow] == turning.publisher.written
+    assert [("approve", ROOT, None)] == turning.scheduler.calls
+    assert count == turning.figure("muster_preemption_attempts_total")
+    assert 2 * count == turning.figure("muster_preemption_victims_sum")
+
+
+def test_a_plan_is_judged_by_all_that_was_heard_by_then():
+    planner = Planner()
+    turning = Turning(scheduler=planner)
+    planner.see = lambda: turning.store.counts()["Pod"]
+    turning.turn(Rehearsed(ROOT, (EVICT,), None, ""), Changed("Pod", "ADDED", raw(pod("a"))))
+
+    assert [("approve", ROOT, 1)] == planner.calls
+
+
+def test_a_plan_that_would_not_be_allowed_is_dropped():
+    turning = Turning(scheduler=Planner(follow=(TELL,)))
+    turning.turn(Rehearsed(ROOT, (EVICT,), EVICT, "a budget"))
+
+    assert [("refused", ROOT, POD, "a budget")] == turning.scheduler.calls
+    assert ([TELL], 0.0) == (turning.publisher.written, turning.figure("muster_preemption_attempts_total"))
+
+
+@pytest.mark.parametrize("refused", [pytest.param(None, id="allowed"), pytest.param(EVICT, id="refused")])
+def test_what_was_answered_of_an_earlier_plan_says_nothing_of_this_one(refused):
+    planner = Planner(follow=(TELL,))
+    planner.plan = (dataclasses.replace(EVICT, pod=dataclasses.replace(POD, name="another")),)
+    turning = Turning(scheduler=planner)
+    turning.turn(Rehearsed(ROOT, (EVICT,), refused, ""))
+
+    assert ([], []) == (planner.calls, turning.publisher.written)
+
+
+def test_evictions_are_rehearsed_and_the_answer_comes_by_the_inbox():
+    turning = Turning(scheduler=Planner(attempt(status=Status.UNSCHEDULABLE, plan=(EVICT,))))
+    turning.turn()
+    ((plan, told),) = turning.publisher.plans
+    told(EVICT, "why")
+
+    assert (EVICT,) == plan
+    assert [Rehearsed(ROOT, (EVICT,), EVICT, "why")] == [*turning.inbox.take(0.0, 9)]
+
+
+@pytest.mark.parametrize(
+    ("found", "lines"),
+    [
+        pytest.param(attempt(BIND, TELL), 1, id="a root that is placed"),
+        pytest.param(attempt(TELL, status=Status.UNSCHEDULABLE), 0, id="one that is told of only"),
+        pytest.param(attempt(status=Status.WAIT), 0, id="one of which nothing is written"),
+        pytest.param(Attempt(ROOT, None, (BIND,)), 0, id="one that was not decided on"),
+    ],
+)
+def test_what_changes_something_is_logged(found, lines):
+    turning = Turning(scheduler=Planner(found))
+    turning.turn()
+
+    assert lines == len(turning.logged)
+
+
+def test_a_line_in_the_log_says_what_was_decided_in_not_too_many_words():
+    turning = Turning(scheduler=Planner(attempt(BIND, status=Status.UNSCHEDULABLE, plan=(EVICT,), message="x" * 501)))
+    turning.turn()
+    want = {"root": "PodGroup default/g", "status": "Unschedulable", "pods": 0, "victims": 1, "message": "x" * 500}
+
+    assert [("info", "attempt", want)] == turning.logged
+
+
+@pytest.mark.parametrize(
+    ("keeping", "scheduler", "want"),
+    [
+        pytest.param(0.25, None, 0.25, id="something is to be looked at"),
+        pytest.param(100.0, 1000.5, 0.5, id="a root has its turn"),
+        pytest.param(0.25, 1000.5, 0.25, id="whichever is first"),
+        pytest.param(100.0, None, IDLE_SECONDS, id="nothing"),
+        pytest.param(100.0, 999.0, 0.0, id="a root is overdue"),
+    ],
+)
+def test_it_rests_until_something_is_due(keeping, scheduler, want):
+    turning = Turning(scheduler=Planner())
+    turning.keeping.next, turning.scheduler.next = keeping, scheduler
+
+    assert want == turning.turn()
+
+
+def test_how_many_roots_wait_is_told():
+    turning = Turning(scheduler=Planner())
+    turning.turn()
+
+    assert 2.0 == turning.figure('muster_pending_pod_groups{queue="active"}')
+
+
+@pytest.mark.parametrize(
+    ("seconds", "dead"), [pytest.param(STUCK_SECONDS, False, id="at the limit"), pytest.param(STUCK_SECONDS + 1, True, id="beyond")]
+)
+def test_a_loop_that_does_not_turn_is_dead(clock, seconds, dead):
+    turning = Turning()
+    turning.turn()
+    clock.now += seconds
+    assert dead == bool(turning.loop.dead())
+    turning.turn()
+
+    assert () == turning.loop.dead()
+
+
+@pytest.fixture
+def running():
+    """Turnings that turn in a thread of their own."""
+    begun = []
+
+    def begin(turning):
+        thread = threading.Thread(target=turning.loop.run)
+        thread.start()
+        begun.append((turning, thread))
+        return thread
+
+    yield begin
+    for turning, thread in begun:
+        turning.loop.stop()
+        thread.join(PATIENCE)
+
+
+def test_what_is_asked_is_looked_up_by_the_thread_of_the_loop(running):
+    turning = Turning()
+    thread = running(turning)
+
+    assert thread.ident == turning.loop.ask(threading.get_ident)
+    assert thread.ident != threading.get_ident()
+
+
+def test_what_is_asked_of_a_loop_that_has_no_time_has_no_answer(monkeypatch):
+    monkeypatch.setattr("scheduler_core.sidecar.loop.ANSWER_SECONDS", 0.01)
+    turning = Turning()
+
+    with pytest.raises(TimeoutError):
+        turning.loop.ask(lambda: "late")
+    turning.turn()
+
+
+def test_a_loop_that_rests_ends_when_it_is_stopped(running):
+    turning = Turning()
+    thread = running(turning)
+    assert 1 == turning.loop.ask(lambda: 1)
+    turning.loop.stop()
+    thread.join(PATIENCE)
+
+    assert not thread.is_alive()

@@ -1,0 +1,218 @@
+"""The whole process beside a small API server: from its start, by the lease and a bind, to its end."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import queue
+import signal
+import threading
+import urllib.error
+import urllib.request
+from types import SimpleNamespace
+
+import pytest
+from kubernetes import client
+
+from scheduler_core.search.budget import DEFAULT
+from scheduler_core.sidecar.run import options, run
+from scheduler_core.sidecar.settings import Mode, Settings
+from scheduler_core.sidecar.writes import Evicting
+from tests.apiserver.fake import serving
+from tests.apiserver.test_lease import Leases
+from tests.scheduler_core.builders import node, pod
+from tests.webhooks.running import until
+from validators.gates import Gates
+
+PATIENCE = 20
+GROUP = "/apis/scheduling.k8s.io"
+SERVED = {
+    "/api/v1": ["nodes", "pods"],
+    f"{GROUP}/v1beta1": ["podgroups", "workloads"],
+    f"{GROUP}/v1alpha3": ["compositepodgroups"],
+    f"{GROUP}/v1": ["priorityclasses"],
+    "/apis/policy/v1": ["poddisruptionbudgets"],
+}
+
+
+class Cluster:
+    """One node, and one pod that waits; *binding* is called while the answer to the bind is awaited."""
+
+    def __init__(self, binding=lambda: None):
+        self.leases, self.binding = Leases(), binding
+        self.over = threading.Event()
+        self.finished = []
+        """Writes, as they ended."""
+        waiting = pod("a", schedulerName="muster")
+        waiting["metadata"]["uid"] = "uid-a"
+        self.objects = {"/api/v1/nodes": [node("n1")], "/api/v1/pods": [waiting]}
+
+    def __call__(self, method, path, body):
+        where, _, query = path.partition("?")
+        if "/leases" in where:
+            answer = self.leases(method, where, body)
+            if method == "PATCH" and not self.leases.holder:
+                self.finished.append("release")
+            return answer
+        if where.endswith("/binding"):
+            self.binding()
+            self.finished.append("bind")
+            return 201, {}, {}
+        if method != "GET":
+            return 201, {}, {}
+        return self.read(where, query)
+
+    def read(self, where, query):
+        if where == "/version":
+            return 200, {}, {"minor": "37"}
+        if where in SERVED:
+            return 200, {}, {"resources": [{"name": each} for each in SERVED[where]]}
+        if "watch=true" in query:
+            self.over.wait(PATIENCE)
+            return 200, {}, b""
+        return 200, {}, {"items": self.objects.get(where, []), "metadata": {"resourceVersion": "10"}}
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr("sys.setswitchinterval", lambda _: None)
+    monkeypatch.setattr("scheduler_core.sidecar.loop.gc", SimpleNamespace(freeze=lambda: None))
+    monkeypatch.setattr("scheduler_core.sidecar.loop.SETTLE_SECONDS", 0.0)
+    monkeypatch.setattr("apiserver.lease.RETRY_SECONDS", 0.05)
+    monkeypatch.setattr("scheduler_core.sidecar.run.CONNECT_SECONDS", 0.001)
+
+
+class Process:
+    """A run in this thread, and its log."""
+
+    def __init__(self, host, **settings):
+        self.configuration = client.Configuration(host=host)
+        self.configuration.retries = False
+        self.settings = Settings(identity="one", **settings)
+        self.lines = []
+        self.address = queue.Queue()
+        self.on = {}
+
+    def log(self, level, event, fields):
+        self.lines.append((event, dict(fields)))
+        if event == "listening":
+            self.address.put(fields["address"])
+        self.on.get(event, lambda: None)()
+
+    def run(self):
+        run(self.configuration, self.settings, ("127.0.0.1", 0), log=self.log, as_json=lambda decision: {"status": decision.status})
+
+    @property
+    def events(self):
+        return [event for event, _ in self.lines]
+
+    def get(self, path):
+        address = self.address.get(timeout=PATIENCE)
+        self.address.put(address)
+        with urllib.request.urlopen(f"http://{address}{path}", timeout=PATIENCE) as answer:
+            return answer.read().decode()
+
+
+def stop():
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def watching():
+    return [each for each in threading.enumerate() if each.name.startswith("watch-")]
+
+
+def test_it_binds_what_waits_and_gives_the_lease_up_only_when_that_is_written():
+    seen = {}
+
+    def binding():
+        seen["ready"] = process.get("/readyz")
+        seen["explained"] = process.get("/explain/default/a")
+        seen["leads"] = "muster_leader 1.0" in process.get("/metrics").splitlines()
+        stop()
+        assert until(lambda: "stopping" in process.events)
+
+    before = [signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)]
+    cluster = Cluster(binding)
+    with serving(cluster) as (_, api):
+        process = Process(api.host, modes=frozenset({Mode.PLACE}))
+        try:
+            process.run()
+        finally:
+            cluster.over.set()
+        assert until(lambda: not watching())
+
+    assert ["bind", "release"] == cluster.finished
+    assert ("ok\n", True) == (seen["ready"], seen["leads"])
+    assert "Success" in seen["explained"]
+    assert ("listening", "stopping") == (process.events[0], process.events[-1])
+    assert before == [signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)]
+
+
+def test_a_sidecar_that_places_nothing_binds_nothing_and_needs_no_lease():
+    cluster = Cluster()
+
+    def looked():
+        thread = threading.Thread(target=lambda: (until(lambda: "ok\n" == ready()), stop()))
+        thread.start()
+        threads.append(thread)
+
+    def ready():
+        try:
+            return process.get("/readyz")
+        except urllib.error.HTTPError:
+            return ""
+
+    threads = []
+    with serving(cluster) as (server, api):
+        process = Process(api.host, modes=frozenset({Mode.VALIDATE}), lease=None)
+        process.on["listening"] = looked
+        try:
+            process.run()
+        finally:
+            cluster.over.set()
+            threads[0].join(PATIENCE)
+        assert until(lambda: not watching())
+
+    assert {"GET"} == {method for method, _, _, _ in server.requests}
+    assert not any("/leases" in path for _, path, _, _ in server.requests)
+
+
+def test_a_server_that_is_not_there_is_asked_again_until_it_is_to_stop():
+    process = Process("http://127.0.0.1:1")
+    asked = []
+
+    def again():
+        asked.append(1)
+        if len(asked) == 3:
+            stop()
+
+    process.on["connect"] = again
+    process.run()
+
+    assert ["connect"] * 3 == process.events
+    assert "http://127.0.0.1:1" == process.lines[0][1]["server"]
+
+
+@pytest.mark.parametrize(
+    ("given", "want"),
+    [
+        pytest.param({}, {"place": True, "ungate": False, "preempt": True}, id="by default"),
+        pytest.param({"modes": frozenset({Mode.UNGATE})}, {"place": False, "ungate": True, "preempt": False}, id="ungate"),
+        pytest.param({"modes": frozenset({Mode.VALIDATE})}, {"place": False, "ungate": False, "preempt": False}, id="validate"),
+        pytest.param({"scheduler_name": "mine"}, {"scheduler_name": "mine"}, id="another scheduler"),
+        pytest.param({"evicting": Evicting.DELETE}, {"evicting": Evicting.DELETE}, id="deleting"),
+        pytest.param({"strategy": "greedy"}, {"strategy": "greedy"}, id="another strategy"),
+        pytest.param({"budget": 0}, {"budget": DEFAULT}, id="the usual budget"),
+        pytest.param({"budget": 7}, {"budget": 7}, id="another budget"),
+        pytest.param({"gates": Gates(frozenset({"CompositePodGroup"}))}, {"gates": Gates(frozenset({"CompositePodGroup"}))}, id="gates"),
+    ],
+)
+def test_what_is_set_is_what_the_scheduler_does(given, want):
+    found = options(Settings(**given))
+
+    assert want == {name: getattr(found, name) for name in want}
+
+
+def test_settings_that_place_something_are_told_from_those_that_do_not():
+    assert [True, True, False] == [Settings(modes=frozenset({each})).places for each in (Mode.PLACE, Mode.UNGATE, Mode.PROTECT)]
+    assert dataclasses.replace(Settings(), modes=frozenset()).places is False
