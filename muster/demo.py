@@ -24,18 +24,24 @@ from muster.demo_server import Client, ServerError
 from muster.demo_stage import DATA, Stage
 
 EXIT_FAILED = 2
+EXIT_INTERRUPTED = 128 + signal.SIGINT
 EXIT_TERMINATED = 128 + signal.SIGTERM
 NOT_A_REVIEW = b'{"apiVersion":"v1","kind":"Pod"}'
 
 
-@click.command(
-    short_help="Show the linter, the webhook server and placement at work, with no cluster.", epilog="Example: muster demo --no-color"
-)
+EXAMPLES = """\b
+Examples:
+  muster demo --no-color
+  KUBEBUILDER_ASSETS=$(make -s cluster-assets) muster demo --cluster
+"""
+
+
+@click.command(short_help="Show the linter, the webhook server and placement at work, with no cluster.", epilog=EXAMPLES)
 @click.option("--no-color", is_flag=True, help="No colours; so it is when NO_COLOR is set or the output is no terminal.")
 @click.option(
     "--cluster",
     is_flag=True,
-    help="On a control plane instead: etcd and kube-apiserver of KUBEBUILDER_ASSETS, with all of Muster installed.",
+    help="On a control plane instead, which etcd, kube-apiserver and kubectl of KUBEBUILDER_ASSETS make, with all of Muster installed.",
 )
 def demo(*, no_color: bool, cluster: bool) -> int:
     """Show Muster at work on this machine alone: no cluster, under a minute, nothing left behind but a page to look at.
@@ -43,6 +49,10 @@ def demo(*, no_color: bool, cluster: bool) -> int:
     Lints manifests with mistakes in them, then starts the webhook server on a free port of the loopback, with a
     certificate made for it, and sends it AdmissionReviews as an API server would, and places waiting groups on the
     machines of a small cluster that is described in files.
+
+    With --cluster it starts a real API server on free ports of the loopback, installs webhooks and sidecar on it as
+    deploy/ does, and shows with kubectl what comes of a wrong group, a training run, a preemption, an invalid tree and a
+    group without room.
     """
     coloured = sys.stdout.isatty() and not no_color and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     stage = Stage(coloured)
@@ -55,10 +65,24 @@ def demo(*, no_color: bool, cluster: bool) -> int:
             else:
                 _show(stage)
     except ServerError as error:
-        sys.stdout.flush()
-        click.echo(f"muster demo: {error}", err=True)
-        return EXIT_FAILED
+        return _failed(str(error))
+    except KeyboardInterrupt:
+        click.echo("muster demo: stopped; nothing of it is left", err=True)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # No room, or no folder for what is temporary.
+        return _failed(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
     return 0
+
+
+def _failed(why: str) -> int:
+    # Where nothing can be printed any more, that is what is told.
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+    click.echo(f"muster demo: {why}", err=True)
+    return EXIT_FAILED
 
 
 def _show(stage: Stage) -> None:
@@ -71,13 +95,22 @@ def _show(stage: Stage) -> None:
 
 @contextlib.contextmanager
 def _stopped_in_order() -> Iterator[None]:
-    """SIGTERM and the terminal's end unwind as Ctrl-C does, so that the server is stopped and the files are removed."""
+    """SIGTERM and the terminal's end unwind as Ctrl-C does, so that all is stopped and the files are removed.
 
-    def unwind(_: int, __: FrameType | None) -> None:
+    What has begun to unwind is not disturbed: a second Ctrl-C would leave something behind.
+    """
+
+    def unwind(number: int, _: FrameType | None) -> None:
+        for each in ours:
+            signal.signal(each, signal.SIG_IGN)
+        if number == signal.SIGINT:
+            with contextlib.suppress(OSError):
+                os.write(sys.stderr.fileno(), b"\nmuster demo: stopping\n")
+            raise KeyboardInterrupt
         raise SystemExit(EXIT_TERMINATED)
 
     # What is ignored, as SIGHUP is under nohup, stays ignored.
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     ours = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
     for number in ours:
         signal.signal(number, unwind)

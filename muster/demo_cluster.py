@@ -1,24 +1,26 @@
 """``muster demo --cluster``: the webhooks and the sidecar at work on a real API server.
 
-A control plane is started for it, everything is installed on it as on a cluster, and all of it is gone at the end.  There
-are no kubelets: a pod that is bound counts as running, and one that is evicted is let go as a kubelet would.
+A control plane is started for it, everything is installed on it as on a cluster, and all of it is gone at the end.  What is
+shown was typed and printed: kubectl's own words, but for lines left out where an ellipsis stands.
 """
 
 from __future__ import annotations
 
+import http.client
+import json
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from muster import demo_install, demo_plane
-from muster.demo_install import HERE, RESEARCH
-from muster.demo_kubectl import Cluster, Object, columns, condition, manifests, until
-from muster.demo_stage import DATA, Stage
+from muster.demo_install import HERE, PLACEMENT, Installed
+from muster.demo_server import ANSWER_SECONDS, ServerError
+from muster.demo_stage import LEFT_OUT, Stage
 
-PLACEMENT = DATA / "placement"
-GROUPS = "scheduling.k8s.io/v1alpha3"
-RACK, ZONE = "example.com/rack", "topology.kubernetes.io/zone"
-_SCHEDULED = {"PodGroup": "PodGroupInitiallyScheduled", "CompositePodGroup": "CompositePodGroupInitiallyScheduled"}
+COLUMNS = "POD:.metadata.name,GANG:.spec.schedulingGroup.podGroupName,NODE:.spec.nodeName"
+WHY = "POD:.metadata.name,WHY:.status.conditions[*].message"
+TOLD = "POD:.involvedObject.name,EVENT:.reason,MESSAGE:.message"
 
 
 def show(stage: Stage) -> None:
@@ -26,150 +28,137 @@ def show(stage: Stage) -> None:
 
     Raises:
         ServerError: there is no control plane to be started, or something does not come about.
+
     """
-    demo_plane.programs()
+    programs = demo_plane.find()
     stage.say("Muster at work on a control plane of its own: a real API server, the webhooks, the sidecar.")
-    stage.title("1  Installing: as deploy/ does it, each process with the rights of its ServiceAccount")
-    with tempfile.TemporaryDirectory(prefix="muster-demo-") as name, demo_install.installed(stage, Path(name)) as cluster:
-        story = _Story(stage, cluster)
+    stage.title("1  Install: rights, the webhook server, the sidecar")
+    with tempfile.TemporaryDirectory(prefix="muster-demo-") as name, demo_install.installed(stage, programs, Path(name)) as found:
+        story = _Story(stage, found)
         story.admission()
         story.training()
         story.preemption()
         story.invalid()
-    stage.say("The sidecar, the webhook server and the control plane have stopped; nothing of them is left.")
+        story.pending()
+    _next(stage)
 
 
 class _Story:
     """What happens on the cluster, in order."""
 
-    def __init__(self, stage: Stage, cluster: Cluster) -> None:
-        self._stage, self._cluster = stage, cluster
-        self._groups = {each["metadata"]["name"]: each for each in manifests(PLACEMENT / "groups.yaml")}
-        self._pods = manifests(PLACEMENT / "pods.yaml")
+    def __init__(self, stage: Stage, found: Installed) -> None:
+        self._stage, self._shell, self._sidecar = stage, found.shell, found.sidecar
 
     def admission(self) -> None:
-        """A Workload is taken, and a group is refused."""
+        """A group is refused."""
         self._stage.title("2  Admission: the API server asks the webhooks")
-        self._stage.tell("A group that would leave as a whole and is not placed as a whole:")
-        (unfit,) = manifests(HERE / "refused.yaml")
-        self._stage.command("kubectl create --dry-run=server -f refused.yaml")
-        self._stage.outcome("refused", "red", [self._cluster.refusal(unfit)])
-        self._stage.tell("The Workload of a training run: two stages of four pods, all in one zone, each stage in one rack.")
-        self._stage.command("kubectl create -f workload.yaml")
-        self._stage.outcome("created", "green", [self._cluster.create(each) for each in manifests(HERE / "workload.yaml")])
+        self._stage.tell("The cluster: eight machines with eight GPUs each. Two notebooks and a server run on three of them.")
+        self._shell.sure("kubectl create -f nodes.yaml -f running.yaml")
+        self._show("kubectl get nodes -L topology.kubernetes.io/zone,example.com/rack")
+        self._stage.tell("A group that would leave as a whole, but is not placed as a whole. The API server takes it; Muster does not:")
+        self._show("kubectl create -f refused.yaml", refused=True)
 
     def training(self) -> None:
-        """Nodes, what runs on them, and a tree that is placed."""
+        """A tree that is placed."""
         self._stage.title("3  A training job: its tree is placed whole")
         self._stage.tell(
-            "Eight machines with eight GPUs each, in two zones of two racks; two notebooks and a server run. The groups and pods of the "
-            "training run are created one by one; the sidecar binds them once all are there."
+            "The tree: one group of groups, all in one zone; below it two gangs of four pods, each in one rack. kubectl creates one object "
+            "after the other; nothing is bound until all are there, and then all at once."
         )
-        for each in (*manifests(PLACEMENT / "nodes.yaml"), *manifests(PLACEMENT / "running.yaml")):
-            self._cluster.create(each)
-        self._stage.command("kubectl create -f groups.yaml -f pods.yaml")
-        names = ("training-run", "stage-0", "stage-1")
-        self._stage.outcome("created", "green", self._created(*names))
-        pods = self._bound("stage-0", "stage-1")
-        self._stage.command("kubectl get pods")
-        self._stage.outcome("bound", "green", self._table(pods))
-        self._tell_conditions("True", *names)
+        self._show("kubectl create -f workload.yaml -f training.yaml")
+        self._wait("compositepodgroup/training-run", "CompositePodGroupInitiallyScheduled")
+        self._show(f"kubectl get pods -o custom-columns={COLUMNS}")
+        self._show("kubectl get compositepodgroups,podgroups")
+        self._show("kubectl describe compositepodgroup training-run", wanted=("zone z1",), since="Status:")
 
     def preemption(self) -> None:
         """A gang that is placed where pods of less priority leave."""
         self._stage.title("4  Preemption: an evaluation needs a rack, and two notebooks are in its way")
-        self._stage.command("kubectl create -f evaluation.yaml")
-        self._stage.outcome("created", "green", self._created("evaluation"))
-        leaving = until("the eviction of the notebooks", self._leaving)
-        self._stage.tell("The whole plan was rehearsed before anybody was evicted. The notebooks end in their own time:")
-        self._stage.command("kubectl get pods notebook-0 notebook-1")
-        lines = [
-            f"pod/{each['metadata']['name']}: DisruptionTarget={found['status']} ({found['reason']}): {found['message']}"
-            for each in leaving
-            if (found := condition(each, "DisruptionTarget"))
-        ]
-        self._stage.outcome("evicted", "yellow", lines)
-        for each in leaving:
-            self._cluster.delete("v1", "Pod", each["metadata"]["name"], RESEARCH)
-        pods = self._bound("evaluation")
-        self._stage.tell("They have ended, as their kubelets would say:")
-        self._stage.outcome("bound", "green", self._table(pods))
-        self._tell_conditions("True", "evaluation")
+        self._stage.tell(
+            "Who must leave is settled before anybody does: the plan is proved, and each eviction was tried as a dry run, so that no "
+            "disruption budget stops it half-way. The notebooks are of a lower priority; nothing else would do."
+        )
+        self._show("kubectl create -f evaluation.yaml")
+        self._wait("pod/notebook-0 pod/notebook-1", "DisruptionTarget")
+        self._show(f"kubectl get pods notebook-0 notebook-1 -o custom-columns='{WHY}'")
+        self._show(f"kubectl get events --field-selector reason=Preempted -o custom-columns={TOLD}", wanted=("node c1", "node c2"))
+        self._stage.tell("A kubelet would end them in their own time. Here is none, so that they are ended by hand:")
+        self._show("kubectl delete pods notebook-0 notebook-1 --force")
+        self._wait("podgroup/evaluation", "PodGroupInitiallyScheduled")
+        self._show(f"kubectl get pods evaluation-0 evaluation-1 -o custom-columns={COLUMNS}")
 
     def invalid(self) -> None:
-        """A tree that is wrong only as a whole, told and mended; and one for which there is no room."""
-        self._stage.title("5  What no admission sees: a tree that is wrong as a whole, and one without room")
-        self._stage.tell("A gang is one in the queue, and one of the pods of this one has another priority:")
-        group, *pods = manifests(HERE / "labelling.yaml")
-        self._groups["labelling"] = group
-        self._pods += pods
-        self._stage.command("kubectl create -f labelling.yaml")
-        self._stage.outcome("created", "green", self._created("labelling"))
-        self._tell_conditions("False", "labelling")
-        self._stage.tell("Mended: the pod is deleted, and created again with the priority of its group.")
-        odd = pods[-1]
-        self._cluster.delete("v1", "Pod", odd["metadata"]["name"], RESEARCH)
-        odd["spec"]["priorityClassName"] = group["spec"]["priorityClassName"]
-        self._cluster.create(_ours(odd))
-        self._bound("labelling")
-        self._tell_conditions("True", "labelling")
-        self._stage.tell("A sweep of four pods with four GPUs each, in one rack, for which nobody may be evicted:")
-        self._stage.command("kubectl create -f sweep.yaml")
-        self._stage.outcome("created", "green", self._created("sweep"))
-        self._tell_conditions("False", "sweep")
+        """A tree that is wrong only as a whole, told and mended."""
+        self._stage.title("5  A tree that is wrong as a whole: no admission sees it")
+        self._stage.tell("A gang is queued as one; a pod of this one has another priority than the rest. Each object is good by itself:")
+        self._show("kubectl create -f labelling.yaml")
+        self._wait("podgroup/labelling", "PodGroupInitiallyScheduled=False")
+        self._show("kubectl describe podgroup labelling", since="Status:")
+        self._stage.tell("Mended: the pod is made again, with the priority of its group.")
+        self._show("kubectl replace --force -f mended.yaml")
+        self._wait("podgroup/labelling", "PodGroupInitiallyScheduled")
 
-    def _created(self, *names: str) -> list[str]:
-        """Groups are created, and then their pods, whose scheduler is the sidecar; a line for each group."""
-        lines = [self._cluster.create(self._groups[name]) for name in names]
-        pods = [each for each in self._pods if each["spec"].get("schedulingGroup", {}).get("podGroupName") in names]
-        for each in pods:
-            self._cluster.create(_ours(each))
-        return [*lines, f"and {len(pods)} pods"]
+    def pending(self) -> None:
+        """A gang for which there is no room: why, and what would help."""
+        self._stage.title("6  No room: why a group waits, and what would help")
+        self._stage.tell("A sweep of four pods with four GPUs each, in one rack, for which nobody has to leave:")
+        self._show("kubectl create -f sweep.yaml")
+        self._wait("podgroup/sweep", "PodGroupInitiallyScheduled=False")
+        self._show("kubectl get podgroups")
+        self._stage.tell("The sidecar's last decision on it:")
+        self._explain("sweep")
+        self._stage.tell("The same cluster as a file, and changes that were tried there and found to help:")
+        self._show("muster snapshot > cluster.json")
+        self._show("muster simulate cluster.json", refused=True, since="     cannot hold together")
 
-    def _bound(self, *groups: str) -> list[Object]:
-        """The pods of these groups, once all have a node."""
+    def _wait(self, what: str, condition: str) -> None:
+        self._show(f"kubectl wait {what} --for=condition={condition}")
 
-        def look() -> list[Object]:
-            pods = [each for each in self._cluster.list("v1", "Pod", RESEARCH) if _group_of(each) in groups]
-            return pods if all(each["spec"].get("nodeName") for each in pods) else []
+    def _show(self, line: str, *, wanted: Sequence[str] = (), refused: bool = False, since: str = "") -> None:
+        """Run a line, until *wanted* stands in what it prints, and show that, from the line that begins with *since* on."""
+        self._stage.command(line)
+        lines = self._shell.until(wanted, line) if wanted else self._shell.sure(line, refused=refused)
+        self._stage.printed(_since(since, lines) if since else lines)
 
-        found: list[Object] = until(f"a node for all pods of {' and '.join(groups)}", look)
-        return found
-
-    def _leaving(self) -> list[Object]:
-        """The notebooks, once both are being deleted and say why."""
-        found = [each for each in self._cluster.list("v1", "Pod", RESEARCH) if each["metadata"]["name"].startswith("notebook-")]
-        told = all("deletionTimestamp" in each["metadata"] and condition(each, "DisruptionTarget") for each in found)
-        return found if found and told else []
-
-    def _table(self, pods: list[Object]) -> list[str]:
-        labels = {each["metadata"]["name"]: each["metadata"]["labels"] for each in self._cluster.list("v1", "Node", "")}
-        rows = [("NAME", "NODE", "RACK", "ZONE")]
-        for each in pods:
-            node = each["spec"]["nodeName"]
-            rows.append((each["metadata"]["name"], node, labels[node][RACK], labels[node][ZONE]))
-        return columns(rows)
-
-    def _tell_conditions(self, status: str, *names: str) -> None:
-        """The conditions "initially scheduled" of these groups, once they have that status."""
-        lines = []
-        for name in names:
-            kind = self._groups[name]["kind"]
-            found = until(f"the condition of {name}", lambda kind=kind, name=name: self._condition(kind, name, status))  # type: ignore[misc]
-            message = f": {found['message']}" if found.get("message") else ""
-            lines.append(f"{kind.lower()}/{name}: {found['type']}={status} ({found['reason']}){message}")
-        self._stage.command(f"kubectl get {','.join(sorted({self._groups[name]['kind'].lower() for name in names}))} -o yaml")
-        self._stage.outcome("conditions", "green" if status == "True" else "yellow", lines)
-
-    def _condition(self, kind: str, name: str, status: str) -> dict[str, Any]:
-        found = condition(self._cluster.get(GROUPS, kind, name, RESEARCH), _SCHEDULED[kind])
-        return found if found.get("status") == status else {}
+    def _explain(self, name: str) -> None:
+        path = f"/explain/{demo_plane.NAMESPACE}/{name}"
+        self._stage.command(f"curl -s http://{self._sidecar}{path} | jq '{{status, message, search}}'")
+        told = _get(self._sidecar, path)
+        shown = {key: told.get(key) for key in ("status", "message", "search")}
+        self._stage.printed(json.dumps(shown, indent=2, ensure_ascii=False).splitlines())
 
 
-def _group_of(pod: Object) -> str:
-    return str(pod["spec"].get("schedulingGroup", {}).get("podGroupName", ""))
+def _since(start: str, lines: Sequence[str]) -> Sequence[str]:
+    first = next((number for number, line in enumerate(lines) if line.startswith(start)), 0)
+    return [LEFT_OUT, *lines[first:]] if first else lines
 
 
-def _ours(pod: Object) -> Object:
-    """A pod for the sidecar to bind."""
-    return {**pod, "spec": {**pod["spec"], "schedulerName": "muster"}}
+def _get(address: str, path: str) -> Any:
+    """What the sidecar answers in JSON.  Raises ServerError: it does not."""
+    connection = http.client.HTTPConnection(address, timeout=ANSWER_SECONDS)
+    try:
+        connection.request("GET", path)
+        return json.loads(connection.getresponse().read())
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise ServerError(f"the sidecar at {address} does not answer as it should: {error}") from None
+    finally:
+        connection.close()
+
+
+def _next(stage: Stage) -> None:
+    stage.say("The sidecar, the webhook server and the control plane have stopped; nothing of them is left.")
+    stage.say("The manifests stay:")
+    stage.say(f"    {PLACEMENT}")
+    stage.say(f"    {HERE}")
+    stage.title("7  What to try next, on a cluster of yours")
+    for command, purpose in (
+        (
+            "muster sidecar --mode validate --lease none",
+            "from here: invalid trees are told in conditions and events; nothing is bound or evicted",
+        ),
+        ("kubectl apply -f deploy/base/namespace.yaml && kubectl apply -k deploy/sidecar", "the sidecar on the cluster, from a checkout"),
+        ("muster snapshot > cluster.json", "what placement looks at, in one file"),
+        ("muster simulate --objects cluster.json MANIFESTS", "would your groups fit, and where?"),
+    ):
+        stage.command(command)
+        stage.say(f"    {purpose}")

@@ -1,89 +1,125 @@
 """Muster installed on the demonstration's control plane, from the manifests of deploy/: rights, webhooks, the sidecar.
 
-Each process has the name, and so the rights, of its ServiceAccount.
+What the Deployments would run are processes here, each with the name, and so the rights, of its ServiceAccount.
 """
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
+import shutil
 from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from muster import demo_plane, demo_server
-from muster.demo_kubectl import Cluster, Object, manifests, until
-from muster.demo_stage import DATA, Stage
+from muster import demo_plane, demo_server, demo_text
+from muster.demo_shell import Shell
+from muster.demo_stage import DATA, LEFT_OUT, Stage
+from validators.lint import documents
 
-HERE = DATA / "cluster"
-NAMESPACE, RESEARCH = "muster-system", "research"
+HERE, PLACEMENT = DATA / "cluster", DATA / "placement"
+DEPLOY = ("kustomization.yaml", "namespace.yaml", "webhook-rbac.yaml", "sidecar-rbac.yaml")
+WEBHOOKS = "webhooks.yaml"
+NAMESPACE = "muster-system"
 WEBHOOK, SIDECAR = (f"system:serviceaccount:{NAMESPACE}:muster-{name}" for name in ("webhook", "sidecar"))
 MODES = "validate,place,preempt,protect"
 SETTLE_SECONDS = 1
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Installed:
+    """A control plane with Muster on it: where one types, and where the sidecar answers, as ``host:port``."""
+
+    shell: Shell
+    sidecar: str
+
+
 @contextlib.contextmanager
-def installed(stage: Stage, folder: Path) -> Iterator[Cluster]:
+def installed(stage: Stage, programs: demo_plane.Programs, folder: Path) -> Iterator[Installed]:
     """A control plane on which all of Muster is installed; its files are in *folder*.
 
     Raises:
         ServerError: there is no control plane to be started, or a process does not start.
+
     """
-    plane_folder, certificates = folder / "plane", folder / "certs"
+    plane_folder, desk, certificates = (folder / name for name in ("plane", "desk", "certs"))
     plane_folder.mkdir()
-    with demo_plane.running(plane_folder, (WEBHOOK, SIDECAR)) as plane:
-        stage.say(f"kube-apiserver 1.{plane.minor} on {plane.url}, and etcd")
-        cluster = Cluster(plane.api())
-        for each in _installation():
-            cluster.create(each)
-        names = [f"--name={each}" for each in ("localhost", demo_server.HOST)]
-        demo_server.run("certs", "issue", "--out", str(certificates), *names)
+    _lay_out(desk)
+    names = [f"--name={each}" for each in ("localhost", demo_server.HOST)]
+    demo_server.run("certs", "issue", "--out", str(certificates), *names)
+    stage.tell(
+        f"etcd and kube-apiserver {programs.version} are started, with the feature gates of workload groups on. No kubelets and no "
+        "controllers run: where one would act, it is said. First come the rights, as on a cluster, a role for each mode:"
+    )
+    with demo_plane.running(programs, plane_folder, (WEBHOOK, SIDECAR)) as plane:
+        shell = Shell(programs.folder / "kubectl", plane.kubeconfigs[demo_plane.ADMIN], desk)
+        _rights(stage, shell)
         serving = ("--workers", "1", "--cluster", "--kubeconfig", str(plane.kubeconfigs[WEBHOOK]))
-        with demo_server.running(certificates, *serving) as client, _sidecar(plane.kubeconfigs[SIDECAR], folder / "sidecar.log"):
-            stage.say(f"muster serve --cluster on https://{client.address}")
-            stage.say(f"muster sidecar --mode {MODES}")
-            for each in manifests(HERE / "webhooks.yaml"):
-                cluster.create(_by_url(each, f"https://{client.address}", (certificates / "ca.crt").read_bytes()))
-            _await_webhooks(cluster)
-            yield cluster
+        with (
+            demo_server.running(certificates, *serving) as client,
+            _sidecar(plane.kubeconfigs[SIDECAR], folder / "sidecar.log") as sidecar,
+        ):
+            _tell(stage, client.address, sidecar)
+            (desk / WEBHOOKS).write_text(_by_url(f"https://{client.address}", (certificates / "ca.crt").read_bytes()), encoding="utf-8")
+            stage.command(f"kubectl apply -f {WEBHOOKS}")
+            stage.printed(shell.sure(f"kubectl apply -f {WEBHOOKS}"))
+            # The API server heeds a new configuration after a moment.
+            shell.until(("is invalid",), "kubectl create --dry-run=server -f refused.yaml")
+            yield Installed(shell, sidecar)
 
 
-def _installation() -> Iterator[Object]:
-    """Namespaces and rights, as deploy/ has them."""
-    yield from manifests(HERE / "namespace.yaml")
-    for file in ("webhook-rbac.yaml", "sidecar-rbac.yaml"):
-        for each in manifests(HERE / file):
-            if each["kind"] in ("ServiceAccount", "Role", "RoleBinding"):
-                each["metadata"]["namespace"] = NAMESPACE
-            for subject in each.get("subjects", ()):
-                subject["namespace"] = NAMESPACE
-            yield each
-    yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": RESEARCH}}
+def _rights(stage: Stage, shell: Shell) -> None:
+    stage.command("kubectl apply -k deploy")
+    made = shell.sure("kubectl apply -k deploy")
+    stage.printed([*(line for line in made if "binding." not in line), LEFT_OUT])
+    shell.sure(f"kubectl create namespace {demo_plane.NAMESPACE}")
 
 
-def _by_url(configuration: Object, server: str, ca: bytes) -> Object:
-    """There is no Service network here: the API server calls the loopback."""
-    for each in configuration["webhooks"]:
-        path = each["clientConfig"]["service"]["path"]
-        each["clientConfig"] = {"url": f"{server}{path}", "caBundle": b64encode(ca).decode()}
-    return configuration
+def _tell(stage: Stage, server: str, sidecar: str) -> None:
+    stage.tell("Then what the pods of the two Deployments run, each with the rights of its ServiceAccount and no more:")
+    rows = (("muster serve --cluster", f"https://{server}"), (f"muster sidecar --mode {MODES}", f"http://{sidecar}"))
+    stage.printed(demo_text.columns(rows))
+    stage.tell("And the webhooks; here they are called by the server's address, as there are no Services:")
+
+
+def _lay_out(desk: Path) -> None:
+    """Copies of the manifests in *desk*, and of what is applied first in a folder of its own there."""
+    shutil.copytree(PLACEMENT, desk)
+    for each in sorted(HERE.iterdir()):
+        target = desk / "deploy" if each.name in DEPLOY else desk
+        target.mkdir(exist_ok=True)
+        shutil.copyfile(each, target / each.name)
+
+
+def _by_url(server: str, ca: bytes) -> str:
+    """The configurations of the webhooks, of the server at that address, as one List."""
+    found: list[dict[str, Any]] = []
+    for part in documents.parse(WEBHOOKS, (HERE / WEBHOOKS).read_bytes()).parts:
+        if isinstance(part, documents.Document):
+            webhooks: Any = part.content["webhooks"]
+            found.append({**part.content, "webhooks": [_called(each, server, ca) for each in webhooks]})
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": found}, indent=2)
+
+
+def _called(webhook: dict[str, Any], server: str, ca: bytes) -> dict[str, Any]:
+    path = webhook["clientConfig"]["service"]["path"]
+    return {**webhook, "clientConfig": {"url": f"{server}{path}", "caBundle": b64encode(ca).decode()}}
 
 
 @contextlib.contextmanager
-def _sidecar(kubeconfig: Path, log: Path) -> Iterator[None]:
+def _sidecar(kubeconfig: Path, log: Path) -> Iterator[str]:
+    """The sidecar, once it leads; where it answers."""
     options = (f"--kubeconfig={kubeconfig}", f"--mode={MODES}", f"--settle={SETTLE_SECONDS}", f"--probe-bind={demo_server.HOST}:0")
-    command = demo_server.command("sidecar", *options)
+
+    def logged(event: str) -> list[dict[str, Any]]:
+        whole = log.read_text(encoding="utf-8").rpartition("\n")[0]
+        lines = [json.loads(line) for line in whole.splitlines() if line.startswith("{")]
+        return [line for line in lines if line.get("event") == event]
 
     def leads() -> bool:
-        whole = log.read_text(encoding="utf-8").rpartition("\n")[0]
-        lines = [line for line in whole.splitlines() if line.startswith("{")]
-        return any(str(json.loads(line).get("message", "")).endswith(" leads") for line in lines)
+        return any(str(line["message"]).endswith(" leads") for line in logged("lease"))
 
-    with demo_server.process(command, log, leads):
-        yield
-
-
-def _await_webhooks(cluster: Cluster) -> None:
-    """The API server heeds a new configuration after a moment."""
-    (unfit,) = manifests(HERE / "refused.yaml")
-    until("the effect of the webhooks", lambda: cluster.refusal(unfit))
+    with demo_server.process(demo_server.command("sidecar", *options), log, leads):
+        yield str(logged("listening")[0]["address"])

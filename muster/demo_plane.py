@@ -1,4 +1,4 @@
-"""The demonstration's control plane: etcd and kube-apiserver of KUBEBUILDER_ASSETS, on free ports of the loopback.
+"""The demonstration's control plane: the programs of KUBEBUILDER_ASSETS, on free ports of the loopback.
 
 Their files are in a directory that is the caller's; neither process outlives ``running``, however that is left.
 """
@@ -8,23 +8,24 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime as dt
+import http.client
 import json
 import os
+import re
 import secrets
 import socket
-import urllib.request
+import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from apiserver.api import TRANSPORT, Api, ReplyError
 from apiserver.connect import configuration
-from apiserver.discovery import minor_version
 from certs import issue, pair, store
 from muster import demo_server
 from muster.demo_server import ServerError
 
 ASSETS = "KUBEBUILDER_ASSETS"
-PROGRAMS = ("etcd", "kube-apiserver")
+PROGRAMS = ("etcd", "kube-apiserver", "kubectl")
 HOST = demo_server.HOST
 OLDEST_MINOR = 37
 """Of Kubernetes: the first that serves all three kinds."""
@@ -32,8 +33,20 @@ GATES = ("GenericWorkload", "TopologyAwareWorkloadScheduling", "CompositePodGrou
 GROUP_VERSIONS = ("scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3")
 NEEDING_CONTROLLERS = ("ServiceAccount", "TaintNodesByCondition")
 """Admission plugins that wait for controllers, which do not run here."""
+VERSION_SECONDS = 30.0
+LONGEST_VERSION = 80
 ADMIN = "demo"
+NAMESPACE = "research"
+"""Of the users' contexts."""
 MASTERS = "system:masters"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Programs:
+    """A folder that has all of PROGRAMS, and what its kube-apiserver says it is, as ``v1.37.1``."""
+
+    folder: Path
+    version: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -41,53 +54,65 @@ class Plane:
     """A running control plane: its address, and a kubeconfig for each user."""
 
     url: str
-    minor: int
     kubeconfigs: Mapping[str, Path]
 
-    def api(self) -> Api:
-        """A client that may do everything."""
-        return Api(configuration(str(self.kubeconfigs[ADMIN])))
 
-
-def programs() -> Path:
-    """The folder that KUBEBUILDER_ASSETS names.
+def find() -> Programs:
+    """What KUBEBUILDER_ASSETS names.
 
     Raises:
-        ServerError: it is not set, or the folder lacks a program.
+        ServerError: it is not set, or the folder lacks a program, or has an older Kubernetes.
+
     """
+    wanted = f"{ASSETS} must name a folder with {', '.join(PROGRAMS[:-1])} and {PROGRAMS[-1]} of Kubernetes 1.{OLDEST_MINOR} or newer"
     named = os.environ.get(ASSETS, "")
     if not named:
-        raise ServerError(
-            f"{ASSETS} must name a folder with {' and '.join(PROGRAMS)} of Kubernetes 1.{OLDEST_MINOR} or newer, and is not set; "
-            "in a checkout of Muster `make cluster-assets` builds one and prints its name"
-        )
+        raise ServerError(f"{wanted}, and is not set; in a checkout of Muster `make cluster-assets` builds one and prints its name")
+    folder = Path(named).absolute()
+    if not folder.is_dir():
+        raise ServerError(f"{wanted}; there is no folder {named}")
     for name in PROGRAMS:
-        if not os.access(Path(named, name), os.X_OK):
-            raise ServerError(f"{ASSETS} must name a folder with {' and '.join(PROGRAMS)}; {named} has no {name} that can be run")
-    return Path(named).absolute()
+        if not os.access(folder / name, os.X_OK):
+            raise ServerError(f"{wanted}; {named} has no {name} that can be run")
+    told = _version(folder / "kube-apiserver")
+    version = re.search(r"v1\.(\d+)\.\S+", told)
+    if version is None or int(version[1]) < OLDEST_MINOR:
+        raise ServerError(f"{wanted}; kube-apiserver of {named} says {told!r}")
+    return Programs(folder, version[0])
+
+
+def _version(program: Path) -> str:
+    """The first line of what it says of its version."""
+    try:
+        done = subprocess.run([program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=VERSION_SECONDS, check=False)  # noqa: S603 - a program that the user names
+    except (OSError, subprocess.TimeoutExpired) as error:
+        why = (isinstance(error, OSError) and error.strerror) or error
+        raise ServerError(f"{ASSETS} must name a folder with programs that run here; {program} does not: {why}") from None
+    return (done.stdout + done.stderr).decode("utf-8", "replace").strip().partition("\n")[0][:LONGEST_VERSION]
 
 
 @contextlib.contextmanager
-def running(directory: Path, users: Sequence[str]) -> Iterator[Plane]:
+def running(programs: Programs, directory: Path, users: Sequence[str]) -> Iterator[Plane]:
     """A control plane whose files are in *directory*, for an administrator and *users*.
 
     Raises:
-        ServerError: there are no programs, or one does not start; with the last lines of its log.
+        ServerError: a program does not start; with the last lines of its log.
+
     """
-    folder = programs()
+    folder = programs.folder
     ports = _free_ports(3)
-    kubeconfigs = _files(directory, f"https://{HOST}:{ports[2]}", (ADMIN, *users))
+    url = f"https://{HOST}:{ports[2]}"
+    kubeconfigs = _files(directory, url, (ADMIN, *users))
     etcd = [str(folder / "etcd"), *_etcd(directory, ports[0], ports[1])]
     apiserver = [str(folder / "kube-apiserver"), *_apiserver(directory, ports[0], ports[2])]
-    api = Api(configuration(str(kubeconfigs[ADMIN])))
+    found = configuration(str(kubeconfigs[ADMIN]))
+    found.proxy = None
+    api = Api(found)
     with (
         demo_server.process(etcd, directory / "etcd.log", lambda: _healthy(ports[0])),
         demo_server.process(apiserver, directory / "kube-apiserver.log", lambda: _ready(api)),
     ):
-        minor = minor_version(api)
-        if minor < OLDEST_MINOR:
-            raise ServerError(f"{ASSETS} must have Kubernetes 1.{OLDEST_MINOR} or newer, and {folder} has 1.{minor}")
-        yield Plane(api.host, minor, kubeconfigs)
+        yield Plane(url, kubeconfigs)
 
 
 def _etcd(directory: Path, port: int, peers: int) -> list[str]:
@@ -150,7 +175,7 @@ def _kubeconfig(url: str, ca: Path, token: str) -> dict[str, object]:
         "apiVersion": "v1",
         "kind": "Config",
         "current-context": "demo",
-        "contexts": [{"name": "demo", "context": {"cluster": "demo", "user": "demo"}}],
+        "contexts": [{"name": "demo", "context": {"cluster": "demo", "user": "demo", "namespace": NAMESPACE}}],
         "clusters": [{"name": "demo", "cluster": {"server": url, "certificate-authority": str(ca)}}],
         "users": [{"name": "demo", "user": {"token": token}}],
     }
@@ -171,11 +196,12 @@ def _free_ports(count: int) -> list[int]:
 
 
 def _healthy(port: int) -> bool:
-    try:
-        with urllib.request.urlopen(f"http://{HOST}:{port}/health", timeout=2) as answer:
-            return bool(answer.status == 200)
-    except OSError:
-        return False
+    with contextlib.closing(http.client.HTTPConnection(HOST, port, timeout=2)) as connection:
+        try:
+            connection.request("GET", "/health")
+            return connection.getresponse().status == 200
+        except (OSError, http.client.HTTPException):
+            return False
 
 
 def _ready(api: Api) -> bool:

@@ -11,6 +11,7 @@ import http.client
 import json
 import os
 import selectors
+import signal
 import ssl
 import subprocess
 import sys
@@ -25,7 +26,8 @@ STOP_SECONDS = 15.0
 ANSWER_SECONDS = 10.0
 ASK_EVERY = 0.05
 LAST_LINES = 5
-"""Lines of the server's log that are shown when it fails."""
+LONGEST_LINE = 300
+"""Lines of a log that are shown when its process fails, and characters of each."""
 
 
 class ServerError(Exception):
@@ -75,7 +77,7 @@ def run(*arguments: str) -> None:
     """
     try:
         ended = subprocess.run(  # noqa: S603 - our own command
-            _command(*arguments), env=_environment(), stdin=subprocess.DEVNULL, capture_output=True, timeout=START_SECONDS, check=False
+            _command(*arguments), env=environment(), stdin=subprocess.DEVNULL, capture_output=True, timeout=START_SECONDS, check=False
         )
     except subprocess.TimeoutExpired:
         raise ServerError(f"muster {arguments[0]} has not ended after {START_SECONDS:g} s") from None
@@ -94,7 +96,7 @@ def running(directory: Path, *options: str) -> Iterator[Client]:
     with log.open("wb") as sink:
         process = subprocess.Popen(  # noqa: S603 - our own command
             _command("serve", "--bind", f"{HOST}:0", "--tls-cert", f"{directory}/tls.crt", "--tls-key", f"{directory}/tls.key", *options),
-            env=_environment(),
+            env=_keeping(directory),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=sink,
@@ -119,7 +121,7 @@ def process(command: Sequence[str], log: Path, ready: Callable[[], bool]) -> Ite
     name = "muster" if command[0] == sys.executable else Path(command[0]).name
     with log.open("wb") as sink:
         child = subprocess.Popen(  # noqa: S603 - a program that the user names, or our own
-            command, env=_environment(), stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, start_new_session=True
+            command, env=_keeping(log.parent), stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, start_new_session=True
         )
     try:
         end = time.monotonic() + START_SECONDS
@@ -141,9 +143,18 @@ def _command(*arguments: str) -> Sequence[str]:
     return sys.executable, "-m", "muster", *arguments
 
 
-def _environment() -> dict[str, str]:
-    """Ours, without settings that are meant for another server."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(("MUSTER_", "PROMETHEUS_"))}
+def environment() -> dict[str, str]:
+    """Ours, without settings that are meant for another server or cluster, and without proxies: all is on this machine."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("MUSTER_", "PROMETHEUS_", "KUBE")) and not name.lower().endswith("_proxy")
+    }
+
+
+def _keeping(folder: Path) -> dict[str, str]:
+    """The environment of a process that may leave nothing outside of *folder*, however it ends."""
+    return {**environment(), "TMPDIR": str(folder)}
 
 
 def _address(process: subprocess.Popen[bytes], log: Path) -> str:
@@ -161,20 +172,19 @@ def _address(process: subprocess.Popen[bytes], log: Path) -> str:
 
 def _last_lines(output: bytes) -> str:
     lines = output.decode("utf-8", "replace").strip().splitlines()[-LAST_LINES:]
-    return "\n".join(lines) or "it says nothing"
+    return "\n".join(line[:LONGEST_LINE] for line in lines) or "it says nothing"
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
     process.terminate()
     try:
-        process.wait(STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        # Its workers are in its session, which has no other processes.
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, 9)
-        process.wait()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(STOP_SECONDS)
     finally:
         if process.poll() is None:
-            process.kill()
+            # Its workers are in its session, which has no other processes.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
         if process.stdout is not None:
             process.stdout.close()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -10,6 +12,8 @@ import click
 from muster import demo_text
 
 DATA = Path(__file__).parent / "demo_data"
+LEFT_OUT = "…"
+"""Stands for lines of a command that are not shown."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -35,7 +39,14 @@ class Stage:
 
     def command(self, text: str) -> None:
         """Print a command as one would type it."""
-        self.say(f"{click.style('$', dim=True)} {click.style(text, bold=True)}")
+        self.say(f"{click.style('$', dim=True)} {click.style(demo_text.typed(text), bold=True)}")
+
+    def printed(self, lines: Sequence[str]) -> None:
+        """Print what a command printed, and an empty line."""
+        for line in lines:
+            whole = f"  {line.rstrip()}"
+            self.say(demo_text.fold(_marked(whole), " " * demo_text.hanging(whole)) if line.strip() else "")
+        self.say()
 
     def outcome(self, verdict: str, colour: str, lines: list[str] | tuple[str, ...] = ()) -> None:
         """Print what came of it, and an empty line."""
@@ -43,3 +54,18 @@ class Stage:
         for line in lines:
             self.say(demo_text.fold(f"    {line}", "      "))
         self.say()
+
+
+_MARKS = (
+    ("green", r"\b(?:created|replaced|condition met|Scheduled)\b"),
+    ("yellow", r"\b(?:Warning|Unschedulable|Preempted|PreemptionByScheduler)\b"),
+    ("red", r"\bis invalid:|\bInvalid\b"),
+)
+"""The words that tell what came of something, by their colour."""
+
+
+def _marked(line: str) -> str:
+    """*line* with those words in colour: at most one of each colour."""
+    for colour, words in _MARKS:
+        line = re.sub(words, click.style(r"\g<0>", fg=colour), line, count=1)
+    return line

@@ -13,6 +13,8 @@ from typing import Any
 
 WIDTH = 100
 """Columns of the terminal that the demonstration is written for."""
+LAST_COLUMN = 60
+"""Where a column begins at most, so that what is folded below it has room."""
 
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 _VERBS = {"add": "set to", "replace": "changed to", "remove": "removed"}
@@ -34,9 +36,33 @@ def fold(line: str, indent: str = "    ") -> str:
     return folded
 
 
+def hanging(line: str) -> int:
+    """By how much the rest of *line* is indented where it is folded: below its last column, or a little more than its beginning."""
+    starts = [found.end() for found in re.finditer(r"\S {2,}(?=\S)", line)]
+    return starts[-1] if starts and starts[-1] <= LAST_COLUMN else len(line) - len(line.lstrip()) + len("    ")
+
+
 def paragraph(text: str) -> str:
     """Running text, as lines that fit."""
     return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def typed(command: str) -> str:
+    """A command, broken before its options so that it fits behind a prompt."""
+    folded = ""
+    for part in re.split(r" (?=-)", command):
+        last = folded.rpartition("\n")[2]
+        if folded and len(f"$ {last} {part} \\") > WIDTH:
+            folded += f" \\\n    {part}"
+        else:
+            folded += f" {part}" if folded else part
+    return folded
+
+
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows under each other, cell below cell."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def as_kubectl(request: Mapping[str, Any], response: Mapping[str, Any]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -115,15 +116,24 @@ def test_placement_shows_one_that_fits_one_that_evicts_and_one_that_does_not_fit
     }
 
 
-def test_settings_of_another_server_do_not_matter(tmp_path):
-    assert launch(tmp_path, MUSTER_WORKERS="none", MUSTER_PROFILE="wrong").returncode == 0
+def test_settings_of_another_server_and_proxies_do_not_matter(tmp_path):
+    other = {"MUSTER_WORKERS": "none", "MUSTER_PROFILE": "wrong", "HTTPS_PROXY": "http://127.0.0.1:9", "http_proxy": "http://127.0.0.1:9"}
+    assert launch(tmp_path, **other).returncode == 0
+
+
+def test_children_hear_of_no_other_cluster_and_no_proxy(monkeypatch):
+    for name in ("KUBECONFIG", "KUBERC", "MUSTER_BIND", "PROMETHEUS_MULTIPROC_DIR", "HTTPS_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, "x")
+    monkeypatch.setenv("KEPT", "x")
+
+    assert ["KEPT"] == [name for name, value in demo_server.environment().items() if value == "x"]
 
 
 def test_server_that_does_not_start_is_told_with_its_last_lines(tmp_path, monkeypatch):
-    instead_of_the_server(monkeypatch, "import sys; sys.exit('\\n'.join(f'line {n}' for n in range(9)))")
+    instead_of_the_server(monkeypatch, "import sys; sys.exit('\\n'.join(f'line {n}' for n in range(8)) + '\\n' + 'x' * 301)")
     with pytest.raises(demo_server.ServerError) as told, demo_server.running(tmp_path):
         pass
-    assert str(told.value) == "the server does not start: " + "\n".join(f"line {n}" for n in range(4, 9))
+    assert str(told.value) == "the server does not start: " + "\n".join([*(f"line {n}" for n in range(4, 8)), "x" * 300])
 
 
 def test_failure_is_a_line_and_exit_2(monkeypatch, capsys):
@@ -133,6 +143,42 @@ def test_failure_is_a_line_and_exit_2(monkeypatch, capsys):
     monkeypatch.setattr(demo_server, "run", fail)
     assert demo.demo.main(["--no-color"], standalone_mode=False) == demo.EXIT_FAILED
     assert capsys.readouterr().err == "muster demo: the server does not start: because\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "want"),
+    [
+        pytest.param(OSError(errno.ENOSPC, "No space left on device"), "No space left on device", id="no room"),
+        pytest.param(PermissionError(errno.EACCES, "Permission denied", "/x"), "Permission denied: /x", id="a file that must not be read"),
+        pytest.param(FileNotFoundError("no temporary directory"), "no temporary directory", id="nothing but words"),
+    ],
+)
+def test_what_the_machine_does_not_give_is_a_line_and_exit_2(monkeypatch, capsys, error, want):
+    monkeypatch.setattr(demo, "_show", lambda _: raising(error))
+    assert demo.EXIT_FAILED == demo.demo.main([], standalone_mode=False)
+    assert f"muster demo: {want}\n" == capsys.readouterr().err
+
+
+def raising(error):
+    raise error
+
+
+def test_ctrl_c_is_answered_and_no_second_one_disturbs_what_is_stopped(monkeypatch, capsys):
+    stopped = []
+
+    def interrupted(_):
+        try:
+            signal.raise_signal(signal.SIGINT)
+        finally:
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGTERM)
+            stopped.append(True)
+
+    monkeypatch.setattr(demo, "_show", interrupted)
+    before = signal.getsignal(signal.SIGINT)
+    assert demo.EXIT_INTERRUPTED == demo.demo.main([], standalone_mode=False)
+    assert ([True], before) == (stopped, signal.getsignal(signal.SIGINT))
+    assert capsys.readouterr().err.endswith("muster demo: stopped; nothing of it is left\n")
 
 
 def test_command_that_fails_is_told(monkeypatch):

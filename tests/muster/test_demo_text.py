@@ -76,3 +76,41 @@ def test_kind_of_the_core_group_has_no_dot():
 )
 def test_patch_is_told_in_words(operation, want):
     assert [want] == list(demo_text.in_words([operation]))
+
+
+LONG = "kubectl get pods -o custom-columns=" + "x" * 63
+
+
+@pytest.mark.parametrize(
+    ("command", "want"),
+    [
+        pytest.param("kubectl get pods", "kubectl get pods", id="a short one stays whole"),
+        pytest.param(LONG[:-2], LONG[:-2], id="one that just fits behind its prompt"),
+        pytest.param(LONG, LONG.replace(" -o", " \\\n    -o"), id="a column too many: broken before an option"),
+        pytest.param("x" * 120, "x" * 120, id="without options there is nowhere to break"),
+        pytest.param(
+            "a " + "b" * 50 + " --c d --e " + "f" * 50, "a " + "b" * 50 + " --c d \\\n    --e " + "f" * 50, id="as late as can be"
+        ),
+    ],
+)
+def test_commands_are_broken_before_options(command, want):
+    assert want == demo_text.typed(command)
+
+
+def test_columns_stand_under_each_other():
+    assert ["a    bb", "ccc  d"] == demo_text.columns([("a", "bb"), ("ccc", "d")])
+
+
+@pytest.mark.parametrize(
+    ("line", "want"),
+    [
+        pytest.param("a b c", 4, id="running text"),
+        pytest.param("  a b c", 6, id="running text, indented"),
+        pytest.param("  NAME   WHY", 9, id="below the last of two columns"),
+        pytest.param("  a  b  " + "c" * 50, 8, id="below the last of three"),
+        pytest.param("a" * 58 + "  b", 60, id="a column that begins as late as may be"),
+        pytest.param("a" * 59 + "  b", 4, id="one that begins later"),
+    ],
+)
+def test_what_is_folded_hangs_below_its_last_column(line, want):
+    assert want == demo_text.hanging(line)

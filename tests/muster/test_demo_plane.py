@@ -1,0 +1,89 @@
+"""The demonstration's control plane: its programs are looked at before anything is started."""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+
+import pytest
+
+from muster import demo_plane
+from muster.demo_server import ServerError
+
+WANTED = "KUBEBUILDER_ASSETS must name a folder with etcd, kube-apiserver and kubectl of Kubernetes 1.37 or newer"
+
+
+def folder_of(tmp_path, names=demo_plane.PROGRAMS, program="#!/bin/sh\necho Kubernetes v1.37.1\n"):
+    for name in names:
+        (tmp_path / name).write_text(program)
+        (tmp_path / name).chmod(0o755)
+    return tmp_path
+
+
+def found(folder, monkeypatch):
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(folder))
+    return demo_plane.find()
+
+
+@pytest.mark.parametrize(
+    ("version", "want"),
+    [
+        pytest.param("Kubernetes v1.37.0", "v1.37.0", id="the oldest that will do"),
+        pytest.param("Kubernetes v1.40.2-rc.1+abc", "v1.40.2-rc.1+abc", id="a newer one"),
+    ],
+)
+def test_a_folder_with_all_programs_is_taken(tmp_path, monkeypatch, version, want):
+    folder = folder_of(tmp_path, program=f"#!/bin/sh\necho {version}\n")
+    assert demo_plane.Programs(tmp_path, want) == found(folder, monkeypatch)
+
+
+@pytest.mark.parametrize("missing", demo_plane.PROGRAMS)
+def test_a_program_that_is_missing_is_named(tmp_path, monkeypatch, missing):
+    folder = folder_of(tmp_path, [name for name in demo_plane.PROGRAMS if name != missing])
+    with pytest.raises(ServerError, match=re.escape(f"{WANTED}; {folder} has no {missing} that can be run")):
+        found(folder, monkeypatch)
+
+
+@pytest.mark.parametrize("named", ["nowhere", "file"])
+def test_a_folder_that_is_none_is_told(tmp_path, monkeypatch, named):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ServerError, match=re.escape(f"{WANTED}; there is no folder {tmp_path / named}")):
+        found(tmp_path / named, monkeypatch)
+
+
+def test_without_a_folder_it_is_told_how_to_get_one(monkeypatch):
+    monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
+    with pytest.raises(ServerError, match=f"^{re.escape(WANTED)}, and is not set; .*make cluster-assets"):
+        demo_plane.find()
+
+
+@pytest.mark.parametrize(
+    ("program", "want"),
+    [
+        pytest.param("#!/bin/sh\necho Kubernetes v1.36.9\n", "says 'Kubernetes v1.36.9'", id="older"),
+        pytest.param("#!/bin/sh\necho what >&2\n", "says 'what'", id="something else"),
+        pytest.param("\x00", "does not: Exec format error", id="of another machine"),
+    ],
+)
+def test_programs_that_will_not_do_are_told_before_they_are_started(tmp_path, monkeypatch, program, want):
+    with pytest.raises(ServerError, match=f"^[^\n]*{re.escape(want)}$"):
+        found(folder_of(tmp_path, program=program), monkeypatch)
+
+
+def test_a_program_that_does_not_start_is_told_with_its_last_lines(tmp_path):
+    programs = demo_plane.Programs(folder_of(tmp_path, program="#!/bin/sh\necho no room >&2\nexit 3\n"), "v1.37.1")
+    (tmp_path / "files").mkdir()
+
+    with pytest.raises(ServerError, match="etcd does not start: no room"), demo_plane.running(programs, tmp_path / "files", ()):
+        pass
+
+
+def test_tokens_are_for_their_owner_alone_and_the_administrators_alone_is_one(tmp_path):
+    kubeconfigs = demo_plane._files(tmp_path, "https://127.0.0.1:1", (demo_plane.ADMIN, "other"))
+    tokens = [line.split(",") for line in (tmp_path / "tokens.csv").read_text().splitlines()]
+
+    assert [("demo", '"system:masters"'), ("other", '""')] == [(user, groups) for _, user, _, groups in tokens]
+    assert [each[0] for each in tokens] == [json.loads(path.read_text())["users"][0]["user"]["token"] for path in kubeconfigs.values()]
+    for path in (*kubeconfigs.values(), tmp_path / "tokens.csv", tmp_path / "tls.key"):
+        assert 0o600 == stat.S_IMODE(path.stat().st_mode)

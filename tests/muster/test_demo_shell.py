@@ -1,0 +1,71 @@
+"""The demonstration's shell: what is typed is run, and what was printed is told."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from muster import demo_server, demo_shell
+from muster.demo_shell import Said, Shell
+
+TELLS = 'echo "$HOME $KUBECONFIG $(pwd)"; echo "told: $*"; echo trouble >&2; exit "${CODE:-0}"'
+
+
+@pytest.fixture
+def shell(tmp_path):
+    """One whose kubectl tells what it was given."""
+    return of(tmp_path, TELLS)
+
+
+def of(folder, program):
+    kubectl = folder / "kubectl"
+    kubectl.write_text(f"#!/bin/sh\n{program}\n")
+    kubectl.chmod(0o755)
+    return Shell(kubectl, folder / "config", folder)
+
+
+def test_a_line_is_run_in_its_folder_as_its_user_with_words_as_a_shell_takes_them(shell, tmp_path):
+    said = shell.run("kubectl get pods -o 'a b'")
+
+    assert Said(0, (f"{tmp_path} {tmp_path / 'config'} {tmp_path}", "told: get pods -o a b", "trouble")) == said
+
+
+def test_muster_is_our_own(shell):
+    assert re.fullmatch(r"muster \S.*", " ".join(shell.sure("muster --version")))
+
+
+def test_output_goes_where_it_is_sent_and_errors_are_told(shell, tmp_path):
+    assert ("trouble",) == shell.sure("kubectl get pods > pods.txt")
+    assert "told: get pods" in (tmp_path / "pods.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("code", "refused", "want"),
+    [
+        pytest.param(1, False, "kubectl get a fails with status 1: no luck", id="one that must succeed"),
+        pytest.param(0, True, "kubectl get a ends with status 0: no luck", id="one that must be refused"),
+    ],
+)
+def test_a_line_that_ends_otherwise_is_told_with_what_it_printed(tmp_path, code, refused, want):
+    with pytest.raises(demo_server.ServerError, match=f"^{re.escape(want)}$"):
+        of(tmp_path, f"echo no luck; exit {code}").sure("kubectl get a", refused=refused)
+
+
+def test_a_line_is_typed_again_until_it_tells_all_that_is_wanted(tmp_path, monkeypatch):
+    monkeypatch.setattr(demo_shell, "ASK_EVERY", 0.0)
+    shell = of(tmp_path, "echo line >> seen; cat seen; test $(wc -l < seen) -lt 3 || echo third")
+
+    assert ("line", "line", "line", "third") == shell.until(("line", "third"), "kubectl get a")
+
+
+def test_what_does_not_come_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(demo_shell, "WAIT_SECONDS", -1.0)
+    with pytest.raises(demo_server.ServerError, match="kubectl get a has not told 'second' after -1 s: first"):
+        of(tmp_path, "echo first").until(("first", "second"), "kubectl get a")
+
+
+def test_a_line_that_does_not_end_is_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(demo_shell, "COMMAND_SECONDS", 0.2)
+    with pytest.raises(demo_server.ServerError, match=r"kubectl get a has not ended after 0\.2 s"):
+        of(tmp_path, "exec sleep 60").run("kubectl get a")

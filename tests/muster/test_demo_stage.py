@@ -1,0 +1,41 @@
+"""Where the demonstration is shown: what is printed there."""
+
+from __future__ import annotations
+
+import pytest
+
+from muster.demo_stage import Stage
+
+
+@pytest.mark.parametrize(
+    ("lines", "want"),
+    [
+        pytest.param(["a"], "  a\n\n", id="a line is indented"),
+        pytest.param(["a ", " ", "b"], "  a\n\n  b\n\n", id="nothing is left at the end of a line"),
+        pytest.param(["NAME   " + "b" * 60 + " " + "c" * 40], f"  NAME   {'b' * 60}\n{' ' * 9}{'c' * 40}\n\n", id="a long one hangs"),
+        pytest.param([], "\n", id="nothing was printed"),
+    ],
+)
+def test_what_a_command_printed(capsys, lines, want):
+    Stage(colour=False).printed(lines)
+    assert want == capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("line", "want"),
+    [
+        pytest.param("pod/a created", "pod/a \x1b[32mcreated\x1b[0m", id="well"),
+        pytest.param("a   Unschedulable   0s", "a   \x1b[33mUnschedulable\x1b[0m   0s", id="not now"),
+        pytest.param('The "a" is invalid: Invalid value', 'The "a" \x1b[31mis invalid:\x1b[0m Invalid value', id="wrong, once"),
+        pytest.param("PodGroupInitiallyScheduled", "PodGroupInitiallyScheduled", id="a part of a word"),
+    ],
+)
+def test_words_that_tell_what_came_of_it_are_in_colour_on_a_terminal(capsys, line, want):
+    for colour, shown in ((True, want), (False, line)):
+        Stage(colour=colour).printed([line])
+        assert f"  {shown}\n\n" == capsys.readouterr().out
+
+
+def test_a_command_is_shown_behind_a_prompt(capsys):
+    Stage(colour=False).command("kubectl get pods")
+    assert "$ kubectl get pods\n" == capsys.readouterr().out
