@@ -170,7 +170,7 @@ def _plugin(asked: Asked, key: str, value: object) -> Asked:
 
 def _remedies(asked: Asked, key: str, value: object) -> Asked:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LARGEST_BUDGET:
-        raise BadQuestion(f"option {key} must be a number of roots from 0 on")
+        raise BadQuestion(f"option {key} must be a number of roots from 0 to {LARGEST_BUDGET}")
     return dataclasses.replace(asked, remedies=value)
 
 

@@ -97,14 +97,18 @@ def key_of(content: Mapping[str, Any]) -> Key:
 
 def merged(*changes: Sequence[Step]) -> tuple[Step, ...]:
     """The steps of several changes, each made on top of those before: what is replaced twice is so once, as the last says."""
-    found: dict[object, Step] = {}
-    for steps in changes:
-        for step in steps:
-            if step.apply is not None:
-                found[key_of(step.apply)] = step
-            elif step.delete is not None:
-                found[step.delete["kind"], step.delete["namespace"], step.delete["name"]] = step
-    return tuple(found.values())
+    return tuple(done(step for steps in changes for step in steps).values())
+
+
+def done(steps: Iterable[Step]) -> dict[Key, Step]:
+    """What *steps* come to, in whatever order they are: the last one on each object, by its key."""
+    found: dict[Key, Step] = {}
+    for step in steps:
+        if step.apply is not None:
+            found[key_of(step.apply)] = step
+        elif step.delete is not None:
+            found[step.delete["kind"], step.delete["namespace"], step.delete["name"]] = step
+    return found
 
 
 def _content(found: Found) -> Content | None:

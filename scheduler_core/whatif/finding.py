@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from scheduler_core.decision import Step
-from scheduler_core.whatif.book import Book, merged
+from scheduler_core.whatif.book import Book, done, merged
 from scheduler_core.whatif.conflict import Conflict
-from scheduler_core.whatif.edits import Edit
+from scheduler_core.whatif.edits import Both, Edit
 from scheduler_core.whatif.ground import Placed
 from scheduler_core.whatif.subject import Subject
 from scheduler_core.whatif.supposing import supposable
 from scheduler_core.whatif.trial import Trial
+
+Works = tuple[Edit, tuple[Step, ...]]
+"""A change that works, with its steps."""
 
 
 class Finding:
@@ -28,7 +31,7 @@ class Finding:
         self.subject = subject
         self.trial = trial
         self.why = why
-        self.found: dict[str, tuple[Edit, tuple[Step, ...]]] = {}
+        self.found: dict[str, Works] = {}
         self._book = book
         self._tried: dict[str, Placed | None] = {}
 
@@ -73,6 +76,20 @@ class Finding:
         if good:
             self.found[about] = edit, steps
         return good
+
+    def told(self) -> list[Works]:
+        """What was found, from little to much, each change once.
+
+        One change may be come by in two ways: a minimum is lowered to the members there are as what the root lacks, and as the
+        most that works.  Of edits with the same steps the largest counts, as its words name all the groups that change; and before
+        two edits together the one that does as much by itself.
+        """
+        different: list[tuple[Works, object]] = []
+        for each in sorted(self.found.values(), key=lambda each: (not isinstance(each[0], Both), each[0].weight), reverse=True):
+            does = done(each[1])
+            if all(does != other for _, other in different):
+                different.append((each, does))
+        return sorted((each for each, _ in different), key=lambda each: (isinstance(each[0], Both), each[0].weight, each[0].words))
 
     def _steps(self, edit: Edit) -> tuple[Step, ...] | None:
         steps = edit.steps(self._book)

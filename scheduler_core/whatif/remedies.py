@@ -101,14 +101,14 @@ class _Search:
         note = ""
         try:
             self._all()
-            if self._finding.trial.undecided and len(self._finding.found) < _ENOUGH:
+            if self._finding.trial.undecided and len(self._finding.told()) < _ENOUGH:
                 # What was not searched to its end is so now, further.
                 self._finding.trial.deepen()
                 self._all()
         except SpentError:
             note = _SPENT
-        ordered = sorted(self._finding.found.values(), key=lambda each: (isinstance(each[0], Both), each[0].weight, each[0].words))
-        return tuple(Remedy(edit.words, steps) for edit, steps in ordered[:MOST]), note or (_CUT if self._finding.trial.undecided else "")
+        told = tuple(Remedy(edit.words, steps) for edit, steps in self._finding.told()[:MOST])
+        return told, note or (_CUT if self._finding.trial.undecided else "")
 
     def _all(self) -> None:
         self._single()

@@ -85,7 +85,16 @@ def test_a_single_pod_that_can_be_helped_is_told_apart_from_many():
     assert ("- Pod default/old evicted" in text, "✗ 19 pods without a group" in text) == (True, True)
 
 
-@pytest.mark.parametrize("value", [-1, True, "3", 1.5], ids=repr)
+def test_a_root_that_waits_for_members_is_told_of_each_change_once():
+    short = [node("n1"), gang("half", 2), pod("half-0", group="half")]
+    change = "minCount of PodGroup default/half lowered from 2 to 1"
+    (decision,) = json.loads(simulated("--format", "json", objects=short).stdout)["decisions"]
+
+    assert ("Wait", [change]) == (decision["status"], [each["change"] for each in decision["remedies"]])
+    assert 1 == " ".join(simulated(objects=short).stdout.split()).count(change)
+
+
+@pytest.mark.parametrize("value", [-1, True, "3", 1.5, 100_000_001], ids=repr)
 def test_remedies_are_asked_for_by_a_number(value):
-    with pytest.raises(BadQuestion, match="option remedies must be a number of roots"):
+    with pytest.raises(BadQuestion, match=r"option remedies must be a number of roots from 0 to 100000000$"):
         with_options(Asked(), {"remedies": value})

@@ -25,6 +25,9 @@ _NUMBER_STARTS = frozenset("+-.0123456789")
 _INTEGER = re.compile(r"([-+]?)(?:0[bB]([01]+)|0[oO]?([0-7]+)|0[xX]([0-9a-fA-F]+)|(0|[1-9][0-9]*))", re.ASCII)
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
 _BASES = ((2, 2), (3, 8), (4, 16), (5, 10))
+_WHOLE = re.compile(r"[-+]?[0-9]{1,21}", re.ASCII)
+_EXPONENT_FROM = 1e21
+"""From here on Go writes a double with an exponent."""
 _MOST_DIGITS = 4096
 """Longer runs of digits are read as a float: no number of the API has so many."""
 
@@ -76,7 +79,10 @@ def key(value: Scalar) -> str | None:
 
 
 def number(text: str) -> int | float:
-    """A decimal number with a fraction or an exponent, as Go writes it in JSON: without a fraction where that is zero.
+    """A decimal number as Go writes it in JSON: without a fraction where that is zero.
+
+    An integer beyond 64 bits is a double to Go as well; as far as Go writes all its digits, they are those of the text here,
+    so that messages show what is in the file.
 
     Raises:
         ScalarError: it is too large for a double.
@@ -84,7 +90,9 @@ def number(text: str) -> int | float:
     """
     value = float(text)
     _finite(value, text)
-    return int(value) if value.is_integer() and abs(value) < 1e21 else value
+    if not value.is_integer() or abs(value) >= _EXPONENT_FROM:
+        return value
+    return int(text) if _WHOLE.fullmatch(text) else int(value)
 
 
 def _number(text: str) -> Scalar:

@@ -83,6 +83,17 @@ def test_json_and_yaml_of_one_object_are_the_same() -> None:
     assert only(json.dumps(value), "a.json").content == only(json.dumps(value, indent=1), "a.yaml").content == value
 
 
+@pytest.mark.parametrize("written", ["18446744073709551616", "99999999999999999999", "-99999999999999999999", "-123456789012345678901"])
+@pytest.mark.parametrize("file", ["a.yaml", "a.json"])
+def test_an_integer_beyond_64_bits_keeps_its_digits(file: str, written: str) -> None:
+    found = only(f'{{"apiVersion": "v1", "kind": "Pod", "a": {written}}}', file).content["a"]
+    assert (int, written) == (type(found), str(found))
+
+
+def test_an_integer_that_go_writes_with_an_exponent_is_a_float() -> None:
+    assert [1e24, 1e24] == [only(f'{{"apiVersion": "v1", "a": {10**24}}}', file).content["a"] for file in ("a.yaml", "a.json")]
+
+
 # Documents of a file
 
 
