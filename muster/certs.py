@@ -12,6 +12,14 @@ import click
 from certs import inspection, issue, pair, store
 
 DUE, UNREADABLE = 1, 2
+ISSUE_EXAMPLE = """\b
+Example:
+  muster certs issue --out certs --name muster-webhook.muster-system.svc --name 127.0.0.1
+"""
+INSPECT_EXAMPLE = """\b
+Example:
+  muster certs inspect certs --name muster-webhook.muster-system.svc
+"""
 
 
 @click.group("certs", help="The webhook's serving certificate: issue one, or look at one.")
@@ -19,7 +27,7 @@ def command() -> None:
     """Group of ``issue`` and ``inspect``."""
 
 
-@command.command("issue")
+@command.command("issue", epilog=ISSUE_EXAMPLE)
 @click.option("--out", "out", required=True, metavar="DIR", type=click.Path(path_type=Path), help="Where to write.")
 @click.option("--name", "names", required=True, multiple=True, metavar="NAME", help="DNS name or IP address (repeatable).")
 @click.option("--ca", "ca", metavar="DIR", type=click.Path(path_type=Path), help="Sign with ca.crt and ca.key of DIR.")
@@ -27,12 +35,7 @@ def command() -> None:
 @click.option("--force", is_flag=True, help="Replace files that are there.")
 @click.option("--keep-ca-key", is_flag=True, help="Write ca.key too, for leaves to come.")
 def issue_command(*, out: Path, names: tuple[str, ...], ca: Path | None, days: int, force: bool, keep_ca_key: bool) -> None:
-    r"""Make a CA and a serving certificate: ca.crt, tls.crt and tls.key.
-
-    \b
-    Example:
-      muster certs issue --out certs --name muster-webhook.muster-system.svc --name 127.0.0.1
-    """
+    """Make a CA and a serving certificate: ca.crt, tls.crt and tls.key."""
     there = store.present(out)
     if there and not force:
         raise click.UsageError(f"{out} holds {', '.join(there)} already: give --force to replace them")
@@ -51,19 +54,15 @@ def issue_command(*, out: Path, names: tuple[str, ...], ca: Path | None, days: i
         click.echo("the CA's key was thrown away: no other leaf can be signed by it (--keep-ca-key keeps it)")
 
 
-@command.command("inspect")
+@command.command("inspect", epilog=INSPECT_EXAMPLE)
 @click.argument("paths", nargs=-1, required=True, metavar="DIR|FILE...")
 @click.option("--name", "names", multiple=True, metavar="NAME", help="A name the leaf must be valid for (repeatable).")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def inspect_command(paths: tuple[str, ...], *, names: tuple[str, ...], form: str) -> None:
-    r"""Tell what certificates say, whether they belong together, and whether they are due for renewal.
+    """Tell what certificates say, whether they belong together, and whether they are due for renewal.
 
     Exit code 0: all is well; 1: one is due (expired, in the last third of its life, a name missing, a key or CA that
     does not belong to it); 2: one cannot be read.
-
-    \b
-    Example:
-      muster certs inspect certs --name muster-webhook.muster-system.svc
     """
     now = dt.datetime.now(dt.UTC)
     try:

@@ -1,17 +1,21 @@
 """The ``muster`` command: a list of subcommands, each imported only when it is called.
 
-A user's mistake is one line on standard error and exit status 2; ``report_mistake`` is how it is told everywhere.
+A user's mistake is one line on standard error and exit status 2; ``report_mistake`` is how it is told everywhere.  So is a
+file, or standard output, that cannot be written or read and of which no command has told.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import click
+
+from muster import standard_output
 
 DISTRIBUTION = "muster-scheduling"
 EXIT_MISTAKE = 2
@@ -71,12 +75,16 @@ class Subcommands(click.Group):
         """Runs the command and ends the process with its exit status: an int that it returns, else 0."""
         extra["standalone_mode"] = False
         try:
-            status = super().main(args, prog_name or "muster", **extra)
+            with standard_output.named():
+                status = super().main(args, prog_name or "muster", **extra)
         except click.exceptions.NoArgsIsHelpError as error:
-            click.echo(error.format_message(), err=True)
+            _tell(error.format_message())
             sys.exit(EXIT_MISTAKE)
         except click.ClickException as error:
             report_mistake(error)
+            sys.exit(EXIT_MISTAKE)
+        except OSError as error:
+            report_mistake(click.ClickException(_reason(error)))
             sys.exit(EXIT_MISTAKE)
         except click.Abort:
             sys.exit(EXIT_INTERRUPTED)
@@ -89,7 +97,20 @@ def report_mistake(error: click.ClickException) -> None:
     command = context.command_path if context is not None else "muster"
     message = " ".join(error.format_message().split())
     hint = f" (see '{command} --help')" if context is not None else ""
-    click.echo(f"{command}: {message}{hint}", err=True)
+    _tell(f"{command}: {message}{hint}")
+
+
+def _tell(line: str) -> None:
+    try:
+        click.echo(line, err=True)
+    except OSError:
+        # The exit status tells; and it would be another if what waits in the buffer failed once more at the end.
+        sys.stderr = None
+
+
+def _reason(error: OSError) -> str:
+    where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
+    return f"{where}{error.strerror or error}"
 
 
 def _tell_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click's signature

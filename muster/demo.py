@@ -65,24 +65,12 @@ def demo(*, no_color: bool, cluster: bool) -> int:
             else:
                 _show(stage)
     except ServerError as error:
-        return _failed(str(error))
+        click.echo(f"muster demo: {error}", err=True)
+        return EXIT_FAILED
     except KeyboardInterrupt:
         click.echo("muster demo: stopped; nothing of it is left", err=True)
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        # No room, or no folder for what is temporary.
-        return _failed(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
     return 0
-
-
-def _failed(why: str) -> int:
-    # Where nothing can be printed any more, that is what is told.
-    with contextlib.suppress(OSError):
-        sys.stdout.flush()
-    click.echo(f"muster demo: {why}", err=True)
-    return EXIT_FAILED
 
 
 def _show(stage: Stage) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -52,7 +53,8 @@ def read(kubeconfig: str | None, context: str | None) -> Read:
     try:
         api = Api(configuration(kubeconfig, context))
     except ConnectError as error:
-        raise ClusterError(f"there is no cluster to read: {error}; give a PATH, --kubeconfig or --context") from None
+        why = _of_file(str(error), kubeconfig or os.environ.get("KUBECONFIG"))
+        raise ClusterError(f"there is no cluster to read: {why}; give a PATH, --kubeconfig or --context") from None
     cluster = _Cluster(api)
     lists: list[bytes] = []
     problems: list[Problem] = []
@@ -125,6 +127,11 @@ class _Cluster:
         if not isinstance(answer, dict):
             raise ClusterError(f"the answer to {path} is no object")
         return answer
+
+
+def _of_file(why: str, kubeconfig: str | None) -> str:
+    """*why*, with the name of the kubeconfig where that is not in it."""
+    return f"{kubeconfig}: {why}" if kubeconfig and kubeconfig not in why else why
 
 
 def _reason(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 
@@ -33,6 +34,8 @@ def test_every_command_has_help_with_an_example(words: list[str]) -> None:
     assert answer.exit_code == 0
     assert answer.stdout.startswith(f"Usage: muster {' '.join(words)} ")
     assert "Example" in answer.stdout
+    # click's mark for lines that are not to be joined: it shows where a docstring is raw.
+    assert "\\b" not in answer.stdout
 
 
 def test_help_has_a_line_for_each_subcommand() -> None:
@@ -81,6 +84,24 @@ def test_a_command_that_is_interrupted_ends_without_a_traceback(monkeypatch: pyt
     monkeypatch.setattr(cli.Subcommands, "get_command", lambda *_: click.Command("lint", callback=interrupted))
 
     assert muster("lint").exit_code == 130
+
+
+@pytest.mark.parametrize(
+    ("error", "want"),
+    [
+        pytest.param(OSError(errno.ENOSPC, "No space left on device"), "No space left on device", id="no room"),
+        pytest.param(PermissionError(errno.EACCES, "Permission denied", "/x"), "/x: Permission denied", id="a file"),
+        pytest.param(FileNotFoundError("no temporary directory"), "no temporary directory", id="nothing but words"),
+    ],
+)
+def test_what_the_machine_does_not_give_is_a_line_and_exit_2(monkeypatch: pytest.MonkeyPatch, error: OSError, want: str) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(cli.Subcommands, "get_command", lambda *_: click.Command("lint", callback=fails))
+    answer = muster("lint")
+
+    assert (2, "", f"muster: {want}\n") == (answer.exit_code, answer.stdout, answer.stderr)
 
 
 def imported_by(*arguments: str) -> set[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import re
@@ -143,24 +142,6 @@ def test_failure_is_a_line_and_exit_2(monkeypatch, capsys):
     monkeypatch.setattr(demo_server, "run", fail)
     assert demo.demo.main(["--no-color"], standalone_mode=False) == demo.EXIT_FAILED
     assert capsys.readouterr().err == "muster demo: the server does not start: because\n"
-
-
-@pytest.mark.parametrize(
-    ("error", "want"),
-    [
-        pytest.param(OSError(errno.ENOSPC, "No space left on device"), "No space left on device", id="no room"),
-        pytest.param(PermissionError(errno.EACCES, "Permission denied", "/x"), "Permission denied: /x", id="a file that must not be read"),
-        pytest.param(FileNotFoundError("no temporary directory"), "no temporary directory", id="nothing but words"),
-    ],
-)
-def test_what_the_machine_does_not_give_is_a_line_and_exit_2(monkeypatch, capsys, error, want):
-    monkeypatch.setattr(demo, "_show", lambda _: raising(error))
-    assert demo.EXIT_FAILED == demo.demo.main([], standalone_mode=False)
-    assert f"muster demo: {want}\n" == capsys.readouterr().err
-
-
-def raising(error):
-    raise error
 
 
 def test_ctrl_c_is_answered_and_no_second_one_disturbs_what_is_stopped(monkeypatch, capsys):

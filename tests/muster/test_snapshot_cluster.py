@@ -169,10 +169,21 @@ def test_a_cluster_that_cannot_be_read_is_one_line_and_exit_2(api, broken, told)
     [
         pytest.param(["--context", "away"], "http://127.0.0.1:1 cannot be read", id="nobody answers"),
         pytest.param(["--context", "nowhere"], "there is no cluster to read", id="no such context"),
-        pytest.param(["--kubeconfig", "nothing"], "there is no cluster to read", id="no kubeconfig"),
+        pytest.param(["--kubeconfig", "nothing"], "there is no cluster to read: nothing: ", id="no kubeconfig"),
+        pytest.param(["--kubeconfig", "."], "there is no cluster to read: [Errno 21] Is a directory: '.'", id="a kubeconfig that is none"),
     ],
 )
 def test_no_cluster_is_one_line_and_exit_2(api, arguments, told):
     answer = muster(*arguments)
     assert (2, "", 1) == (answer.exit_code, answer.stdout, answer.stderr.count("\n"))
     assert told in answer.stderr
+
+
+def test_a_kubeconfig_of_the_environment_that_is_not_there_is_named(monkeypatch, tmp_path):
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "nothing"))
+    # The client library has looked at the environment when it was imported.
+    monkeypatch.setattr("kubernetes.config.kube_config.KUBE_CONFIG_DEFAULT_LOCATION", str(tmp_path / "nothing"))
+    answer = CliRunner().invoke(cli.main, ["snapshot"])
+
+    assert (2, "", 1) == (answer.exit_code, answer.stdout, answer.stderr.count("\n"))
+    assert f"there is no cluster to read: {tmp_path / 'nothing'}: " in answer.stderr
