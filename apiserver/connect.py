@@ -6,6 +6,7 @@ Edge: kubernetes, for its reading of both.
 from __future__ import annotations
 
 import os
+import pathlib
 
 from kubernetes import client, config
 
@@ -43,11 +44,26 @@ def service_account() -> client.Configuration:
     """Address, trust and credentials of the pod that this runs in.  Raises ConnectError: it is no pod, or has none."""
     found = client.Configuration()
     try:
-        config.load_incluster_config(client_configuration=found)  # type: ignore[no-untyped-call]
+        config.load_incluster_config(client_configuration=found, try_refresh_token=False)  # type: ignore[no-untyped-call]
     except _UNUSABLE as error:
         raise ConnectError(_reason(error)) from None
+    found.refresh_api_key_hook = _read_token  # type: ignore[assignment]
     found.retries = False
     return found
+
+
+def _read_token(found: client.Configuration) -> None:
+    """The token as it is now: the client library reads it anew by the time of day, which may be set back by hours.
+
+    Raises:
+        ConfigException: it is just being written.
+        OSError: it cannot be read.
+
+    """
+    token = pathlib.Path(config.incluster_config.SERVICE_TOKEN_FILENAME).read_text(encoding="utf-8")
+    if not token:
+        raise config.ConfigException("the file with the token is empty")
+    found.api_key["BearerToken"] = f"bearer {token}"
 
 
 def _reason(error: Exception) -> str:

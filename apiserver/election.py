@@ -65,9 +65,10 @@ class Election:
 
     def wrote(self, record: Record, began: float) -> None:
         """*record* was written by a request that began at *began*."""
+        # Whoever renews too late may have been followed meanwhile, also by one that has given it up again.
+        renewed = self.leading(began) and self._seen is not None and self._seen.holder == self.identity
+        self._terms += not renewed
         self._seen, self._seen_at = record, began
-        # Whoever renews too late may have been followed meanwhile.
-        self._terms += not self.leading(began)
         self._held_until = began + self._renew_seconds
 
     def lost(self) -> None:

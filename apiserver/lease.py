@@ -14,6 +14,8 @@ from apiserver.election import RETRY_SECONDS, Election, Record
 
 NOT_FOUND, CONFLICT = 404, 409
 REQUEST_SECONDS = 3.0
+TROUBLE_SECONDS = 15.0
+"""Where the lease cannot be read or written for so long it is trouble; any leader has lost it by then."""
 _CLOCK: int | None = getattr(time, "CLOCK_BOOTTIME", None)
 """Linux has it."""
 
@@ -46,12 +48,16 @@ _ENCODE = msgspec.json.Encoder().encode
 class Lease:
     """One candidate for the lease *namespace*/*name*."""
 
-    def __init__(self, api: Api, namespace: str, name: str, election: Election, told: Callable[[str], None] = lambda _: None) -> None:
-        """*told* hears, once each, of what changes or goes wrong."""
+    def __init__(
+        self, api: Api, namespace: str, name: str, election: Election, told: Callable[[str, str], None] = lambda _level, _text: None
+    ) -> None:
+        """*told* hears, once each, of what changes or goes wrong: ``info`` or ``warning``, and what."""
         self._api, self._namespace, self._name, self._election, self._told = api, namespace, name, election, told
         self._path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
         self._stopped = threading.Event()
         self._last = ""
+        self._well = _now()
+        self._complaint = ""
         self._thread: threading.Thread | None = None
 
     def leading(self) -> bool:
@@ -65,6 +71,10 @@ class Lease:
     def remaining(self) -> float:
         """Seconds for which writes may be made; 0 if they may not."""
         return self._election.remaining(_now())
+
+    def trouble(self) -> str:
+        """Why this one can neither lead nor know who does, if that has been so for long; empty if not."""
+        return self._complaint if _now() - self._well > TROUBLE_SECONDS else ""
 
     def start(self) -> None:
         """Begin, in a thread of its own."""
@@ -89,12 +99,15 @@ class Lease:
     def _guarded(self, step: Callable[[], None]) -> None:
         try:
             step()
+            self._are_well()
         except ReplyError as error:
-            # Somebody else was faster: what they wrote is seen at the next look.
-            if error.code != CONFLICT:
-                self._tell(f"the lease cannot be read or written: {error}")
+            if error.code == CONFLICT:
+                # Somebody else was faster: what they wrote is seen at the next look.
+                self._are_well()
+            else:
+                self._complain(str(error))
         except (ValueError, *TRANSPORT) as error:
-            self._tell(f"the lease cannot be read or written: {type(error).__name__}: {error}")
+            self._complain(f"{type(error).__name__}: {error}")
 
     def _step(self) -> None:
         began = _now()
@@ -103,11 +116,11 @@ class Lease:
         wanted = self._election.wants(record, _now(), _stamp())
         if wanted is None:
             self._election.lost()
-            self._tell(f"{record.holder if record else ''} leads")
+            self._tell("info", f"{record.holder if record else ''} leads")
             return
         self._write(found, wanted)
         self._election.wrote(wanted, began)
-        self._tell(f"{wanted.holder} leads")
+        self._tell("info", f"{wanted.holder} leads")
 
     def _release(self) -> None:
         found = self._read()
@@ -133,10 +146,17 @@ class Lease:
             # The version of what was read makes it fail if another was faster.
             self._api.send("PATCH", f"{self._path}/{self._name}", _ENCODE(lease), content_type=MERGE_PATCH, seconds=REQUEST_SECONDS)
 
-    def _tell(self, text: str) -> None:
+    def _are_well(self) -> None:
+        self._well, self._complaint = _now(), ""
+
+    def _complain(self, reason: str) -> None:
+        self._complaint = f"the lease {self._namespace}/{self._name} cannot be read or written: {reason}"
+        self._tell("warning", self._complaint)
+
+    def _tell(self, level: str, text: str) -> None:
         if text != self._last:
             self._last = text
-            self._told(text)
+            self._told(level, text)
 
 
 def _record(lease: _Lease | None) -> Record | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from kubernetes import config
 
 from apiserver.connect import ConnectError, configuration, service_account
 
@@ -56,6 +57,21 @@ def test_a_pod_is_who_its_service_account_is(pod):
 
     assert ("https://10.0.0.1:443", False) == (found.host, found.retries)
     assert "bearer token-of-the-pod" == found.auth_settings()["BearerToken"]["value"]
+
+
+def test_a_token_that_was_renewed_is_read_whatever_the_time_of_day_is(pod, tmp_path):
+    found = configuration()
+    (tmp_path / "TOKEN").write_text("renewed")
+
+    assert "bearer renewed" == found.auth_settings()["BearerToken"]["value"]
+
+
+def test_a_token_that_is_being_written_is_none(pod, tmp_path):
+    found = configuration()
+    (tmp_path / "TOKEN").write_text("")
+
+    with pytest.raises(config.ConfigException, match="empty"):
+        found.auth_settings()
 
 
 @pytest.mark.parametrize("how", ["argument", "environment"])

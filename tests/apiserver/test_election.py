@@ -38,6 +38,14 @@ def test_each_time_that_it_leads_is_a_term_of_its_own_also_where_another_may_hav
     assert [0, 1, 1, 2, 2, 0, 3] == [*terms, election.term(14.0)]
 
 
+def test_who_takes_a_lease_that_another_held_and_gave_up_leads_another_time_however_short_that_was():
+    election = Election("a")
+    election.wrote(held_by("a"), 0.0)
+    election.wrote(election.wants(held_by("", renewed="2"), 6.5, NOW), 6.0)
+
+    assert 2 == election.term(6.6)
+
+
 def test_a_lease_that_was_given_up_is_taken_at_once():
     wanted = Election("a").wants(held_by(""), 0.0, NOW)
 

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import json
 import threading
+from types import SimpleNamespace
 
 import pytest
 
 from apiserver.election import Election
-from apiserver.lease import Lease
+from apiserver.lease import TROUBLE_SECONDS, Lease
 from tests.apiserver.fake import serving
 from tests.webhooks.running import until
 
@@ -69,7 +70,7 @@ def test_the_first_leads_and_the_second_follows_when_it_stops():
 def test_a_leader_whose_lease_was_taken_stops():
     leases, told = Leases(), []
     with serving(leases) as (_, api):
-        lease = Lease(api, "ns", "muster", Election("a"), told.append)
+        lease = Lease(api, "ns", "muster", Election("a"), lambda *each: told.append(each))
         lease.start()
         try:
             assert until(lease.leading)
@@ -78,7 +79,7 @@ def test_a_leader_whose_lease_was_taken_stops():
                 leases.lease["metadata"]["resourceVersion"] = str(leases.version)
                 leases.lease["spec"] |= {"holderIdentity": "thief", "leaseDurationSeconds": 60}
             assert until(lambda: not lease.leading())
-            assert "thief leads" == told[-1]
+            assert ("info", "thief leads") == told[-1]
         finally:
             lease.stop()
     assert "thief" == leases.holder
@@ -88,13 +89,50 @@ def test_a_failure_is_told_once_and_tried_again():
     leases, told = Leases(), []
     leases.failing = 3
     with serving(leases) as (_, api):
-        lease = Lease(api, "ns", "muster", Election("a"), told.append)
+        lease = Lease(api, "ns", "muster", Election("a"), lambda *each: told.append(each))
         lease.start()
         try:
             assert until(lease.leading)
         finally:
             lease.stop()
-    assert ["the lease cannot be read or written: HTTP 500: not now", "a leads"] == told
+    assert [("warning", "the lease ns/muster cannot be read or written: HTTP 500: not now"), ("info", "a leads")] == told
+
+
+def test_failing_for_long_is_trouble_until_it_goes_well_again(monkeypatch):
+    leases, clock = Leases(), SimpleNamespace(now=1000.0)
+    leases.failing = 10**9
+    monkeypatch.setattr("apiserver.lease._now", lambda: clock.now)
+    told = []
+    with serving(leases) as (_, api):
+        lease = Lease(api, "ns", "muster", Election("a"), lambda *each: told.append(each))
+        assert "" == lease.trouble()
+        lease.start()
+        try:
+            assert until(lambda: told)
+            clock.now += TROUBLE_SECONDS
+            assert "" == lease.trouble()
+            clock.now += 1.0
+            assert "the lease ns/muster cannot be read or written: HTTP 500: not now" == lease.trouble()
+            leases.failing = 0
+            assert until(lambda: not lease.trouble())
+        finally:
+            lease.stop()
+
+
+def test_a_lease_that_others_hold_is_no_trouble(monkeypatch):
+    leases, clock, told = Leases(), SimpleNamespace(now=1000.0), []
+    leases.lease = {"metadata": {"name": "muster", "resourceVersion": "0"}, "spec": {"holderIdentity": "b", "leaseDurationSeconds": 10**6}}
+    monkeypatch.setattr("apiserver.lease._now", lambda: clock.now)
+    with serving(leases) as (_, api):
+        lease = Lease(api, "ns", "muster", Election("a"), lambda *each: told.append(each))
+        lease.start()
+        try:
+            assert until(lambda: told)
+            clock.now += 10 * TROUBLE_SECONDS
+            assert until(lambda: not lease.trouble())
+        finally:
+            lease.stop()
+    assert ("info", "b leads") == told[0]
 
 
 def test_labels_of_the_lease_stay():
