@@ -156,7 +156,10 @@ def _next(stage: Stage) -> None:
             "muster sidecar --mode validate --lease none",
             "from here: invalid trees are told in conditions and events; nothing is bound or evicted",
         ),
-        ("kubectl apply -f deploy/base/namespace.yaml && kubectl apply -k deploy/sidecar", "the sidecar on the cluster, from a checkout"),
+        (
+            "kubectl apply -f deploy/base/namespace.yaml && kubectl apply -k deploy/sidecar",
+            "the sidecar on the cluster, from a checkout that names an image (deploy/README.md)",
+        ),
         ("muster snapshot > cluster.json", "what placement looks at, in one file"),
         ("muster simulate --objects cluster.json MANIFESTS", "would your groups fit, and where?"),
     ):

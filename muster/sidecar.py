@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 from typing import Any
@@ -16,7 +17,10 @@ Example:
   curl 127.0.0.1:8080/explain/default/train
 
 Every option can be given in the environment: --scheduler-name is MUSTER_SCHEDULER_NAME.  Lines of the log are JSON, on
-standard error.  SIGTERM stops gracefully, with exit code 0.
+standard error.
+
+Exit status: 0 stopped by SIGTERM or Ctrl-C, with what was being written finished; 1 a part of it has died, and it is to be
+started anew; 2 the call is wrong: no such mode, no kubeconfig, an address that is taken.
 """
 
 MODES = ("validate", "place", "ungate", "preempt", "protect")
@@ -27,15 +31,18 @@ MODES = ("validate", "place", "ungate", "preempt", "protect")
     help=f"Watches a cluster: tells invalid trees, places groups, makes room, protects.\n\n{EXAMPLE}",
     context_settings={"auto_envvar_prefix": "MUSTER", "max_content_width": 120, "show_default": True},
 )
-@click.option("--kubeconfig", metavar="FILE", help="Where the API server is; in a pod its service account.")
-@click.option("--context", metavar="NAME", help="The context of the kubeconfig.")
+@click.option("--kubeconfig", metavar="FILE", help="Where the API server is.  [default: as kubectl finds it; in a pod its service account]")
+@click.option("--context", metavar="NAME", help="The context of the kubeconfig.  [default: its current one]")
 @click.option("--mode", metavar="MODE,…", default="validate,place,preempt,protect", help=f"What it does: {', '.join(MODES)}.")
 @click.option("--scheduler-name", metavar="NAME", default="muster", help="The spec.schedulerName of the pods that it binds.")
-@click.option("--strategy", type=click.Choice(["complete", "greedy"]), default="complete", help="How it places.")
-@click.option("--budget", metavar="STEPS", type=click.IntRange(min=1), help="Steps that the search may take for a root.")
 @click.option(
-    "--evict", "evicting", type=click.Choice(["evict", "delete"]), default="evict", help="How victims leave; evict honours budgets."
+    "--strategy",
+    type=click.Choice(["complete", "greedy"]),
+    default="complete",
+    help="How it places: searching where greedy, which decides as kube-scheduler, leaves pods out; or greedy alone.",
 )
+@click.option("--budget", metavar="STEPS", type=click.IntRange(min=1), help="Steps that the search may take for a root.")
+@click.option("--evict", type=click.Choice(["evict", "delete"]), default="evict", help="How victims leave; evict honours budgets.")
 @click.option("--labels/--no-labels", default=True, help="Whether pods are members by label where the server drops spec.schedulingGroup.")
 @click.option(
     "--settle", metavar="SECONDS", type=click.FloatRange(0.0, 600.0), default=2.0, help="How long a breach stands before it is told."
@@ -73,7 +80,8 @@ def sidecar(**given: Any) -> None:
     try:
         found = configuration(given["kubeconfig"], given["context"])
     except ConnectError as error:
-        raise click.UsageError(f"there is no cluster to watch: {error}; give --kubeconfig or --context") from None
+        where = f"{given['kubeconfig']}: " if given["kubeconfig"] else ""
+        raise click.UsageError(f"there is no cluster to watch: {where}{error}; give --kubeconfig or --context") from None
     try:
         run(found, settings, bind, log=journal.write, as_json=decision_json)
     except OSError as error:
@@ -92,12 +100,18 @@ def _settings(given: dict[str, Any]) -> Any:
         raise click.UsageError(f"--mode: at least one of {', '.join(MODES)} is needed")
     if "preempt" in names and not {"place", "ungate"} & set(names):
         raise click.UsageError("--mode: preempt makes room for what is placed; it needs place or ungate")
+    if not given["scheduler_name"]:
+        raise click.UsageError("--scheduler-name must not be empty: no pod has that")
+    for option in ("settle", "silence"):
+        # Neither below nor above any bound.
+        if math.isnan(given[option]):
+            raise click.UsageError(f"--{option} must be a number of seconds")
     return Settings(
         modes=frozenset(Mode(each) for each in names),
         scheduler_name=given["scheduler_name"],
         strategy=given["strategy"],
         budget=given["budget"] or 0,
-        evicting=Evicting(given["evicting"]),
+        evicting=Evicting(given["evict"]),
         by_label=given["labels"],
         settle_seconds=given["settle"],
         identity=given["identity"] or f"{socket.gethostname()}_{os.getpid()}",
@@ -109,6 +123,8 @@ def _settings(given: dict[str, Any]) -> Any:
 
 
 def _lease(text: str | None) -> tuple[str, str] | None:
+    from validators import content
+
     if text is None:
         return os.environ.get("MUSTER_LEASE_NAMESPACE", "muster-system"), "muster-sidecar"
     if text == "none":
@@ -116,6 +132,10 @@ def _lease(text: str | None) -> tuple[str, str] | None:
     namespace, slash, name = text.partition("/")
     if not (namespace and slash and name) or "/" in name:
         raise click.UsageError(f"--lease must be NAMESPACE/NAME or none: {text!r}")
+    # Asked of the server, each would be answered as if there were no such namespace.
+    for part, complaints in (("namespace", content.label(namespace)), ("name", content.subdomain(name))):
+        if complaints:
+            raise click.UsageError(f"--lease {text!r}: {part}: {complaints[0]}")
     return namespace, name
 
 

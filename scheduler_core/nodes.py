@@ -18,6 +18,21 @@ Nodes = NDArray[np.int64]
 CPU, MEMORY, EPHEMERAL, PODS = 0, 1, 2, 3
 """Rows of the resource arrays.  CPU is in millicores, all else in units (bytes, pods, devices).  Extended resources follow by name."""
 BUILT_IN = ("cpu", "memory", "ephemeral-storage", "pods")
+OTHERS = "resources that no node has"
+"""The row of all resources that have none of their own: no node has any of them."""
+
+
+class Rows(dict[str, int]):
+    """The row of each resource; ``OTHERS``, where it is there, has those of all others."""
+
+    def __missing__(self, name: str) -> int:
+        if name == OTHERS:
+            raise KeyError(name)
+        return self[OTHERS]
+
+    def has(self, name: str) -> bool:
+        """Whether there is a row for it."""
+        return name in self or OTHERS in self
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +53,8 @@ class NodeTable:
         labels: labels, by node.
         taints: taints, by node.
         unschedulable: shape (nodes,).
-        resources: names of the rows of ``allocatable``: ``BUILT_IN``, then every other resource of a node or a pod, by name.
+        resources: names of the rows of ``allocatable``: ``BUILT_IN``, then every other resource of a node or a pod, or ``OTHERS``,
+            by name.
         allocatable: shape (resources, nodes), non-negative int64.
 
     """
@@ -59,7 +75,7 @@ class NodeTable:
         self.resources = tuple(resources)
         self.allocatable = allocatable
         self.index: dict[str, int] = {name: index for index, name in enumerate(self.names)}
-        self.row: dict[str, int] = {name: row for row, name in enumerate(self.resources)}
+        self.row = Rows({name: row for row, name in enumerate(self.resources)})
         self.everything: Nodes = np.arange(len(self.names), dtype=np.int64)
         self._columns: dict[str, Column] = {}
 

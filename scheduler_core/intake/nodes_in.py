@@ -11,7 +11,7 @@ from scheduler_core import wire
 from scheduler_core.intake import resources, wrong
 from scheduler_core.intake.gather import Found, Name, Unusable, label
 from scheduler_core.intake.reading import name_in, one_each, typed
-from scheduler_core.nodes import BUILT_IN, NodeTable
+from scheduler_core.nodes import BUILT_IN, OTHERS, NodeTable
 from scheduler_core.snapshot import Problem
 
 
@@ -29,10 +29,13 @@ def read_nodes(found: Iterable[Found], problems: list[Problem]) -> dict[str, Nod
     return {name: nodes["", name] for _, name in sorted(nodes)}
 
 
-def node_table(nodes: Mapping[str, NodeRead], requested: Iterable[str], problems: list[Problem]) -> NodeTable:
-    """The table of *nodes*, which are in order of their names; *requested* are the resources that pods ask for."""
-    others = {name for each in nodes.values() for name in each.allocatable}.union(requested).difference(BUILT_IN)
-    names = (*BUILT_IN, *sorted(others))
+def node_table(nodes: Mapping[str, NodeRead], requested: Iterable[str], problems: list[Problem], *, most: int | None = None) -> NodeTable:
+    """The table of *nodes*, which are in order of their names; *requested* are the resources that pods ask for.
+
+    Of those that no node has at most *most* get rows of their own, the first by name; None: all do.
+    """
+    there = {name for each in nodes.values() for name in each.allocatable}.difference(BUILT_IN)
+    names = (*BUILT_IN, *sorted(there.union(_missed(set(requested).difference(there, BUILT_IN), most))))
     allocatable = np.zeros((len(names), len(nodes)), dtype=np.int64)
     row = {name: index for index, name in enumerate(names)}
     for column, each in enumerate(nodes.values()):
@@ -46,6 +49,14 @@ def node_table(nodes: Mapping[str, NodeRead], requested: Iterable[str], problems
         names,
         allocatable,
     )
+
+
+def _missed(requested: set[str], most: int | None) -> Iterable[str]:
+    """Which of *requested*, that no node has, get a row."""
+    own = requested - {OTHERS}
+    if most is None or (len(own) <= most and OTHERS not in requested):
+        return own
+    return (*sorted(own)[:most], OTHERS)
 
 
 def read_node(found: Found) -> tuple[Name, NodeRead]:

@@ -60,10 +60,14 @@ def read_pods(found: Iterable[Found], nodes: Mapping[str, object], problems: lis
 
 
 def shape_of(form: Form, serial: int, rows: Mapping[str, int]) -> PodShape:
-    """The shape of *form*, where each resource has its row."""
+    """The shape of *form*, where each resource has its row; of resources that share one the largest amount counts."""
+    requests: dict[int, int] = {}
+    for name, amount in form.demand.requests:
+        row = rows[name]
+        requests[row] = max(amount, requests.get(row, 0))
     return PodShape(
         serial=serial,
-        requests=tuple(sorted((rows[name], amount) for name, amount in form.demand.requests)),
+        requests=tuple(sorted(requests.items())),
         scored=form.demand.scored,
         node_selector=form.node_selector,
         affinity=form.affinity,

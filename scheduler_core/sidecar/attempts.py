@@ -83,7 +83,7 @@ class State:
     until: float | None = None
     """When it is looked at again at the latest."""
     decision: Decision | None = None
-    """The last."""
+    """The last, if it was placed by it."""
     flying: dict[Ref, Bind | Ungate] = dataclasses.field(default_factory=dict)
     """Binds that are under way."""
     unsure: dict[Ref, Bind | Ungate] = dataclasses.field(default_factory=dict)
@@ -114,7 +114,8 @@ class Turns:
 
     def __init__(self) -> None:
         self.states: dict[Root, State] = {}
-        self.counts: collections.Counter[Phase] = collections.Counter()
+        self.counts: collections.Counter[tuple[Phase, str]] = collections.Counter()
+        """Roots by phase and by kind."""
         self._ready: list[tuple[object, int, State]] = []
         self._timers: list[tuple[float, int, State]] = []
         self._numbers = itertools.count()
@@ -123,21 +124,21 @@ class Turns:
         """The state of a root, made if there is none."""
         if (state := self.states.get(survey.root)) is None:
             state = self.states[survey.root] = State(survey.root, survey.ref.uid)
-            self.counts[state.phase] += 1
+            self.counts[state.phase, state.root.kind] += 1
         state.size = survey.size
         return state
 
     def drop(self, root: Root) -> State | None:
         """Forget a root."""
         if (state := self.states.pop(root, None)) is not None:
-            self.counts[state.phase] -= 1
+            self.counts[state.phase, state.root.kind] -= 1
             state.turn, state.until = False, None
         return state
 
     def put(self, state: State, phase: Phase) -> None:
         """Its phase from now on."""
-        self.counts[state.phase] -= 1
-        self.counts[phase] += 1
+        self.counts[state.phase, state.root.kind] -= 1
+        self.counts[phase, state.root.kind] += 1
         state.phase = phase
 
     def ready(self, state: State, survey: Survey) -> None:
@@ -169,11 +170,11 @@ class Turns:
                 return state
         return None
 
-    def due(self, now: float) -> float | None:
-        """When there is something to do: *now*, later, or (None) not by the clock."""
+    def due(self, now: float, *, full: bool = False) -> float | None:
+        """When there is something to do: *now*, later, or (None) not by the clock; *full*: those whose turn it is have to wait."""
         while self._ready and not self._ready[0][2].turn:
             heapq.heappop(self._ready)
-        if self._ready:
+        if self._ready and not full:
             return now
         while self._timers and self._timers[0][2].until != self._timers[0][0]:
             heapq.heappop(self._timers)

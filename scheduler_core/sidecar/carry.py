@@ -117,11 +117,15 @@ class Carrier:
     def look(self, write: Write) -> Any:
         """The object, parsed; None if it is not there."""
         try:
-            return _DECODE(self._send(Request("GET", self._paths.of(target(write)))))
+            content = _DECODE(self._send(Request("GET", self._paths.of(target(write)))))
         except ReplyError as error:
             if error.code == NOT_FOUND:
                 return None
             raise
+        if not isinstance(content, dict) or not isinstance(content.get("metadata"), dict):
+            # Of what stands between us and the server.
+            raise ValueError("the answer is no object")  # noqa: TRY004 - nobody here has called anything wrongly
+        return content
 
     def _tell(self, tell: Tell) -> None:
         version = self._paths.api_version(tell.target.kind)

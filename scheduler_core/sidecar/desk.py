@@ -37,6 +37,8 @@ class Options:
         gates: the feature gates of the API server.
         batch_roots: roots that are decided on in one cycle; few, so that events are heard in between.
         batch_pods: pods of these, unless one root has more.
+        most_flying: binds under way from which on no further cycle is begun: what is more urgent would come behind them, and what
+            was decided long ago may be wrong by then.
         seconds: after which no further root of a cycle is begun.
         settle_seconds: how long a root that could be tried for the first time waits for further members.
         flush_seconds: after which a root is tried again though nothing happened that could help it.
@@ -59,6 +61,7 @@ class Options:
     gates: Gates = dataclasses.field(default_factory=Gates)
     batch_roots: int = 64
     batch_pods: int = 512
+    most_flying: int = 256
     seconds: float = 0.1
     settle_seconds: float = 0.01
     flush_seconds: float = 300.0
@@ -123,11 +126,15 @@ class Desk:
 
     def look(self, root: Root, now: float, *, hint: bool) -> None:
         """See what is to be done about *root*; *hint*: something changed that could help it."""
+        known = self.turns.states.get(root)
+        if known is not None and self._flies_on(known):
+            self.turns.put(known, Phase.FLYING)
+            return
         found = self.survey(root)
         if found is None:
             self.forget(root)
             return
-        if (known := self.turns.states.get(root)) is not None and known.uid != found.ref.uid:
+        if known is not None and known.uid != found.ref.uid:
             self.forget(root)
         state = self.turns.state(found)
         if state.flying:
@@ -198,6 +205,17 @@ class Desk:
             if not state.plan.under_way:
                 self.preempting.release(state.plan)
             self.close(state)
+
+    def _flies_on(self, state: State) -> bool:
+        """Whether binds are under way, and it is the top of the tree that it was.
+
+        Each bind shows in an event, and to survey a tree takes as long as it is large: the last of them is waited for.
+        """
+        if not state.flying:
+            return False
+        root = state.root
+        live = self.store.group(root.kind, root.namespace, root.name)
+        return live is not None and live.uid == state.uid and self.store.book.root_of(live.key) == root
 
     def _is_over(self, state: State, plan: Plan, now: float) -> bool:
         """Whether nothing of the plan is to be waited for: it is closed then, and the root tried at once."""

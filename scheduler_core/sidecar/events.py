@@ -75,8 +75,10 @@ class Recorder:
         return Posting(name, tell.target.namespace, 1, self._event(tell, name, api_version, stamp))
 
     def lost(self, tell: Tell) -> None:
-        """The event is not there any more: the next of its kind is a new one."""
+        """The event is not there, or not any more: the next of its kind is a new one, and this one does not count."""
         self._told.pop(_key(tell), None)
+        if (bucket := self._buckets.get(tell.target)) is not None:
+            bucket.left = min(float(BURST), bucket.left + 1)
 
     def _may(self, target: Ref, now: float) -> bool:
         bucket = self._buckets.get(target)

@@ -42,6 +42,7 @@ WATCHED = (
 )
 NEEDED = frozenset({"Node", "Pod", "PodGroup"})
 """Kinds without which there is nothing to do; the others may be missing."""
+UNSERVED = "the API server does not serve {kind} objects: look at its flags --feature-gates (GenericWorkload) and --runtime-config"
 
 
 @dataclasses.dataclass(slots=True)
@@ -80,7 +81,7 @@ class Feed:
     def unsynced(self) -> tuple[str, ...]:
         """The kinds of which not all is known, each with the reason."""
         return tuple(
-            f"{kind} objects are not listed yet{f': {each.complaint}' if each.complaint else ''}"
+            f"{kind} objects are not listed yet{f': {each.complaint}' if each.complaint else ''}" if each.served else each.complaint
             for kind, each in self.health.items()
             if not each.listed and (each.served or kind in NEEDED)
         )
@@ -135,5 +136,7 @@ class _Told:
         elif standing is Standing.UNSERVED:
             self._health.served = self._health.listed = False
             self._feed.inbox.put(Unserved(self._kind))
+            if self._kind in NEEDED:
+                self._feed.complain(self._kind, UNSERVED.format(kind=self._kind))
         else:
             self._feed.complain(self._kind, reason)

@@ -6,9 +6,10 @@ Edge: flask, on werkzeug's threaded server; plain HTTP, for the cluster's inside
 from __future__ import annotations
 
 import dataclasses
+import socket
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import flask
 from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
@@ -20,14 +21,15 @@ MOST_EXPLAINED = 4
 """Decisions that are looked up at once: the thread that decides looks them up, and anybody in the cluster may ask."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(slots=True)
 class Answers:
     """What is asked of the rest.
 
     Attributes:
         dead: why the process does not do its work and should be started anew; empty while it does.
         unready: why it cannot be relied on yet, or not now.
-        explain: the last decision on a root, by namespace and name, as JSON; None where there is none.  Raises TimeoutError.
+        explain: the last decision on a root, by namespace and name, as JSON; None where there is none.  Raises TimeoutError, and
+            LookupError with the reason where none is made here.
         metrics: all figures.
 
     """
@@ -36,6 +38,20 @@ class Answers:
     unready: Callable[[], Sequence[str]]
     explain: Callable[[str, str], Any]
     metrics: Callable[[], bytes]
+
+    def become(self, other: Answers) -> None:
+        """From now on those of *other*."""
+        self.dead, self.unready, self.explain, self.metrics = other.dead, other.unready, other.explain, other.metrics
+
+
+def unreached(host: str) -> Answers:
+    """Those of a process that waits for the API server: it is not ready, but not dead, and not to be started anew."""
+    why = f"the API server at {host} has not been reached yet"
+
+    def explain(_namespace: str, _name: str) -> NoReturn:
+        raise LookupError(why)
+
+    return Answers(tuple, lambda: (why,), explain, bytes)
 
 
 def create_app(answers: Answers) -> flask.Flask:
@@ -61,6 +77,8 @@ def create_app(answers: Answers) -> flask.Flask:
             return _error(503, f"{MOST_EXPLAINED} questions are being answered, which is as many as may be: ask again in a second")
         try:
             found = answers.explain(namespace[:LONGEST_NAME], name[:LONGEST_NAME])
+        except LookupError as error:
+            return _error(404, str(error))
         except TimeoutError:
             return _error(503, "there is more to decide than there is time to tell of it: ask again in a second")
         finally:
@@ -93,7 +111,10 @@ class Server:
     """
 
     def __init__(self, app: flask.Flask, host: str, port: int) -> None:
-        self._server: BaseWSGIServer = make_server(host, port, app, threaded=True, request_handler=_Quiet)
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        # Bound here: werkzeug ends the process where the address is taken.
+        with socket.create_server((host, port), family=family, backlog=128) as bound:
+            self._server: BaseWSGIServer = make_server(host, port, app, threaded=True, request_handler=_Quiet, fd=bound.fileno())
         self._thread = threading.Thread(target=self._server.serve_forever, name="http", daemon=True)
 
     @property

@@ -1,4 +1,4 @@
-"""What is kept up beside placing: validity, protection, and the figures that cost a look at everything.
+"""What is kept up beside placing: validity, protection, who leaves no more, and the figures that cost a look at everything.
 
 Each is looked at when something changed that it depends on, so seldom that it takes a small share of the time, and not at once
 where it takes long: what came first is mostly followed by more, and what waits for a place is not to wait for this.
@@ -14,6 +14,7 @@ from scheduler_core.gated import gated
 from scheduler_core.queueing.trees import Trees
 from scheduler_core.sidecar.protect import Protection
 from scheduler_core.sidecar.settings import Mode, Settings
+from scheduler_core.sidecar.spared import Spared
 from scheduler_core.sidecar.store import Store
 from scheduler_core.sidecar.telemetry import Telemetry
 from scheduler_core.sidecar.validity import Validity
@@ -25,6 +26,8 @@ SHORTEST_SECONDS = 0.2
 LONGEST_DELAY = 1.0
 """A look is put off after a change for as long as the last one took, but no longer."""
 FIGURES_SECONDS = 60.0
+SPARED_SECONDS = 5.0
+"""Nobody waits for it."""
 _GROUPS = frozenset({"PodGroup", "CompositePodGroup"})
 _JUDGED = frozenset({*_GROUPS, "Workload", "Pod", "PriorityClass"})
 _PROTECTED = frozenset({*_GROUPS, "Pod"})
@@ -74,7 +77,7 @@ class _Members:
 
 
 class Keeping:
-    """Asks for the writes of the modes ``validate`` and ``protect``."""
+    """Asks for the writes of the modes ``validate`` and ``protect``, and for one of ``preempt``."""
 
     def __init__(
         self, settings: Settings, store: Store, telemetry: Telemetry, minor: int, clock: Callable[[], float] = time.monotonic
@@ -86,6 +89,8 @@ class Keeping:
             self._looks.append((_Look(_JUDGED, SHORTEST_SECONDS), self._judge))
         if Mode.PROTECT in settings.modes:
             self._looks.append((_Look(_PROTECTED, SHORTEST_SECONDS), self._protect))
+        if Mode.PREEMPT in settings.modes:
+            self._looks.append((_Look(_PROTECTED, SPARED_SECONDS), self._spare))
         self._looks.append((_Look(frozenset({"Node", "Pod"}), FIGURES_SECONDS), self._measure))
         self.restart()
 
@@ -93,6 +98,7 @@ class Keeping:
         """Leading has begun: what was written is not known."""
         self._validity = Validity(self._settings.gates, kubernetes=self._minor, settle=self._settings.settle_seconds)
         self._protection = Protection()
+        self._spared = Spared(self._settings.scheduler_name)
         for look, _ in self._looks:
             look.changed("Pod")
 
@@ -124,6 +130,11 @@ class Keeping:
     def _protect(self, now: float, look: _Look) -> tuple[Write, ...]:
         writes = self._protection.wanted((each.group for each in self._store.groups()), _Members(self._store), now)
         look.again = self._protection.again
+        return writes
+
+    def _spare(self, now: float, look: _Look) -> tuple[Write, ...]:
+        writes = self._spared.wanted(self._store, now)
+        look.again = self._spared.again
         return writes
 
     def _measure(self, now: float, look: _Look) -> tuple[Write, ...]:

@@ -9,7 +9,7 @@ import collections
 import dataclasses
 import heapq
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from scheduler_core.sidecar.writes import (
     AddFinalizer,
@@ -49,7 +49,7 @@ class Task:
     """A write that is to be carried out, *until* when it is tried, and how often it was."""
 
     write: Write
-    until: float
+    until: float = float("inf")
     plan: Plan | None = None
     """Ask the server only whether it would: an eviction, before any of this plan is carried out."""
     tries: int = 0
@@ -57,6 +57,8 @@ class Task:
     """Whether the object is to be looked at before it is tried again."""
     unknown: bool = False
     """Whether a try may have been carried out: its answer was lost, or told of an error of the server's own."""
+    term: int = 0
+    """In which it was decided on, of those in which this process leads."""
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -69,13 +71,17 @@ class Plan:
     why: str = ""
 
 
+Lane = tuple[Ref, bool]
+"""An object; its events, which nothing is to wait for, have a lane of their own."""
+
+
 class Lanes:
     """Tasks, a lane for each object."""
 
     def __init__(self) -> None:
-        self._lanes: dict[Ref, collections.deque[Task]] = {}
-        self._ready: list[tuple[float, int, int, Ref]] = []
-        self._later: list[tuple[float, int, Ref]] = []
+        self._lanes: dict[Lane, collections.deque[Task]] = {}
+        self._ready: list[tuple[float, int, int, Lane]] = []
+        self._later: list[tuple[float, int, Lane]] = []
         self._count = itertools.count()
         self._events = 0
         self.paused_until = float("-inf")
@@ -91,16 +97,18 @@ class Lanes:
         return len(self) - self._events
 
     def put(self, task: Task) -> bool:
-        """Add a task; False for an event where there are too many."""
+        """Add a task; False for an event where there are too many, and for what waits already."""
         if isinstance(task.write, Tell):
             if self._events >= LONGEST_QUEUE_OF_EVENTS:
                 return False
             self._events += 1
-        ref = target(task.write)
-        lane = self._lanes.setdefault(ref, collections.deque())
+        name = _lane(task.write)
+        if _waits(task, self._lanes.get(name, ())):
+            return False
+        lane = self._lanes.setdefault(name, collections.deque())
         lane.append(task)
         if len(lane) == 1:
-            self._offer(ref)
+            self._offer(name)
         return True
 
     def take(self, now: float) -> Task | None:
@@ -120,20 +128,45 @@ class Lanes:
 
     def done(self, task: Task) -> None:
         """A task that was taken is over: the next of its lane may be begun."""
-        ref = target(task.write)
-        lane = self._lanes[ref]
+        name = _lane(task.write)
+        lane = self._lanes[name]
         lane.popleft()
         if isinstance(task.write, Tell):
             self._events -= 1
         if lane:
-            self._offer(ref)
+            self._offer(name)
         else:
-            del self._lanes[ref]
+            del self._lanes[name]
 
     def again(self, task: Task, moment: float) -> None:
         """A task that was taken is to be tried at *moment*."""
-        heapq.heappush(self._later, (moment, next(self._count), target(task.write)))
+        heapq.heappush(self._later, (moment, next(self._count), _lane(task.write)))
 
-    def _offer(self, ref: Ref) -> None:
-        task = self._lanes[ref][0]
-        heapq.heappush(self._ready, (_URGENCY[type(task.write)], 0, next(self._count), ref))
+    def _offer(self, lane: Lane) -> None:
+        task = self._lanes[lane][0]
+        heapq.heappush(self._ready, (_URGENCY[type(task.write)], 0, next(self._count), lane))
+
+
+def _lane(write: Write) -> Lane:
+    return target(write), isinstance(write, Tell)
+
+
+def _waits(task: Task, lane: Collection[Task]) -> bool:
+    """Whether *task* is in its *lane* already, and nothing after it undoes that.
+
+    Who asks for a state to be written asks again while it does not show: while the server is slow, ever more would wait.
+    """
+    if (subject := _subject(task.write)) is None:
+        return False
+    last = next((each for each in reversed(tuple(lane)) if _subject(each.write) == subject), None)
+    return last is not None and (last.write, last.term) == (task.write, task.term)
+
+
+def _subject(write: Write) -> tuple[str, str] | None:
+    """What a write that asks for a state is about."""
+    match write:
+        case SetCondition():
+            return "condition", write.condition.type
+        case AddFinalizer() | RemoveFinalizer():
+            return "finalizer", write.finalizer
+    return None

@@ -9,17 +9,19 @@ import dataclasses
 import gc
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from typing import Any
 
+from scheduler_core.decision import Status
+from scheduler_core.sidecar.grievances import Grievances
 from scheduler_core.sidecar.inbox import Asked, Changed, Done, Inbox, Listed, News, Rehearsed, Unserved
 from scheduler_core.sidecar.keeping import Keeping
 from scheduler_core.sidecar.publish import Publisher
 from scheduler_core.sidecar.scheduler import Attempt, Scheduler
 from scheduler_core.sidecar.store import Store
 from scheduler_core.sidecar.telemetry import Telemetry
-from scheduler_core.sidecar.writes import Evict, Tell
+from scheduler_core.sidecar.writes import Evict, Outcome, Tell, Write
 
 MOST_NEWS = 5000
 """News that are heard before anything is decided."""
@@ -60,6 +62,8 @@ class Loop:
         self._frozen = False
         self._term = parts.term()
         self._leading_since = float("-inf")
+        self._grievances = Grievances()
+        self._preempts = parts.scheduler is not None and parts.scheduler.preempts
 
     def run(self) -> None:
         """Turn after turn, in this thread."""
@@ -111,7 +115,7 @@ class Loop:
             return SETTLE_SECONDS
         # What waits for a place waits for nothing else.
         self._place(now)
-        parts.publisher.submit(parts.keeping.wanted(time.monotonic()))
+        self._submit(parts.keeping.wanted(time.monotonic()))
         return self._rest(time.monotonic())
 
     def _leads(self, now: float) -> bool:
@@ -127,7 +131,7 @@ class Loop:
         return term > 0
 
     def _hear(self, news: News) -> Rehearsed | None:
-        store, scheduler = self._parts.store, self._parts.scheduler
+        store = self._parts.store
         match news:
             case Changed(kind, event, content):
                 store.apply(kind, event, content)
@@ -140,26 +144,36 @@ class Loop:
                 store.unserved(kind)
                 self._parts.keeping.changed(kind)
             case Done(write, outcome, why):
-                self._parts.telemetry.writes.labels(kind=type(write).__name__, outcome=outcome.value).inc()
-                if scheduler is not None:
-                    self._parts.publisher.submit(scheduler.done(write, outcome, why, time.monotonic()))
+                self._done(write, outcome, why, time.monotonic())
             case Asked(look, answer):
                 answer.set_result(look())
             case Rehearsed():
                 return news
         return None
 
+    def _done(self, write: Write, outcome: Outcome, why: str, now: float) -> None:
+        parts = self._parts
+        parts.telemetry.writes.labels(kind=type(write).__name__, outcome=outcome.value).inc()
+        if (told := self._grievances.told(write, outcome, why, now)) is not None:
+            parts.log("warning", "write", told)
+        if parts.scheduler is not None:
+            self._submit(parts.scheduler.done(write, outcome, why, now))
+
     def _rehearsed(self, news: Rehearsed, now: float) -> None:
         scheduler = self._parts.scheduler
         if scheduler is None or not scheduler.awaits(news.root, news.plan):
             return
         if news.refused is not None:
-            self._parts.publisher.submit(scheduler.eviction_refused(news.root, news.refused.pod, news.why, now))
+            self._parts.telemetry.preempted(news.root, 0)
+            self._submit(scheduler.eviction_refused(news.root, news.refused.pod, news.why, now))
             return
         writes = scheduler.approve(news.root, now)
-        if writes:
-            self._parts.telemetry.preempted(sum(isinstance(each, Evict) for each in writes))
-        self._parts.publisher.submit(writes)
+        self._parts.telemetry.preempted(news.root, sum(isinstance(each, Evict) for each in writes))
+        self._submit(writes)
+
+    def _submit(self, writes: Iterable[Write]) -> None:
+        """Hand on what was decided on in the term as it was when this turn began, whatever it is by now."""
+        self._parts.publisher.submit(writes, self._term)
 
     def _place(self, now: float) -> None:
         """Try what is due."""
@@ -171,7 +185,7 @@ class Loop:
             began = time.monotonic()
             attempts = parts.scheduler.attempt(now, time.monotonic)
             seconds = time.monotonic() - began
-            parts.telemetry.algorithm_seconds.observe(seconds)
+            parts.telemetry.decided([each.decision for each in attempts if each.decision is not None], seconds)
             parts.telemetry.looked_at(parts.scheduler.looked, seconds)
             for each in attempts:
                 self._attempted(each, (time.monotonic() - began) / len(attempts))
@@ -184,12 +198,15 @@ class Loop:
 
     def _attempted(self, attempt: Attempt, seconds: float) -> None:
         parts = self._parts
-        parts.publisher.submit(attempt.writes)
+        self._submit(attempt.writes)
         if attempt.plan:
             root, plan = attempt.root, attempt.plan
             parts.publisher.rehearse(plan, lambda refused, why: parts.inbox.put(Rehearsed(root, plan, refused, why)))
         if attempt.decision is not None:
-            parts.telemetry.attempted(attempt.decision, seconds)
+            parts.telemetry.attempted(attempt.decision, seconds, planned=bool(attempt.plan))
+            # What becomes of a plan is told when its dry run has ended.
+            if self._preempts and attempt.decision.status is Status.UNSCHEDULABLE and not attempt.plan:
+                parts.telemetry.preempted(attempt.root, 0)
             if not all(isinstance(each, Tell) for each in attempt.writes):
                 parts.log("info", "attempt", _fields(attempt))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 
 from scheduler_core.decision import Name as Root
 from scheduler_core.intake.gather import Name
@@ -27,7 +28,7 @@ class News:
         moved: whether a pod took or left a node, or changed its labels there.
         budgets: whether a disruption budget changed.
         ranks: whether a priority class changed.
-        units: whether a group changed, so that others may leave with it or by themselves.
+        units: whether a group changed that runs, so that its pods may leave with others or by themselves.
 
     """
 
@@ -58,16 +59,22 @@ class Reporter:
         self.changes = self.budgets = 0
         self._standing = standing
         self._book = book
+        self._came: set[str] = set()
 
     def take(self) -> News:
         """What changed since this was asked last."""
         news, self.news = self.news, News()
+        if self._came:
+            news.roots.update(self._counting_again(self._came))
+            self._came = set()
         return news
 
-    def node(self, name: str) -> None:
-        """A node came, went or changed."""
+    def node(self, name: str, *, came: bool = False) -> None:
+        """A node changed or went, or *came*."""
         self.changes += 1
         self.news.nodes.add(name)
+        if came:
+            self._came.add(name)
 
     def before(self, kind: str, name: Name) -> Before:
         """What is to be told to ``group`` once it changed."""
@@ -120,15 +127,30 @@ class Reporter:
             return self._book.root_of(("PodGroup", namespace, pod.draft.group))
         return None if pod.draft.reference is not None else Root("Pod", namespace, name)
 
+    def _counting_again(self, nodes: set[str]) -> Iterator[Root]:
+        """The roots of members that are bound to one of *nodes*: while it was away they did not count, and nothing told so of them."""
+        for pod in self._standing.pods.pods.values():
+            if pod.draft.group and pod.draft.node in nodes and (root := self.root(pod)) is not None:
+                yield root
+
     def _group(self, kind: str, name: Name, before: Before, after: Before) -> None:
         was, now = before[0], after[0]
         if isinstance(was, LiveGroup) and isinstance(now, LiveGroup) and _same(was, now):
             return
-        self.news.units = True
+        # Most groups come before any pod of theirs runs: nobody can be made to leave who could not before.
+        self.news.units |= self._runs(kind, name)
         self.news.roots.update(root for _, root in (before, after) if root is not None)
         if kind == "CompositePodGroup":
             # Without it each of its children is the top of a tree of its own.
             self.news.roots.update(Root(*child.key) for child in self._book.children(*name))
+
+    def _runs(self, kind: str, name: Name) -> bool:
+        """Whether a pod in a group of that name, or below it, has a node."""
+        below = [(kind, *name)]
+        if kind == "CompositePodGroup":
+            below = [live.key for child in self._book.children(*name) for live in self._book.tree(Root(*child.key))]
+        pods, place_of = self._standing.pods, self._standing.place_of
+        return any(place_of(pod) for key in below if key[0] == "PodGroup" for pod in pods.members(*key[1:]))
 
 
 def _same(one: LiveGroup, other: LiveGroup) -> bool:

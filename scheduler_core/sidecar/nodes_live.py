@@ -13,6 +13,8 @@ from scheduler_core.snapshot import Problem
 from validators.model.cluster import Node
 from validators.model.meta import ObjectMeta
 
+MOST_MISSED = 64
+"""Resources that no node has with a row of their own: a row is as long as there are nodes, and anybody may ask for anything."""
 _MOST_TEXTS = 100_000
 """Labels that are kept once each; nodes come and go."""
 
@@ -63,7 +65,7 @@ class NodeBook:
 
     def table(self, requested: Iterable[str], problems: list[Problem]) -> NodeTable:
         """The nodes as placement reads them; *requested* are the resources that pods ask for."""
-        return node_table({name: self.nodes[name] for name in sorted(self.nodes)}, requested, problems)
+        return node_table({name: self.nodes[name] for name in sorted(self.nodes)}, requested, problems, most=MOST_MISSED)
 
     def resources(self) -> set[str]:
         """All resources that a node has."""

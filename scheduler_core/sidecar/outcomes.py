@@ -29,7 +29,8 @@ class Outcomes:
         if decision.status is Status.SUCCESS and (node := desk.placer.unpinnable(decision, survey)):
             why = f"node {node} has no label {HOSTNAME}, by which a pod is pinned to it"
             decision = dataclasses.replace(decision, status=Status.ERROR, message=why, assignments={})
-        state.decision = decision
+        # Of others nobody asks but those who are told of it, for whom not all are remembered.
+        state.decision = decision if decision.status is Status.SUCCESS else None
         desk.decisions.put(decision)
         return (self._placed if decision.status is Status.SUCCESS else self._failed)(state, survey, decided, decision, now)
 

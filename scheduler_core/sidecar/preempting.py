@@ -7,8 +7,9 @@ gone the root is left alone.
 
 from __future__ import annotations
 
+import collections
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from scheduler_core.conditions import disruption_target
 from scheduler_core.decision import Decision, Name
@@ -106,6 +107,7 @@ class Preempting:
             *(SetCondition(target, wanted) for target in groups),
             *self.evictions(plan),
             *(Tell(target, NORMAL, "Preempted", by) for target in groups),
+            *(Tell(target, NORMAL, "Preempted", f"{by}: {count} of its pods") for target, count in self._thinned(pods, groups)),
             *(Tell(pod.ref, NORMAL, "Preempted", f"{by} on node {self._store.standing.place_of(pod)}") for pod in pods),
         )
 
@@ -173,6 +175,12 @@ class Preempting:
                 found.setdefault(target, set()).add(pod.ref)
         ordered = sorted(found, key=lambda target: (target.namespace, target.name, target.kind))
         return {target: frozenset(found[target]) for target in ordered}
+
+    def _thinned(self, pods: list[LivePod], disrupted: Mapping[Ref, Collection[Ref]]) -> list[tuple[Ref, int]]:
+        """The groups whose pods leave one by one, in the order of their names, each with how many of *pods* do."""
+        whole = {ref for victims in disrupted.values() for ref in victims}
+        owners = [Name("PodGroup", pod.name[0], pod.draft.group) for pod in pods if pod.draft.group and pod.ref not in whole]
+        return sorted(collections.Counter(filter(None, map(self._target, owners))).items(), key=lambda each: each[0].key)
 
     def _target(self, owner: Name) -> Ref | None:
         live = self._store.group(owner.kind, owner.namespace, owner.name)

@@ -1,7 +1,7 @@
 """Carries out writes: the only writer to the API server.
 
 Edge: a pool of threads.  Before each request the lease is asked; what was decided while leading and comes too late is
-dropped.  Requests at a bad moment are repeated, an answer that was lost is looked for, and the server's word to wait holds
+dropped, also where this process leads again by then: another may have led in between.  Requests at a bad moment are repeated, an answer that was lost is looked for, and the server's word to wait holds
 for all.
 """
 
@@ -16,7 +16,7 @@ from apiserver.api import TRANSPORT, Api, ReplyError
 from scheduler_core.sidecar.carry import REQUEST_SECONDS, Carrier, NotLeadingError
 from scheduler_core.sidecar.events import Recorder
 from scheduler_core.sidecar.lanes import Lanes, Plan, Task
-from scheduler_core.sidecar.replies import FORBIDDING, QUIETING, TOO_MANY, Next, after, seen
+from scheduler_core.sidecar.replies import FORBIDDING, QUIETING, SERVERS_OWN, TOO_MANY, Next, after, seen
 from scheduler_core.sidecar.requests import Paths
 from scheduler_core.sidecar.writes import Evict, Outcome, Tell, Write
 
@@ -27,19 +27,26 @@ FORBIDDEN_SECONDS = 10.0
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
 LONGEST_QUIET = 30.0
 """For which all writes are put off at most, however long the server asks for."""
-SERVERS_OWN = 500
-"""From this HTTP status on it is not known what was done."""
 _LOST = "another leads"
 
 Told = Callable[[Write, Outcome, str], None]
-"""Hears once of each write but events: what became of it, and why.  Called by the threads of the pool."""
+"""Hears once of each write but events, and of equal ones that waited: what became of it, and why.  Called by the pool's threads."""
 
 
 class Publisher:
-    """*remaining* are the seconds for which writes may be made; 0 where they may not."""
+    """*remaining* are the seconds for which writes may be made, 0 where they may not; *term* counts the times that they may."""
 
-    def __init__(self, api: Api, paths: Paths, told: Told, *, remaining: Callable[[], float], recorder: Recorder) -> None:
-        self._told, self._remaining = told, remaining
+    def __init__(
+        self,
+        api: Api,
+        paths: Paths,
+        told: Told,
+        *,
+        remaining: Callable[[], float],
+        term: Callable[[], int],
+        recorder: Recorder,
+    ) -> None:
+        self._told, self._remaining, self._term = told, remaining, term
         self._carrier = Carrier(api, paths, recorder, remaining)
         self._lanes = Lanes()
         self._changed = threading.Condition()
@@ -61,10 +68,13 @@ class Publisher:
         for each in self._threads:
             each.join(max(0.0, until - time.monotonic()))
 
-    def submit(self, writes: Iterable[Write]) -> None:
-        """Carry these out: those of one object in this order, others side by side."""
-        until = time.monotonic() + TRIED_SECONDS
-        self._put(Task(each, until) for each in writes)
+    def submit(self, writes: Iterable[Write], term: int | None = None) -> None:
+        """Carry these out: those of one object in this order, others side by side.
+
+        What is left of them in another term than *term*, in which they were decided on (None: now), is dropped.
+        """
+        decided = self._term() if term is None else term
+        self._put(Task(each, term=decided) for each in writes)
 
     def rehearse(self, writes: Sequence[Evict], told: Callable[[Evict | None, str], None]) -> None:
         """Ask the server whether it would allow these, and evict nobody.
@@ -74,9 +84,8 @@ class Publisher:
         if not writes:
             told(None, "")
             return
-        until = time.monotonic() + TRIED_SECONDS
         plan = Plan(told, len(writes))
-        self._put(Task(each, until, plan) for each in writes)
+        self._put(Task(each, plan=plan) for each in writes)
 
     @property
     def requests(self) -> int:
@@ -132,6 +141,9 @@ class Publisher:
 
     def _attempt(self, task: Task) -> tuple[Outcome | None, str]:
         """Carry a task out; without an outcome it is to be tried again."""
+        if not task.tries:
+            # Not since it was submitted: where many writes wait, one bad moment would be the end of it.
+            task.until = time.monotonic() + TRIED_SECONDS
         task.tries += 1
         try:
             return self._carry(task)
@@ -183,7 +195,8 @@ class Publisher:
 
     def _carry(self, task: Task) -> tuple[Outcome | None, str]:
         write = task.write
-        if self._remaining() <= 0:
+        # A rehearsal changes nothing.
+        if self._remaining() <= 0 or (task.plan is None and task.term != self._term()):
             return Outcome.DROPPED, _LOST
         if task.looked and not isinstance(write, Tell):
             task.looked = False

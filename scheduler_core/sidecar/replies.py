@@ -12,7 +12,9 @@ CONFLICT, GONE, INVALID, NOT_FOUND, TOO_MANY, UNAVAILABLE = 409, 410, 422, 404, 
 FORBIDDING = frozenset({401, 403})
 QUIETING = frozenset({TOO_MANY, UNAVAILABLE})
 """With these the server says for all requests how long it wants to be left alone."""
-_PASSING = frozenset({*FORBIDDING, 408, TOO_MANY, 500, 502, UNAVAILABLE, 504})
+SERVERS_OWN = 500
+"""From this HTTP status on, of which those between us and the server have many of their own, it is not known what was done."""
+_PASSING = frozenset({*FORBIDDING, 408, TOO_MANY})
 
 
 class Next(enum.Enum):
@@ -32,7 +34,7 @@ def after(code: int, causes: Sequence[str], write: Write) -> Next:
     """
     if code == TOO_MANY and isinstance(write, Evict) and "DisruptionBudget" in causes:
         return Next.OVER
-    if code in _PASSING:
+    if code in _PASSING or code >= SERVERS_OWN:
         return Next.AGAIN
     if code in (NOT_FOUND, GONE):
         return Next.GONE

@@ -6,7 +6,6 @@ Shell: threads and signals.
 from __future__ import annotations
 
 import contextlib
-import datetime as dt
 import signal
 import sys
 import threading
@@ -25,7 +24,7 @@ from scheduler_core.decision import Decision
 from scheduler_core.search.budget import DEFAULT
 from scheduler_core.sidecar.events import Recorder
 from scheduler_core.sidecar.feed import Feed
-from scheduler_core.sidecar.http import Answers, Server, create_app
+from scheduler_core.sidecar.http import Answers, Server, create_app, unreached
 from scheduler_core.sidecar.inbox import Done, Inbox
 from scheduler_core.sidecar.keeping import Keeping
 from scheduler_core.sidecar.loop import Log, Loop, Parts
@@ -67,6 +66,7 @@ class Sidecar:
             Paths(self._feed.paths),
             lambda *told: self._inbox.put(Done(*told)),
             remaining=self._remaining,
+            term=self._term,
             recorder=Recorder(CONTROLLER, settings.identity),
         )
         store = Store(LABELS if settings.by_label else ())
@@ -96,7 +96,9 @@ class Sidecar:
         if self._settings.lease is None:
             return None
         namespace, name = self._settings.lease
-        return Lease(api, namespace, name, Election(self._settings.identity), lambda text: self._log("info", "lease", {"message": text}))
+        return Lease(
+            api, namespace, name, Election(self._settings.identity), lambda level, text: self._log(level, "lease", {"message": text})
+        )
 
     def _remaining(self) -> float:
         return FOREVER if self._lease is None else self._lease.remaining()
@@ -105,12 +107,16 @@ class Sidecar:
         return 1 if self._lease is None else self._lease.term()
 
     def _unready(self) -> tuple[str, ...]:
-        return self._feed.unsynced() or self._feed.silent(2 * self._settings.silence_seconds)
+        reasons = self._feed.unsynced() or self._feed.silent(2 * self._settings.silence_seconds)
+        trouble = self._lease.trouble() if self._lease is not None else ""
+        return (*reasons, trouble) if trouble else reasons
 
     def _explain(self, namespace: str, name: str, as_json: Callable[[Decision], Any]) -> Any:
         scheduler = self._scheduler
         if scheduler is None:
-            return None
+            raise LookupError("nothing is decided here: neither place nor ungate is among the modes")
+        if not self._term():
+            raise LookupError("this replica does not lead, and decides nothing: ask the one that does")
         # Raises TimeoutError.
         found = self.loop.ask(lambda: scheduler.explain(namespace, name))
         return None if found is None else as_json(found)
@@ -142,25 +148,40 @@ def run(
     """
     stopping = threading.Event()
     sys.setswitchinterval(SWITCH_SECONDS)
-    with _signals(stopping), _deaths(stopping, log) as dead:
+    answers = unreached(configuration.host)
+    with _signals(stopping), _deaths(stopping, log) as dead, _served(bind, answers) as address:
+        log("info", "listening", {"address": address, "modes": ",".join(sorted(settings.modes))})
         minor = _minor(Api(configuration), stopping, log)
-        if minor is None:
-            return
-        sidecar = Sidecar(configuration, settings, minor, log)
-        server = Server(create_app(sidecar.answers(as_json)), *bind)
-        server.start()
-        log("info", "listening", {"address": server.address, "kubernetes": f"1.{minor}", "modes": ",".join(sorted(settings.modes))})
-        sidecar.start()
-        thread = threading.Thread(target=sidecar.loop.run, name="loop")
-        thread.start()
-        stopping.wait()
-        log("info", "stopping", {"time": dt.datetime.now(dt.UTC).isoformat(timespec="seconds")})
-        sidecar.loop.stop()
-        thread.join()
-        sidecar.stop()
-        server.stop()
+        if minor is not None:
+            log("info", "connected", {"server": configuration.host, "kubernetes": f"1.{minor}"})
+            sidecar = Sidecar(configuration, settings, minor, log)
+            answers.become(sidecar.answers(as_json))
+            _work(sidecar, stopping, log)
     if dead:
         raise SystemExit(1)
+
+
+def _work(sidecar: Sidecar, stopping: threading.Event, log: Log) -> None:
+    """All parts at work until told to stop."""
+    sidecar.start()
+    thread = threading.Thread(target=sidecar.loop.run, name="loop")
+    thread.start()
+    stopping.wait()
+    log("info", "stopping", {})
+    sidecar.loop.stop()
+    thread.join()
+    sidecar.stop()
+
+
+@contextlib.contextmanager
+def _served(bind: tuple[str, int], answers: Answers) -> Iterator[str]:
+    """The address where *answers* are given."""
+    server = Server(create_app(answers), *bind)
+    server.start()
+    try:
+        yield server.address
+    finally:
+        server.stop()
 
 
 @contextlib.contextmanager

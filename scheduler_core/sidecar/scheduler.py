@@ -46,13 +46,13 @@ class Scheduler:
 
     def due(self, now: float) -> float | None:
         """When there is something to be done: at most *now*: at once; None: not before the next event."""
-        return now if self._store.report.news else self._desk.turns.due(now)
+        return now if self._store.report.news else self._desk.turns.due(now, full=self._is_full())
 
     def attempt(self, now: float, clock: Clock | None = None) -> tuple[Attempt, ...]:
         """One cycle over some of the roots whose turn it is; with a *clock*, none is begun after ``options.seconds``."""
         self._desk.hear(now)
         began = clock() if clock is not None else 0.0
-        done, batch = self._gathered(now)
+        done, batch = self._gathered(now) if not self._is_full() else ((), [])
         if not batch:
             return done
         stop = (lambda: clock() - began > self._options.seconds) if clock is not None else lambda: False
@@ -124,9 +124,18 @@ class Scheduler:
             return found
         return self._desk.decisions.get(root)
 
-    def counts(self) -> dict[str, int]:
-        """Roots, by what they wait for."""
-        return {phase.value: self._desk.turns.counts[phase] for phase in Phase}
+    @property
+    def preempts(self) -> bool:
+        """Whether it looks for others that could leave."""
+        return self._options.preempt
+
+    def counts(self) -> dict[tuple[Phase, str], int]:
+        """Roots, by what they wait for and by kind."""
+        return {(phase, kind): self._desk.turns.counts[phase, kind] for phase in Phase for kind in _ROOTS}
+
+    def _is_full(self) -> bool:
+        """Whether so many binds are under way that no further cycle is begun; once there are fewer, a whole batch is tried."""
+        return len(self._desk.flights) >= self._options.most_flying
 
     def _begin(self) -> None:
         self._desk = Desk(self._store, self._options)

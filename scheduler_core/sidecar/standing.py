@@ -136,7 +136,7 @@ class Standing:
     def shape(self, form: Form) -> PodShape | None:
         """What pods of *form* need; None if it is of something that no node has and no pod here needs."""
         nodes = self.ground().nodes
-        known = all(name in nodes.row for name, _ in form.demand.requests)
+        known = all(nodes.row.has(name) for name, _ in form.demand.requests)
         return self._shape(form, nodes) if known else None
 
     def records(self) -> Iterator[PodRecord]:
@@ -190,7 +190,7 @@ class Standing:
         if not self.is_here(pod):
             return
         form, nodes = pod.draft.form, ground.nodes
-        if form not in self._shapes and any(name not in nodes.row for name, _ in form.demand.requests):
+        if form not in self._shapes and not all(nodes.row.has(name) for name, _ in form.demand.requests):
             # A resource that nobody has asked for before: the rows are others.
             self._ground = None
             return

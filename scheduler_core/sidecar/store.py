@@ -167,8 +167,9 @@ class Store:
         if found.kind == "Pod":
             self._keep_pod(found, name, stamp)
         elif found.kind == "Node":
+            came = name[1] not in self.standing.nodes.nodes
             if self.standing.put_node(found)[1]:
-                self.report.node(name[1])
+                self.report.node(name[1], came=came)
         else:
             before = self.report.before(found.kind, name)
             self.book.put(found, name, stamp)

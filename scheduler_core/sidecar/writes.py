@@ -138,7 +138,7 @@ class Outcome(enum.Enum):
     FAILED = "failed"
     """It was tried until time was up; whether it was carried out is not known."""
     DROPPED = "dropped"
-    """It was not tried: we do not lead any more, or an eviction of the same plan was refused."""
+    """It was not tried, or not to the end: we do not lead any more, or lead anew."""
 
 
 Write = Bind | Ungate | Nominate | SetCondition | Evict | Remove | AddFinalizer | RemoveFinalizer | Tell

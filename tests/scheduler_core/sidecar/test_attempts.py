@@ -67,7 +67,7 @@ def test_roots_are_counted_by_what_they_wait_for():
     state = turns.state(survey("a"))
     turns.put(state, Phase.PARKED)
     begun(turns, "b")
-    assert (1, 1, 0) == tuple(turns.counts[phase] for phase in (Phase.PARKED, Phase.ACTIVE, Phase.WAITING))
+    assert (1, 1, 0) == tuple(turns.counts[phase, "PodGroup"] for phase in (Phase.PARKED, Phase.ACTIVE, Phase.WAITING))
 
 
 def test_size_of_a_root_is_that_of_the_last_survey():

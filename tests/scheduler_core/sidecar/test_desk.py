@@ -17,7 +17,7 @@ from scheduler_core.sidecar.requests import GATE
 from scheduler_core.sidecar.store import Store
 from scheduler_core.sidecar.survey import Survey
 from scheduler_core.sidecar.writes import Bind
-from tests.scheduler_core.builders import HOST, leaf, node, pod, pods
+from tests.scheduler_core.builders import HOST, composite, leaf, node, pod, pods
 from tests.scheduler_core.sidecar import histories
 from tests.scheduler_core.sidecar.histories import Json, Server
 from tests.scheduler_core.sidecar.test_scheduler import GATED, MUSTER, G, bound
@@ -249,6 +249,28 @@ def test_root_whose_binds_are_under_way_is_left_alone_whatever_happens():
     here = room()
     here.flies()
     assert Phase.FLYING is here.looks(1000.0)
+
+
+def test_root_whose_binds_are_under_way_is_not_gone_through_for_each_of_them(monkeypatch):
+    here = room()
+    here.flies()
+    monkeypatch.setattr(here.desk, "survey", None)
+    assert Phase.FLYING is here.looks()
+
+
+@pytest.mark.parametrize(
+    ("changes", "want"),
+    [
+        pytest.param([gone("g", "PodGroup")], None, id="it is gone"),
+        pytest.param([gone("g", "PodGroup"), leaf("g", 2)], Phase.ACTIVE, id="it is made anew"),
+        pytest.param([composite("top", 1), leaf("g", 2, parent="top")], None, id="it is part of another tree by now"),
+    ],
+)
+def test_root_whose_binds_are_under_way_is_given_up_where_it_is_not_what_it_was(changes, want):
+    here = room(count=3)
+    here.flies()
+    here.happens(*changes)
+    assert want is here.looks()
 
 
 @pytest.mark.parametrize(("hint", "want"), [(True, Phase.ACTIVE), (False, Phase.PARKED)])

@@ -60,6 +60,16 @@ def test_an_event_that_the_server_has_forgotten_begins_anew():
     assert 1 == posting(told).count
 
 
+def test_an_event_that_is_not_there_is_none_of_too_many():
+    told = recorder()
+    for _ in range(3 * BURST):
+        assert posting(told) is not None
+        told.lost(NO_ROOM)
+    found = [posting(told, Tell(GROUP, "Normal", "R", str(number))) for number in range(BURST + 1)]
+
+    assert BURST == sum(each is not None for each in found)
+
+
 def test_an_object_with_too_many_events_is_told_no_more_until_later():
     told = recorder()
     found = [posting(told, Tell(GROUP, "Normal", "R", str(number))) for number in range(BURST + 1)]

@@ -89,7 +89,9 @@ def test_a_kind_that_was_served_and_is_no_more_is_to_be_listed_anew_when_it_is_a
     watching = Watching()
     watching.list_all()
     watching.sinks["PodGroup"].tell(Standing.UNSERVED, "")
-    assert ("PodGroup objects are not listed yet",) == watching.feed.unsynced()
+    (why,) = watching.feed.unsynced()
+    assert why.startswith("the API server does not serve PodGroup objects: ")
+    assert ("PodGroup", why) in watching.logged
     watching.sinks["PodGroup"].replace([])
 
     assert () == watching.feed.unsynced()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import socket
 import urllib.request
 
 import pytest
@@ -73,6 +74,15 @@ def test_figures_are_told_as_prometheus_reads_them():
     assert "# TYPE muster_podgroup_schedule_attempts_total counter" in answer.text
 
 
+def test_where_nothing_is_decided_it_says_why():
+    def explain(_namespace, _name):
+        raise LookupError("another replica leads")
+
+    answer = create_app(Answers(tuple, tuple, explain, bytes)).test_client().get("/explain/a/b")
+
+    assert (404, {"error": "another replica leads"}) == (answer.status_code, answer.json)
+
+
 def test_nothing_is_changed_over_http():
     assert {405} == {client().post(path).status_code for path in ("/healthz", "/metrics", "/explain/a/b")}
 
@@ -87,3 +97,12 @@ def test_a_server_takes_a_free_port_and_ends():
         server.stop()
     with pytest.raises(OSError, match=r"refused|reset"):
         urllib.request.urlopen(f"http://{server.address}/healthz", timeout=10)
+
+
+@pytest.mark.parametrize(
+    ("host", "told"),
+    [pytest.param("127.0.0.1", "in use", id="one that is taken"), pytest.param("192.0.2.1", "assign", id="another machine's")],
+)
+def test_an_address_that_cannot_be_served_on_is_an_error_and_not_the_end(host, told):
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(OSError, match=told):
+        Server(create_app(Answers(tuple, tuple, lambda *_: None, bytes)), host, taken.getsockname()[1])

@@ -10,7 +10,7 @@ from scheduler_core.sidecar.store import KINDS, Store
 from scheduler_core.sidecar.telemetry import Telemetry
 from scheduler_core.sidecar.validity import SETTLE_SECONDS
 from scheduler_core.sidecar.writes import AddFinalizer, RemoveFinalizer, SetCondition
-from tests.scheduler_core.sidecar.test_validity import circle, composite, group
+from tests.scheduler_core.sidecar.test_validity import circle, composite, condition, group
 
 
 def raw(content):
@@ -82,6 +82,17 @@ def test_members_protect_their_group(members, want):
     _, found, _ = keeping(leaving(group("leaf"), LEAF), *members, modes=frozenset({Mode.PROTECT}))
 
     assert want == [type(each) for each in found.wanted(0.0)]
+
+
+@pytest.mark.parametrize(("mode", "want"), [(Mode.PREEMPT, [("DisruptionTarget", "")]), (Mode.PLACE, [])])
+def test_a_group_that_runs_again_leaves_no_more_where_anybody_is_made_to_leave(mode, want):
+    said = condition("DisruptionTarget", "True", "PreemptionByScheduler", "muster: preempting to accommodate a higher priority pod")
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
+    member = pod("p", "leaf")
+    member["spec"]["nodeName"] = "n1"
+    _, found, _ = keeping(group("leaf", conditions=[said]), node, member, modes=frozenset({mode}))
+
+    assert want == [(each.condition.type, each.condition.status) for each in found.wanted(0.0)]
 
 
 def test_nothing_is_looked_at_before_something_changes():

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core.sidecar.lanes import LONGEST_QUEUE_OF_EVENTS, Lanes, Task, target
-from scheduler_core.sidecar.writes import Bind, Condition, Nominate, Ref, SetCondition, Tell
+from scheduler_core.sidecar.writes import AddFinalizer, Bind, Condition, Nominate, Ref, RemoveFinalizer, SetCondition, Tell
 
 
 def pod(name):
@@ -62,6 +62,67 @@ def test_a_failed_write_comes_again_at_its_time_and_holds_its_lane():
     assert first is lanes.take(5.0)
     lanes.done(first)
     assert second is lanes.take(5.0)
+
+
+@pytest.mark.parametrize("failed", [pytest.param(True, id="that did not get through"), pytest.param(False, id="whose turn has not come")])
+def test_nothing_waits_for_an_event_of_its_object(failed):
+    lanes = Lanes()
+    (event,) = put(lanes, Tell(pod("x"), "Warning", "FailedScheduling", "no room"))
+    if failed:
+        lanes.take(0.0)
+        lanes.again(event, 5.0)
+    (bind,) = put(lanes, Bind(pod("x"), "n1"))
+
+    assert bind is lanes.take(0.0)
+    lanes.done(bind)
+    assert event is lanes.take(5.0)
+
+
+def test_events_of_one_object_are_one_after_the_other():
+    lanes = Lanes()
+    first, second = put(lanes, *(Tell(pod("x"), "Normal", reason, "") for reason in "AB"))
+
+    assert [first, None] == [lanes.take(0.0), lanes.take(0.0)]
+    lanes.done(first)
+    assert second is lanes.take(0.0)
+
+
+def condition(type_, status):
+    return SetCondition(pod("x"), Condition(type_, status, "R", ""))
+
+
+@pytest.mark.parametrize(
+    ("waiting", "again", "want"),
+    [
+        pytest.param([condition("T", "True")], condition("T", "True"), False, id="a condition"),
+        pytest.param([condition("T", "True"), condition("U", "True")], condition("T", "True"), False, id="one before another condition"),
+        pytest.param([condition("T", "True"), condition("T", "")], condition("T", "True"), True, id="one that is taken back since"),
+        pytest.param([condition("T", "True")], condition("T", "False"), True, id="one that says something else"),
+        pytest.param([AddFinalizer(pod("x"), "f")], AddFinalizer(pod("x"), "f"), False, id="a finalizer"),
+        pytest.param([AddFinalizer(pod("x"), "f")], AddFinalizer(pod("x"), "g"), True, id="another finalizer"),
+        pytest.param(
+            [AddFinalizer(pod("x"), "f"), RemoveFinalizer(pod("x"), "f")], AddFinalizer(pod("x"), "f"), True, id="one that is removed since"
+        ),
+        pytest.param([AddFinalizer(pod("x"), "f")], AddFinalizer(pod("y"), "f"), True, id="that of another object"),
+        pytest.param([Bind(pod("x"), "n1")], Bind(pod("x"), "n1"), True, id="a bind, whose end is waited for each time"),
+    ],
+)
+@pytest.mark.parametrize("begun", [False, True])
+def test_what_waits_already_does_not_wait_twice(waiting, again, want, begun):
+    lanes = Lanes()
+    put(lanes, *waiting)
+    if begun:
+        lanes.take(0.0)
+
+    assert want == lanes.put(Task(again))
+    assert len(waiting) + want == len(lanes)
+
+
+def test_what_waits_since_another_term_does_not_count():
+    lanes = Lanes()
+    lanes.put(Task(condition("T", "True"), term=1))
+
+    assert lanes.put(Task(condition("T", "True"), term=2))
 
 
 def test_nothing_is_begun_while_the_server_asks_for_quiet():

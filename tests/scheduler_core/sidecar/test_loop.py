@@ -11,14 +11,14 @@ import msgspec
 import pytest
 
 from scheduler_core.decision import Decision, Name, Status
-from scheduler_core.sidecar.attempts import Attempt
+from scheduler_core.sidecar.attempts import Attempt, Phase
 from scheduler_core.sidecar.inbox import Changed, Done, Inbox, Listed, Rehearsed, Unserved
 from scheduler_core.sidecar.loop import IDLE_SECONDS, SETTLE_SECONDS, STUCK_SECONDS, Loop, Parts
 from scheduler_core.sidecar.scheduler import Options, Scheduler
 from scheduler_core.sidecar.store import KINDS, Store
 from scheduler_core.sidecar.telemetry import Telemetry
 from scheduler_core.sidecar.writes import AddFinalizer, Bind, Evict, Outcome, Ref, Tell
-from tests.scheduler_core.builders import node, pod
+from tests.scheduler_core.builders import leaf, node, pod
 from tests.scheduler_core.sidecar import histories
 
 PATIENCE = 20
@@ -38,10 +38,11 @@ def clock(monkeypatch):
 
 class Publisher:
     def __init__(self):
-        self.written, self.plans = [], []
+        self.written, self.plans, self.terms = [], [], []
 
-    def submit(self, writes):
+    def submit(self, writes, term):
         self.written += writes
+        self.terms.append(term)
 
     def rehearse(self, plan, told):
         self.plans.append((plan, told))
@@ -70,13 +71,14 @@ class Keeping:
 class Planner:
     """A scheduler that does as it is told, and remembers what it was asked."""
 
-    def __init__(self, *attempts, follow=()):
+    def __init__(self, *attempts, follow=(), preempts=True):
         self.attempts, self.follow = list(attempts), follow
         self.calls: list[Any] = []
         self.next: float | None = None
         self.looked = SimpleNamespace(generated=0, feasible=0, infeasible=0)
         self.see = lambda: None
         self.plan: tuple[Evict, ...] = (EVICT,)
+        self.preempts = preempts
 
     def restart(self):
         self.calls.append("restart")
@@ -89,7 +91,7 @@ class Planner:
         return found
 
     def counts(self):
-        return {"active": 2}
+        return {(Phase.ACTIVE, "PodGroup"): 2}
 
     def done(self, write, outcome, _, __):
         self.calls.append((write, outcome))
@@ -149,9 +151,9 @@ class Turning:
             self.inbox.put(each)
         return self.loop.turn(0.0)
 
-    def figure(self, name):
+    def figure(self, name, *absent):
         lines = self.telemetry.text().decode().splitlines()
-        return next(float(line.rpartition(" ")[2]) for line in lines if line.rpartition(" ")[0] == name)
+        return next((float(line.rpartition(" ")[2]) for line in lines if line.rpartition(" ")[0] == name), *absent)
 
 
 def raw(each):
@@ -173,6 +175,14 @@ def test_nothing_is_decided_before_every_kind_is_known():
     turning.turn(Unserved(KINDS[-1]))
 
     assert [BIND, TELL] == turning.publisher.written
+
+
+def test_a_write_that_was_refused_is_told_in_the_log_with_what_and_why():
+    turning = Turning(scheduler=Planner())
+    turning.turn(*[Done(Bind(POD, "n1"), Outcome.REFUSED, "HTTP 403: no")] * 3, Done(BIND, Outcome.DONE, ""))
+
+    (line,) = [each for each in turning.logged if each[1] == "write"]
+    assert ("warning", "Pod default/p", "HTTP 403: no") == (line[0], line[2]["object"], line[2]["reason"])
 
 
 def test_while_another_leads_all_is_heard_and_nothing_decided(clock):
@@ -225,6 +235,20 @@ def test_who_leads_again_judges_all_anew(clock):
         clock.now += 10.0
 
     assert (["restart"] * 2, 2) == (turning.scheduler.calls, turning.keeping.restarts)
+
+
+def test_what_is_decided_bears_the_term_that_it_was_decided_in_though_that_ends_meanwhile(clock):
+    planner = Planner(attempt(BIND))
+    turning = Turning(scheduler=planner, keeping=Keeping(TELL))
+    turning.leading = 3
+    turning.turn()
+    clock.now += SETTLE_SECONDS
+    looks = iter([3])
+    turning.loop._parts = dataclasses.replace(turning.loop._parts, term=lambda: next(looks, 4))
+    turning.turn(Done(BIND, Outcome.DONE, ""))
+
+    assert [BIND, TELL] == turning.publisher.written
+    assert {3} == set(turning.publisher.terms)
 
 
 def churn(turning, count):
@@ -316,16 +340,17 @@ def test_what_became_of_a_write_is_counted_where_nothing_is_placed():
 
 
 @pytest.mark.parametrize(
-    ("follow", "count"), [pytest.param((EVICT, EVICT, TELL), 1.0, id="it stands"), pytest.param((), 0.0, id="it is out of date")]
+    ("follow", "result", "victims"),
+    [pytest.param((EVICT, EVICT, TELL), "Success", 2.0, id="it stands"), pytest.param((), "Unschedulable", 0.0, id="it is out of date")],
 )
-def test_a_plan_that_would_be_allowed_is_carried_out_and_counted_if_it_still_stands(follow, count):
+def test_a_plan_that_would_be_allowed_is_carried_out_and_counted_if_it_still_stands(follow, result, victims):
     turning = Turning(scheduler=Planner(follow=follow))
     turning.turn(Rehearsed(ROOT, (EVICT,), None, ""))
 
     assert [*follow] == turning.publisher.written
     assert [("approve", ROOT, None)] == turning.scheduler.calls
-    assert count == turning.figure("muster_preemption_attempts_total")
-    assert 2 * count == turning.figure("muster_preemption_victims_sum")
+    assert 1.0 == turning.figure(f'muster_workload_preemption_attempts_total{{result="{result}"}}')
+    assert victims == turning.figure("muster_workload_preemption_victims_sum")
 
 
 def test_a_plan_is_judged_by_all_that_was_heard_by_then():
@@ -342,7 +367,8 @@ def test_a_plan_that_would_not_be_allowed_is_dropped():
     turning.turn(Rehearsed(ROOT, (EVICT,), EVICT, "a budget"))
 
     assert [("refused", ROOT, POD, "a budget")] == turning.scheduler.calls
-    assert ([TELL], 0.0) == (turning.publisher.written, turning.figure("muster_preemption_attempts_total"))
+    in_vain = turning.figure('muster_workload_preemption_attempts_total{result="Unschedulable"}')
+    assert ([TELL], 1.0) == (turning.publisher.written, in_vain)
 
 
 @pytest.mark.parametrize("refused", [pytest.param(None, id="allowed"), pytest.param(EVICT, id="refused")])
@@ -363,6 +389,39 @@ def test_evictions_are_rehearsed_and_the_answer_comes_by_the_inbox():
 
     assert (EVICT,) == plan
     assert [Rehearsed(ROOT, (EVICT,), EVICT, "why")] == [*turning.inbox.take(0.0, 9)]
+    assert 1.0 == turning.figure('muster_podgroup_schedule_attempts_total{profile="muster",result="waiting_on_preemption"}')
+
+
+@pytest.mark.parametrize(
+    ("found", "preempts", "count"),
+    [
+        pytest.param(attempt(status=Status.UNSCHEDULABLE), True, 1.0, id="nobody would help"),
+        pytest.param(attempt(status=Status.UNSCHEDULABLE), False, None, id="nobody may be made to leave"),
+        pytest.param(attempt(status=Status.UNRESOLVABLE), True, None, id="nobody could help"),
+        pytest.param(attempt(status=Status.UNSCHEDULABLE, plan=(EVICT,)), True, None, id="a plan that is tried first"),
+        pytest.param(attempt(BIND), True, None, id="placed"),
+    ],
+)
+def test_tries_to_make_others_leave_that_come_to_nothing_are_counted(found, preempts, count):
+    turning = Turning(scheduler=Planner(found, preempts=preempts))
+    turning.turn()
+
+    assert count == turning.figure('muster_workload_preemption_attempts_total{result="Unschedulable"}', None)
+
+
+def test_each_root_has_its_share_of_the_time_of_a_cycle(clock):
+    planner = Planner(attempt(BIND), attempt(BIND), Attempt(ROOT, None, ()))
+    turning, attempted = Turning(scheduler=planner), planner.attempt
+
+    def slowly(now, told):
+        clock.now += 3.0
+        return attempted(now, told)
+
+    planner.attempt = slowly
+    turning.turn()
+    name = "muster_podgroup_scheduling_algorithm_duration_seconds"
+
+    assert (2.0, 3.0) == tuple(turning.figure(f"{name}_{what}") for what in ("count", "sum"))
 
 
 @pytest.mark.parametrize(
@@ -406,11 +465,27 @@ def test_it_rests_until_something_is_due(keeping, scheduler, want):
     assert want == turning.turn()
 
 
+def test_pods_and_groups_that_are_really_tried_are_counted_apart():
+    turning = Turning(real=True)
+    pods = [pod(f"{group}-{number}", group, cpu=cpu) for group, cpu in (("fits", "1"), ("large", "9")) for number in range(2)]
+    for each in (node("n", cpu="3"), leaf("fits", 2), leaf("large", 2), *pods, pod("lone"), pod("huge", cpu="9")):
+        turning.inbox.put(Changed(each["kind"], "ADDED", raw(each)))
+    turning.turn()
+    turning.turn()
+
+    for name, count in (("muster_schedule_attempts_total", 3.0), ("muster_podgroup_schedule_attempts_total", 1.0)):
+        for result in ("scheduled", "unschedulable"):
+            assert count == turning.figure(f'{name}{{profile="muster",result="{result}"}}'), name
+    for type_ in ("pod", "podgroup"):
+        assert 1.0 == turning.figure(f'muster_queued_entities{{queue="unschedulable",type="{type_}"}}')
+        assert 1.0 == turning.figure(f'muster_under_way_entities{{type="{type_}",work="binding"}}')
+
+
 def test_how_many_roots_wait_is_told():
     turning = Turning(scheduler=Planner())
     turning.turn()
 
-    assert 2.0 == turning.figure('muster_pending_pod_groups{queue="active"}')
+    assert 2.0 == turning.figure('muster_queued_entities{queue="active",type="podgroup"}')
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 
 import pytest
 
@@ -180,25 +181,32 @@ def test_a_change_of_a_node(before, after, want):
     assert want == change_of(before, after)
 
 
+def test_members_that_are_bound_to_a_node_that_comes_count_from_then_on():
+    """Single pods that are bound wait for nothing."""
+    found = Cluster(leaf("g", 1), pod("a", "g", on="n"), leaf("h", 1), pod("b", "h", on="elsewhere"), pod("c", on="n"))
+
+    assert News(roots={G}, nodes={"n"}) == found.after(node("n"))
+    assert News(nodes={"n"}) == found.after(node("n", "8"))
+    assert News(nodes={"n"}) == found.after(GONE, of=node("n"))
+
+
 TOP = group("top", "CompositePodGroup")
 
 
 @pytest.mark.parametrize(
     ("before", "after", "want"),
     [
-        pytest.param(None, leaf("x", 1), News(roots={group("x")}, units=True), id="one comes"),
-        pytest.param(leaf("x", 1), GONE, News(roots={group("x")}, units=True), id="one goes"),
-        pytest.param(leaf("x", 1), leaf("x", 2), News(roots={group("x")}, units=True), id="it needs more"),
-        pytest.param(leaf("x", 1), leaf("x", 1, parent="top"), News(roots={group("x"), TOP}, units=True), id="it joins a tree"),
-        pytest.param(leaf("x", 1, parent="top"), leaf("x", 1), News(roots={group("x"), TOP}, units=True), id="it leaves a tree"),
-        pytest.param(leaf("x", 1, parent="top"), GONE, News(roots={TOP}, units=True), id="a child goes"),
-        pytest.param(
-            composite("y", 1), GONE, News(roots={group("y", "CompositePodGroup"), group("z")}, units=True), id="its children are roots now"
-        ),
+        pytest.param(None, leaf("x", 1), News(roots={group("x")}), id="one comes"),
+        pytest.param(leaf("x", 1), GONE, News(roots={group("x")}), id="one goes"),
+        pytest.param(leaf("x", 1), leaf("x", 2), News(roots={group("x")}), id="it needs more"),
+        pytest.param(leaf("x", 1), leaf("x", 1, parent="top"), News(roots={group("x"), TOP}), id="it joins a tree"),
+        pytest.param(leaf("x", 1, parent="top"), leaf("x", 1), News(roots={group("x"), TOP}), id="it leaves a tree"),
+        pytest.param(leaf("x", 1, parent="top"), GONE, News(roots={TOP}), id="a child goes"),
+        pytest.param(composite("y", 1), GONE, News(roots={group("y", "CompositePodGroup"), group("z")}), id="its children are roots now"),
         pytest.param(
             None,
             composite("y", 1),
-            News(roots={group("y", "CompositePodGroup"), group("z")}, units=True),
+            News(roots={group("y", "CompositePodGroup"), group("z")}),
             id="its children are no roots now",
         ),
     ],
@@ -208,7 +216,26 @@ def test_a_change_of_a_group(before, after, want):
     before = before and with_metadata(before, **created)
     after = after if after is GONE else with_metadata(after, **created)
 
-    assert want == change_of(before, after, composite("top", 1), leaf("z", 1, parent="y"))
+    others = composite("top", 1), leaf("z", 1, parent="y")
+    running = pod("a", "x", on="n1"), pod("b", "z", on="n1")
+
+    assert want == change_of(before, after, *others)
+    assert dataclasses.replace(want, units=True) == change_of(before, after, *others, *running)
+
+
+@pytest.mark.parametrize(
+    ("others", "want"),
+    [
+        pytest.param([pod("a", "x")], False, id="a pending pod"),
+        pytest.param([pod("a", "elsewhere", on="n1")], False, id="a pod of another group"),
+        pytest.param([leaf("elsewhere", 1), pod("a", "elsewhere", on="n1")], False, id="a group beside it"),
+        pytest.param([leaf("x", 1, parent="y"), pod("a", "x", on="n1")], True, id="a pod below it"),
+        pytest.param([composite("m", 1, parent="y"), leaf("x", 1, parent="m"), pod("a", "x", on="n1")], True, id="one far below it"),
+        pytest.param([composite("m", 1, parent="y")], False, id="one that it is below itself"),
+    ],
+)
+def test_who_leaves_with_whom_changes_with_a_group_that_runs(others, want):
+    assert want == change_of(None, composite("y", 1, parent="m"), *others).units
 
 
 @pytest.mark.parametrize(
@@ -227,7 +254,7 @@ def test_a_change_of_a_group_that_decides_nothing_helps_nobody(each, touch):
 def test_a_group_that_is_being_deleted_is_another():
     each = leaf("x", 1)
 
-    assert News(roots={group("x")}, units=True) == change_of(each, leaving(each))
+    assert News(roots={group("x")}) == change_of(each, leaving(each))
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,13 @@ def test_every_decision_is_kept_to_be_told():
     decision = failed()
     office.comes(decision)
     assert decision is office.desk.decisions.get(G)
-    assert decision is office.state.decision
+
+
+@pytest.mark.parametrize(("decision", "kept"), [(placed("g-0"), True), (failed(), False)], ids=["placed", "not placed"])
+def test_a_root_itself_keeps_no_decision_but_the_one_that_placed_it(decision, kept):
+    office = Office(*waiting(1))
+    office.comes(decision)
+    assert (decision if kept else None) is office.state.decision
 
 
 def test_root_that_failed_is_left_alone_longer_each_time_and_waits_for_what_could_help_it():

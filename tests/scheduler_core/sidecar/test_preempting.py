@@ -288,6 +288,15 @@ def test_events_tell_groups_and_pods_by_whom_they_are_preempted_and_where():
     assert ["Preempted by PodGroup default/g", "Preempted by PodGroup default/g on node n1"] == messages
 
 
+def test_a_group_that_only_some_pods_leave_is_told_how_many():
+    members = [pod(f"low-{each}", group, on="n1", priority=0) for each, group in enumerate("wvw")]
+    told = of(Tell, Scarce(leaf("w", 1, priority=0), leaf("v", 1, priority=0), *members).begin("low-0", "low-1", "low-2", "low-3"))
+    messages = [(each.target.name, each.message) for each in told if each.target.kind == "PodGroup"]
+
+    by = "Preempted by PodGroup default/g"
+    assert [("v", f"{by}: 1 of its pods"), ("w", f"{by}: 2 of its pods")] == messages
+
+
 @pytest.mark.parametrize(
     ("change", "want"),
     [

@@ -6,6 +6,7 @@ import dataclasses
 import os
 import queue
 import signal
+import socket
 import threading
 import urllib.error
 import urllib.request
@@ -99,8 +100,8 @@ class Process:
             self.address.put(fields["address"])
         self.on.get(event, lambda: None)()
 
-    def run(self):
-        run(self.configuration, self.settings, ("127.0.0.1", 0), log=self.log, as_json=lambda decision: {"status": decision.status})
+    def run(self, bind=("127.0.0.1", 0)):
+        run(self.configuration, self.settings, bind, log=self.log, as_json=lambda decision: {"status": decision.status})
 
     @property
     def events(self):
@@ -111,6 +112,13 @@ class Process:
         self.address.put(address)
         with urllib.request.urlopen(f"http://{address}{path}", timeout=PATIENCE) as answer:
             return answer.read().decode()
+
+    def answer(self, path):
+        """Status and text."""
+        try:
+            return 200, self.get(path)
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
 
 
 def stop():
@@ -189,8 +197,57 @@ def test_a_server_that_is_not_there_is_asked_again_until_it_is_to_stop():
     process.on["connect"] = again
     process.run()
 
-    assert ["connect"] * 3 == process.events
-    assert "http://127.0.0.1:1" == process.lines[0][1]["server"]
+    assert ["listening", *["connect"] * 3] == process.events
+    assert "http://127.0.0.1:1" == process.lines[1][1]["server"]
+
+
+def test_who_waits_for_the_server_is_alive_and_not_ready():
+    process = Process("http://127.0.0.1:1")
+    seen = []
+
+    def asked():
+        seen.append([process.answer(path) for path in ("/healthz", "/readyz", "/explain/default/a", "/metrics")])
+        stop()
+
+    process.on["connect"] = asked
+    process.run()
+
+    (health, ready, explained, figures) = seen[0]
+    assert (200, "ok\n") == health
+    assert (503, "the API server at http://127.0.0.1:1 has not been reached yet\n") == ready
+    assert (404, 200) == (explained[0], figures[0])
+
+
+def test_who_can_neither_lead_nor_know_who_does_is_not_ready(monkeypatch):
+    monkeypatch.setattr("apiserver.lease.TROUBLE_SECONDS", 0.1)
+    cluster = Cluster()
+    cluster.leases.failing = 10**9
+    with serving(cluster) as (_, api):
+        process, seen = Process(api.host), []
+
+        def asked():
+            seen.append(until(lambda: "lease" in process.answer("/readyz")[1]))
+            seen.append((process.answer("/readyz"), process.answer("/explain/default/a")))
+            cluster.over.set()
+            stop()
+
+        # Not in the thread of the lease, which is to go on.
+        process.on["lease"] = lambda: threading.Thread(target=asked).start()
+        process.run()
+
+    found, (ready, explained) = seen
+    assert found
+    assert (503, "the lease muster-system/muster-sidecar cannot be read or written: HTTP 500: not now\n") == ready
+    assert (404, True) == (explained[0], "does not lead" in explained[1])
+
+
+def test_an_address_that_is_taken_is_told_though_no_server_is_there():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        process = Process("http://127.0.0.1:1")
+        # Where it waits for the API server all the same, it is told to stop.
+        process.on["connect"] = stop
+        with pytest.raises(OSError, match="in use"):
+            process.run(taken.getsockname())
 
 
 @pytest.mark.parametrize(

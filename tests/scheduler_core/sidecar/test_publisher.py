@@ -82,10 +82,15 @@ class Server:
 class Publishing:
     """A publisher whose work is done here, one task after the other, and what it told of each write."""
 
-    def __init__(self, server, remaining=lambda: 1000.0):
+    def __init__(self, server, remaining=lambda: 1000.0, term=lambda: 1):
         self.clock, self.told = server.clock, []
         self.publisher = Publisher(
-            server, PATHS, lambda *told: self.told.append(told), remaining=remaining, recorder=Recorder("muster.dev/sidecar", "r")
+            server,
+            PATHS,
+            lambda *told: self.told.append(told),
+            remaining=remaining,
+            recorder=Recorder("muster.dev/sidecar", "r"),
+            term=term,
         )
 
     def work(self):
@@ -100,8 +105,8 @@ class Publishing:
             else:
                 return
 
-    def submit(self, *writes):
-        self.publisher.submit(writes)
+    def submit(self, *writes, term=None):
+        self.publisher.submit(writes, term)
         self.work()
         return [outcome for _, outcome, _ in self.told]
 
@@ -123,6 +128,7 @@ def publishing(monkeypatch):
         pytest.param(reply(409), ["POST", "GET", "POST"], id="a conflict"),
         pytest.param(reply(500), ["POST", "GET", "POST"], id="a failure on the way"),
         pytest.param(reply(503), ["POST", "GET", "POST"], id="unavailable"),
+        pytest.param(reply(520), ["POST", "GET", "POST"], id="a failure of what stands between"),
         pytest.param(reply(401), ["POST", "GET", "POST"], id="a token that was just renewed"),
         pytest.param(OSError("gone"), ["POST", "GET", "POST"], id="an answer that was lost"),
         pytest.param(ValueError("half"), ["POST", "GET", "POST"], id="an answer that cannot be read"),
@@ -133,6 +139,14 @@ def test_a_write_at_a_bad_moment_is_repeated_after_a_look_where_it_may_have_been
 
     assert [Outcome.DONE] == publishing(server).submit(BIND)
     assert want == server.methods
+
+
+@pytest.mark.parametrize("nothing", [[], "ok", {}, {"metadata": None}], ids=str)
+def test_what_is_found_and_is_no_object_tells_nothing(publishing, nothing):
+    server = Server(OSError("gone"), nothing)
+
+    assert [Outcome.DONE] == publishing(server).submit(BIND)
+    assert ["POST", "GET", "GET", "POST"] == server.methods
 
 
 @pytest.mark.parametrize(
@@ -176,6 +190,16 @@ def test_what_cannot_be_done_in_time_is_given_up_and_told_so_once(publishing, fa
     assert "HTTP 4" in found.told[0][2]
     assert seconds <= server.asked[-1].at < seconds + LONGEST_WAIT
     assert server.asked[-2].at < seconds
+
+
+def test_what_waited_long_for_its_turn_is_tried_as_long_as_all_else(publishing):
+    server = Server(reply(429))
+    found = publishing(server)
+    found.publisher.submit([BIND])
+    server.clock.now = 10 * TRIED_SECONDS
+    found.work()
+
+    assert [Outcome.DONE] == [outcome for _, outcome, _ in found.told]
 
 
 @pytest.mark.parametrize(
@@ -305,6 +329,29 @@ def test_what_a_follower_is_given_is_dropped_without_a_request(publishing):
     assert ([], 0) == (server.asked, found.publisher.requests)
 
 
+def test_what_was_decided_is_not_carried_out_by_who_leads_again(publishing):
+    server = Server(reply(429, retry_after=LONGEST_QUIET))
+    found = publishing(server, term=lambda: 1 if server.clock.now < LONGEST_QUIET else 2)
+
+    assert [Outcome.DROPPED] * 2 == found.submit(BIND, Evict(pod("v"), "x"))
+    assert ["POST"] == server.methods
+    assert [Outcome.DONE] == found.submit(BIND)[2:]
+
+
+def test_what_was_decided_before_is_dropped_though_it_is_handed_on_only_now(publishing):
+    server = Server()
+
+    assert [Outcome.DROPPED] == publishing(server, term=lambda: 2).submit(BIND, term=1)
+    assert [] == server.asked
+
+
+def test_a_rehearsal_changes_nothing_and_may_end_in_another_term(publishing):
+    server = Server(reply(429, retry_after=LONGEST_QUIET))
+    found = publishing(server, term=lambda: 1 if server.clock.now < LONGEST_QUIET else 2)
+
+    assert [(None, "")] == rehearsed(found, *victims("a"))
+
+
 @pytest.mark.parametrize(
     ("left", "want"),
     [pytest.param(3.0, 3.0, id="while it may write"), pytest.param(1000.0, REQUEST_SECONDS, id="no longer than any request")],
@@ -432,7 +479,12 @@ class Threaded:
     def __init__(self, server):
         self.told = queue.Queue()
         self.publisher = Publisher(
-            server, PATHS, lambda *told: self.told.put(told), remaining=lambda: 100.0, recorder=Recorder("muster.dev/sidecar", "r")
+            server,
+            PATHS,
+            lambda *told: self.told.put(told),
+            remaining=lambda: 100.0,
+            term=lambda: 1,
+            recorder=Recorder("muster.dev/sidecar", "r"),
         )
 
     def outcomes(self, count):

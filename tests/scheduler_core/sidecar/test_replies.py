@@ -19,6 +19,7 @@ TELL = Tell(POD, "Normal", "R", "")
         pytest.param(500, BIND, (), Next.AGAIN, id="an internal error"),
         pytest.param(503, BIND, (), Next.AGAIN, id="unavailable"),
         pytest.param(504, BIND, (), Next.AGAIN, id="a timeout"),
+        pytest.param(520, BIND, (), Next.AGAIN, id="a failure of what stands between"),
         pytest.param(404, BIND, (), Next.GONE, id="not there"),
         pytest.param(409, BIND, (), Next.LOOK, id="a conflict"),
         pytest.param(422, BIND, (), Next.WHOSE, id="invalid, or of another uid"),

@@ -138,6 +138,26 @@ def test_what_is_bound_takes_room_before_it_shows():
     assert {} == nodes_of(scene.writes())
 
 
+def test_while_many_binds_are_under_way_no_more_are_begun_and_the_most_urgent_are_the_next():
+    scene = Scene(node("n1", cpu="16"), *gang("a", 3), *gang("b", 3), *gang("c", 1), most_flying=4, batch_roots=1)
+    binds = of(Bind, scene.writes())
+    assert {"a-0", "a-1", "a-2", "b-0", "b-1", "b-2"} == {*nodes_of(binds)}
+    scene.put(leaf("urgent", 1, priority=5), pod("urgent-0", "urgent", priority=5, **MUSTER))
+    assert ({}, None) == (nodes_of(scene.wait(1)), scene.scheduler.due(scene.now))
+    scene.end(binds[:3])
+    assert {"urgent-0": "n1"} == nodes_of(scene.writes())
+    scene.end(binds[3:])
+    assert {"c-0": "n1"} == nodes_of(scene.writes())
+
+
+def test_what_time_brings_is_seen_while_many_binds_are_under_way():
+    scene = Scene(node("n1"), *gang("big", 1, "9"), most_flying=1, batch_roots=1, flush_seconds=50.0)
+    scene.writes()
+    scene.put(*gang("a", 1), *gang("b", 1))
+    assert {"a-0": "n1"} == nodes_of(scene.writes())
+    assert 50.0 == scene.scheduler.due(scene.now)
+
+
 def test_pod_whose_bind_failed_leaves_its_room_to_others():
     scene = Scene(node("n1", cpu="1"), *gang("g", 1))
     binds = of(Bind, scene.writes())
@@ -156,7 +176,7 @@ def test_only_pods_of_our_scheduler_are_bound():
 def test_gang_waits_for_its_members_without_being_told_anything():
     scene = Scene(node("n1"), leaf("g", 2), pod("g-0", "g", **MUSTER))
     assert [] == scene.wait(1000)
-    assert 1 == scene.scheduler.counts()["waiting"]
+    assert 1 == scene.scheduler.counts()["waiting", "PodGroup"]
     found = scene.scheduler.explain("default", "g")
     assert found is not None
     assert (Status.WAIT, True) == (found.status, "1 of 2 pods" in found.message)
@@ -238,7 +258,7 @@ def test_root_is_tried_again_when_something_could_help_it_and_not_before_its_bac
 def test_root_is_tried_again_after_a_long_time_though_nothing_happened():
     scene = Scene(node("n1", cpu="1"), *gang("g", 2), flush_seconds=300.0)
     scene.writes()
-    assert ([], 1) == (told(scene.wait(299)), scene.scheduler.counts()["parked"])
+    assert ([], 1) == (told(scene.wait(299)), scene.scheduler.counts()["parked", "PodGroup"])
     assert [("g", "FailedScheduling")] == told(scene.wait(1))
 
 
@@ -384,6 +404,27 @@ def test_gang_that_was_bound_whole_before_a_restart_is_recorded_as_placed():
     assert [] == scene.wait(1000)
 
 
+def test_gang_on_a_node_that_went_and_came_back_while_it_was_bound_is_recorded_as_placed():
+    scene = Scene(node("n1"), *gang("g", 2))
+    binds = of(Bind, scene.writes())
+    scene.put(*(bound(each, "n1") for each in pods("g", 2, **MUSTER)))
+    scene.delete("Node", "n1")
+    assert [] == said([*scene.writes(), *scene.end(binds), *scene.writes()])
+    scene.put(node("n1"))
+    assert TRUE == said(scene.writes())
+
+
+def test_member_that_came_while_the_node_of_the_others_was_away_is_placed_when_it_is_back():
+    scene = Scene(node("n1"), *gang("g", 2))
+    scene.end(of(Bind, scene.writes()))
+    scene.put(*(bound(each, "n1") for each in pods("g", 2, **MUSTER)))
+    scene.delete("Node", "n1")
+    scene.put(pod("g-2", "g", **MUSTER))
+    assert {} == nodes_of(scene.wait(1000))
+    scene.put(node("n1"))
+    assert {"g-2": "n1"} == nodes_of(scene.writes())
+
+
 def test_lost_leadership_forgets_what_was_assumed():
     scene = Scene(node("n1", cpu="1"), *gang("g", 1))
     binds = of(Bind, scene.writes())
@@ -478,7 +519,7 @@ def test_root_is_left_alone_until_its_victims_are_gone_and_then_placed_at_once()
     scene = Crowded()
     victims = [write.pod.name for write in scene.plan()]
     scene.end(list(scene.scheduler.approve(G, scene.now)))
-    assert ([], 1) == (scene.wait(100), scene.scheduler.counts()["preempting"])
+    assert ([], 1) == (scene.wait(100), scene.scheduler.counts()["preempting", "PodGroup"])
     scene.delete("Pod", victims[0])
     assert [] == scene.wait(0)
     scene.delete("Pod", victims[1])
@@ -662,7 +703,7 @@ def test_what_was_decided_is_told_for_as_long_as_the_root_is_there():
 def test_batch_is_bounded_and_the_rest_keeps_its_turn():
     scene = Scene(node("n1", cpu="100"), *(each for number in range(5) for each in gang(f"g{number}", 2)), batch_pods=3)
     first = scene.scheduler.attempt(0.0)
-    assert (2, 3) == (len(first), scene.scheduler.counts()["active"])
+    assert (2, 3) == (len(first), scene.scheduler.counts()["active", "PodGroup"])
     assert 10 == len(nodes_of([write for each in first for write in each.writes])) + len(nodes_of(scene.writes()))
 
 
@@ -670,7 +711,7 @@ def test_cycle_ends_when_its_time_is_spent_and_the_rest_keeps_its_turn():
     scene = Scene(node("n1", cpu="100"), *(each for number in range(5) for each in gang(f"g{number}", 1)), seconds=1.0)
     ticks = iter(range(100))
     first = scene.scheduler.attempt(0.0, lambda: float(next(ticks)))
-    assert (2, 3) == (len(first), scene.scheduler.counts()["active"])
+    assert (2, 3) == (len(first), scene.scheduler.counts()["active", "PodGroup"])
     assert 3 == len(nodes_of(scene.writes()))
 
 

@@ -1,0 +1,104 @@
+"""Pods that ask for what no node has: anybody may, for as much as fits into a pod, and it costs the others nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from scheduler_core.nodes import OTHERS
+from scheduler_core.sidecar.nodes_live import MOST_MISSED
+from scheduler_core.sidecar.writes import Bind
+from tests.scheduler_core.builders import node, pod
+from tests.scheduler_core.sidecar.test_scheduler import MUSTER, Scene, nodes_of, of
+
+BUILT_IN = 4
+
+
+def asking(name, *resources, **more):
+    found = pod(name, **MUSTER, **more)
+    found["spec"]["containers"][0]["resources"]["requests"].update({f"example.com/{each}": "1" for each in resources})
+    return found
+
+
+def having(name, *resources):
+    found = node(name)
+    found["status"]["allocatable"].update({f"example.com/{each}": "1" for each in resources})
+    return found
+
+
+def many(count=1000):
+    return [f"r{number:04}" for number in range(count)]
+
+
+def rows(scene):
+    return scene.store.standing.ground().nodes.resources
+
+
+def why(scene, name):
+    return scene.scheduler.explain("default", name).pending[f"default/{name}"]
+
+
+def test_few_are_told_by_name():
+    scene = Scene(node("n1"), asking("p", *many(2)))
+    assert [] == of(Bind, scene.writes())
+
+    assert OTHERS not in rows(scene)
+    assert "example.com/r0000" in why(scene, "p")
+
+
+def test_many_share_a_row_and_fit_nowhere():
+    scene = Scene(node("n1"), asking("p", *many()), pod("q", **MUSTER))
+    assert {"q": "n1"} == nodes_of(scene.writes())
+
+    assert BUILT_IN + MOST_MISSED + 1 == len(rows(scene))
+    # After those with a row, by name.
+    assert "example.com/r0000" in why(scene, "p")
+
+
+def test_one_that_has_no_row_of_its_own_is_missed_all_the_same():
+    scene = Scene(node("n1"), asking("p", *many()), asking("q", "zzz"))
+    assert [] == of(Bind, scene.writes())
+
+    assert OTHERS in why(scene, "q")
+
+
+def test_who_asks_for_another_then_does_not_have_all_counted_anew():
+    scene = Scene(node("n1"), asking("p", *many()))
+    scene.writes()
+    before = scene.store.standing.ground()
+    scene.put(asking("q", "zzz"))
+    scene.writes()
+
+    assert before is scene.store.standing.ground()
+
+
+@pytest.mark.parametrize("name", ["r0000", "r0999", "zzz"])
+def test_once_a_node_has_it_there_is_room(name):
+    scene = Scene(node("n1"), asking("p", *many()), asking("q", name))
+    scene.writes()
+    scene.put(having("n2", name))
+
+    assert {"q": "n2"} == nodes_of(scene.wait(60.0))
+
+
+def test_a_node_that_gets_it_later_has_room():
+    scene = Scene(node("n1"), asking("p", *many()), asking("q", "zzz"))
+    scene.writes()
+    scene.put(having("n1", "zzz"))
+
+    assert {"q": "n1"} == nodes_of(scene.wait(60.0))
+
+
+def test_what_changes_on_a_node_leaves_the_rows_as_they_are():
+    scene = Scene(node("n1"), asking("p", *many()))
+    scene.writes()
+    before = rows(scene)
+    scene.put(node("n1", "8"))
+    scene.writes()
+
+    assert before == rows(scene)
+
+
+def test_pods_that_run_with_what_their_node_has_no_more_take_room_of_all_else():
+    scene = Scene(node("n1", "2"), asking("p", *many(), on="n1"), pod("q", **MUSTER), pod("r", **MUSTER))
+
+    assert 1 == len(nodes_of(scene.writes()))
