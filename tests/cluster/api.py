@@ -6,6 +6,7 @@ A failed request raises ApiError with the Status that the server sent.  Waiting 
 from __future__ import annotations
 
 import base64
+import contextlib
 import dataclasses
 import json
 import ssl
@@ -20,9 +21,10 @@ from urllib.parse import urlencode
 import urllib3
 
 from tests.cluster.resources import PATCHES, RESOURCES, Manifest, path
+from tests.cluster.waiting import WAIT_SECONDS
 
-REQUEST_SECONDS = 30.0
-WAIT_SECONDS = 30.0
+REQUEST_SECONDS = 90.0
+"""The server gives up after 60."""
 AT_ONCE = 8
 CONFLICT, NOT_FOUND, GONE = 409, 404, 410
 
@@ -202,9 +204,11 @@ class Api:
         end = time.monotonic() + seconds
         asked = {**query, "watch": "true", "resourceVersion": since, "timeoutSeconds": int(seconds) + 1}
         url = f"{self.server}{path(kind, namespace=namespace, version=version)}{_query(asked)}"
-        timeout = urllib3.Timeout(connect=5, read=seconds)
-        response = self._pool.request("GET", url, headers=self._headers, timeout=timeout, preload_content=False)
-        try:
+        timeout = urllib3.Timeout(connect=REQUEST_SECONDS, read=seconds)
+        # A server that has much to do may be late with the first byte too.
+        with contextlib.suppress(urllib3.exceptions.ReadTimeoutError), contextlib.ExitStack() as opened:
+            response = self._pool.request("GET", url, headers=self._headers, timeout=timeout, preload_content=False)
+            opened.callback(response.close)
             if response.status >= 400:
                 raise ApiError(response.status, _decoded(response.data))
             for line in _lines(response):
@@ -214,10 +218,6 @@ class Api:
                 yield event["type"], event["object"]
                 if time.monotonic() > end:
                     return
-        except urllib3.exceptions.ReadTimeoutError:
-            return
-        finally:
-            response.close()
 
     def wait(
         self,

@@ -7,7 +7,8 @@ import dataclasses
 import random
 
 from tests.cluster.api import Api, ApiError
-from tests.cluster.groups import GROUP, LABEL, composite, pod_group
+from tests.cluster.groups import LABEL, composite, pod_group
+from tests.cluster.heeded import add_classes
 from tests.cluster.kubelet import finish_pod, node, pod, remove_pod
 from tests.cluster.resources import Manifest
 
@@ -42,11 +43,7 @@ class Churn:
 
     def begin(self) -> None:
         """Nodes and priority classes."""
-        for name, value in PRIORITIES.items():
-            self._api.delete("PriorityClass", name)
-            self._api.create(
-                {"apiVersion": f"{GROUP}/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value, "globalDefault": False}
-            )
+        add_classes(self._api, PRIORITIES)
         self._api.create_all(self._nodes.values())
 
     def step(self) -> None:

@@ -7,6 +7,7 @@ control plane to be had they are skipped, all for one reason; with MUSTER_REQUIR
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
@@ -18,9 +19,12 @@ from tests.cluster.control_plane import LIVE, ControlPlane, Options
 from tests.cluster.kubelet import Kubelet
 from tests.cluster.programs import REQUIRED, MissingError, Programs, find
 from tests.cluster.resources import Manifest
+from tests.cluster.waiting import until
 
 HERE = Path(__file__).parent
 NO_PLANE = "no control plane"
+TEST_SECONDS = 300
+"""What a test may take in all: several waits on a machine that is slow, where a wait that is in vain says more than this."""
 EMPTIED = ("Pod", "PodGroup", "Workload", "CompositePodGroup")
 """Kinds of which nothing stays after a test."""
 
@@ -31,6 +35,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.xdist_group("cluster"))
+            item.add_marker(pytest.mark.timeout(TEST_SECONDS))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -109,15 +114,14 @@ def new_namespace(api: Api, labels: dict[str, str] | None = None) -> Iterator[st
 @pytest.fixture
 def nodes(plane: ControlPlane) -> Iterator[Callable[..., list[Manifest]]]:
     """A function that creates nodes on ``plane``, which are gone after the test."""
-    made: list[str] = []
+    with contextlib.ExitStack() as leaving:
 
-    def create(*manifests: Manifest) -> list[Manifest]:
-        made.extend(each["metadata"]["name"] for each in manifests)
-        return plane.api.create_all(manifests)
+        def create(*manifests: Manifest) -> list[Manifest]:
+            for each in manifests:
+                leaving.callback(plane.api.delete, "Node", each["metadata"]["name"])
+            return plane.api.create_all(manifests)
 
-    yield create
-    for name in made:
-        plane.api.delete("Node", name)
+        yield create
 
 
 @pytest.fixture
@@ -130,9 +134,15 @@ def kubelet(plane: ControlPlane) -> Iterator[Kubelet]:
 def clean(api: Api, kinds: Iterable[str], namespace: str = "") -> None:
     """Delete all objects of *kinds*, pods at once, and wait until they are gone; finalizers are taken off."""
     for kind in kinds:
-        api.delete_all(kind, namespace, gracePeriodSeconds=0)
-        for each in api.objects(kind, namespace):
-            if each["metadata"].get("finalizers"):
-                with contextlib.suppress(ApiError):
-                    api.patch(kind, each["metadata"]["name"], namespace, body={"metadata": {"finalizers": None}})
-        api.wait_all(kind, namespace, until=lambda there: not there)
+        until(functools.partial(_gone, api, kind, namespace), told=functools.partial("{} in {} cannot be deleted".format, kind, namespace))
+
+
+def _gone(api: Api, kind: str, namespace: str) -> bool:
+    """Whether there is none; what there is, is deleted.  Whoever else writes may be faster, or make another: ask again, then."""
+    api.delete_all(kind, namespace, gracePeriodSeconds=0)
+    there = api.objects(kind, namespace)
+    for each in there:
+        if each["metadata"].get("finalizers"):
+            with contextlib.suppress(ApiError):
+                api.patch(kind, each["metadata"]["name"], namespace, body={"metadata": {"finalizers": None}})
+    return not there

@@ -21,10 +21,12 @@ from typing import Any, Self
 
 from tests.cluster import flags
 from tests.cluster.api import Api, ApiError
+from tests.cluster.heeded import await_rights
 from tests.cluster.keys import Authority, write_token_key
 from tests.cluster.process import NotReadyError, Process, free_port
 from tests.cluster.programs import Programs, find
 from tests.cluster.resources import Manifest
+from tests.cluster.waiting import WAIT_SECONDS
 
 ALL_GATES: Mapping[str, bool] = dict.fromkeys(
     (
@@ -41,7 +43,8 @@ NO_GATES: Mapping[str, bool] = {}
 SERVED = ("scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3")
 WITHOUT_CONTROLLERS = ("ServiceAccount", "TaintNodesByCondition")
 """Admission plugins that wait for controllers: without those no pod could be created, and no node used."""
-READY_SECONDS = 60.0
+READY_SECONDS = 120.0
+KUBECTL_SECONDS = 120
 ATTEMPTS = 3
 MASTERS = "system:masters"
 RULES = list[dict[str, Any]]
@@ -247,7 +250,7 @@ class ControlPlane:
         self.start_apiserver()
 
     def _etcd(self, path: str, body: Manifest) -> Manifest:
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.etcd_port, timeout=30)) as connection:
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.etcd_port, timeout=WAIT_SECONDS)) as connection:
             connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
             response = connection.getresponse()
             content = response.read()
@@ -279,7 +282,7 @@ class ControlPlane:
         return self.write_kubeconfig(name, token=token)
 
     def grant(self, name: str, rules: RULES, subject: Manifest, *, namespace: str = "") -> None:
-        """Create a role and its binding to *subject*, both called *name*; what is there already is replaced."""
+        """Create a role and its binding to *subject*, both called *name*, and wait until they hold; what is there is replaced."""
         kind, metadata = ("Role", {"name": name, "namespace": namespace}) if namespace else ("ClusterRole", {"name": name})
         version = "rbac.authorization.k8s.io/v1"
         reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name}
@@ -290,13 +293,16 @@ class ControlPlane:
         for manifest in manifests:
             self.api.delete(manifest["kind"], name, namespace)
             self.api.create(manifest)
+        await_rights(self.api, subject, rules, namespace)
 
     def kubectl(
         self, *arguments: str, stdin: str | None = None, kubeconfig: Path | None = None, check: bool = False
     ) -> subprocess.CompletedProcess[str]:
         """Run kubectl as the administrator, or with another kubeconfig."""
         command = [str(self.programs.path("kubectl")), f"--kubeconfig={kubeconfig or self.kubeconfig}", *arguments]
-        done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=60, env=self._environ())
+        done = subprocess.run(
+            command, input=stdin, capture_output=True, text=True, check=False, timeout=KUBECTL_SECONDS, env=self._environ()
+        )
         if check and done.returncode:
             raise AssertionError(f"kubectl {' '.join(arguments)} ended with {done.returncode}: {done.stderr}{done.stdout}")
         return done

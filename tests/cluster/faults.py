@@ -21,6 +21,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.waiting import until
 
 CHANGING = ("POST", "PUT", "PATCH", "DELETE")
 HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length", "host"})
@@ -76,6 +77,7 @@ class Faults(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Passing)
         self.decide: Callable[[Asked], Fault] = lambda _: WELL
         self.writes: list[Asked] = []
+        self.under_way = 0
         self.holding = threading.Event()
         self.hushed = 0
         self.ended = threading.Event()
@@ -108,7 +110,7 @@ class Faults(ThreadingHTTPServer):
 
 @contextlib.contextmanager
 def faults(plane: ControlPlane) -> Iterator[Faults]:
-    """A proxy before *plane*."""
+    """A proxy before *plane*.  When it has ended, no write that came by is still on its way."""
     server = Faults(plane)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
@@ -119,6 +121,7 @@ def faults(plane: ControlPlane) -> Iterator[Faults]:
         server.shutdown()
         thread.join()
         server.server_close()
+        until(lambda: not server.under_way, told=lambda: f"{server.under_way} writes have no answer")
 
 
 class _Passing(BaseHTTPRequestHandler):
@@ -132,15 +135,22 @@ class _Passing(BaseHTTPRequestHandler):
             asked = Asked(self.command, self.path, body, len(self.server.writes) + 1 if changes else 0)
             if changes:
                 self.server.writes.append(asked)
-        fault = self.server.decide(asked)
+            self.server.under_way += changes
+        try:
+            self._do(asked, self.server.decide(asked))
+        finally:
+            with self.server.lock:
+                self.server.under_way -= changes
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _any  # noqa: N815 - http.server's names
+
+    def _do(self, asked: Asked, fault: Fault) -> None:
         if fault.delay:
             time.sleep(fault.delay)
         if fault.code:
             self._refuse(fault)
         else:
             self._pass(asked, fault)
-
-    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _any  # noqa: N815 - http.server's names
 
     def _refuse(self, fault: Fault) -> None:
         status = {"kind": "Status", "status": "Failure", "code": fault.code, "reason": REASONS.get(fault.code, ""), "message": "a fault"}

@@ -23,15 +23,15 @@ import yaml
 
 from tests.cluster.api import ApiError
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.heeded import await_rights
 from tests.cluster.process import Process, free_port
 from tests.cluster.resources import Manifest
+from tests.cluster.waiting import WAIT_SECONDS
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 NAMESPACE, ACCOUNT = "muster-system", "muster-webhook"
 CONFIGURATIONS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
-READY_SECONDS = 30.0
-EFFECT_SECONDS = 20.0
-LOGGED_SECONDS = 10.0
+COMMAND_SECONDS = 120
 ASK_EVERY = 0.05
 
 
@@ -39,11 +39,11 @@ def muster(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str
     """Run ``muster`` to its end."""
     environ = {key: value for key, value in os.environ.items() if key != "KUBECONFIG"} | variables
     return subprocess.run(
-        [sys.executable, "-m", "muster", *arguments], capture_output=True, text=True, check=False, timeout=60, env=environ
+        [sys.executable, "-m", "muster", *arguments], capture_output=True, text=True, check=False, timeout=COMMAND_SECONDS, env=environ
     )
 
 
-def eventually(claim: Callable[[], bool], seconds: float = EFFECT_SECONDS) -> bool:
+def eventually(claim: Callable[[], bool], seconds: float = WAIT_SECONDS) -> bool:
     """Whether *claim* comes true in time.  For what no watch tells, as when the API server heeds a new configuration."""
     end = time.monotonic() + seconds
     while not claim():
@@ -82,6 +82,9 @@ class Installed:
         """Apply all manifests of the overlay, the configurations last and with the loopback's address."""
         others = [each for each in self.objects if each["kind"] not in CONFIGURATIONS]
         self._apply(others)
+        roles = {each["metadata"]["name"]: each["rules"] for each in others if each["kind"] == "ClusterRole"}
+        for each in (each for each in others if each["kind"] == "ClusterRoleBinding"):
+            await_rights(self.plane.api, each["subjects"][0], roles[each["roleRef"]["name"]])
         self.apply_configurations()
 
     def apply_configurations(self) -> None:
@@ -119,11 +122,11 @@ class Installed:
         given = [f"{name}={here[name]}" if (name := each.partition("=")[0]) in here else each for each in container["args"]]
         environ = {**os.environ, **{each["name"]: each["value"] for each in container["env"]}, "MUSTER_DRAIN_SECONDS": "0"}
         self.server.start([sys.executable, "-m", "muster", *given, f"--kubeconfig={self._account}", *self.options], environ)
-        self.server.await_answer(lambda: self.probe("/readyz")[0] == 200, READY_SECONDS)
+        self.server.await_answer(lambda: self.probe("/readyz")[0] == 200, WAIT_SECONDS)
 
     def probe(self, path: str) -> tuple[int, str]:
         """The answer on the plain port; (0, why) without one."""
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.probe_port, timeout=5)) as connection:
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.probe_port, timeout=WAIT_SECONDS)) as connection:
             try:
                 connection.request("GET", path)
                 response = connection.getresponse()
@@ -134,20 +137,21 @@ class Installed:
     def logged(self, event: str = "review", *, least: int = 0, **fields: object) -> list[dict[str, Any]]:
         """Lines of the server's log of that event with these fields, oldest first; waited for until there are *least*.
 
-        A line is written soon after the answer, not before it.
+        A line is written soon after the answer, not before it, and by another worker perhaps than the next.
         """
-        deadline = time.monotonic() + LOGGED_SECONDS
+        deadline = time.monotonic() + WAIT_SECONDS
         while len(found := self._logged(event, fields)) < least and time.monotonic() < deadline:
             time.sleep(ASK_EVERY)
         return found
 
     def _logged(self, event: str, fields: Mapping[str, object]) -> list[dict[str, Any]]:
         found = []
-        for line in self.server.log.read_text(encoding="utf-8").splitlines():
+        # The last line may be half written yet.
+        for line in self.server.log.read_text(encoding="utf-8").split("\n")[:-1]:
             entry = json.loads(line) if line.startswith("{") else {}
             if entry.get("event") == event and all(entry.get(key) == value for key, value in fields.items()):
                 found.append(entry)
-        return found
+        return sorted(found, key=lambda entry: str(entry["time"]))
 
     def judges(self, namespace: str) -> bool:
         """Whether the API server refuses what only Muster refuses."""

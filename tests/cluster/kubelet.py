@@ -13,6 +13,7 @@ import urllib3
 
 from tests.cluster.api import NOT_FOUND, Api, ApiError
 from tests.cluster.resources import Manifest
+from tests.cluster.waiting import WAIT_SECONDS
 
 PAUSE_SECONDS = 0.1
 WATCH_SECONDS = 1.0
@@ -80,7 +81,7 @@ class Kubelet:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._stopped.set()
-        self._thread.join(WATCH_SECONDS * 4)
+        self._thread.join(WAIT_SECONDS)
 
     def linger(self) -> None:
         """From now on deleted pods stay."""

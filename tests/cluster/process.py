@@ -13,11 +13,18 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import IO, Any
+
+from tests.cluster.waiting import until
 
 STOP_SECONDS = 10
+KILLED_SECONDS = 60
+FROZEN = frozenset("TZX")
+"""Stopped, or not there any more."""
 ASK_EVERY = 0.05
 PORTS = range(20000, 32000)
 """Below the ports that Linux gives to outgoing connections: none of these takes ours between the asking and the listening."""
+_GIVEN: set[int] = set()
 
 _TIED = """
 import ctypes, os, signal, sys
@@ -58,18 +65,8 @@ class Process:
         """Start *command*, in a session of its own; its output is appended to the log."""
         if self.running:
             raise NotReadyError(f"{self.name} runs already")
-        tied = [sys.executable, "-I", "-S", "-c", _TIED, str(os.getpid()), *map(str, command)]
         with self.log.open("ab") as log:
-            self._process = _STARTER.submit(
-                lambda: subprocess.Popen(
-                    tied,
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    env=None if environ is None else dict(environ),
-                    start_new_session=True,
-                )
-            ).result()
+            self._process = begun(command, log, environ)
 
     def await_answer(self, answers: Callable[[], bool], seconds: float) -> None:
         """Wait until *answers* is true.  Raises NotReadyError where the process ends before, or time does."""
@@ -90,6 +87,8 @@ class Process:
     def pause(self) -> None:
         """Freeze it: connections stay open, nothing is answered."""
         self.signal(signal.SIGSTOP)
+        # The signal is sent, and heard by each thread when it gets the processor.
+        until(lambda: self._states() <= FROZEN, told=lambda: f"{self.name} does not stop: {self._states()}")
 
     def resume(self) -> None:
         """Let it go on."""
@@ -99,7 +98,7 @@ class Process:
         """End it at once, as ``kill -9`` does."""
         self.signal(signal.SIGKILL)
         if self._process is not None:
-            self._process.wait(STOP_SECONDS)
+            self._process.wait(KILLED_SECONDS)
 
     def stop(self) -> None:
         """End it as an operator does, and at once where that takes too long."""
@@ -112,6 +111,15 @@ class Process:
         except subprocess.TimeoutExpired:
             self.kill()
 
+    def _states(self) -> set[str]:
+        """The states of all threads of the program and of what it has started, as /proc has them."""
+        found = set()
+        for each in Path("/proc").glob("[0-9]*/task/[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                state, _, group = each.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[:3]
+                found |= {state} if int(group) == self.pid else set()
+        return found
+
     def tail(self, lines: int = 30) -> str:
         """The last lines of the log."""
         if not self.log.exists():
@@ -119,10 +127,23 @@ class Process:
         return "\n".join(self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
 
 
+def begun(
+    command: Sequence[str | Path], log: IO[bytes], environ: Mapping[str, str] | None = None, **options: Any
+) -> subprocess.Popen[bytes]:
+    """Start *command*, in a session of its own, so that it ends with this process at the latest."""
+    tied = [sys.executable, "-I", "-S", "-c", _TIED, str(os.getpid()), *map(str, command)]
+    given = None if environ is None else dict(environ)
+    return _STARTER.submit(
+        lambda: subprocess.Popen(tied, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=given, start_new_session=True, **options)
+    ).result()
+
+
 def free_port() -> int:
-    """A port of the loopback on which nothing listens."""
+    """A port of the loopback on which nothing listens, and which was given to nobody before, who may not listen yet."""
     while True:
         port = random.choice(PORTS)
         with contextlib.closing(socket.socket()) as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))
-            return port
+            if port not in _GIVEN:
+                _GIVEN.add(port)
+                return port

@@ -9,35 +9,51 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from tests.cluster.api import Api, ApiError
+from tests.cluster.api import CONFLICT, Api, ApiError
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.heeded import await_rights
+from tests.cluster.process import begun
 from tests.cluster.resources import Manifest
+from tests.cluster.waiting import WAIT_SECONDS, until
 
 ROOT = Path(__file__).parents[2]
 NAMESPACE = "muster-system"
-READY_SECONDS = 30.0
-STOP_SECONDS = 30.0
+BUSY = 503
 
 
 def install(api: Api) -> None:
-    """The namespace and the rights, as the manifests have them; nothing twice."""
+    """The namespace and the rights, as the manifests have them and in effect; nothing twice."""
     paths = ("base/namespace.yaml", "sidecar/rbac.yaml", "sidecar/ungate.yaml")
-    for each in (each for path in paths for each in yaml.safe_load_all((ROOT / "deploy" / path).read_text())):
-        if each["kind"] in ("ServiceAccount", "Role", "RoleBinding"):
-            each["metadata"]["namespace"] = NAMESPACE
-        for subject in each.get("subjects", ()):
-            subject["namespace"] = NAMESPACE
-        with contextlib.suppress(ApiError):
-            api.create(each)
+    manifests = [each for path in paths for each in yaml.safe_load_all((ROOT / "deploy" / path).read_text())]
+    new = [each for each in manifests if _installed(api, each)]
+    roles = {(each["kind"], each["metadata"]["name"]): each for each in manifests}
+    for each in new:
+        if each["kind"] in ("RoleBinding", "ClusterRoleBinding"):
+            role = roles[each["roleRef"]["kind"], each["roleRef"]["name"]]
+            await_rights(api, each["subjects"][0], role["rules"], each["metadata"].get("namespace", ""))
+
+
+def _installed(api: Api, manifest: Manifest) -> bool:
+    """Create an object; whether it was not there."""
+    if manifest["kind"] in ("ServiceAccount", "Role", "RoleBinding"):
+        manifest["metadata"]["namespace"] = NAMESPACE
+    for subject in manifest.get("subjects", ()):
+        subject["namespace"] = NAMESPACE
+    try:
+        api.create(manifest)
+    except ApiError as error:
+        if error.code != CONFLICT:
+            raise
+        return False
+    return True
 
 
 def kubeconfig(plane: ControlPlane) -> Path:
@@ -57,13 +73,16 @@ class Sidecar:
     def get(self, path: str) -> tuple[int, str]:
         """What it answers to a GET."""
         try:
-            with urllib.request.urlopen(f"http://{self.probes}{path}", timeout=10) as answer:
+            with urllib.request.urlopen(f"http://{self.probes}{path}", timeout=WAIT_SECONDS) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
 
     def explain(self, namespace: str, name: str) -> Any:
-        return json.loads(self.get(f"/explain/{namespace}/{name}")[1])
+        answers: list[tuple[int, str]] = []
+        # It may have more to decide than time to tell.
+        until(lambda: answers.append(self.get(f"/explain/{namespace}/{name}")) or answers[-1][0] != BUSY)
+        return json.loads(answers[-1][1])
 
     def metric(self, line: str) -> float:
         """The value of a figure, by its name with labels as it is written."""
@@ -74,7 +93,8 @@ class Sidecar:
 
     @property
     def lines(self) -> list[Manifest]:
-        return [json.loads(each) for each in self.log.read_text().splitlines() if each.startswith("{")]
+        """What it has logged; the last line may be half written yet."""
+        return [json.loads(each) for each in self.log.read_text().split("\n")[:-1] if each.startswith("{")]
 
     def kill(self) -> None:
         """kill -9."""
@@ -84,7 +104,7 @@ class Sidecar:
     def stop(self) -> int:
         """SIGTERM; the exit code."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(STOP_SECONDS)
+        return self.process.wait(WAIT_SECONDS)
 
 
 @contextlib.contextmanager
@@ -95,18 +115,12 @@ def sidecar(
     log = folder / f"sidecar-{len(list(folder.iterdir()))}.log"
     command = [sys.executable, "-m", "muster", "sidecar", "--kubeconfig", str(through or kubeconfig(plane)), "--probe-bind", "127.0.0.1:0"]
     with log.open("wb") as out:
-        process = subprocess.Popen(
-            [*command, *options], stdout=out, stderr=out, cwd=ROOT, env={**os.environ, **(environ or {})}, start_new_session=True
-        )
+        process = begun([*command, *options], out, {**os.environ, **(environ or {})}, cwd=ROOT)
     found = Sidecar(process, log, "")
     try:
         found.probes = _address(found)
         if wait:
-            until(
-                lambda: found.get("/readyz")[0] == 200,
-                READY_SECONDS,
-                lambda: f"not ready: {found.get('/readyz')}\n{log.read_text()[-3000:]}",
-            )
+            until(lambda: found.get("/readyz")[0] == 200, told=lambda: f"not ready: {found.get('/readyz')}\n{log.read_text()[-3000:]}")
         yield found
     except BaseException:
         print(log.read_text()[-6000:])
@@ -123,14 +137,6 @@ def _address(found: Sidecar) -> str:
     def told() -> str:
         return next((each["address"] for each in found.lines if each.get("event") == "listening"), "")
 
-    until(lambda: told() or found.process.poll() is not None, READY_SECONDS, lambda: found.log.read_text()[-3000:])
+    until(lambda: told() or found.process.poll() is not None, told=lambda: found.log.read_text()[-3000:])
     assert found.process.poll() is None, found.log.read_text()[-3000:]
     return told()
-
-
-def until(condition: Callable[[], Any], seconds: float, told: Callable[[], str] = lambda: "") -> None:
-    """Wait for *condition*; AssertionError with what *told* says if it does not come."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, told()
-        time.sleep(0.02)

@@ -125,9 +125,9 @@ def _ended(look: Callable[[], dict[str, T]]) -> dict[str, T]:
 
 
 def _waiting(found: Sidecar) -> dict[str, float]:
-    """Roots that the sidecar keeps, by queue, where there are any."""
-    prefix = "muster_pending_pod_groups{"
-    lines = [each for each in found.get("/metrics")[1].splitlines() if each.startswith(prefix)]
+    """Roots that the sidecar keeps, by queue or by what is under way, where there are any."""
+    prefixes = "muster_queued_entities{", "muster_under_way_entities{"
+    lines = [each for each in found.get("/metrics")[1].splitlines() if each.startswith(prefixes)]
     kept = {each.rpartition(" ")[0]: float(each.rpartition(" ")[2]) for each in lines}
     return {name: count for name, count in kept.items() if count}
 

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.cluster.api import ApiError
+from tests.cluster.heeded import priority_classes
 from tests.cluster.resources import Manifest
 from tests.workloadbuilder.strategies import faulty_trees, options, sound_trees
 from validators import pipeline
@@ -21,7 +22,7 @@ from workloadbuilder.adapters.compiled import Wanted, compile_object
 from workloadbuilder.adapters.known import Known
 from workloadbuilder.builder import Builder
 
-HIGH = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 10**9}
+CLASSES = {"high": 10**9}
 """The class that the trees name, with the value that they give it."""
 TREES, MOST_GROUPS = 60, 40
 STRICTLY = {"dryRun": "All", "fieldValidation": "Strict"}
@@ -57,9 +58,8 @@ BLOCKS = ("schedulingPolicy", "schedulingConstraints", "disruptionMode", "resour
 
 @pytest.fixture
 def classed(api) -> Iterator[None]:
-    api.create(HIGH)
-    yield
-    api.delete("PriorityClass", "high")
+    with priority_classes(api, CLASSES):
+        yield
 
 
 @pytest.mark.usefixtures("classed")

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from muster import cli
 from tests.cluster.api import ApiError
+from tests.cluster.heeded import define
 from tests.cluster.resources import RESOURCES
 from tests.workloadbuilder.adapters.test_compiled import SAMPLES
 
@@ -94,15 +95,9 @@ def blocks(plane):
     }
     with pytest.MonkeyPatch.context() as patched:
         patched.setitem(RESOURCES, "Embed", (f"{GROUP}/v1", "embeds", True))
-        plane.api.create(definition)
-        plane.api.wait("CustomResourceDefinition", f"embeds.{GROUP}", until=_established)
+        define(plane.api, definition, "Embed")
         yield
         plane.api.delete("CustomResourceDefinition", f"embeds.{GROUP}")
-
-
-def _established(found) -> bool:
-    conditions = ((found or {}).get("status") or {}).get("conditions") or ()
-    return any((each["type"], each["status"]) == ("Established", "True") for each in conditions)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from tests.cluster.api import Api, ApiError
+from tests.cluster.heeded import define
 from tests.cluster.kubelet import node
 from tests.cluster.process import Process
 from tests.cluster.resources import RESOURCES, Manifest
@@ -56,8 +57,7 @@ def controller(plane, tmp_path_factory) -> Iterator[Controller]:
     process = Process("kopf", folder / "kopf.log")
     with pytest.MonkeyPatch.context() as patched:
         patched.setitem(RESOURCES, KIND, (f"{GROUP}/v1", "trainingruns", True))
-        plane.api.create(definition)
-        plane.api.wait("CustomResourceDefinition", DEFINITION, until=lambda found: condition(found, "Established").get("status") == "True")
+        define(plane.api, definition, KIND)
         kubeconfig = plane.user("kopf-trainer", role["rules"])
         running = Controller(process, {**os.environ, "KUBECONFIG": str(kubeconfig), "TMPDIR": str(folder)})
         plane.companions.append(process)

@@ -28,12 +28,12 @@ from scheduler_core.sidecar.writes import (
 )
 from tests.cluster.kubelet import node, pod
 from tests.cluster.sidecars import kubeconfig
+from tests.cluster.waiting import WAIT_SECONDS, until
 
 GROUPS = "/apis/scheduling.k8s.io"
 PATHS = Paths(
     {"Pod": "/api/v1/pods", "PodGroup": f"{GROUPS}/v1beta1/podgroups", "CompositePodGroup": f"{GROUPS}/v1alpha3/compositepodgroups"}
 )
-SECONDS = 20
 
 
 def ref(thing):
@@ -57,11 +57,12 @@ class Writing:
             PATHS,
             lambda *told: self.told.put(told),
             remaining=leads,
+            term=lambda: 1,
             recorder=Recorder("muster.dev/sidecar", "test"),
         )
 
     def outcomes(self, count):
-        found = [self.told.get(timeout=SECONDS) for _ in range(count)]
+        found = [self.told.get(timeout=WAIT_SECONDS) for _ in range(count)]
         return {(type(write).__name__, write.pod.name if hasattr(write, "pod") else write.target.name): what for write, what, _ in found}
 
     def submit(self, *writes):
@@ -156,7 +157,7 @@ def test_that_a_group_was_placed_is_never_taken_back_whoever_said_so(writing, ap
 def test_the_longest_message_is_told_as_an_event(writing, api, namespace):
     target = ref(api.create(group("g", namespace)))
     writing.publisher.submit([Tell(target, "Warning", "FailedScheduling", "x" * 1023 + "…")])
-    writing.submit(SetCondition(target, Condition("A", "True", "Fine", "")))
+    until(lambda: api.objects("Event", namespace))
 
     assert ["x" * 1023] == [each["message"] for each in api.objects("Event", namespace)]
 
@@ -212,12 +213,12 @@ def test_a_rehearsal_tells_what_a_budget_forbids_and_evicts_nobody(writing, api,
     kept, other = running(api, namespace, "kept", {"app": "kept"}), running(api, namespace, "other")
     answers = queue.Queue()
     writing.publisher.rehearse([Evict(other, "x"), Evict(kept, "x")], lambda *told: answers.put(told))
-    refused, why = answers.get(timeout=SECONDS)
+    refused, why = answers.get(timeout=WAIT_SECONDS)
 
     assert "kept" == refused.pod.name
     assert "disruption budget" in why
     writing.publisher.rehearse([Evict(other, "x")], lambda *told: answers.put(told))
-    assert (None, "") == answers.get(timeout=SECONDS)
+    assert (None, "") == answers.get(timeout=WAIT_SECONDS)
     for name in ("kept", "other"):
         left = api.get("Pod", name, namespace)
         assert "deletionTimestamp" not in left["metadata"]
@@ -246,11 +247,14 @@ def test_an_event_that_comes_again_is_counted(writing, api, namespace):
     target = ref(api.create(group("g", namespace)))
     tell = Tell(target, "Warning", "FailedScheduling", "no room")
     writing.publisher.submit([tell, tell, tell])
-    # Events are not told of; one object's writes are in order, so that this is after them.
-    writing.submit(SetCondition(target, Condition("A", "True", "Fine", "")))
-    found = [each for each in api.objects("Event", namespace) if each["involvedObject"]["name"] == "g"]
 
-    assert [("FailedScheduling", "no room", 3)] == [(each["reason"], each["message"], each["series"]["count"]) for each in found]
+    def events():
+        found = [each for each in api.objects("Event", namespace) if each["involvedObject"]["name"] == "g"]
+        return [(each["reason"], each["message"], (each.get("series") or {}).get("count", 1)) for each in found]
+
+    # Events are not told of.
+    until(lambda: 3 in {count for *_, count in events()})
+    assert [("FailedScheduling", "no room", 3)] == events()
 
 
 def test_who_does_not_lead_writes_nothing(plane, api, namespace, nodes):

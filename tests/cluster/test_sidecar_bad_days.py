@@ -9,8 +9,9 @@ import pytest
 from tests.cluster.faults import WELL, Fault, faults
 from tests.cluster.groups import LABEL, condition_of, pod_group
 from tests.cluster.kubelet import node
-from tests.cluster.sidecars import NAMESPACE, kubeconfig, sidecar, until
+from tests.cluster.sidecars import NAMESPACE, kubeconfig, sidecar
 from tests.cluster.test_sidecar_place import bound, ours, places, racks, scheduled
+from tests.cluster.waiting import until
 
 MODE = ("--mode", "place,validate,preempt,protect")
 ALONE = (*MODE, "--lease", "none")
@@ -19,6 +20,11 @@ ALONE = (*MODE, "--lease", "none")
 def gang(api, namespace, name, count=3):
     api.create(pod_group(name, namespace, minimum=count, key=LABEL))
     api.create_all([ours(f"{name}-{number}", namespace, name, cpu="100m") for number in range(count)])
+
+
+def binds(running):
+    """How many a sidecar knows that it has done: a bind is there a moment before it is counted."""
+    return running.metric('muster_writes_total{kind="Bind",outcome="done"}')
 
 
 def whole(found, name, count=3):
@@ -84,7 +90,7 @@ def test_a_server_that_is_restarted_is_met_again(plane, api, namespace, nodes, t
         gang(api, namespace, "after")
         assert whole(bound(api, namespace, 6), "after")
         scheduled(api, "PodGroup", "after", namespace)
-        until(lambda: running.get("/readyz")[0] == 200, 20)
+        until(lambda: running.get("/readyz")[0] == 200)
 
 
 def test_a_history_that_is_gone_is_listed_again(plane, api, namespace, nodes, tmp_path):
@@ -108,7 +114,7 @@ def test_watches_that_stall_delay_and_break_nothing(api, namespace, nodes, throu
         bound(api, namespace, 3)
         proxy.holding.set()
         gang(api, namespace, "after")
-        api.create(node("late", {LABEL: "late"}))
+        nodes(node("late", {LABEL: "late"}))
         api.delete("Node", "late")
         assert 3 == sum(map(bool, places(api, namespace).values()))
         proxy.holding.clear()
@@ -136,7 +142,7 @@ def test_two_replicas_do_the_work_of_one(plane, api, namespace, nodes, tmp_path)
         found = bound(api, namespace, 30)
         for number in range(10):
             scheduled(api, "PodGroup", f"g{number}", namespace)
-        writes = [each.metric('muster_writes_total{kind="Bind",outcome="done"}') for each in (first, second)]
+        writes = [binds(each) for each in (first, second)]
 
     assert all(whole(found, f"g{number}") for number in range(10))
     assert [0.0, 30.0] == sorted(writes)
@@ -151,7 +157,7 @@ def leader(api):
 def test_a_leader_that_dies_is_followed(plane, api, namespace, nodes, tmp_path):
     nodes(*racks(2))
     with sidecar(plane, tmp_path, *MODE, "--identity", "first") as first:
-        until(lambda: leader(api) == "first", 20)
+        until(lambda: leader(api) == "first")
         with sidecar(plane, tmp_path, *MODE, "--identity", "second") as second:
             gang(api, namespace, "before")
             bound(api, namespace, 3)
@@ -159,26 +165,26 @@ def test_a_leader_that_dies_is_followed(plane, api, namespace, nodes, tmp_path):
             gang(api, namespace, "after")
             bound(api, namespace, 6)
             assert "second" == leader(api)
-            assert 3 == second.metric('muster_writes_total{kind="Bind",outcome="done"}')
+            until(lambda: 3 == binds(second), told=lambda: f"{binds(second)} binds")
 
 
 def test_a_leader_that_was_asleep_writes_nothing_when_it_wakes(plane, api, namespace, nodes, tmp_path):
     """Stopped (SIGSTOP) for longer than its lease: to it no time has passed; another leads by then."""
     nodes(*racks(2))
     with sidecar(plane, tmp_path, *MODE, "--identity", "sleeper") as sleeper:
-        until(lambda: leader(api) == "sleeper", 20)
+        until(lambda: leader(api) == "sleeper")
         sleeper.process.send_signal(19)
         try:
             with sidecar(plane, tmp_path, *MODE, "--identity", "awake") as awake:
                 gang(api, namespace, "g")
                 bound(api, namespace, 3)
-                assert 3 == awake.metric('muster_writes_total{kind="Bind",outcome="done"}')
+                until(lambda: 3 == binds(awake), told=lambda: f"{binds(awake)} binds")
                 sleeper.process.send_signal(18)
-                until(lambda: sleeper.metric("muster_leader") == 0, 20)
+                until(lambda: sleeper.metric("muster_leader") == 0)
                 gang(api, namespace, "later")
                 bound(api, namespace, 6)
-                assert 6 == awake.metric('muster_writes_total{kind="Bind",outcome="done"}')
-                assert 0 == sleeper.metric('muster_writes_total{kind="Bind",outcome="done"}')
+                until(lambda: 6 == binds(awake), told=lambda: f"{binds(awake)} binds")
+                assert 0 == binds(sleeper)
         finally:
             sleeper.process.send_signal(18)
 
@@ -186,7 +192,7 @@ def test_a_leader_that_was_asleep_writes_nothing_when_it_wakes(plane, api, names
 def test_a_graceful_stop_hands_over_at_once(plane, api, namespace, nodes, tmp_path):
     nodes(*racks(2))
     with sidecar(plane, tmp_path, *MODE, "--identity", "first") as first:
-        until(lambda: leader(api) == "first", 20)
+        until(lambda: leader(api) == "first")
         assert 0 == first.stop()
     assert leader(api) in (None, "")
 

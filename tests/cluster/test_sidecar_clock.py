@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.groups import LABEL, pod_group
-from tests.cluster.sidecars import NAMESPACE, sidecar, until
+from tests.cluster.sidecars import NAMESPACE, sidecar
 from tests.cluster.test_sidecar_place import bound, ours, racks, scheduled
+from tests.cluster.waiting import until
 
 CLOCK = Path(__file__).parent / "clock"
 HOUR = 3600.0
@@ -35,7 +36,7 @@ class Clock:
         """Set it so many hours off; whether the sidecar led all the while until it has told that time."""
         self._set(hours)
         led = []
-        until(lambda: led.append(running.metric("muster_leader")) or hours_off(self._api) == hours, 20)
+        until(lambda: led.append(running.metric("muster_leader")) or hours_off(self._api) == hours)
         return all(led)
 
     def _set(self, hours):
@@ -54,7 +55,7 @@ def clock(tmp_path, api):
 def test_clock_jumps_change_nothing(plane, api, namespace, nodes, tmp_path, clock):
     nodes(*racks(2))
     with sidecar(plane, tmp_path / "logs", "--identity", "one", environ=clock.environ) as running:
-        until(lambda: running.metric("muster_leader") == 1, 20)
+        until(lambda: running.metric("muster_leader") == 1)
         for number, hours in enumerate((5, -5, 0)):
             assert clock.jump(running, hours)
             api.create(pod_group(f"g{number}", namespace, minimum=3, key=LABEL))

@@ -5,27 +5,30 @@ from __future__ import annotations
 import pytest
 
 from tests.cluster.groups import condition_of, conditions, pod_group
+from tests.cluster.heeded import priority_classes
 from tests.cluster.kubelet import pod
-from tests.cluster.sidecars import sidecar, until
+from tests.cluster.sidecars import sidecar
 from tests.cluster.test_publish import budget
-from tests.cluster.test_sidecar_place import bound, ours, places, racks, scheduled
-
-SECONDS = 20.0
+from tests.cluster.test_sidecar_place import bound, in_step, ours, places, racks, scheduled
+from tests.cluster.waiting import until
 
 
 @pytest.fixture(scope="module")
-def preempting(plane, tmp_path_factory):
+def started(plane, tmp_path_factory):
     with sidecar(plane, tmp_path_factory.mktemp("preempt"), "--mode", "place,preempt", "--lease", "none") as running:
         yield running
 
 
+@pytest.fixture
+def preempting(started, api, namespace, nodes):
+    in_step(api, namespace, nodes)
+    return started
+
+
 @pytest.fixture(autouse=True)
 def classes(api):
-    for name, value in (("low", 1), ("high", 100)):
-        api.create({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value})
-    yield
-    for name in ("low", "high"):
-        api.delete("PriorityClass", name)
+    with priority_classes(api, {"low": 1, "high": 100}):
+        yield
 
 
 def gang(api, namespace, name, level, *, count=2, cpu=4, mode="single", labels=None):
@@ -61,7 +64,7 @@ def test_a_gang_of_lower_priority_leaves_whole_and_says_why(preempting, api, nam
     kubelet.finish()
     bound(api, namespace, 2)
     scheduled(api, "PodGroup", "high", namespace)
-    until(lambda: "Preempted" in {each["reason"] for each in api.objects("Event", namespace)}, SECONDS)
+    until(lambda: "Preempted" in {each["reason"] for each in api.objects("Event", namespace)})
 
 
 def test_as_few_as_can_be_leave(preempting, api, namespace, nodes, kubelet):
@@ -85,7 +88,7 @@ def test_what_a_budget_forbids_is_not_evicted(preempting, api, namespace, nodes,
     api.create(budget("keep", namespace, "kept"))
     gang(api, namespace, "high", "high")
     scheduled(api, "PodGroup", "high", namespace, "False")
-    until(lambda: preempting.explain(namespace, "high").get("status"), SECONDS)
+    until(lambda: preempting.explain(namespace, "high").get("status"))
 
     for name in ("low0", "low1"):
         assert "deletionTimestamp" not in api.get("Pod", name, namespace)["metadata"]

@@ -8,21 +8,21 @@ import pytest
 
 from tests.cluster.faults import WELL, Fault, faults
 from tests.cluster.groups import LABEL, pod_group
-from tests.cluster.sidecars import kubeconfig, sidecar, until
-from tests.cluster.test_sidecar_crash import killed_at
+from tests.cluster.heeded import priority_classes
+from tests.cluster.sidecars import kubeconfig, sidecar
+from tests.cluster.test_sidecar_crash import EITHER_WAY, killed_at
 from tests.cluster.test_sidecar_place import bound, ours, places, racks, scheduled
+from tests.cluster.waiting import until
 
 MODE = ("--mode", "place,preempt", "--lease", "none")
-POINTS = range(1, 8)
+POINTS = range(1, 19)
+"""All writes of a preemption: what is told and promised, each eviction, the binds, and what is told then."""
 
 
 @pytest.fixture(autouse=True)
 def classes(api):
-    for name, value in (("low", 1), ("high", 100)):
-        api.create({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value})
-    yield
-    for name in ("low", "high"):
-        api.delete("PriorityClass", name)
+    with priority_classes(api, {"low": 1, "high": 100}):
+        yield
 
 
 def gang(api, namespace, name, level):
@@ -32,23 +32,14 @@ def gang(api, namespace, name, level):
 
 
 def filled(api, namespace, nodes):
-    """Two racks, each with a gang that may be made to leave."""
+    """Two racks, each with a gang that may be made to leave; nothing of it is still to be written."""
     nodes(*racks(2))
     for name in ("low-a", "low-b"):
         gang(api, namespace, name, "low")
         scheduled(api, "PodGroup", name, namespace)
     bound(api, namespace, 4)
-
-
-def shifted(proxy, decide):
-    """*decide* with the writes counted from here."""
-    begun = len(proxy.writes)
-
-    class Later:
-        def __init__(self, asked):
-            self.method, self.path, self.changes, self.number = asked.method, asked.path, asked.changes, max(0, asked.number - begun)
-
-    proxy.decide = lambda asked: decide(Later(asked))
+    # Events come last.
+    until(lambda: 2 == sum(each["reason"] == "Scheduled" for each in api.objects("Event", namespace)))
 
 
 def made_room_once(api, namespace):
@@ -68,19 +59,12 @@ def made_room_once(api, namespace):
 
 
 @pytest.mark.parametrize("point", POINTS)
-@pytest.mark.parametrize("lose", [pytest.param(False, id="before it is made"), pytest.param(True, id="before it is answered")])
+@EITHER_WAY
 def test_nobody_leaves_in_vain_whenever_the_sidecar_dies(plane, api, namespace, nodes, kubelet, tmp_path, point, lose):
     with faults(plane) as proxy, sidecar(plane, tmp_path, *MODE, through=proxy.kubeconfig(kubeconfig(plane))) as first:
         filled(api, namespace, nodes)
-        killed_at(proxy, first, point, lose=lose)
-        shifted(proxy, proxy.decide)
-        before = len(proxy.writes)
-        gang(api, namespace, "high", "high")
-        if lose:
-            until(lambda: len(proxy.writes) >= before + point, 20)
-            first.kill()
-        else:
-            until(lambda: first.process.poll() is not None, 20)
+        with killed_at(proxy, first, len(proxy.writes) + point, lose=lose):
+            gang(api, namespace, "high", "high")
     with sidecar(plane, tmp_path, *MODE):
         made_room_once(api, namespace)
 

@@ -10,6 +10,8 @@ from tests.cluster.sidecars import sidecar
 
 INNER = "scheduling.k8s.io/compositepodgroup-protection"
 LEAF = "scheduling.k8s.io/podgroup-protection"
+MANY_SECONDS = 180.0
+"""For a thousand writes."""
 
 
 @pytest.fixture(scope="module")
@@ -76,5 +78,5 @@ def test_a_thousand_groups_deleted_at_once_are_all_let_go(protecting, api, names
     api.delete("CompositePodGroup", "top", namespace)
     api.delete_all("PodGroup", namespace)
 
-    api.wait_all("PodGroup", namespace, until=lambda found: not found)
+    api.wait_all("PodGroup", namespace, until=lambda found: not found, seconds=MANY_SECONDS)
     gone(api, "CompositePodGroup", "top", namespace)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import pytest
 
 from tests.cluster.groups import SCHEDULED, composite, condition_of, conditions, pod_group
-from tests.cluster.kubelet import node, pod
-from tests.cluster.sidecars import sidecar, until
+from tests.cluster.kubelet import pod
+from tests.cluster.sidecars import sidecar
+from tests.cluster.waiting import until
 
 VALID = "muster.dev/Valid"
-SECONDS = 15.0
+MODE = ("--mode", "validate", "--lease", "none", "--settle", "0.3")
 
 
 @pytest.fixture(scope="module")
 def watching(plane, tmp_path_factory):
-    with sidecar(plane, tmp_path_factory.mktemp("validate"), "--mode", "validate", "--lease", "none", "--settle", "0.3") as running:
+    with sidecar(plane, tmp_path_factory.mktemp("validate"), *MODE) as running:
         yield running
 
 
@@ -67,31 +68,7 @@ def test_a_condition_that_is_true_stays_and_ours_tells_it(watching, api, namespa
 
     assert "Invalid" == told(api, "PodGroup", "leaf", namespace, VALID)["reason"]
     assert "True" == conditions(api, "PodGroup", "leaf", namespace)[SCHEDULED["PodGroup"]]["status"]
-    until(lambda: any(each["involvedObject"]["name"] == "leaf" for each in api.objects("Event", namespace)), SECONDS)
-
-
-def test_kube_scheduler_is_not_fought_over_a_condition(watching, plane, api, namespace, nodes):
-    """It writes the condition of a PodGroup whose pods it cannot place, whatever is there: ours moves aside, and both rest."""
-    nodes(node("n1", cpu=1))
-    api.create(composite("top", namespace, workloadRef={"workloadName": "one", "templateName": "top"}))
-    api.create(pod_group("leaf", namespace, minimum=2, parent="top", workloadRef={"workloadName": "two", "templateName": "leaf"}))
-    told(api, "PodGroup", "leaf", namespace)
-    plane.start_scheduler()
-    try:
-        api.create_all([pod(f"p{number}", namespace, group="leaf", cpu=1) for number in range(2)])
-        found = told(api, "PodGroup", "leaf", namespace, VALID)
-        assert "tree-one-workload" in found["message"]
-        theirs = conditions(api, "PodGroup", "leaf", namespace)[SCHEDULED["PodGroup"]]
-        assert "Unschedulable" == theirs["reason"]
-        before = watching.metric('muster_writes_total{kind="SetCondition",outcome="done"}')
-        api.create(node("n2-too-small", cpu=1))
-        api.delete("Node", "n2-too-small")
-        # A round of the watch later nothing more has been written on it.
-        api.create(pod_group("marker", namespace, parent="top", workloadRef={"workloadName": "three", "templateName": "x"}))
-        told(api, "PodGroup", "marker", namespace)
-        assert before + 3 >= watching.metric('muster_writes_total{kind="SetCondition",outcome="done"}')
-    finally:
-        plane.scheduler.stop()
+    until(lambda: any(each["involvedObject"]["name"] == "leaf" for each in api.objects("Event", namespace)))
 
 
 def test_a_tree_whose_objects_arrive_in_any_order_is_not_told(watching, api, namespace):

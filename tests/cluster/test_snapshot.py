@@ -110,17 +110,17 @@ def test_the_rights_that_are_documented_are_enough(plane, cluster):
 
 
 def test_what_may_not_be_listed_is_told_and_the_rest_is_there(plane, cluster):
-    done = snapshot(plane, plane.user("looks", rules(without="podgroups")))
+    done = snapshot(plane, plane.user("partly", rules(without="podgroups")))
 
     assert 2 == done.returncode
     (line,) = done.stderr.strip().splitlines()
-    assert 'podgroups: cannot be listed: HTTP 403: podgroups.scheduling.k8s.io is forbidden: User "looks" cannot list resource' in line
+    assert 'podgroups: cannot be listed: HTTP 403: podgroups.scheduling.k8s.io is forbidden: User "partly" cannot list resource' in line
     kinds = {each["kind"] for each in json.loads(done.stdout)["items"]}
     assert {"Node", "Pod", "CompositePodGroup", "Workload", "PriorityClass"} == kinds
 
 
 def test_without_the_right_to_see_nodes_there_is_no_snapshot(plane, cluster):
-    done = snapshot(plane, plane.user("looks", rules(without="nodes")))
+    done = snapshot(plane, plane.user("blind", rules(without="nodes")))
 
     assert (2, "") == (done.returncode, done.stdout)
     assert "nodes cannot be listed: HTTP 403" in done.stderr

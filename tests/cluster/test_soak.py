@@ -19,7 +19,6 @@ def alone(programs):
         yield found
 
 
-@pytest.mark.timeout(240)
 def test_a_minute_of_churn_leaves_memory_flat_and_nothing_behind(alone, tmp_path):
     report = soak(alone, tmp_path, SECONDS)
 

@@ -12,7 +12,7 @@ import pytest
 from cryptography import x509
 
 from tests.cluster.api import ApiError
-from tests.cluster.control_plane import NO_GATES, ControlPlane, Options
+from tests.cluster.control_plane import KUBECTL_SECONDS, NO_GATES, ControlPlane, Options
 from tests.cluster.installed import CONFIGURATIONS, DEPLOY, Installed, composite_group, eventually, installed, pod_group, unfit_group
 from tests.cluster.kubelet import finish_pod, pod
 
@@ -64,7 +64,7 @@ def run(plane, commands):
     """Run shell commands with kubectl and its kubeconfig at hand, as an operator would."""
     kubectl = plane.programs.path("kubectl")
     environ = {"PATH": f"{kubectl.parent}:/usr/bin:/bin", "KUBECONFIG": str(plane.kubeconfig), "HOME": str(plane.folder)}
-    done = subprocess.run(["/bin/sh", "-ec", commands], capture_output=True, text=True, check=False, env=environ, timeout=60)
+    done = subprocess.run(["/bin/sh", "-ec", commands], capture_output=True, text=True, check=False, env=environ, timeout=KUBECTL_SECONDS)
     assert 0 == done.returncode, done.stderr
     return done.stdout
 
@@ -112,8 +112,8 @@ def test_the_server_comes_back_and_judges_again(api, namespace, webhooks):
 
     webhooks.start()
 
-    assert accepted(api, namespace)
-    assert webhooks.judges(namespace)
+    assert eventually(lambda: accepted(api, namespace))
+    assert eventually(lambda: webhooks.judges(namespace))
 
 
 def test_failure_policy_ignore_lets_groups_through_unjudged_for_as_long_as_the_server_is_away(plane, api, namespace, webhooks):
@@ -124,7 +124,7 @@ def test_failure_policy_ignore_lets_groups_through_unjudged_for_as_long_as_the_s
     api.create(unfit_group("unjudged", namespace))
     webhooks.start()
 
-    assert webhooks.judges(namespace)
+    assert eventually(lambda: webhooks.judges(namespace))
     assert {"Ignore"} == {each["failurePolicy"] for kind in CONFIGURATIONS for each in api.get(kind, "muster")["webhooks"]}
 
 
@@ -159,7 +159,7 @@ def test_a_server_that_hangs_costs_three_seconds_and_is_as_one_that_is_away(api,
     finally:
         webhooks.server.resume()
 
-    assert accepted(api, namespace)
+    assert eventually(lambda: accepted(api, namespace))
 
 
 @pytest.mark.parametrize("lost", ["restart_apiserver", "expire_history"], ids=["connections are lost", "the history is lost too"])
@@ -195,7 +195,7 @@ def test_a_renewed_certificate_is_taken_without_a_restart(api, namespace, webhoo
     webhooks.issue("--ca", str(webhooks.certificates), "--force")
 
     assert eventually(lambda: before != served_serial(webhooks))
-    assert webhooks.judges(namespace)
+    assert eventually(lambda: webhooks.judges(namespace))
     assert pid == webhooks.server.pid
 
 

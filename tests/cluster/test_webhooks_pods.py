@@ -9,17 +9,18 @@ import pytest
 from tests.cluster.api import ApiError
 from tests.cluster.conftest import new_namespace
 from tests.cluster.control_plane import ControlPlane, Options
+from tests.cluster.heeded import add_classes
 from tests.cluster.installed import ACCOUNT, NAMESPACE, eventually, installed, pod_group
 from tests.cluster.kubelet import pod
 
-CLASS = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
+CLASSES = {"high": 1000}
 
 
 @pytest.fixture(scope="module")
 def plane(programs):
     """One of its own: the webhooks hold for all of it."""
     with ControlPlane(Options(), programs) as started:
-        started.api.create(CLASS)
+        add_classes(started.api, CLASSES)
         yield started
 
 
@@ -95,7 +96,8 @@ def test_a_job_is_judged_by_its_annotations(api, enforced):
 
 
 def test_priority_classes_are_judged_wherever(api, webhooks):
-    api.create({**CLASS, "metadata": {"name": "higher"}, "value": 2000}, dryRun="All")
+    higher = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "higher"}, "value": 2000}
+    api.create(higher, dryRun="All")
 
     assert [("CREATE", True)] == [
         (each["operation"], each["allowed"]) for each in webhooks.logged(kind="PriorityClass", name="higher", least=1)

@@ -1,0 +1,44 @@
+"""Trees that break a rule, told beside a kube-scheduler that writes the same condition.
+
+The sidecar is started for the test: what it writes is counted, and nothing of another test is to be among it.
+"""
+
+from __future__ import annotations
+
+from tests.cluster.groups import SCHEDULED, composite, conditions, pod_group
+from tests.cluster.kubelet import node, pod
+from tests.cluster.sidecars import sidecar
+from tests.cluster.test_sidecar_validate import MODE, VALID, told
+from tests.cluster.waiting import until
+
+
+def test_kube_scheduler_is_not_fought_over_a_condition(plane, api, namespace, nodes, tmp_path):
+    """It writes the condition of a PodGroup whose pods it cannot place, whatever is there: ours moves aside, and both rest."""
+    nodes(node("n1", cpu=1))
+    with sidecar(plane, tmp_path, *MODE) as watching:
+
+        def written():
+            return watching.metric('muster_writes_total{kind="SetCondition",outcome="done"}')
+
+        api.create(composite("top", namespace, workloadRef={"workloadName": "one", "templateName": "top"}))
+        api.create(pod_group("leaf", namespace, minimum=2, parent="top", workloadRef={"workloadName": "two", "templateName": "leaf"}))
+        told(api, "PodGroup", "leaf", namespace)
+        told(api, "CompositePodGroup", "top", namespace)
+        plane.start_scheduler()
+        try:
+            api.create_all([pod(f"p{number}", namespace, group="leaf", cpu=1) for number in range(2)])
+            found = told(api, "PodGroup", "leaf", namespace, VALID)
+            assert "tree-one-workload" in found["message"]
+            theirs = conditions(api, "PodGroup", "leaf", namespace)[SCHEDULED["PodGroup"]]
+            assert "Unschedulable" == theirs["reason"]
+            # Both groups, and the one of them again: each is counted a moment after it is there.
+            until(lambda: written() >= 3)
+            before = written()
+            nodes(node("n2-too-small", cpu=1))
+            api.delete("Node", "n2-too-small")
+            # A round of the watch later nothing more has been written on it.
+            api.create(pod_group("marker", namespace, parent="top", workloadRef={"workloadName": "three", "templateName": "x"}))
+            told(api, "PodGroup", "marker", namespace)
+            assert before + 3 >= written()
+        finally:
+            plane.scheduler.stop()
