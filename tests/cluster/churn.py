@@ -7,7 +7,7 @@ import dataclasses
 import random
 
 from tests.cluster.api import Api, ApiError
-from tests.cluster.groups import LABEL, composite, pod_group
+from tests.cluster.groups import LABEL, SCHEDULED, composite, condition_of, pod_group
 from tests.cluster.heeded import add_classes
 from tests.cluster.kubelet import finish_pod, node, pod, remove_pod
 from tests.cluster.resources import Manifest
@@ -39,6 +39,7 @@ class Churn:
         self._roots: list[Root] = []
         self._nodes = {each["metadata"]["name"]: each for each in _nodes()}
         self._down: list[str] = []
+        self._replaced: set[str] = set()
         self.steps = 0
 
     def begin(self) -> None:
@@ -65,14 +66,19 @@ class Churn:
             self._api.delete("PriorityClass", name)
 
     def partial(self) -> dict[str, int]:
-        """Gangs of which all pods are there and some, but too few, have a node; with how many have."""
+        """Gangs of which all pods are there and some, but too few, have a node; with how many have.
+
+        One that was scheduled and of which a pod was replaced since is not: it goes on, and the new pod may have no room.
+        """
         there = {each["metadata"]["name"]: each for each in self._api.objects("Pod", self._namespace)}
+        scheduled = self._scheduled()
         found = {}
         for root in self._roots:
             for group, names in root.pods.items():
                 bound = sum(bool(there[name]["spec"].get("nodeName")) for name in names if name in there)
                 leaving = any("deletionTimestamp" in there[name]["metadata"] for name in names if name in there)
-                if all(name in there for name in names) and not leaving and 0 < bound < root.minimum:
+                goes_on = group in self._replaced and group in scheduled
+                if all(name in there for name in names) and not leaving and not goes_on and 0 < bound < root.minimum:
                     found[group] = bound
         return found
 
@@ -80,6 +86,10 @@ class Churn:
         """Names of what is there, by kind; none of a kind that has none."""
         found = {kind: sorted(each["metadata"]["name"] for each in self._api.objects(kind, self._namespace)) for kind in KINDS}
         return {kind: names for kind, names in found.items() if names}
+
+    def _scheduled(self) -> set[str]:
+        groups = self._api.objects("PodGroup", self._namespace)
+        return {each["metadata"]["name"] for each in groups if condition_of(each, SCHEDULED["PodGroup"]).get("status") == "True"}
 
     def _gang(self) -> None:
         size = self._random.randint(2, 6)
@@ -152,6 +162,7 @@ class Churn:
         group, names = self._random.choice(sorted(self._random.choice(roots).pods.items()))
         name = self._random.choice(names)
         remove_pod(self._api, name, self._namespace)
+        self._replaced.add(group)
         with contextlib.suppress(ApiError):
             made = self._api.get("PodGroup", group, self._namespace)
             spec = {"schedulerName": "muster", "priorityClassName": made["spec"]["priorityClassName"]}
