@@ -1,8 +1,8 @@
 """Carries out writes: the only writer to the API server.
 
 Edge: a pool of threads.  Before each request the lease is asked; what was decided while leading and comes too late is
-dropped, also where this process leads again by then: another may have led in between.  Requests at a bad moment are repeated, an answer that was lost is looked for, and the server's word to wait holds
-for all.
+dropped, also where this process leads again by then: another may have led in between.  Requests at a bad moment are
+repeated, an answer that was lost is looked for, and the server's word to wait holds for all.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ WELL = Fault()
 class Faults(ThreadingHTTPServer):
     """The proxy.
 
-    *decide* is asked of every request, in the thread that serves it; ``writes`` are those that came by, in order;
+    *decide* is asked of every request, in the thread that serves it; ``writes`` are those that came by, in order, the last at ``wrote``;
     ``holding``: while set, no byte of a watch is passed on.  After ``hush`` no byte of those watches is that are open then.
     """
 
@@ -77,6 +77,7 @@ class Faults(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Passing)
         self.decide: Callable[[Asked], Fault] = lambda _: WELL
         self.writes: list[Asked] = []
+        self.wrote = time.monotonic()
         self.under_way = 0
         self.holding = threading.Event()
         self.hushed = 0
@@ -135,6 +136,7 @@ class _Passing(BaseHTTPRequestHandler):
             asked = Asked(self.command, self.path, body, len(self.server.writes) + 1 if changes else 0)
             if changes:
                 self.server.writes.append(asked)
+                self.server.wrote = time.monotonic()
             self.server.under_way += changes
         try:
             self._do(asked, self.server.decide(asked))

@@ -51,25 +51,28 @@ def killed_at(proxy, running, point, *, lose):
     proxy.decide = decide
     yield
     until(lambda: len(proxy.writes) > begun)
-    seen, since = 0, 0.0
-    while len(proxy.writes) < point and (len(proxy.writes) != seen or time.monotonic() - since < QUIET_SECONDS):
-        if len(proxy.writes) != seen:
-            seen, since = len(proxy.writes), time.monotonic()
-        time.sleep(0.02)
+    until(lambda: len(proxy.writes) >= point or time.monotonic() - proxy.wrote > QUIET_SECONDS)
     if lose or len(proxy.writes) < point:
         running.kill()
     until(lambda: running.process.poll() is not None)
+
+
+@contextlib.contextmanager
+def doomed(plane, folder, mode, point, *, lose):
+    """A sidecar that is killed at its write *point* after what is begun in here."""
+    with (
+        faults(plane) as proxy,
+        sidecar(plane, folder, *mode, through=proxy.kubeconfig(kubeconfig(plane))) as running,
+        killed_at(proxy, running, point, lose=lose),
+    ):
+        yield
 
 
 @pytest.mark.parametrize("point", POINTS)
 @EITHER_WAY
 def test_a_tree_is_whole_whenever_the_sidecar_dies(plane, api, namespace, nodes, tmp_path, point, lose):
     nodes(*racks(4))
-    with (
-        faults(plane) as proxy,
-        sidecar(plane, tmp_path, *MODE, through=proxy.kubeconfig(kubeconfig(plane))) as first,
-        killed_at(proxy, first, point, lose=lose),
-    ):
+    with doomed(plane, tmp_path, MODE, point, lose=lose):
         tree(api, namespace)
     with sidecar(plane, tmp_path, *MODE):
         found = bound(api, namespace, 6)
@@ -82,11 +85,7 @@ def test_a_tree_is_whole_whenever_the_sidecar_dies(plane, api, namespace, nodes,
 def test_a_gang_that_cannot_be_finished_is_undone(plane, api, namespace, nodes, tmp_path):
     """Killed after the first bind; meanwhile another takes the room: what is bound leaves, and the gang waits."""
     nodes(*racks(1, size=1))
-    with (
-        faults(plane) as proxy,
-        sidecar(plane, tmp_path, *MODE, through=proxy.kubeconfig(kubeconfig(plane))) as first,
-        killed_at(proxy, first, 2, lose=False),
-    ):
+    with doomed(plane, tmp_path, MODE, 2, lose=False):
         api.create(pod_group("train", namespace, minimum=3, key=LABEL))
         api.create_all([ours(f"p{number}", namespace, "train") for number in range(3)])
     # The one write that came before the kill is a bind; it is with the proxy still, perhaps.

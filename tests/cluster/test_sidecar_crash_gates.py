@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cluster.faults import faults
 from tests.cluster.groups import LABEL, composite, pod_group
 from tests.cluster.kubelet import pod
-from tests.cluster.sidecars import kubeconfig, sidecar
-from tests.cluster.test_sidecar_crash import EITHER_WAY, killed_at
+from tests.cluster.sidecars import sidecar
+from tests.cluster.test_sidecar_crash import EITHER_WAY, doomed
 from tests.cluster.test_sidecar_place import GATE, racks
 from tests.cluster.test_sidecar_protect import INNER, finalizers, gone
 
@@ -38,11 +37,7 @@ def opened(pods):
 @EITHER_WAY
 def test_a_tree_is_opened_whole_whenever_the_sidecar_dies(plane, api, namespace, nodes, tmp_path, point, lose):
     nodes(*racks(4))
-    with (
-        faults(plane) as proxy,
-        sidecar(plane, tmp_path, *UNGATE, through=proxy.kubeconfig(kubeconfig(plane))) as first,
-        killed_at(proxy, first, point, lose=lose),
-    ):
+    with doomed(plane, tmp_path, UNGATE, point, lose=lose):
         gated_tree(api, namespace)
     before = opened({each["metadata"]["name"]: each for each in api.objects("Pod", namespace)})
     with sidecar(plane, tmp_path, *UNGATE):
@@ -57,11 +52,7 @@ def test_a_tree_is_opened_whole_whenever_the_sidecar_dies(plane, api, namespace,
 @EITHER_WAY
 def test_no_finalizer_is_left_whenever_the_sidecar_dies(plane, api, namespace, tmp_path, point, lose):
     groups = [("PodGroup", "a"), ("PodGroup", "b"), ("CompositePodGroup", "top")]
-    with (
-        faults(plane) as proxy,
-        sidecar(plane, tmp_path, *PROTECT, through=proxy.kubeconfig(kubeconfig(plane))) as first,
-        killed_at(proxy, first, point, lose=lose),
-    ):
+    with doomed(plane, tmp_path, PROTECT, point, lose=lose):
         api.create(composite("top", namespace))
         api.create_all([pod_group(leaf, namespace, parent="top") for leaf in "ab"])
         if point > 1:

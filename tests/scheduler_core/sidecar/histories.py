@@ -58,6 +58,32 @@ class Server:
             store.replace(kind, self.listed(kind), str(self.version))
 
 
+class Watched:
+    """A server, and a store that has listed what is there and hears of what happens then."""
+
+    def __init__(self, *objects: Json) -> None:
+        self.server = Server()
+        for each in objects:
+            self.server.put(each)
+        self.list()
+
+    def list(self) -> None:
+        """A new store, filled by a list of every kind."""
+        self.store = Store()
+        self.server.fill(self.store)
+        self.heard = len(self.server.events)
+
+    def happens(self, *changes: Json | tuple[str, str, str]) -> None:
+        """Objects are put, or, where a name is given, deleted."""
+        for each in changes:
+            if isinstance(each, tuple):
+                self.server.delete(each)
+            else:
+                self.server.put(each)
+        feed(self.store, self.server.events[self.heard :])
+        self.heard = len(self.server.events)
+
+
 @st.composite
 def histories(draw: st.DrawFn, objects: list[Json], others: list[Json]) -> Server:
     """A server that ends with *objects* after other objects came and went, and each of them was what one of *others* is."""

@@ -9,11 +9,9 @@ import pytest
 from scheduler_core.decision import Name
 from scheduler_core.sidecar.assumed import Assumed
 from scheduler_core.sidecar.pods_live import SCHEDULED, LivePod
-from scheduler_core.sidecar.store import Store
 from scheduler_core.sidecar.writes import Condition, Ref
 from tests.scheduler_core.builders import leaf, node, pod
-from tests.scheduler_core.sidecar import histories
-from tests.scheduler_core.sidecar.histories import Json, Server
+from tests.scheduler_core.sidecar.histories import Json, Watched
 from tests.scheduler_core.sidecar.test_scheduler import G, bound
 from tests.scheduler_core.sidecar.world import TERMINATING
 
@@ -22,28 +20,14 @@ TRUE = Condition(PLACED, "True", "Scheduled", "")
 FALSE = Condition(PLACED, "False", "Unschedulable", "no room")
 
 
-class Known:
+class Known(Watched):
     """A store with two nodes and a group with a pod that waits and one that runs, and what is presumed of them."""
 
     def __init__(self, *more: Json) -> None:
-        self.server, self.store = Server(), Store()
-        for each in (node("n1"), node("n2"), leaf("g", 2), pod("g-0", "g"), pod("g-1", "g", on="n2"), *more):
-            self.server.put(each)
-        self.server.fill(self.store)
-        self.heard = len(self.server.events)
+        super().__init__(node("n1"), node("n2"), leaf("g", 2), pod("g-0", "g"), pod("g-1", "g", on="n2"), *more)
         self.assumed = Assumed(self.store)
         self.store.report.take()
         self.store.standing.ground()
-
-    def happens(self, *changes: Json | tuple[str, str, str]) -> None:
-        """Objects are put, or, where a name is given, deleted."""
-        for each in changes:
-            if isinstance(each, tuple):
-                self.server.delete(each)
-            else:
-                self.server.put(each)
-        histories.feed(self.store, self.server.events[self.heard :])
-        self.heard = len(self.server.events)
 
     def pod(self, name: str = "g-0") -> LivePod:
         return self.store.standing.pods.pods[f"default/{name}"]

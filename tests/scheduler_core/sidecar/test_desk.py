@@ -14,37 +14,21 @@ from scheduler_core.sidecar.hints import NOTHING, Interest
 from scheduler_core.sidecar.pods_live import LivePod
 from scheduler_core.sidecar.preempting import Plan
 from scheduler_core.sidecar.requests import GATE
-from scheduler_core.sidecar.store import Store
 from scheduler_core.sidecar.survey import Survey
 from scheduler_core.sidecar.writes import Bind
 from tests.scheduler_core.builders import HOST, composite, leaf, node, pod, pods
-from tests.scheduler_core.sidecar import histories
-from tests.scheduler_core.sidecar.histories import Json, Server
+from tests.scheduler_core.sidecar.histories import Json, Watched
 from tests.scheduler_core.sidecar.test_scheduler import GATED, MUSTER, G, bound
 from tests.scheduler_core.sidecar.world import TERMINATING
 
 
-class Room:
+class Room(Watched):
     """A desk in a small cluster: n1, and n2 with a pod that may have to leave."""
 
     def __init__(self, *objects: Json, **options: Any) -> None:
-        self.server, self.store = Server(), Store()
-        for each in (node("n1"), node("n2"), pod("low", on="n2", priority=0), *objects):
-            self.server.put(each)
-        self.server.fill(self.store)
-        self.heard = len(self.server.events)
+        super().__init__(node("n1"), node("n2"), pod("low", on="n2", priority=0), *objects)
         self.desk = Desk(self.store, Options(**{"settle_seconds": 0.0, **options}))
         self.store.report.take()
-
-    def happens(self, *changes: Json | tuple[str, str, str]) -> None:
-        """Objects are put, or, where a name is given, deleted."""
-        for each in changes:
-            if isinstance(each, tuple):
-                self.server.delete(each)
-            else:
-                self.server.put(each)
-        histories.feed(self.store, self.server.events[self.heard :])
-        self.heard = len(self.server.events)
 
     def pod(self, name: str) -> LivePod:
         return self.store.standing.pods.pods[f"default/{name}"]

@@ -12,37 +12,25 @@ from scheduler_core.sidecar.deciding import Decided
 from scheduler_core.sidecar.desk import Desk, Options
 from scheduler_core.sidecar.news import News
 from scheduler_core.sidecar.outcomes import Outcomes
-from scheduler_core.sidecar.store import Store
 from scheduler_core.sidecar.survey import Survey
 from scheduler_core.sidecar.writes import Bind, Evict, Nominate, Ref, Remove, SetCondition, Tell
 from tests.scheduler_core.builders import HOST, leaf, node, pod, pods
-from tests.scheduler_core.sidecar import histories
-from tests.scheduler_core.sidecar.histories import Json, Server
+from tests.scheduler_core.sidecar.histories import Json, Watched
 from tests.scheduler_core.sidecar.test_preempting import budget
 from tests.scheduler_core.sidecar.test_scheduler import GATED, MUSTER, G, bound, nodes_of, of, said, told
 
 NO_ROOM = "0/1 nodes are available"
 
 
-class Office:
+class Office(Watched):
     """A desk with one root on it, g unless it is another, and what follows from decisions on it."""
 
     def __init__(self, *objects: Json, root: Name = G, **options: Any) -> None:
-        self.server, self.store = Server(), Store()
-        for each in (node("n1"), node("n2"), *objects):
-            self.server.put(each)
-        self.server.fill(self.store)
-        self.heard = len(self.server.events)
+        super().__init__(node("n1"), node("n2"), *objects)
         self.desk = Desk(self.store, Options(**{"settle_seconds": 0.0, **options}))
         self.outcomes = Outcomes(self.desk)
         self.root = root
         self.store.report.take()
-
-    def happens(self, *objects: Json) -> None:
-        for each in objects:
-            self.server.put(each)
-        histories.feed(self.store, self.server.events[self.heard :])
-        self.heard = len(self.server.events)
 
     @property
     def survey(self) -> Survey:

@@ -9,41 +9,25 @@ import pytest
 from scheduler_core.decision import Decision, Eviction, Status
 from scheduler_core.sidecar.assumed import Assumed
 from scheduler_core.sidecar.preempting import Plan, Preempting
-from scheduler_core.sidecar.store import Store
 from scheduler_core.sidecar.writes import Evict, Evicting, Nominate, Ref, SetCondition, Tell
 from tests.scheduler_core.builders import composite, leaf, node, pod, pods
-from tests.scheduler_core.sidecar import histories
-from tests.scheduler_core.sidecar.histories import Json, Server
+from tests.scheduler_core.sidecar.histories import Json, Watched
 from tests.scheduler_core.sidecar.test_scheduler import MUSTER, G, of, said, told
 from tests.scheduler_core.sidecar.world import TERMINATING
 
 
-class Scarce:
+class Scarce(Watched):
     """A node that is full, a gang that needs half of it, and what makes plans."""
 
     def __init__(self, *more: Json, by: Evicting = Evicting.EVICT) -> None:
-        self.server, self.store = Server(), Store()
         low = [pod(f"low-{number}", on="n1", priority=0) for number in range(4)]
-        for each in (node("n1", cpu="4"), *low, leaf("g", 2, priority=10), *pods("g", 2, priority=10, **MUSTER), *more):
-            self.server.put(each)
-        self.server.fill(self.store)
-        self.heard = len(self.server.events)
+        super().__init__(node("n1", cpu="4"), *low, leaf("g", 2, priority=10), *pods("g", 2, priority=10, **MUSTER), *more)
         self.assumed = Assumed(self.store)
         self.preempting = Preempting(self.store, self.assumed, by, "muster")
         self.store.standing.ground()
 
-    def happens(self, *objects: Json) -> None:
-        for each in objects:
-            self.server.put(each)
-        self._hear()
-
     def goes(self, name: str, kind: str = "Pod") -> None:
-        self.server.delete((kind, "default", name))
-        self._hear()
-
-    def _hear(self) -> None:
-        histories.feed(self.store, self.server.events[self.heard :])
-        self.heard = len(self.server.events)
+        self.happens((kind, "default", name))
 
     def plan(self, *victims: str, **more: Any) -> Plan:
         found = self.preempting.plan(decision(*(victims or ("low-1", "low-0")), **more), 5.0)
