@@ -3,6 +3,9 @@
 ``same app``: the same server and Flask application, with its checks of the request, its metrics and its log line, answering
 a constant; the limits are about it.  ``bare app``: the same server with the smallest Flask application there can be.  One
 worker, TLS, connections kept; all servers run, and are loaded in turns.
+
+A second table has the whole server beside the alternatives: gunicorn's own ASGI worker (``muster serve --server gunicorn``),
+and the same Flask application in two stock WSGI servers.
 """
 
 from __future__ import annotations
@@ -12,12 +15,13 @@ import functools
 import tempfile
 from pathlib import Path
 
-from benchmarks import load, measure, workloads
+from benchmarks import http_servers, load, measure, workloads
 
 ROUNDS = 7
 SECONDS = 1.5
 CONNECTIONS = 4
 SMALL_LIMIT, LARGE_LIMIT = 0.8, 0.12
+BESIDE = ("judging", "gunicorn", *http_servers.STOCK)
 
 
 def main() -> None:
@@ -29,8 +33,22 @@ def main() -> None:
         with contextlib.ExitStack() as stack:
             servers = {what: stack.enter_context(load.serving(what, directory)) for what in ("judging", "unjudged", "constant")}
             rows = [_row(what, workloads.review(workload), limit, servers) for what, workload, limit in cases]
+        with contextlib.ExitStack() as stack:
+            servers = {what: stack.enter_context(http_servers.running(what, directory)) for what in BESIDE}
+            beside = [_beside(what, workloads.review(workload), servers) for what, workload, _ in cases]
     columns = ("review", "size", "bare app", "same app", "Muster", "Muster / bare app", "Muster / same app", "by processor time", "limit")
     measure.table("Server: reviews a second, one worker, TLS, keep-alive", columns, rows)
+    columns = ("review", "uvicorn (default)", "gunicorn", "gunicorn gthread", "granian WSGI", "uvicorn / gthread", "uvicorn / granian")
+    measure.table("Server: reviews a second with each library, the same application", columns, beside)
+
+
+def _beside(what: str, body: bytes, servers: dict[str, load.Server]) -> list[str]:
+    def press(name: str) -> float:
+        return load.press(servers[name], body, connections=CONNECTIONS, seconds=SECONDS).rate
+
+    rounds = measure.in_turns({name: functools.partial(press, name) for name in servers}, ROUNDS)
+    ratios = (f"{rounds.ratio('judging', name):.2f}" for name in http_servers.STOCK)
+    return [what, *(f"{rounds.median(name):,.0f}" for name in servers), *ratios]
 
 
 def _row(what: str, body: bytes, limit: float, servers: dict[str, load.Server]) -> list[str]:

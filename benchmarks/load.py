@@ -29,11 +29,12 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Server:
-    """A running server: its address, its one worker's process, and the CA to verify it with."""
+    """A running server: its address, its first worker's process, the CA to verify it with, and its main process."""
 
     port: int
     worker: int
     ca: Path
+    process: int
 
     def processor_seconds(self) -> float:
         """Processor time that the worker has used."""
@@ -71,29 +72,39 @@ def certificate(directory: Path) -> None:
     store.write(directory, issue.leaf(issue.authority(now), pair.names_of((HOST,)), now))
 
 
-@contextlib.contextmanager
-def serving(what: str, directory: Path) -> Iterator[Server]:
-    """A server with one worker: *what* is one of those of ``benchmarks.serving``."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MUSTER_", "PROMETHEUS_"))}
-    environment |= {
+def environment(directory: Path, workers: int = 1) -> dict[str, str]:
+    """The environment of a server with *workers* workers and the pair in *directory*."""
+    others = {name: value for name, value in os.environ.items() if not name.startswith(("MUSTER_", "PROMETHEUS_"))}
+    return others | {
         "MUSTER_BIND": f"{HOST}:0",
         "MUSTER_TLS_CERT": str(directory / store.CERTIFICATE),
         "MUSTER_TLS_KEY": str(directory / store.KEY),
-        "MUSTER_WORKERS": "1",
+        "MUSTER_WORKERS": str(workers),
+        "MUSTER_CONNECTIONS": "19000",
+        "MUSTER_STUCK_SECONDS": "5",
+        "MUSTER_STOP_SECONDS": "5",
     }
+
+
+@contextlib.contextmanager
+def serving(what: str, directory: Path, workers: int = 1) -> Iterator[Server]:
+    """Our server: *what* is one of those of ``benchmarks.serving``."""
     with (directory / f"{what}.log").open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.serving", what], env=environment, stdout=subprocess.PIPE, stderr=log, start_new_session=True
+            [sys.executable, "-m", "benchmarks.serving", what],
+            env=environment(directory, workers),
+            stdout=subprocess.PIPE,
+            stderr=log,
+            start_new_session=True,
         )
     try:
         line = process.stdout.readline() if process.stdout else b""
         if not line:
             raise SystemExit(f"the server does not start: {(directory / f'{what}.log').read_text()}")
         port = int(json.loads(line)["address"].rpartition(":")[2])
-        with _connection(port, directory / store.CA):
+        with connection(port, directory / store.CA):
             pass
-        worker = _children(process.pid)[0]
-        yield Server(port, worker, directory / store.CA)
+        yield Server(port, children(process.pid)[0], directory / store.CA, process.pid)
     finally:
         process.terminate()
         process.wait(20)
@@ -107,7 +118,7 @@ def press(server: Server, body: bytes, *, connections: int, seconds: float = 0, 
         f"POST /validate?timeout=3s HTTP/1.1\r\nHost: {HOST}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     ).encode() + body
     counts = [0] * connections
-    socks = [_connection(server.port, server.ca) for _ in range(connections)]
+    socks = [connection(server.port, server.ca) for _ in range(connections)]
     deadline = time.perf_counter() + (seconds or 3600)
     each = -(-requests // connections) if requests else sys.maxsize
 
@@ -129,7 +140,8 @@ def press(server: Server, body: bytes, *, connections: int, seconds: float = 0, 
     return Load(sum(counts), time.perf_counter() - started, server.processor_seconds() - before)
 
 
-def _connection(port: int, ca: Path) -> ssl.SSLSocket:
+def connection(port: int, ca: Path) -> ssl.SSLSocket:
+    """A connection over TLS."""
     context = ssl.create_default_context(cafile=str(ca))
     context.set_alpn_protocols(["http/1.1"])
     raw = socket.create_connection((HOST, port), timeout=30)
@@ -158,5 +170,6 @@ def _more(sock: ssl.SSLSocket) -> bytes:
     return piece
 
 
-def _children(process: int) -> list[int]:
+def children(process: int) -> list[int]:
+    """The processes that *process* has started and that run."""
     return [int(each) for each in Path(f"/proc/{process}/task/{process}/children").read_text().split()]

@@ -1,22 +1,23 @@
 """The webhook server as it is, and the two floors it is measured against, which parse nothing and judge nothing.
 
-``python -m benchmarks.serving judging|constant|unjudged``, with MUSTER_* variables.  All are the same server.  ``constant``
-is the smallest Flask application that takes a body and answers; ``unjudged`` is ours, with its checks of the request, its
-metrics and its log line, and a constant verdict.
+``python -m benchmarks.serving judging|gunicorn|constant|unjudged``, with MUSTER_* variables.  All are the same server;
+``gunicorn`` has that library serve HTTP.  ``constant`` is the smallest Flask application that takes a body and answers;
+``unjudged`` is ours, with its checks of the request, its metrics and its log line, and a constant verdict.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from typing import Any
+import threading
 
 import flask
 
 from validators.lookup import NOTHING
-from webhooks import admit, review, server
+from webhooks import admit, review
+from webhooks.server import process
 from webhooks.settings import Settings
+from webhooks.source import Fixed
 
 REQUEST = review.AdmissionRequest(
     "0f9e7a52-6b1c-4d4e-9b53-6a3d0c1f2e11",
@@ -35,15 +36,11 @@ ANSWER = (
 )
 
 
-class Constant(server.Server):
-    """Our server; its application takes the body and looks at nothing."""
-
-    def load(self) -> Callable[..., Any]:
-        """See webhooks.server.Server."""
-        super().load()
-        app = flask.Flask("constant", static_folder=None)
-        app.add_url_rule("/validate", "validate", _answer, methods=["POST"])
-        return app
+def constant(*_: object) -> flask.Flask:
+    """Return the smallest application that takes the body and looks at nothing."""
+    app = flask.Flask("constant", static_folder=None)
+    app.add_url_rule("/validate", "validate", _answer, methods=["POST"])
+    return app
 
 
 def _answer() -> flask.Response:
@@ -59,13 +56,17 @@ def _same_request(body: bytes) -> review.AdmissionRequest:
 def main() -> None:
     """Serve until told to stop."""
     # What is to be left out is put away before the server starts in its own way.
-    if sys.argv[1] == "constant":
-        server.Server = Constant  # type: ignore[misc]
     if sys.argv[1] == "unjudged":
         review.decode = _same_request
         review.encode = lambda *_: ANSWER
         admit.validate = lambda *_: VERDICT
-    server.serve(Settings.from_environ(os.environ), server.Fixed(NOTHING))
+    if os.environ.get("BENCH_STUCK"):
+        judge = admit.validate
+        admit.validate = lambda request, *rest: threading.Event().wait() if request.name else judge(request, *rest)
+    library = "gunicorn" if sys.argv[1] == "gunicorn" else "uvicorn"
+    process.serve(
+        Settings.from_environ({**os.environ, "MUSTER_SERVER": library}), Fixed(NOTHING), constant if sys.argv[1] == "constant" else None
+    )
 
 
 if __name__ == "__main__":

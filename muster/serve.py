@@ -12,7 +12,7 @@ from validators.lookup import NOTHING
 from webhooks import settings as knobs
 
 if TYPE_CHECKING:
-    from webhooks.server import Source
+    from webhooks.source import Source
 
 EXAMPLE = """\b
 Example:
@@ -46,6 +46,7 @@ def environment_help() -> str:
 @click.option("--objects", metavar="PATH", multiple=True, help="Cluster objects that rules may look up (repeatable).")
 @click.option("--cluster", is_flag=True, default=None, help="Look objects up in the API server.")
 @click.option("--kubeconfig", metavar="FILE", help="How --cluster finds it; default: the pod's service account.")
+@click.option("--server", metavar="uvicorn|gunicorn", help="The library that serves HTTP.")
 @click.option("--workers", metavar="N", help="Processes.")
 @click.option("--profile", metavar="kep|upstream", help="All that the documents demand, or what the API server does.")
 @click.option("--kubernetes", metavar="VERSION", help="The API server to be mirrored: 1.35 to 1.38.")
@@ -54,7 +55,7 @@ def environment_help() -> str:
 @click.option("--finalizers", metavar="none|podgroup|all", help="Which protection finalizers /mutate adds.")
 def command(**options: Any) -> None:
     """Run the server until it is told to stop."""
-    from webhooks.server import StartError, serve
+    from webhooks.server.process import StartError, serve
 
     try:
         settings = knobs.Settings.from_environ({**os.environ, **as_environment(options)})
@@ -86,7 +87,7 @@ def source_of(settings: knobs.Settings) -> Source:
         click.UsageError: the objects cannot be read.
         StartError: the cluster cannot be found.
     """
-    from webhooks.server import Fixed
+    from webhooks.source import Fixed
 
     if settings.cluster:
         from webhooks.cluster import connect

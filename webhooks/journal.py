@@ -15,9 +15,6 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from gunicorn import glogging
-from gunicorn.config import Config
-
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
 STANDARD_ERROR = 2
 PIPE_ATOMIC = 4096
@@ -86,11 +83,12 @@ class JsonFormatter(logging.Formatter):
         return _encode(fields)
 
 
-class JsonLogger(glogging.Logger):  # type: ignore[misc] # gunicorn ships no types
-    """Gunicorn's logger, in JSON."""
-
-    def setup(self, cfg: Config) -> None:
-        """See gunicorn.glogging.Logger."""
-        super().setup(cfg)
-        for target in self.error_log.handlers:
-            target.setFormatter(JsonFormatter())
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"json": {"()": JsonFormatter}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
+    "root": {"handlers": ["stderr"], "level": "WARNING"},
+    "loggers": {"gunicorn.error": {"handlers": ["stderr"], "level": "WARNING", "propagate": False}},
+}
+"""Logging configuration (``logging.config``) by which the loggers of libraries write such lines."""

@@ -14,6 +14,7 @@ from validators.rules import base
 from webhooks import knobs
 
 FINALIZERS = ("none", "podgroup", "all")
+SERVERS = ("uvicorn", "gunicorn")
 
 
 class SettingError(ValueError):
@@ -39,6 +40,7 @@ class Settings:
     gates: Gates
     rules: tuple[tuple[str, base.Severity], ...]
     finalizers: str
+    server: str
     workers: int
     threads: int
     connections: int
@@ -172,6 +174,13 @@ KNOBS = (
         "podgroup",
         "which protection finalizers /mutate adds; all only where something removes the composite's again",
         knobs.one_of(FINALIZERS),
+    ),
+    knobs.Knob(
+        "MUSTER_SERVER",
+        "--server",
+        "uvicorn",
+        "the library that serves HTTP; gunicorn's own worker has no deadline for a handshake and for a request's head",
+        knobs.one_of(SERVERS),
     ),
     knobs.Knob(
         "MUSTER_WORKERS",

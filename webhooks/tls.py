@@ -62,6 +62,16 @@ class LivePair:
         self._complaint = ""
         self.pair = load(cert, key)
 
+    def context(self) -> ssl.SSLContext:
+        """Return a context for a server that keeps it: each handshake takes the pair that serves then."""
+        context = self.pair.context
+        context.sni_callback = self._choose
+        return context
+
+    def _choose(self, handshake: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
+        # OpenSSL calls this for every ClientHello, one without a server name as well.
+        handshake.context = self.pair.context
+
     def refresh(self, now: float) -> str:
         """Look at the files again if it is time; *now* is monotonic seconds.
 

@@ -1,10 +1,11 @@
 """What the sidecar answers over HTTP: probes, figures, and why a root is where it is.
 
-Edge: flask, on werkzeug's threaded server; plain HTTP, for the cluster's inside.
+Edge: flask, on uvicorn; plain HTTP, for the cluster's inside.
 """
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import socket
 import threading
@@ -12,11 +13,16 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import flask
-from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
+import uvicorn
+from a2wsgi import WSGIMiddleware
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from scheduler_core.sidecar.telemetry import CONTENT_TYPE
 
 LONGEST_NAME = 253
+THREADS = 4
+SILENCE_SECONDS = 10
+"""How long a connection may be without a request."""
 MOST_EXPLAINED = 4
 """Decisions that are looked up at once: the thread that decides looks them up, and anybody in the cluster may ask."""
 
@@ -103,7 +109,7 @@ def _probe(reasons: Sequence[str]) -> flask.Response:
 
 
 class Server:
-    """Serves *app* in threads until stopped.
+    """HTTP server of *app* in a thread of its own, until stopped.
 
     Raises:
         OSError: the address cannot be served on.
@@ -112,15 +118,31 @@ class Server:
 
     def __init__(self, app: flask.Flask, host: str, port: int) -> None:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        # Bound here: werkzeug ends the process where the address is taken.
-        with socket.create_server((host, port), family=family, backlog=128) as bound:
-            self._server: BaseWSGIServer = make_server(host, port, app, threaded=True, request_handler=_Quiet, fd=bound.fileno())
-        self._thread = threading.Thread(target=self._server.serve_forever, name="http", daemon=True)
+        # Bound here: uvicorn ends the process where the address is taken.
+        listener = socket.create_server((host, port), family=family, backlog=128)
+        self._address = listener.getsockname()[:2]
+        wsgi: Any = app
+        config = uvicorn.Config(
+            WSGIMiddleware(wsgi, workers=THREADS),
+            http=_Connection,
+            loop="asyncio",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            log_level="critical",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=SILENCE_SECONDS,
+            timeout_graceful_shutdown=1,
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, args=([listener],), name="http", daemon=True)
 
     @property
     def address(self) -> str:
         """``host:port``, the port that was taken."""
-        host, port = self._server.server_address[:2]
+        host, port = self._address
         return f"{host!s}:{port}"
 
     def start(self) -> None:
@@ -129,14 +151,13 @@ class Server:
 
     def stop(self) -> None:
         """End."""
-        self._server.shutdown()
-        self._server.server_close()
+        self._server.should_exit = True
+        self._thread.join()
 
 
-class _Quiet(WSGIRequestHandler):
-    """Probes are not logged; a client that says nothing is let go."""
+class _Connection(H11Protocol):
+    """Connection of uvicorn that is closed where no request comes; uvicorn waits for the first one for ever."""
 
-    timeout = 10
-
-    def log(self, type: str, message: str, *args: Any) -> None:  # noqa: A002 - werkzeug's name
-        """Nothing."""
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
+        super().connection_made(transport)
+        self.timeout_keep_alive_task = self.loop.call_later(SILENCE_SECONDS, self.timeout_keep_alive_handler)

@@ -99,6 +99,18 @@ def test_a_server_takes_a_free_port_and_ends():
         urllib.request.urlopen(f"http://{server.address}/healthz", timeout=10)
 
 
+def test_a_client_that_says_nothing_is_let_go(monkeypatch):
+    monkeypatch.setattr("scheduler_core.sidecar.http.SILENCE_SECONDS", 0.2)
+    server = Server(create_app(Answers(tuple, tuple, lambda *_: None, bytes)), "127.0.0.1", 0)
+    server.start()
+    host, _, port = server.address.partition(":")
+    try:
+        with socket.create_connection((host, int(port)), timeout=30) as silent:
+            assert b"" == silent.recv(1)
+    finally:
+        server.stop()
+
+
 @pytest.mark.parametrize(
     ("host", "told"),
     [pytest.param("127.0.0.1", "in use", id="one that is taken"), pytest.param("192.0.2.1", "assign", id="another machine's")],

@@ -1,0 +1,223 @@
+"""ASGI application that receives a request whole, within limits, before a thread runs the WSGI application on it.
+
+A WSGI server gives a thread to each client that is still sending.  Here the event loop receives, so that a slow client
+costs memory only.  The application runs on any ASGI server.
+
+Source: PEP 3333 (WSGI environment), ASGI 3.0 (HTTP and lifespan messages).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from concurrent import futures
+from typing import Any
+from urllib import parse
+
+from webhooks import journal
+from webhooks.app import PLAIN
+from webhooks.settings import Settings
+from webhooks.telemetry import Telemetry
+
+TICK_SECONDS = 0.25
+"""Period of the checks: key pair, oldest request, parent process."""
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Answer = tuple[int, list[tuple[bytes, bytes]], bytes]
+"""Status code, header fields with names in lower case, body."""
+
+
+class RefusedError(Exception):
+    """Request that is answered without the WSGI application: *code* and *reason* of the HTTP answer."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+
+    def answer(self) -> Answer:
+        """Return the HTTP answer; the connection is closed, as part of the request may be unread."""
+        body = json.dumps({"error": str(self)}).encode()
+        return self.code, [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), (b"connection", b"close")], body
+
+
+class Application:
+    """ASGI application around the WSGI application *wsgi*.
+
+    Args:
+        parent: the process without which this one stops.
+        draining: returns whether the server is about to stop; connections are then closed after their next answer.
+        tick: called every TICK_SECONDS in the event loop.
+
+    """
+
+    def __init__(
+        self,
+        wsgi: Callable[..., Iterable[bytes]],
+        settings: Settings,
+        telemetry: Telemetry,
+        *,
+        parent: int,
+        draining: Callable[[], bool],
+        tick: Callable[[], None],
+    ) -> None:
+        self._wsgi, self._settings, self._telemetry = wsgi, settings, telemetry
+        self._parent, self._draining, self._tick = parent, draining, tick
+        self._pool = futures.ThreadPoolExecutor(settings.threads, "judge")
+        self._running: dict[int, float] = {}
+        """Monotonic time at which the requests that are at a thread had arrived, by thread."""
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Answer one request, or run from start to stop of the server (``lifespan``)."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close"})
+            return
+        try:
+            body = await self._receive_body(scope, receive)
+            call = asyncio.get_running_loop().run_in_executor(self._pool, self._call, scope, body, time.monotonic())
+            status, headers, content = await call
+        except RefusedError as refused:
+            self._telemetry.refused("connection", refused.code)
+            status, headers, content = refused.answer()
+        except ConnectionError:
+            return
+        except asyncio.CancelledError:
+            # The server stops, and the thread did not end in time.
+            status, headers, content = RefusedError(503, "the server stops").answer()
+        if self._draining():
+            headers.append((b"connection", b"close"))
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": content})
+
+    async def _receive_body(self, scope: Message, receive: Receive) -> bytes:
+        """Return the whole body.
+
+        A body above the limit is received and dropped up to the deadline: closing on bytes that are still sent would reset
+        the connection, and the client would not see the answer.
+
+        Raises:
+            RefusedError: too large, too slow, or in a transfer coding other than chunked.
+            ConnectionError: the client has gone.
+
+        """
+        limit, seconds = self._settings.body_bytes, self._settings.request_seconds
+        too_large = RefusedError(413, f"the body must be at most {limit} bytes")
+        size, pieces = _announced(scope, limit, too_large), []
+        try:
+            async with asyncio.timeout(seconds):
+                more = True
+                while more:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise ConnectionResetError
+                    piece, more = message.get("body", b""), message.get("more_body", False)
+                    size += len(piece)
+                    if size <= limit:
+                        pieces.append(piece)
+        except TimeoutError:
+            raise too_large if size > limit else RefusedError(408, f"the body must arrive within {seconds:g} s") from None
+        if size > limit:
+            raise too_large
+        return b"".join(pieces)
+
+    def _call(self, scope: Message, body: bytes, arrived: float) -> Answer:
+        """Run the WSGI application on a whole request; called in a thread of the pool."""
+        if time.monotonic() - arrived > self._settings.request_seconds:
+            raise RefusedError(503, f"the request was not judged within {self._settings.request_seconds:g} s")
+        thread = threading.get_ident()
+        self._running[thread] = arrived
+        started: list[tuple[str, list[tuple[str, str]]]] = []
+        try:
+            pieces: Any = self._wsgi(environment(scope, body), lambda status, headers, _error=None: started.append((status, headers)))
+            try:
+                content = b"".join(pieces)
+            finally:
+                getattr(pieces, "close", lambda: None)()
+        finally:
+            del self._running[thread]
+        status, headers = started[-1]
+        return int(status[:3]), [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers], content
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        self._tick()
+        watch = asyncio.create_task(self._watch())
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        watch.cancel()
+        self._tick()
+        if self._running:
+            # The interpreter would wait for a thread that may never end.
+            journal.write("error", "abandoned", {"reviews": len(self._running), "pid": os.getpid()})
+            os._exit(1)
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _watch(self) -> None:
+        """Stop this process, gracefully, when a request is stuck or the parent process is gone; gunicorn starts another."""
+        while True:
+            self._tick()
+            oldest = min(list(self._running.values()), default=None)
+            age = 0.0 if oldest is None else time.monotonic() - oldest
+            if age > self._settings.stuck_seconds:
+                journal.write("critical", "stuck", {"seconds": round(age, 1), "pid": os.getpid()})
+            elif os.getppid() != self._parent:
+                journal.write("error", "stopping", {"reason": "the parent process is gone"})
+            else:
+                await asyncio.sleep(TICK_SECONDS)
+                continue
+            os.kill(os.getpid(), signal.SIGTERM)
+            return
+
+
+def _announced(scope: Message, limit: int, too_large: RefusedError) -> int:
+    """Return the bytes to count before the first is received: more than *limit* where Content-Length is."""
+    length = 0
+    for name, value in scope["headers"]:
+        if name == b"content-length":
+            length = int(value)
+        elif name == b"transfer-encoding" and value.strip().lower() != b"chunked":
+            raise RefusedError(400, "the only transfer coding understood is chunked")
+        elif name == b"expect" and length > limit:
+            raise too_large
+    return length if length > limit else 0
+
+
+def environment(scope: Message, body: bytes) -> dict[str, Any]:
+    """Return the WSGI environment of a request (PEP 3333)."""
+    server = scope.get("server") or ("localhost", 0)
+    environ = {
+        "REQUEST_METHOD": scope["method"],
+        "SCRIPT_NAME": "",
+        "PATH_INFO": parse.unquote_to_bytes(scope["raw_path"]).decode("latin-1"),
+        "QUERY_STRING": scope["query_string"].decode("latin-1"),
+        "SERVER_NAME": server[0],
+        "SERVER_PORT": str(server[1]),
+        "SERVER_PROTOCOL": f"HTTP/{scope['http_version']}",
+        "CONTENT_LENGTH": str(len(body)),
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": scope["scheme"],
+        "wsgi.input": io.BytesIO(body),
+        "wsgi.errors": sys.stderr,
+        "wsgi.multithread": True,
+        "wsgi.multiprocess": True,
+        "wsgi.run_once": False,
+        PLAIN: scope["scheme"] == "http",
+    }
+    for name, value in scope["headers"]:
+        if name == b"content-type":
+            environ["CONTENT_TYPE"] = value.decode("latin-1")
+        # An underscore in a name would stand for a hyphen: another header than the client sent.
+        elif name not in (b"content-length", b"transfer-encoding") and b"_" not in name:
+            environ["HTTP_" + name.decode("latin-1").upper().replace("-", "_")] = value.decode("latin-1")
+    return environ

@@ -1,0 +1,238 @@
+"""Process of the webhook server: sockets, gunicorn and its workers, drain and graceful stop.
+
+Shell.  It binds before gunicorn starts, so that a mistake is one line and not a log.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import logging
+import mmap
+import os
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from gunicorn.app.base import BaseApplication
+
+from webhooks import journal, tls
+from webhooks.knobs import Address
+from webhooks.settings import Settings
+from webhooks.source import Source
+
+if TYPE_CHECKING:
+    from webhooks.server.application import Application
+    from webhooks.server.worker import CreateApp, Worker
+
+METRICS_DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
+COLLECT_AFTER = 20_000
+"""Objects made and not freed, after which the collector looks for cycles: a large Workload alone makes 15,000."""
+
+
+class StartError(ValueError):
+    """The server cannot start; the message is one line for the user."""
+
+
+class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
+    """Gunicorn's application: its configuration, and the ASGI application of a worker."""
+
+    worker: Worker
+
+    def __init__(
+        self, settings: Settings, live: tls.LivePair, source: Source, listeners: Sequence[socket.socket], create_app: CreateApp
+    ) -> None:
+        self._settings, self._live, self._source, self._create_app = settings, live, source, create_app
+        self._addresses = [str(Address(*each.getsockname()[:2])) for each in listeners]
+        # Gunicorn closes the descriptor that it is given, having copied it.
+        self._descriptor, self._probes = listeners[0].detach(), listeners[1:]
+        # Shared memory, inherited by fork; one byte needs no lock.
+        self._draining = mmap.mmap(-1, 1)
+        self._pid = os.getpid()
+        super().__init__()
+
+    def load_config(self) -> None:
+        """See BaseApplication."""
+        for name, value in self._gunicorn_settings().items():
+            self.cfg.set(name, value)
+
+    def load(self) -> Application:
+        """Return the application of this worker; called after the fork."""
+        from webhooks.server.worker import Worker
+
+        # Clients cause uvicorn's warnings, one for each malformed request: those are counted, not logged.
+        logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+        self.worker = Worker(
+            self._settings, self._live, self._source, self._create_app, parent=self._pid, draining=lambda: self._draining[0] != 0
+        )
+        for probe in self._probes:
+            threading.Thread(target=_serve_probes, args=(self.worker.application, probe), name="probes", daemon=True).start()
+        return self.worker.application
+
+    def _gunicorn_settings(self) -> dict[str, Any]:
+        settings = self._settings
+        return {
+            "bind": [f"fd://{self._descriptor}"],
+            "backlog": settings.backlog,
+            "worker_class": self._uvicorn_worker() if settings.server == "uvicorn" else "asgi",
+            "workers": settings.workers,
+            "worker_connections": settings.connections,
+            "keepalive": int(settings.keepalive_seconds),
+            "timeout": int(settings.stuck_seconds),
+            # The workers stop by themselves in time; the master's patience ends later.
+            "graceful_timeout": int(settings.stop_seconds) + 3,
+            "certfile": settings.tls_cert,
+            "keyfile": settings.tls_key,
+            "ssl_context": lambda _config, _default: self._live.context(),
+            "asgi_lifespan": "on",
+            # Nobody stands between the API server and us: no header may change who called, how, or where.
+            "forwarded_allow_ips": "",
+            "forwarder_headers": "",
+            "secure_scheme_headers": {},
+            "control_socket_disable": True,
+            "logconfig_dict": journal.LOGGING,
+            "loglevel": "warning",
+            "proc_name": "muster",
+            "when_ready": self._ready,
+            "child_exit": _forget,
+        }
+
+    def _uvicorn_worker(self) -> type:
+        from uvicorn_worker import UvicornWorker
+
+        from webhooks.server.connection import limited
+
+        options = {
+            "http": limited(self._settings, lambda code: self.worker.telemetry.refused("connection", code)),
+            "loop": "webhooks.server.connection:Loop",
+            "ws": "none",
+            "lifespan": "on",
+            "access_log": False,
+            "server_header": False,
+            "proxy_headers": False,
+            "timeout_graceful_shutdown": int(self._settings.stop_seconds),
+            "ssl_context_factory": lambda _config, _default: self._live.context(),
+        }
+        return type("Worker", (UvicornWorker,), {"CONFIG_KWARGS": options})
+
+    def _ready(self, _arbiter: Any) -> None:
+        """Set the signals of gunicorn's master, and print where the server listens, which matters for port 0."""
+        stop: Any = signal.getsignal(signal.SIGTERM)
+        signal.signal(signal.SIGINT, lambda _number, frame: stop(signal.SIGTERM, frame))
+        for number in (signal.SIGHUP, signal.SIGUSR2):
+            signal.signal(number, _ignore)
+        if self._settings.drain_seconds:
+            signal.signal(signal.SIGTERM, lambda *_: self._drain(stop))
+        listening = dict(zip(("address", "probeAddress"), self._addresses, strict=False))
+        line = {"event": "listening", **listening, "workers": self._settings.workers, "pid": os.getpid()}
+        with contextlib.suppress(OSError):
+            sys.stdout.write(json.dumps(line) + "\n")
+            sys.stdout.flush()
+
+    def _drain(self, stop: Any) -> None:
+        """Be unready from now on, and stop later; a second SIGTERM stops at once."""
+        signal.signal(signal.SIGTERM, stop)
+        self._draining[0] = 1
+        seconds = self._settings.drain_seconds
+        journal.write("info", "draining", {"seconds": seconds})
+        timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGTERM))
+        timer.daemon = True
+        timer.start()
+
+
+def _serve_probes(application: Application, listener: socket.socket) -> None:
+    import uvicorn
+
+    options: dict[str, Any] = {"lifespan": "off", "ws": "none", "log_config": None, "access_log": False, "server_header": False}
+    uvicorn.Server(uvicorn.Config(application, proxy_headers=False, **options)).run([listener])
+
+
+def _ignore(number: int, _frame: FrameType | None) -> None:
+    reason = "key pairs are re-read by themselves; restart for settings"
+    journal.write("info", "ignored", {"signal": signal.Signals(number).name.removeprefix("SIG"), "reason": reason})
+
+
+def _forget(_: Any, worker: Any) -> None:
+    from webhooks.telemetry import process_ended
+
+    process_ended(worker.pid)
+
+
+def listen(address: Address, backlog: int) -> socket.socket:
+    """A listening socket.
+
+    Raises:
+        StartError: the address is in use, not ours, or does not exist.
+    """
+    try:
+        found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, where = found[0]
+        sock = socket.socket(family, kind, protocol)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6 and address.host == "::":
+            # One socket for both families, as Kubernetes probes a pod by either.
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        sock.bind(where)
+        sock.listen(backlog)
+    except OSError as error:
+        raise StartError(f"cannot listen on {address}: {error.strerror or error}") from None
+    return sock
+
+
+def serve(settings: Settings, source: Source, create_app: CreateApp | None = None) -> None:
+    """Serve until SIGTERM or SIGINT; returns after a graceful stop.
+
+    *create_app* makes the WSGI application of a worker; by default ``webhooks.app.create_app``.
+
+    Raises:
+        StartError: before anything is served, where the key pair or an address cannot be used.
+    """
+    if not settings.tls_cert or not settings.tls_key:
+        raise StartError("--tls-cert and --tls-key must be given: the API server calls webhooks over TLS only")
+    try:
+        live = tls.LivePair(settings.tls_cert, settings.tls_key, settings.tls_poll_seconds)
+    except tls.PairError as error:
+        raise StartError(str(error)) from None
+    addresses = [settings.bind, *([settings.probe_bind] if settings.probe_bind else [])]
+    sockets = [listen(each, settings.backlog) for each in addresses]
+    # Until gunicorn handles signals itself, SIGTERM must leave by the way on which everything is put away.
+    signal.signal(signal.SIGTERM, _stop_early)
+    directory = _metrics_directory()
+    master = os.getpid()
+    try:
+        # Imported once here, not in each worker, and only now: the metrics' kind of storage is chosen at import.
+        from webhooks import app
+
+        app.warm_up(settings)
+        server = Server(settings, live, source, sockets, create_app or app.create_app)
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        # What stands now stays.  What a review makes is freed by count; the collector has only errors' cycles to find.
+        gc.freeze()
+        gc.set_threshold(COLLECT_AFTER, 10, 10)
+        server.run()
+    except SystemExit as stop:
+        if os.getpid() != master or stop.code:
+            raise
+    finally:
+        if os.getpid() == master:
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def _stop_early(_number: int, _frame: FrameType | None) -> None:
+    sys.exit(0)
+
+
+def _metrics_directory() -> str:
+    try:
+        directory = tempfile.mkdtemp(prefix="muster-metrics-")
+    except OSError as error:
+        raise StartError(f"cannot make a directory for metrics in {tempfile.gettempdir()}: {error.strerror or error}") from None
+    os.environ[METRICS_DIRECTORY] = directory
+    return directory

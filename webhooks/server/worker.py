@@ -1,0 +1,63 @@
+"""State of one worker process: its application, key pair, metrics, and readiness."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from webhooks import journal, tls
+from webhooks.server.application import Application
+from webhooks.settings import Settings
+from webhooks.source import Source
+from webhooks.telemetry import Telemetry
+
+CreateApp = Callable[..., Callable[..., Iterable[bytes]]]
+"""Makes the WSGI application from settings, lookup, telemetry and ``unready``; ``webhooks.app.create_app``."""
+
+
+class Worker:
+    """Started in each worker process, after the fork."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        live: tls.LivePair,
+        source: Source,
+        create_app: CreateApp,
+        *,
+        parent: int,
+        draining: Callable[[], bool],
+    ) -> None:
+        self._live, self._source, self._draining = live, source, draining
+        self._lines = journal.Batch()
+        self.telemetry = Telemetry(self._lines.write)
+        self._set_expiry()
+        wsgi: Any = create_app(settings, source.start(), self.telemetry, self.unready)
+        self.application = Application(wsgi, settings, self.telemetry, parent=parent, draining=draining, tick=self.tick)
+
+    def tick(self) -> None:
+        """Take a key pair that has changed, and write the log lines of reviews; called by the event loop."""
+        reason = self._live.refresh(time.monotonic())
+        if reason == tls.RELOADED:
+            self.telemetry.reloaded(taken=True)
+            self._set_expiry()
+            journal.write("info", "certificate", {"expires": journal.stamp(self._live.pair.leaf_expires)})
+        elif reason:
+            self.telemetry.reloaded(taken=False)
+            journal.write("error", "certificate", {"reason": reason, "serving": "the last good pair"})
+        self._lines.flush()
+
+    def unready(self) -> list[str]:
+        """Return the reasons why the API server should send its reviews elsewhere."""
+        reasons = []
+        if self._draining():
+            reasons.append("draining: about to stop")
+        if self._live.pair.leaf_expires <= time.time():
+            reasons.append(f"the serving certificate expired at {journal.stamp(self._live.pair.leaf_expires)}")
+        if self._live.unreadable:
+            reasons.append(self._live.complaint)
+        return [*reasons, *self._source.unsynced()]
+
+    def _set_expiry(self) -> None:
+        self.telemetry.certificate(self._live.pair.leaf_expires, self._live.pair.ca_expires)
