@@ -304,7 +304,7 @@ def cycles(modules: list[Module]) -> Iterator[str]:
 def wide_protocols(modules: list[Module]) -> Iterator[str]:
     for module in modules:
         for node in ast.walk(module.tree):
-            if isinstance(node, ast.ClassDef) and any(ast.unparse(base).split("[")[0].endswith("Protocol") for base in node.bases):
+            if isinstance(node, ast.ClassDef) and any(ast.unparse(base).split("[")[0] in ("Protocol", "typing.Protocol") for base in node.bases):
                 methods = [each for each in node.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))]
                 if len(methods) > METHODS_OF_A_PROTOCOL:
                     yield module.at(node.lineno, f"{node.name} has {len(methods)} methods; a Protocol has {METHODS_OF_A_PROTOCOL} at most")

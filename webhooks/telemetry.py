@@ -11,6 +11,7 @@ import dataclasses
 import functools
 import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import prometheus_client
@@ -157,8 +158,28 @@ class Telemetry:
         if not os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
             return prometheus_client.generate_latest(self._registry)
         registry = prometheus_client.CollectorRegistry()
-        multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        _AllProcesses(registry)
         return prometheus_client.generate_latest(registry)
+
+
+class _AllProcesses(multiprocess.MultiProcessCollector):
+    """Figures of all processes, without files that hold nothing yet: the library cannot read what a starting process just made."""
+
+    def __init__(self, registry: prometheus_client.CollectorRegistry) -> None:
+        super().__init__(registry)  # type: ignore[no-untyped-call]
+
+    def collect(self) -> Any:
+        """See MultiProcessCollector."""
+        files = [str(file) for file in sorted(Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]).glob("*.db")) if _holds_something(file)]
+        return self.merge(files, accumulate=True)  # type: ignore[no-untyped-call]
+
+
+def _holds_something(file: Path) -> bool:
+    try:
+        return file.stat().st_size > 0
+    except FileNotFoundError:
+        # Its process has just ended.
+        return False
 
 
 def process_ended(pid: int) -> None:

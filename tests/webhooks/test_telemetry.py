@@ -101,6 +101,14 @@ def test_expiry_and_refusals_are_told(telemetry):
     assert 1.0 == found['muster_certificate_reloads_total{outcome="kept-old"}']
 
 
+def test_figures_are_read_while_another_process_starts(telemetry, tmp_path, monkeypatch):
+    """It makes its files empty, and gives them their size afterwards."""
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
+    (tmp_path / "counter_1.db").touch()
+
+    assert b"" == telemetry.render()
+
+
 def test_a_log_line_is_one_line_of_json_whatever_is_in_it(tmp_path):
     path = tmp_path / "log"
     with path.open("wb") as stream:
