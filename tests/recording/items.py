@@ -1,0 +1,42 @@
+"""Each recorded answer, by name."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.recording import clusters, commands, sidecar
+
+ROOT = Path(__file__).parents[2]
+DEMO = ROOT / "muster" / "demo_data"
+
+
+@contextlib.contextmanager
+def workspace() -> Iterator[Path]:
+    """A directory with the case tables (``cases``) and the demonstration's files (``demo``), made the current one."""
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory(prefix="muster-recording-") as name:
+        directory = Path(name)
+        shutil.copytree(ROOT / "tests" / "cases", directory / "cases")
+        shutil.copytree(DEMO, directory / "demo")
+        os.chdir(directory)
+        try:
+            yield directory
+        finally:
+            os.chdir(before)
+
+
+def items(part: str = "") -> Iterator[tuple[str, str]]:
+    """Name and text of each answer; with *part* those whose name begins with it."""
+    for key in [each for each in os.environ if each.startswith("MUSTER_")] + ["NO_COLOR", "COLUMNS"]:
+        os.environ.pop(key, None)
+    sources = {"commands": commands.items, "clusters": clusters.items, "sidecar": sidecar.items}
+    for name, source in sources.items():
+        if name.startswith(part) or part.startswith(name):
+            with workspace() as directory:
+                for key, text in source(part):
+                    yield key, text.replace(str(directory), "DIRECTORY")
