@@ -9,8 +9,9 @@ from pathlib import Path
 from benchmarks import load, measure, workloads
 from validators.lookup import NOTHING
 from validators.rules.base import Settings
-from webhooks import admit, review
-from webhooks.admit import Finalizers
+from webhooks.admission import review
+from webhooks.admission import verdict as admit
+from webhooks.admission.verdict import Finalizers
 
 IN_PROCESS = (10_000, 50_000, 100_000)
 THROUGH_SERVER = (5_000, 10_000, 20_000)

@@ -14,10 +14,10 @@ import threading
 import flask
 
 from validators.lookup import NOTHING
-from webhooks import admit, review
+from webhooks.admission import review, verdict
+from webhooks.lookup.source import Fixed
 from webhooks.server import process
 from webhooks.settings import Settings
-from webhooks.source import Fixed
 
 REQUEST = review.AdmissionRequest(
     "0f9e7a52-6b1c-4d4e-9b53-6a3d0c1f2e11",
@@ -59,10 +59,10 @@ def main() -> None:
     if sys.argv[1] == "unjudged":
         review.decode = _same_request
         review.encode = lambda *_: ANSWER
-        admit.validate = lambda *_: VERDICT
+        verdict.validate = lambda *_: VERDICT
     if os.environ.get("BENCH_STUCK"):
-        judge = admit.validate
-        admit.validate = lambda request, *rest: threading.Event().wait() if request.name else judge(request, *rest)
+        judge = verdict.validate
+        verdict.validate = lambda request, *rest: threading.Event().wait() if request.name else judge(request, *rest)
     library = "gunicorn" if sys.argv[1] == "gunicorn" else "uvicorn"
     process.serve(
         Settings.from_environ({**os.environ, "MUSTER_SERVER": library}), Fixed(NOTHING), constant if sys.argv[1] == "constant" else None

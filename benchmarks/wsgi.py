@@ -6,15 +6,16 @@ import os
 import threading
 
 from validators.lookup import NOTHING
-from webhooks import admit, journal
-from webhooks.app import create_app, warm_up
+from webhooks import log
+from webhooks.admission import verdict
+from webhooks.server.metrics import Telemetry
+from webhooks.server.routes import create_app, warm_up
 from webhooks.settings import Settings
-from webhooks.telemetry import Telemetry
 
 SETTINGS = Settings.from_environ(os.environ)
 
 if os.environ.get("BENCH_STUCK"):
-    admit.validate = lambda *_: threading.Event().wait()
+    verdict.validate = lambda *_: threading.Event().wait()
 else:
     warm_up(SETTINGS)
-app = create_app(SETTINGS, NOTHING, Telemetry(journal.write), tuple)
+app = create_app(SETTINGS, NOTHING, Telemetry(log.write), tuple)

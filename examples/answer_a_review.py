@@ -7,7 +7,8 @@ import json
 
 from validators.lookup import NOTHING
 from validators.rules.base import Settings
-from webhooks import admit, review
+from webhooks.admission import review
+from webhooks.admission import verdict as admit
 
 BODY = json.dumps(
     {

@@ -55,8 +55,8 @@ def review(
     """
     if not paths:
         raise click.UsageError("give at least one FILE of AdmissionReviews, or - for standard input")
-    from webhooks import replay
-    from webhooks.admit import Finalizers
+    from webhooks.admission import replay
+    from webhooks.admission.verdict import Finalizers
 
     settings = options.settings_of(profile, kubernetes, gates, rules=rules, linting=False)
     chosen = replay.Options(settings, _lookup(objects), endpoint, Finalizers(finalizers))

@@ -12,7 +12,7 @@ from validators.lookup import NOTHING
 from webhooks import settings as knobs
 
 if TYPE_CHECKING:
-    from webhooks.source import Source
+    from webhooks.lookup.source import Source
 
 EXAMPLE = """\b
 Example:
@@ -87,10 +87,10 @@ def source_of(settings: knobs.Settings) -> Source:
         click.UsageError: the objects cannot be read.
         StartError: the cluster cannot be found.
     """
-    from webhooks.source import Fixed
+    from webhooks.lookup.source import Fixed
 
     if settings.cluster:
-        from webhooks.cluster import connect
+        from webhooks.lookup.watched import connect
 
         return connect(settings)
     if not settings.objects:

@@ -73,7 +73,7 @@ def sidecar(**given: Any) -> None:
     from apiserver.connect import ConnectError, configuration
     from muster.simulate_json import decision_json
     from scheduler_core.sidecar.run import run
-    from webhooks import journal
+    from webhooks import log
 
     settings = _settings(given)
     bind = _address(given["probe_bind"])
@@ -83,7 +83,7 @@ def sidecar(**given: Any) -> None:
         where = f"{given['kubeconfig']}: " if given["kubeconfig"] else ""
         raise click.UsageError(f"there is no cluster to watch: {where}{error}; give --kubeconfig or --context") from None
     try:
-        run(found, settings, bind, log=journal.write, as_json=decision_json)
+        run(found, settings, bind, log=log.write, as_json=decision_json)
     except OSError as error:
         raise click.UsageError(f"--probe-bind {given['probe_bind']}: {error.strerror or error}") from None
 

@@ -71,9 +71,9 @@ STOREYS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"discovery", "watch", "lease"}),
     ),
     "webhooks": (
-        frozenset({"review", "status", "jsonpatch", "priority", "knobs", "journal", "tls", "cache", "source"}),
-        frozenset({"admit", "settings", "telemetry"}),
-        frozenset({"app", "replay", "cluster"}),
+        frozenset({"knobs", "log"}),
+        frozenset({"settings"}),
+        frozenset({"admission", "lookup"}),
         frozenset({"server"}),
     ),
 }
@@ -84,24 +84,24 @@ EDGES: dict[str, tuple[str, ...]] = {
     "msgspec": (
         "validators/model/*",
         "scheduler_core/wire.py",
-        "webhooks/review.py",
-        "webhooks/cluster.py",
+        "webhooks/admission/review.py",
+        "webhooks/lookup/watched.py",
         "apiserver/*",
         "scheduler_core/sidecar/*",
     ),
     "jsonschema_rs": ("validators/schema.py",),
     "yaml": ("validators/lint/yaml_events.py", "muster/yaml_out.py"),
-    "flask": ("webhooks/app.py", "scheduler_core/sidecar/http.py"),
-    "werkzeug": ("webhooks/app.py",),
+    "flask": ("webhooks/server/routes.py", "scheduler_core/sidecar/http.py"),
+    "werkzeug": ("webhooks/server/routes.py",),
     "uvicorn": ("webhooks/server/process.py", "webhooks/server/connection.py", "scheduler_core/sidecar/http.py"),
     "uvicorn_worker": ("webhooks/server/process.py",),
     "uvloop": ("webhooks/server/connection.py",),
     "a2wsgi": ("scheduler_core/sidecar/http.py",),
-    "prometheus_client": ("webhooks/telemetry.py", "scheduler_core/sidecar/telemetry.py"),
-    "kubernetes": ("apiserver/connect.py", "apiserver/api.py", "webhooks/cluster.py", "scheduler_core/sidecar/run.py"),
+    "prometheus_client": ("webhooks/server/metrics.py", "scheduler_core/sidecar/telemetry.py"),
+    "kubernetes": ("apiserver/connect.py", "apiserver/api.py", "webhooks/lookup/watched.py", "scheduler_core/sidecar/run.py"),
     "urllib3": ("apiserver/api.py",),
     "gunicorn": ("webhooks/server/process.py",),
-    "cryptography": ("certs/*", "webhooks/tls.py"),
+    "cryptography": ("certs/*", "webhooks/server/tls.py"),
     "click": ("muster/*",),
     "numpy": ("scheduler_core/*", "muster/page_*.py"),
     "jinja2": ("muster/page*.py",),
@@ -111,13 +111,13 @@ EDGES: dict[str, tuple[str, ...]] = {
 IMPURE: dict[str, str] = {
     "validators/lint/files.py": "reads manifests",
     "apiserver/*": "calls the API server",
-    "webhooks/app.py": "HTTP",
-    "webhooks/cache.py": "a clock, by which what is known grows stale",
-    "webhooks/cluster.py": "watches the API server",
-    "webhooks/journal.py": "the log",
+    "webhooks/server/routes.py": "HTTP",
+    "webhooks/lookup/object_cache.py": "a clock, by which what is known grows stale",
+    "webhooks/lookup/watched.py": "watches the API server",
+    "webhooks/log.py": "the log",
     "webhooks/server/*": "a process",
-    "webhooks/telemetry.py": "metrics",
-    "webhooks/tls.py": "key pairs in files",
+    "webhooks/server/metrics.py": "metrics",
+    "webhooks/server/tls.py": "key pairs in files",
     "certs/store.py": "key pairs in files",
     "scheduler_core/sidecar/carry.py": "writes to the API server",
     "scheduler_core/sidecar/feed.py": "watches the API server",
@@ -304,7 +304,9 @@ def cycles(modules: list[Module]) -> Iterator[str]:
 def wide_protocols(modules: list[Module]) -> Iterator[str]:
     for module in modules:
         for node in ast.walk(module.tree):
-            if isinstance(node, ast.ClassDef) and any(ast.unparse(base).split("[")[0] in ("Protocol", "typing.Protocol") for base in node.bases):
+            if isinstance(node, ast.ClassDef) and any(
+                ast.unparse(base).split("[")[0] in ("Protocol", "typing.Protocol") for base in node.bases
+            ):
                 methods = [each for each in node.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))]
                 if len(methods) > METHODS_OF_A_PROTOCOL:
                     yield module.at(node.lineno, f"{node.name} has {len(methods)} methods; a Protocol has {METHODS_OF_A_PROTOCOL} at most")
@@ -361,8 +363,8 @@ def test_every_line_of_the_tables_speaks_of_something(tree):
         ),
         pytest.param(
             between_packages,
-            {"webhooks/app.py": "def late():\n    import muster.cli"},
-            ["webhooks/app.py:2: webhooks must not import muster"],
+            {"webhooks/server/routes.py": "def late():\n    import muster.cli"},
+            ["webhooks/server/routes.py:2: webhooks must not import muster"],
             id="inside a function",
         ),
         pytest.param(
@@ -377,7 +379,7 @@ def test_every_line_of_the_tables_speaks_of_something(tree):
             ["muster/cli.py:1: muster must not import tests"],
             id="the tests",
         ),
-        pytest.param(between_packages, {"webhooks/app.py": "from validators import lookup"}, [], id="downwards between packages"),
+        pytest.param(between_packages, {"webhooks/server/routes.py": "from validators import lookup"}, [], id="downwards between packages"),
         pytest.param(
             inside_packages,
             {"validators/field.py": "from validators import content", "validators/content.py": ""},
@@ -386,8 +388,8 @@ def test_every_line_of_the_tables_speaks_of_something(tree):
         ),
         pytest.param(
             inside_packages,
-            {"webhooks/review.py": "from webhooks.status import x"},
-            ["webhooks/review.py:1: review must not import status, which stands above or beside it"],
+            {"webhooks/admission/review.py": "from webhooks.admission.status import x"},
+            ["webhooks/admission/review.py:1: review must not import status, which stands above or beside it"],
             id="sideways inside a package",
         ),
         pytest.param(
@@ -404,8 +406,8 @@ def test_every_line_of_the_tables_speaks_of_something(tree):
         ),
         pytest.param(
             at_the_edges,
-            {"webhooks/admit.py": "import flask", "webhooks/app.py": "import flask"},
-            ["webhooks/admit.py:1: flask must be imported only by webhooks/app.py, scheduler_core/sidecar/http.py"],
+            {"webhooks/admission/verdict.py": "import flask", "webhooks/server/routes.py": "import flask"},
+            ["webhooks/admission/verdict.py:1: flask must be imported only by webhooks/server/routes.py, scheduler_core/sidecar/http.py"],
             id="a library away from its edge",
         ),
         pytest.param(

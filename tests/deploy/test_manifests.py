@@ -13,7 +13,9 @@ import yaml
 from certs import issue, pair, store
 from muster import serve
 from validators import pipeline
-from webhooks import app, cluster, settings
+from webhooks import settings
+from webhooks.lookup import watched as cluster
+from webhooks.server import routes
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 NAMESPACE, SERVICE = "muster-system", "muster-webhook"
@@ -89,16 +91,16 @@ def test_ports_lead_from_the_service_to_where_the_server_listens():
 def test_probes_ask_what_the_server_answers():
     paths = {name: container()[name]["httpGet"] for name in ("startupProbe", "livenessProbe", "readinessProbe")}
 
-    assert {"startupProbe": app.HEALTH, "livenessProbe": app.HEALTH, "readinessProbe": app.READY} == {
+    assert {"startupProbe": routes.HEALTH, "livenessProbe": routes.HEALTH, "readinessProbe": routes.READY} == {
         name: each["path"] for name, each in paths.items()
     }
     assert {"probes"} == {each["port"] for each in paths.values()}
-    assert app.METRICS == the("Deployment")["spec"]["template"]["metadata"]["annotations"]["prometheus.io/path"]
+    assert routes.METRICS == the("Deployment")["spec"]["template"]["metadata"]["annotations"]["prometheus.io/path"]
 
 
 @pytest.mark.parametrize(("kind", "entry"), entries(BASE + PODS))
 def test_a_webhook_is_called_where_and_how_it_answers(kind, entry):
-    want = app.VALIDATE if kind == "ValidatingWebhookConfiguration" else app.MUTATE
+    want = routes.VALIDATE if kind == "ValidatingWebhookConfiguration" else routes.MUTATE
 
     assert want == entry["clientConfig"]["service"]["path"]
     assert ("None", "Equivalent", ["v1"], 3) == (

@@ -13,7 +13,7 @@ from scheduler_core.sidecar.writes import Bind, Evict, Nominate, Remove, SetCond
 from tests.scheduler_core.exact import corpus
 from tests.scheduler_core.sidecar.test_crashes import gated, options
 from tests.scheduler_core.sidecar.world import Luck, World
-from webhooks.telemetry import Telemetry as WebhookTelemetry
+from webhooks.server.metrics import Telemetry as WebhookTelemetry
 
 WORLDS = 40
 """Clusters for each mode."""

@@ -17,7 +17,8 @@ from validators import pipeline
 from validators.gates import Gates
 from validators.lookup import KnownObjects
 from validators.rules.base import Profile, Settings
-from webhooks import admit, jsonpatch, review
+from webhooks.admission import jsonpatch, review
+from webhooks.admission import verdict as admit
 
 TABLE = json.loads((Path(__file__).parent.parent / "cases" / "admission.json").read_text(encoding="utf-8"))
 LAYERS = {"validation", "mutation", "defaulting"}

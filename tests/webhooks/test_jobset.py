@@ -11,8 +11,8 @@ from tests.workloadbuilder.adapters.compiling import compiled
 from tests.workloadbuilder.adapters.test_jobset import jobset
 from validators.lookup import NOTHING
 from validators.rules.base import Profile, Settings
-from webhooks import admit
-from webhooks.review import AdmissionRequest
+from webhooks.admission import verdict as admit
+from webhooks.admission.review import AdmissionRequest
 
 GANG = "schedulingPolicy: {gang: {}}"
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhooks import jsonpatch
+from webhooks.admission import jsonpatch
 
 SCALARS = st.none() | st.booleans() | st.integers(-5, 5) | st.text(alphabet="ab/~é", max_size=3)
 VALUES = st.recursive(

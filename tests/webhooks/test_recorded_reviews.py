@@ -10,7 +10,7 @@ import pytest
 
 from validators.lookup import NOTHING, KnownObjects
 from validators.rules.base import Profile, Settings
-from webhooks import replay
+from webhooks.admission import replay
 
 RECORDS = (Path(__file__).parent.parent / "cases" / "reviews.jsonl").read_bytes().splitlines()
 

@@ -10,7 +10,7 @@ import pytest
 from tests.webhooks.test_review import envelope
 from validators.lookup import NOTHING
 from validators.rules.base import Settings
-from webhooks import replay
+from webhooks.admission import replay
 
 OPTIONS = replay.Options(Settings(), NOTHING)
 

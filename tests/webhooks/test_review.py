@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from webhooks import review
-from webhooks.review import AdmissionRequest, BadReview, Verdict
+from webhooks.admission import review
+from webhooks.admission.review import AdmissionRequest, BadReview, Verdict
 
 
 def envelope(**changes: Any) -> bytes:

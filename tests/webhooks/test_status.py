@@ -7,7 +7,7 @@ import json
 
 from validators import field
 from validators.field import FieldPath
-from webhooks import status
+from webhooks.admission import status
 
 ERROR = dataclasses.replace(field.invalid(FieldPath("spec", "priority"), 7, "must be less"), origin="priority-range")
 

@@ -4,7 +4,7 @@ import pytest
 
 from certs import store
 from tests.webhooks.running import new_pair
-from webhooks import tls
+from webhooks.server import tls
 
 BEGIN = b"-----BEGIN CERTIFICATE-----"
 

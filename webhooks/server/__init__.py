@@ -1,9 +1,13 @@
-"""The webhook server: processes, HTTP and TLS, around the Flask application of ``webhooks.app``.
+"""The webhook server: processes, HTTP and TLS, around the Flask application of ``routes``.
 
 HTTP is served by uvicorn, or by gunicorn's own ASGI worker (``--server gunicorn``); gunicorn manages the processes of
-both.  Imports ``webhooks`` modules; nothing but ``muster`` imports it.
+both.  Imports the other packages of ``webhooks``; nothing but ``muster`` imports it.
 
+routes        Flask application: request, lookup, rules, answer and metrics joined
+metrics       counts, durations, and one log line for each review
+tls           the serving key pair, from files that are replaced while the server runs
 application   ASGI application: receives a request whole, then has a thread judge it
 connection    limits on connections that uvicorn lacks
+worker        state of one worker process
 process       sockets, settings of gunicorn and uvicorn, drain and stop
 """

@@ -21,10 +21,10 @@ from concurrent import futures
 from typing import Any
 from urllib import parse
 
-from webhooks import journal
-from webhooks.app import PLAIN
+from webhooks import log
+from webhooks.server.metrics import Telemetry
+from webhooks.server.routes import PLAIN
 from webhooks.settings import Settings
-from webhooks.telemetry import Telemetry
 
 TICK_SECONDS = 0.25
 """Period of the checks: key pair, oldest request, parent process."""
@@ -159,7 +159,7 @@ class Application:
         self._tick()
         if self._running:
             # The interpreter would wait for a thread that may never end.
-            journal.write("error", "abandoned", {"reviews": len(self._running), "pid": os.getpid()})
+            log.write("error", "abandoned", {"reviews": len(self._running), "pid": os.getpid()})
             os._exit(1)
         await send({"type": "lifespan.shutdown.complete"})
 
@@ -170,9 +170,9 @@ class Application:
             oldest = min(list(self._running.values()), default=None)
             age = 0.0 if oldest is None else time.monotonic() - oldest
             if age > self._settings.stuck_seconds:
-                journal.write("critical", "stuck", {"seconds": round(age, 1), "pid": os.getpid()})
+                log.write("critical", "stuck", {"seconds": round(age, 1), "pid": os.getpid()})
             elif os.getppid() != self._parent:
-                journal.write("error", "stopping", {"reason": "the parent process is gone"})
+                log.write("error", "stopping", {"reason": "the parent process is gone"})
             else:
                 await asyncio.sleep(TICK_SECONDS)
                 continue

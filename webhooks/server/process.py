@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING, Any
 
 from gunicorn.app.base import BaseApplication
 
-from webhooks import journal, tls
+from webhooks import log
 from webhooks.knobs import Address
+from webhooks.lookup.source import Source
+from webhooks.server import tls
 from webhooks.settings import Settings
-from webhooks.source import Source
 
 if TYPE_CHECKING:
     from webhooks.server.application import Application
@@ -97,7 +98,7 @@ class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
             "forwarder_headers": "",
             "secure_scheme_headers": {},
             "control_socket_disable": True,
-            "logconfig_dict": journal.LOGGING,
+            "logconfig_dict": log.LOGGING,
             "loglevel": "warning",
             "proc_name": "muster",
             "when_ready": self._ready,
@@ -141,7 +142,7 @@ class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
         signal.signal(signal.SIGTERM, stop)
         self._draining[0] = 1
         seconds = self._settings.drain_seconds
-        journal.write("info", "draining", {"seconds": seconds})
+        log.write("info", "draining", {"seconds": seconds})
         timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGTERM))
         timer.daemon = True
         timer.start()
@@ -156,11 +157,11 @@ def _serve_probes(application: Application, listener: socket.socket) -> None:
 
 def _ignore(number: int, _frame: FrameType | None) -> None:
     reason = "key pairs are re-read by themselves; restart for settings"
-    journal.write("info", "ignored", {"signal": signal.Signals(number).name.removeprefix("SIG"), "reason": reason})
+    log.write("info", "ignored", {"signal": signal.Signals(number).name.removeprefix("SIG"), "reason": reason})
 
 
 def _forget(_: Any, worker: Any) -> None:
-    from webhooks.telemetry import process_ended
+    from webhooks.server.metrics import process_ended
 
     process_ended(worker.pid)
 
@@ -189,7 +190,7 @@ def listen(address: Address, backlog: int) -> socket.socket:
 def serve(settings: Settings, source: Source, create_app: CreateApp | None = None) -> None:
     """Serve until SIGTERM or SIGINT; returns after a graceful stop.
 
-    *create_app* makes the WSGI application of a worker; by default ``webhooks.app.create_app``.
+    *create_app* makes the WSGI application of a worker; by default ``webhooks.server.routes.create_app``.
 
     Raises:
         StartError: before anything is served, where the key pair or an address cannot be used.
@@ -208,10 +209,10 @@ def serve(settings: Settings, source: Source, create_app: CreateApp | None = Non
     master = os.getpid()
     try:
         # Imported once here, not in each worker, and only now: the metrics' kind of storage is chosen at import.
-        from webhooks import app
+        from webhooks.server import routes
 
-        app.warm_up(settings)
-        server = Server(settings, live, source, sockets, create_app or app.create_app)
+        routes.warm_up(settings)
+        server = Server(settings, live, source, sockets, create_app or routes.create_app)
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         # What stands now stays.  What a review makes is freed by count; the collector has only errors' cycles to find.
         gc.freeze()

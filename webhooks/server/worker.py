@@ -6,14 +6,15 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from webhooks import journal, tls
+from webhooks import log
+from webhooks.lookup.source import Source
+from webhooks.server import tls
 from webhooks.server.application import Application
+from webhooks.server.metrics import Telemetry
 from webhooks.settings import Settings
-from webhooks.source import Source
-from webhooks.telemetry import Telemetry
 
 CreateApp = Callable[..., Callable[..., Iterable[bytes]]]
-"""Makes the WSGI application from settings, lookup, telemetry and ``unready``; ``webhooks.app.create_app``."""
+"""Makes the WSGI application from settings, lookup, telemetry and ``unready``; ``webhooks.server.routes.create_app``."""
 
 
 class Worker:
@@ -30,7 +31,7 @@ class Worker:
         draining: Callable[[], bool],
     ) -> None:
         self._live, self._source, self._draining = live, source, draining
-        self._lines = journal.Batch()
+        self._lines = log.Batch()
         self.telemetry = Telemetry(self._lines.write)
         self._set_expiry()
         wsgi: Any = create_app(settings, source.start(), self.telemetry, self.unready)
@@ -42,10 +43,10 @@ class Worker:
         if reason == tls.RELOADED:
             self.telemetry.reloaded(taken=True)
             self._set_expiry()
-            journal.write("info", "certificate", {"expires": journal.stamp(self._live.pair.leaf_expires)})
+            log.write("info", "certificate", {"expires": log.stamp(self._live.pair.leaf_expires)})
         elif reason:
             self.telemetry.reloaded(taken=False)
-            journal.write("error", "certificate", {"reason": reason, "serving": "the last good pair"})
+            log.write("error", "certificate", {"reason": reason, "serving": "the last good pair"})
         self._lines.flush()
 
     def unready(self) -> list[str]:
@@ -54,7 +55,7 @@ class Worker:
         if self._draining():
             reasons.append("draining: about to stop")
         if self._live.pair.leaf_expires <= time.time():
-            reasons.append(f"the serving certificate expired at {journal.stamp(self._live.pair.leaf_expires)}")
+            reasons.append(f"the serving certificate expired at {log.stamp(self._live.pair.leaf_expires)}")
         if self._live.unreadable:
             reasons.append(self._live.complaint)
         return [*reasons, *self._source.unsynced()]

@@ -18,8 +18,8 @@ from apiserver.watch import Standing, Watcher
 from validators.lookup import Lookup
 from validators.model.decode import WrongShapeError, decode
 from validators.model.objects import GROUP_OF, SCHEDULING, Object
-from webhooks import journal
-from webhooks.cache import Cache, CachedLookup
+from webhooks import log
+from webhooks.lookup.object_cache import Cache, CachedLookup
 from webhooks.settings import SettingError, Settings
 
 VERBS = ("get", "list", "watch")
@@ -77,14 +77,14 @@ class Fill:
             self._cache.not_served()
         else:
             if reason != self._cache.complaint:
-                journal.write("warning", "watch", {"kind": self._cache.kind, "reason": reason[:300]})
+                log.write("warning", "watch", {"kind": self._cache.kind, "reason": reason[:300]})
             self._cache.complaint = reason
 
     def _decoded(self, raw: msgspec.Raw) -> Iterator[Object]:
         try:
             yield decode(self._cache.kind, raw)
         except WrongShapeError as error:
-            journal.write("warning", "watch", {"kind": self._cache.kind, "reason": f"an object is left out: {error}"[:300]})
+            log.write("warning", "watch", {"kind": self._cache.kind, "reason": f"an object is left out: {error}"[:300]})
 
 
 def watcher(api: Api, watched: Watched, cache: Cache, stale_seconds: float) -> Watcher:

@@ -20,9 +20,11 @@ from werkzeug import exceptions
 from validators.lookup import NOTHING, Lookup
 from validators.model.decode import decode
 from validators.model.objects import GROUP_OF
-from webhooks import admit, journal, review
+from webhooks import log
+from webhooks.admission import review
+from webhooks.admission import verdict as admit
+from webhooks.server.metrics import CONTENT_TYPE, Outcome, Telemetry
 from webhooks.settings import Settings
-from webhooks.telemetry import CONTENT_TYPE, Outcome, Telemetry
 
 VALIDATE, MUTATE = "/validate", "/mutate"
 HEALTH, READY, METRICS = "/healthz", "/readyz", "/metrics"
@@ -139,6 +141,6 @@ def _tell(error: exceptions.HTTPException, telemetry: Telemetry) -> flask.Respon
 
 def _log_to_journal(logger: logging.Logger) -> None:
     stream = logging.StreamHandler(sys.stderr)
-    stream.setFormatter(journal.JsonFormatter())
+    stream.setFormatter(log.JsonFormatter())
     logger.handlers[:] = [stream]
     logger.propagate = False

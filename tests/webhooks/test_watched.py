@@ -13,8 +13,8 @@ from kubernetes import client
 from apiserver import watch
 from tests.webhooks.running import until
 from validators.model.decode import decode
-from webhooks import cluster
-from webhooks.cache import Cache, CachedLookup
+from webhooks.lookup import watched
+from webhooks.lookup.object_cache import Cache, CachedLookup
 from webhooks.settings import SettingError, Settings
 
 PODGROUPS = "/apis/scheduling.k8s.io/v1beta1/podgroups"
@@ -117,7 +117,7 @@ def watching(api, kind="PodGroup", resource="podgroups", stale=60.0):
     configuration.api_key = {"authorization": "token-of-ours"}
     configuration.api_key_prefix = {"authorization": "Bearer"}
     cache = Cache(kind, stale)
-    watcher = cluster.watcher(cluster.Api(configuration), cluster.Watched(kind, resource), cache, stale)
+    watcher = watched.watcher(watched.Api(configuration), watched.Watched(kind, resource), cache, stale)
     watcher.start()
     try:
         yield CachedLookup([cache]), cache
@@ -301,7 +301,7 @@ def test_no_way_to_the_api_server_is_a_mistake_told_in_one_line(tmp_path):
     bad.write_text("just text")
     for kubeconfig in ("/nowhere", str(bad)):
         with pytest.raises(SettingError) as raised:
-            cluster.connect(settings(MUSTER_KUBECONFIG=kubeconfig))
+            watched.connect(settings(MUSTER_KUBECONFIG=kubeconfig))
         assert kubeconfig in str(raised.value)
         assert 1 == len(str(raised.value).splitlines())
 
@@ -319,7 +319,7 @@ def test_readiness_waits_for_the_first_list_of_each_served_kind(api, tmp_path):
     kubeconfig.write_text(json.dumps(content))
     api.served["v1"] = []
     api.lists["/apis/scheduling.k8s.io/v1beta1/workloads"] = []
-    source = cluster.connect(settings(MUSTER_KUBECONFIG=str(kubeconfig)))
+    source = watched.connect(settings(MUSTER_KUBECONFIG=str(kubeconfig)))
     lookup = source.start()
     try:
         assert until(lambda: len(source.unsynced()) == 1 and "may not read" in source.unsynced()[0])

@@ -16,9 +16,9 @@ from validators.gates import GateError, Gates
 from validators.lookup import KnownObjects, Lookup
 from validators.model import decode
 from validators.rules.base import Settings
-from webhooks import admit, review
-from webhooks.admit import Finalizers
-from webhooks.review import AdmissionRequest, BadReview, Verdict
+from webhooks.admission import review, verdict
+from webhooks.admission.review import AdmissionRequest, BadReview, Verdict
+from webhooks.admission.verdict import Finalizers
 
 PATHS = ("/validate", "/mutate", "/admit")
 
@@ -63,10 +63,10 @@ def answer(record: bytes, options: Options) -> Answer:
 
 def _verdict(request: AdmissionRequest, options: Options) -> Verdict:
     if options.path == "/mutate":
-        return admit.mutate(request, options.lookup, options.settings, options.finalizers)
+        return verdict.mutate(request, options.lookup, options.settings, options.finalizers)
     if options.path == "/admit":
-        return admit.admit(request, options.lookup, options.settings, options.finalizers)
-    return admit.validate(request, options.lookup, options.settings)
+        return verdict.admit(request, options.lookup, options.settings, options.finalizers)
+    return verdict.validate(request, options.lookup, options.settings)
 
 
 def _record(record: bytes, options: Options) -> tuple[AdmissionRequest, Options]:

@@ -16,8 +16,8 @@ from validators.lookup import Lookup
 from validators.model import decode
 from validators.pipeline import Judged
 from validators.rules.base import Operation, Profile, Settings, Severity
-from webhooks import jsonpatch, priority, status
-from webhooks.review import AdmissionRequest, BadReview, Verdict
+from webhooks.admission import jsonpatch, priority, status
+from webhooks.admission.review import AdmissionRequest, BadReview, Verdict
 
 PODGROUP_FINALIZER = "scheduling.k8s.io/podgroup-protection"
 COMPOSITE_FINALIZER = "scheduling.k8s.io/compositepodgroup-protection"

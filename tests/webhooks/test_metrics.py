@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from webhooks import journal
-from webhooks.review import AdmissionRequest
-from webhooks.telemetry import BUCKETS, LONGEST, Outcome, Telemetry
+from webhooks import log
+from webhooks.admission.review import AdmissionRequest
+from webhooks.server.metrics import BUCKETS, LONGEST, Outcome, Telemetry
 
 REQUEST = AdmissionRequest("u", "g", "v", "PodGroup", "CREATE", "podgroups", "", "n", "ns", new=b'{"secret": "hush"}')
 DENIED = Outcome(allowed=False, code=422, rules=("gang-minimum",), warnings=2, seconds=0.003)
@@ -112,12 +112,12 @@ def test_figures_are_read_while_another_process_starts(telemetry, tmp_path, monk
 def test_a_log_line_is_one_line_of_json_whatever_is_in_it(tmp_path):
     path = tmp_path / "log"
     with path.open("wb") as stream:
-        journal.write("info", "x", {"name": "a\nb\u2028\ud800"}, stream.fileno())
-        journal.write("info", "y", {}, stream.fileno())
+        log.write("info", "x", {"name": "a\nb\u2028\ud800"}, stream.fileno())
+        log.write("info", "y", {}, stream.fileno())
 
     lines = path.read_bytes().splitlines()
     assert ["x", "y"] == [json.loads(line)["event"] for line in lines]
 
 
 def test_a_log_that_cannot_be_written_is_no_error():
-    journal.write("info", "x", {}, 10_000)
+    log.write("info", "x", {}, 10_000)

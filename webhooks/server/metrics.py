@@ -18,8 +18,8 @@ import prometheus_client
 from prometheus_client import multiprocess
 
 from validators.model.objects import KINDS
-from webhooks import journal
-from webhooks.review import AdmissionRequest
+from webhooks import log as journal
+from webhooks.admission.review import AdmissionRequest
 
 CONTENT_TYPE = prometheus_client.CONTENT_TYPE_PLAIN_0_0_4
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)

@@ -10,9 +10,10 @@ import pytest
 from validators import pipeline
 from validators.lookup import NOTHING, KnownObjects
 from validators.rules.base import Profile, Settings, Severity
-from webhooks import admit, jsonpatch
-from webhooks.admit import COMPOSITE_FINALIZER, PODGROUP_FINALIZER, Finalizers
-from webhooks.review import AdmissionRequest, BadReview, Verdict
+from webhooks.admission import jsonpatch
+from webhooks.admission import verdict as admit
+from webhooks.admission.review import AdmissionRequest, BadReview, Verdict
+from webhooks.admission.verdict import COMPOSITE_FINALIZER, PODGROUP_FINALIZER, Finalizers
 
 HIGH = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
 EMPTY = KnownObjects((), complete=True)

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from tests.webhooks.running import BODY, REVIEW
 from validators.lookup import NOTHING
 from validators.model import decode as model_decode
-from webhooks import admit
-from webhooks.app import PLAIN, create_app
+from webhooks.admission import verdict
+from webhooks.server.metrics import Telemetry
+from webhooks.server.routes import PLAIN, create_app
 from webhooks.settings import Settings
-from webhooks.telemetry import Telemetry
 
 JSON = "application/json"
 
@@ -133,7 +133,7 @@ def test_a_fault_of_ours_is_500_and_counted(client, monkeypatch, capfd):
     def broken(*_):
         raise KeyError("a bug")
 
-    monkeypatch.setattr(admit, "validate", broken)
+    monkeypatch.setattr(verdict, "validate", broken)
     answer = client.post("/validate", data=BODY, content_type=JSON)
 
     assert (500, {"error": "internal error; the log tells more"}) == (answer.status_code, answer.json)
@@ -145,7 +145,7 @@ def test_too_deep_for_a_rule_is_400(client, monkeypatch):
     def deep(*_):
         raise RecursionError
 
-    monkeypatch.setattr(admit, "validate", deep)
+    monkeypatch.setattr(verdict, "validate", deep)
 
     assert 400 == client.post("/validate", data=BODY, content_type=JSON).status_code
 
