@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import measure
-from muster import yaml_out
+from muster.render import yaml_text
 from workloadbuilder.adapters.compiled import Wanted, compile_object
 from workloadbuilder.adapters.known import Known
 
@@ -25,7 +25,7 @@ def main() -> None:
     jobsets = [jobset(number) for number in range(COUNT)]
     with tempfile.TemporaryDirectory(prefix="muster-bench-") as name:
         file = Path(name) / "jobsets.yaml"
-        file.write_text("---\n".join(map(yaml_out.dump, jobsets)), encoding="utf-8")
+        file.write_text("---\n".join(map(yaml_text.dump, jobsets)), encoding="utf-8")
         runs = {what: functools.partial(measure.seconds, functools.partial(_compile, jobsets, each), 1) for what, each in WANTED.items()}
         whole = {
             f"{what}, process": functools.partial(measure.seconds, functools.partial(_run, file, each), 1) for what, each in FLAGS.items()

@@ -31,18 +31,18 @@ class Subcommand:
 
 
 SUBCOMMANDS = {
-    "lint": Subcommand("muster.lint:lint", "Find mistakes in manifests: files, directories, standard input."),
-    "explain": Subcommand("muster.explain:explain", "Tell what a rule claims, why, and with what examples."),
-    "compile": Subcommand("muster.compile:compile_", "Make Workloads, groups and pods of Jobs, JobSets and their like."),
-    "schema": Subcommand("muster.schema:schema", "Print the scheduling building blocks for a CRD to embed."),
-    "migrate": Subcommand("muster.migrate:migrate", "Bring manifests of retired API versions up to date."),
-    "review": Subcommand("muster.review:review", "Answer recorded AdmissionReviews offline, as the server would."),
-    "simulate": Subcommand("muster.simulate:simulate", "Place groups on the nodes of a cluster that is given as files."),
-    "snapshot": Subcommand("muster.snapshot:snapshot", "Save a cluster, live or from files, as one document to simulate."),
-    "serve": Subcommand("muster.serve:command", "Run the webhook server."),
-    "sidecar": Subcommand("muster.sidecar:sidecar", "Watch a cluster: judge trees, place groups, make room."),
-    "certs": Subcommand("muster.certs:command", "Issue or inspect the webhook's serving certificate."),
-    "demo": Subcommand("muster.demo:demo", "Show the linter, the server and placement, with no cluster."),
+    "lint": Subcommand("muster.commands.lint:lint", "Find mistakes in manifests: files, directories, standard input."),
+    "explain": Subcommand("muster.commands.explain:explain", "Tell what a rule claims, why, and with what examples."),
+    "compile": Subcommand("muster.commands.compile.command:compile_", "Make Workloads, groups and pods of Jobs, JobSets and their like."),
+    "schema": Subcommand("muster.commands.schema.command:schema", "Print the scheduling building blocks for a CRD to embed."),
+    "migrate": Subcommand("muster.commands.migrate.command:migrate", "Bring manifests of retired API versions up to date."),
+    "review": Subcommand("muster.commands.review:review", "Answer recorded AdmissionReviews offline, as the server would."),
+    "simulate": Subcommand("muster.commands.simulate.command:simulate", "Place groups on the nodes of a cluster that is given as files."),
+    "snapshot": Subcommand("muster.commands.snapshot.command:snapshot", "Save a cluster, live or from files, as one document to simulate."),
+    "serve": Subcommand("muster.commands.serve:command", "Run the webhook server."),
+    "sidecar": Subcommand("muster.commands.sidecar:sidecar", "Watch a cluster: judge trees, place groups, make room."),
+    "certs": Subcommand("muster.commands.certs:command", "Issue or inspect the webhook's serving certificate."),
+    "demo": Subcommand("muster.commands.demo.command:demo", "Show the linter, the server and placement, with no cluster."),
 }
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from muster.sidecar import sidecar
+from muster.commands.sidecar import sidecar
 from scheduler_core.sidecar.telemetry import Telemetry
 from validators import rules
 from validators.reports import explain

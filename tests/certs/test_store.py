@@ -53,7 +53,7 @@ def test_what_cannot_be_written_or_read_is_told(tmp_path):
 
 @pytest.fixture
 def muster(capsys, monkeypatch):
-    monkeypatch.setitem(cli.SUBCOMMANDS, "certs", cli.Subcommand("muster.certs:command", "Certificates."))
+    monkeypatch.setitem(cli.SUBCOMMANDS, "certs", cli.Subcommand("muster.commands.certs:command", "Certificates."))
     monkeypatch.setattr(sys, "argv", ["muster"])
 
     def run(*args):

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from muster import demo_text
-from muster.demo_stage import DATA
+from muster.commands.demo import wording
+from muster.commands.demo.terminal import DATA
 
 ROOT = DATA.parents[1]
 SECONDS = 270
@@ -71,7 +71,7 @@ def test_it_runs_to_its_end_and_leaves_nothing(ended):
 
 
 def test_its_lines_fit(ended):
-    assert [] == [line for line in ended[1].stdout.splitlines() if len(line) > demo_text.WIDTH]
+    assert [] == [line for line in ended[1].stdout.splitlines() if len(line) > wording.WIDTH]
 
 
 def test_everything_is_installed_and_takes_its_rights_from_roles(ended):

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from certs import issue, pair, store
-from muster import serve
+from muster.commands import serve
 from validators import pipeline
 from webhooks import settings
 from webhooks.lookup import watched as cluster

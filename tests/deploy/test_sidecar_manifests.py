@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from muster.sidecar import MODES, sidecar
+from muster.commands.sidecar import MODES, sidecar
 from scheduler_core.sidecar.feed import WATCHED
 from scheduler_core.sidecar.requests import GATE
 

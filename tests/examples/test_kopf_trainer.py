@@ -11,7 +11,7 @@ import kopf
 import pytest
 import yaml
 
-from muster import schema_blocks
+from muster.commands.schema import block_schemas
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 FIELDS = {"schedulingPolicy": "SchedulingPolicy", "schedulingConstraints": "SchedulingConstraints", "disruptionMode": "DisruptionMode"}
@@ -41,9 +41,9 @@ def test_the_definition_embeds_the_blocks_as_they_are_printed():
     whole, part = spec["scheduling"]["properties"], spec["workers"]["properties"]["scheduling"]["properties"]
 
     for field, name in FIELDS.items():
-        assert schema_blocks.structural(f"WorkloadCompositePodGroup{name}") == whole[field]
-        assert schema_blocks.structural(f"WorkloadPodGroup{name}") == part[field]
-    assert schema_blocks.structural("WorkloadPodGroupResourceClaim") == part["resourceClaims"]["items"]
+        assert block_schemas.structural(f"WorkloadCompositePodGroup{name}") == whole[field]
+        assert block_schemas.structural(f"WorkloadPodGroup{name}") == part[field]
+    assert block_schemas.structural("WorkloadPodGroupResourceClaim") == part["resourceClaims"]["items"]
 
 
 @pytest.mark.parametrize(

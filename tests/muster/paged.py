@@ -6,9 +6,9 @@ import dataclasses
 import json
 from html.parser import HTMLParser
 
-from muster import page
-from muster.page_case import Case
-from muster.simulate_answer import Answer
+from muster.html import page
+from muster.html.case import Case
+from muster.render.answer import Answer
 from scheduler_core.cycle import CycleOptions, run_cycle
 from scheduler_core.load import load
 

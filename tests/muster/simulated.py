@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from muster.simulate_tree import Kinship
+from muster.render.tree import Kinship
 from scheduler_core.decision import Condition, Decision, Domain, GroupDecision, Name, Status
 
 NAMESPACE = "default"

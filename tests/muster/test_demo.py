@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from muster import cli, demo, demo_server, demo_text
+from muster import cli
+from muster.commands.demo import command, webhook_server, wording
 from validators.lint import files, run
 from validators.rules.base import Settings
 
@@ -36,7 +37,7 @@ def launch(tmp_path, *arguments, **environment):
         [sys.executable, "-m", "muster", "demo", *arguments],
         env=place | environment,
         capture_output=True,
-        text=True,
+        wording=True,
         timeout=90,
         check=False,
     )
@@ -45,16 +46,16 @@ def launch(tmp_path, *arguments, **environment):
 @pytest.fixture
 def pair(tmp_path):
     """A directory with a certificate for the loopback."""
-    demo_server.run("certs", "issue", "--out", str(tmp_path), "--name", demo_server.HOST)
+    webhook_server.run("certs", "issue", "--out", str(tmp_path), "--name", webhook_server.HOST)
     return tmp_path
 
 
 def instead_of_the_server(monkeypatch, program):
-    monkeypatch.setattr(demo_server, "_command", lambda *_: (sys.executable, "-c", program))
+    monkeypatch.setattr(webhook_server, "_command", lambda *_: (sys.executable, "-c", program))
 
 
 def test_manifests_hold_one_mistake_of_each_kind_promised(monkeypatch):
-    monkeypatch.chdir(demo.DATA / "manifests")
+    monkeypatch.chdir(command.DATA / "manifests")
     report = run.run(files.read(["."], sys.stdin.buffer), (), settings=Settings(linting=True))
 
     assert sorted((Path(each.file).name, each.rule) for each in report.findings) == MISTAKES
@@ -84,7 +85,7 @@ def test_output_is_plain_and_narrow_where_it_is_no_terminal(tmp_path):
     shown = launch(tmp_path).stdout
     assert "\x1b" not in shown
     # The name of a file is not cut, however long it is.
-    assert [line for line in shown.splitlines() if len(line) > demo_text.WIDTH and str(tmp_path) not in line] == []
+    assert [line for line in shown.splitlines() if len(line) > wording.WIDTH and str(tmp_path) not in line] == []
 
 
 def test_output_is_the_same_each_time_but_for_the_port_and_the_name_of_the_page(tmp_path):
@@ -93,7 +94,7 @@ def test_output_is_the_same_each_time_but_for_the_port_and_the_name_of_the_page(
 
 
 def test_readme_shows_what_is_shown(tmp_path):
-    readme = (Path(demo.__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    readme = (Path(command.__file__).parent.parent / "README.md").read_text(encoding="utf-8")
     block = readme.partition("<!-- demo:begin -->\n```\n")[2].partition("\n```\n<!-- demo:end -->")[0]
     parts = [part for part in re.split(r"^…$\n?|^$\n", block, flags=re.MULTILINE) if part.strip()]
     shown = launch(tmp_path).stdout
@@ -103,7 +104,7 @@ def test_readme_shows_what_is_shown(tmp_path):
 
 
 def test_placement_shows_one_that_fits_one_that_evicts_and_one_that_does_not_fit(monkeypatch):
-    monkeypatch.chdir(demo.DATA)
+    monkeypatch.chdir(command.DATA)
     answer = json.loads(CliRunner().invoke(cli.main, ["simulate", "placement", "--format", "json"]).stdout)
 
     assert answer["problems"] == []
@@ -125,22 +126,22 @@ def test_children_hear_of_no_other_cluster_and_no_proxy(monkeypatch):
         monkeypatch.setenv(name, "x")
     monkeypatch.setenv("KEPT", "x")
 
-    assert ["KEPT"] == [name for name, value in demo_server.environment().items() if value == "x"]
+    assert ["KEPT"] == [name for name, value in webhook_server.environment().items() if value == "x"]
 
 
 def test_server_that_does_not_start_is_told_with_its_last_lines(tmp_path, monkeypatch):
     instead_of_the_server(monkeypatch, "import sys; sys.exit('\\n'.join(f'line {n}' for n in range(8)) + '\\n' + 'x' * 301)")
-    with pytest.raises(demo_server.ServerError) as told, demo_server.running(tmp_path):
+    with pytest.raises(webhook_server.ServerError) as told, webhook_server.running(tmp_path):
         pass
     assert str(told.value) == "the server does not start: " + "\n".join([*(f"line {n}" for n in range(4, 8)), "x" * 300])
 
 
 def test_failure_is_a_line_and_exit_2(monkeypatch, capsys):
     def fail(*_):
-        raise demo_server.ServerError("the server does not start: because")
+        raise webhook_server.ServerError("the server does not start: because")
 
-    monkeypatch.setattr(demo_server, "run", fail)
-    assert demo.demo.main(["--no-color"], standalone_mode=False) == demo.EXIT_FAILED
+    monkeypatch.setattr(webhook_server, "run", fail)
+    assert command.demo.main(["--no-color"], standalone_mode=False) == command.EXIT_FAILED
     assert capsys.readouterr().err == "muster demo: the server does not start: because\n"
 
 
@@ -155,17 +156,17 @@ def test_ctrl_c_is_answered_and_no_second_one_disturbs_what_is_stopped(monkeypat
             signal.raise_signal(signal.SIGTERM)
             stopped.append(True)
 
-    monkeypatch.setattr(demo, "_show", interrupted)
+    monkeypatch.setattr(command, "_show", interrupted)
     before = signal.getsignal(signal.SIGINT)
-    assert demo.EXIT_INTERRUPTED == demo.demo.main([], standalone_mode=False)
+    assert command.EXIT_INTERRUPTED == command.demo.main([], standalone_mode=False)
     assert ([True], before) == (stopped, signal.getsignal(signal.SIGINT))
     assert capsys.readouterr().err.endswith("muster demo: stopped; nothing of it is left\n")
 
 
 def test_command_that_fails_is_told(monkeypatch):
     instead_of_the_server(monkeypatch, "import sys; sys.exit('no room')")
-    with pytest.raises(demo_server.ServerError, match="muster certs failed: no room"):
-        demo_server.run("certs", "issue")
+    with pytest.raises(webhook_server.ServerError, match="muster certs failed: no room"):
+        webhook_server.run("certs", "issue")
 
 
 @pytest.mark.parametrize("leaving", [KeyboardInterrupt, RuntimeError])
@@ -173,17 +174,17 @@ def test_server_is_stopped_however_it_is_left(pair, leaving):
     answers = []
 
     def use():
-        with demo_server.running(pair, "--workers", "1") as client:
+        with webhook_server.running(pair, "--workers", "1") as client:
             answers.append(client)
-            answers.append(client.post("/validate", demo.NOT_A_REVIEW).code)
+            answers.append(client.post("/validate", command.NOT_A_REVIEW).code)
             raise leaving
 
     with pytest.raises(leaving):
         use()
     client, code = answers
     assert code == 400
-    with pytest.raises(demo_server.ServerError, match="does not answer"):
-        client.post("/validate", demo.NOT_A_REVIEW)
+    with pytest.raises(webhook_server.ServerError, match="does not answer"):
+        client.post("/validate", command.NOT_A_REVIEW)
 
 
 def test_server_that_does_not_listen_to_sigterm_is_ended_too(tmp_path, monkeypatch):
@@ -196,25 +197,25 @@ def test_server_that_does_not_listen_to_sigterm_is_ended_too(tmp_path, monkeypat
     )
     (tmp_path / "ca.crt").write_bytes(_some_ca(tmp_path))
     instead_of_the_server(monkeypatch, program)
-    monkeypatch.setattr(demo_server, "STOP_SECONDS", 0.2)
+    monkeypatch.setattr(webhook_server, "STOP_SECONDS", 0.2)
     monkeypatch.chdir(tmp_path)
-    with demo_server.running(tmp_path):
+    with webhook_server.running(tmp_path):
         number = int((tmp_path / "pid").read_text())
     with pytest.raises(ProcessLookupError):
         os.kill(number, 0)
 
 
 def _some_ca(directory):
-    demo_server.run("certs", "issue", "--out", str(directory / "pair"), "--name", demo_server.HOST)
+    webhook_server.run("certs", "issue", "--out", str(directory / "pair"), "--name", webhook_server.HOST)
     return (directory / "pair" / "ca.crt").read_bytes()
 
 
 def test_certificate_of_the_server_is_verified(pair, tmp_path_factory):
     other = tmp_path_factory.mktemp("other")
-    with demo_server.running(pair, "--workers", "1") as client:
-        stranger = demo_server.Client(client.address, _write(other / "ca.crt", _some_ca(other)))
-        with pytest.raises(demo_server.ServerError, match="CERTIFICATE_VERIFY_FAILED"):
-            stranger.post("/validate", demo.NOT_A_REVIEW)
+    with webhook_server.running(pair, "--workers", "1") as client:
+        stranger = webhook_server.Client(client.address, _write(other / "ca.crt", _some_ca(other)))
+        with pytest.raises(webhook_server.ServerError, match="CERTIFICATE_VERIFY_FAILED"):
+            stranger.post("/validate", command.NOT_A_REVIEW)
         stranger.close()
 
 
@@ -225,22 +226,22 @@ def _write(path, content):
 
 def test_sigterm_unwinds_and_the_old_way_comes_back():
     before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(SystemExit) as stopped, demo._stopped_in_order():
+    with pytest.raises(SystemExit) as stopped, command._stopped_in_order():
         signal.raise_signal(signal.SIGTERM)
-    assert (demo.EXIT_TERMINATED, before) == (stopped.value.code, signal.getsignal(signal.SIGTERM))
+    assert (command.EXIT_TERMINATED, before) == (stopped.value.code, signal.getsignal(signal.SIGTERM))
 
 
 def test_sighup_that_is_ignored_stays_ignored():
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with demo._stopped_in_order():
+        with command._stopped_in_order():
             assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
 
 
 def test_recorded_reviews_are_whole():
-    for line in (demo.DATA / "reviews.jsonl").read_text(encoding="utf-8").splitlines():
+    for line in (command.DATA / "reviews.jsonl").read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
         assert {"about", "path", "review"} == set(record)
         assert record["review"]["request"]["namespace"] == "research"

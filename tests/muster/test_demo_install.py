@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 import yaml
 
-from muster import demo_cluster, demo_install
+from muster.commands.demo import cluster_demo, installation
 
 
 @pytest.fixture
 def desk(tmp_path):
-    demo_install._lay_out(tmp_path / "desk")
+    installation._lay_out(tmp_path / "desk")
     return tmp_path / "desk"
 
 
 def test_every_file_that_a_command_names_is_there(desk):
-    named = re.findall(r"-f ([\w-]+\.yaml)", Path(demo_cluster.__file__).read_text(encoding="utf-8"))
+    named = re.findall(r"-f ([\w-]+\.yaml)", Path(cluster_demo.__file__).read_text(encoding="utf-8"))
 
     assert len(named) > 5
     assert [] == [name for name in named if not (desk / name).is_file()]
@@ -34,8 +34,8 @@ def test_what_is_applied_at_once_is_all_that_its_kustomization_names(desk):
 
 
 def test_webhooks_are_called_by_url_and_are_else_as_they_are_shipped():
-    shipped = list(yaml.safe_load_all((demo_install.HERE / "webhooks.yaml").read_text(encoding="utf-8")))
-    made = json.loads(demo_install._by_url("https://127.0.0.1:1", b"authority"))["items"]
+    shipped = list(yaml.safe_load_all((installation.HERE / "webhooks.yaml").read_text(encoding="utf-8")))
+    made = json.loads(installation._by_url("https://127.0.0.1:1", b"authority"))["items"]
     clients = [each.pop("clientConfig") for configuration in made for each in configuration["webhooks"]]
     paths = [each.pop("clientConfig")["service"]["path"] for configuration in shipped for each in configuration["webhooks"]]
 

@@ -8,13 +8,13 @@ import stat
 
 import pytest
 
-from muster import demo_plane
-from muster.demo_server import ServerError
+from muster.commands.demo import control_plane
+from muster.commands.demo.webhook_server import ServerError
 
 WANTED = "KUBEBUILDER_ASSETS must name a folder with etcd, kube-apiserver and kubectl of Kubernetes 1.37 or newer"
 
 
-def folder_of(tmp_path, names=demo_plane.PROGRAMS, program="#!/bin/sh\necho Kubernetes v1.37.1\n"):
+def folder_of(tmp_path, names=control_plane.PROGRAMS, program="#!/bin/sh\necho Kubernetes v1.37.1\n"):
     for name in names:
         (tmp_path / name).write_text(program)
         (tmp_path / name).chmod(0o755)
@@ -23,7 +23,7 @@ def folder_of(tmp_path, names=demo_plane.PROGRAMS, program="#!/bin/sh\necho Kube
 
 def found(folder, monkeypatch):
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(folder))
-    return demo_plane.find()
+    return control_plane.find()
 
 
 @pytest.mark.parametrize(
@@ -35,12 +35,12 @@ def found(folder, monkeypatch):
 )
 def test_a_folder_with_all_programs_is_taken(tmp_path, monkeypatch, version, want):
     folder = folder_of(tmp_path, program=f"#!/bin/sh\necho {version}\n")
-    assert demo_plane.Programs(tmp_path, want) == found(folder, monkeypatch)
+    assert control_plane.Programs(tmp_path, want) == found(folder, monkeypatch)
 
 
-@pytest.mark.parametrize("missing", demo_plane.PROGRAMS)
+@pytest.mark.parametrize("missing", control_plane.PROGRAMS)
 def test_a_program_that_is_missing_is_named(tmp_path, monkeypatch, missing):
-    folder = folder_of(tmp_path, [name for name in demo_plane.PROGRAMS if name != missing])
+    folder = folder_of(tmp_path, [name for name in control_plane.PROGRAMS if name != missing])
     with pytest.raises(ServerError, match=re.escape(f"{WANTED}; {folder} has no {missing} that can be run")):
         found(folder, monkeypatch)
 
@@ -55,7 +55,7 @@ def test_a_folder_that_is_none_is_told(tmp_path, monkeypatch, named):
 def test_without_a_folder_it_is_told_how_to_get_one(monkeypatch):
     monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
     with pytest.raises(ServerError, match=f"^{re.escape(WANTED)}, and is not set; .*make cluster-assets"):
-        demo_plane.find()
+        control_plane.find()
 
 
 @pytest.mark.parametrize(
@@ -72,15 +72,15 @@ def test_programs_that_will_not_do_are_told_before_they_are_started(tmp_path, mo
 
 
 def test_a_program_that_does_not_start_is_told_with_its_last_lines(tmp_path):
-    programs = demo_plane.Programs(folder_of(tmp_path, program="#!/bin/sh\necho no room >&2\nexit 3\n"), "v1.37.1")
+    programs = control_plane.Programs(folder_of(tmp_path, program="#!/bin/sh\necho no room >&2\nexit 3\n"), "v1.37.1")
     (tmp_path / "files").mkdir()
 
-    with pytest.raises(ServerError, match="etcd does not start: no room"), demo_plane.running(programs, tmp_path / "files", ()):
+    with pytest.raises(ServerError, match="etcd does not start: no room"), control_plane.running(programs, tmp_path / "files", ()):
         pass
 
 
 def test_tokens_are_for_their_owner_alone_and_the_administrators_alone_is_one(tmp_path):
-    kubeconfigs = demo_plane._files(tmp_path, "https://127.0.0.1:1", (demo_plane.ADMIN, "other"))
+    kubeconfigs = control_plane._files(tmp_path, "https://127.0.0.1:1", (control_plane.ADMIN, "other"))
     tokens = [line.split(",") for line in (tmp_path / "tokens.csv").read_text().splitlines()]
 
     assert [("demo", '"system:masters"'), ("other", '""')] == [(user, groups) for _, user, _, groups in tokens]

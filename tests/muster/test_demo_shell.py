@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from muster import demo_server, demo_shell
-from muster.demo_shell import Said, Shell
+from muster.commands.demo import kubectl_shell, webhook_server
+from muster.commands.demo.kubectl_shell import Said, Shell
 
 TELLS = 'echo "$HOME $KUBECONFIG $(pwd)"; echo "told: $*"; echo trouble >&2; exit "${CODE:-0}"'
 
@@ -48,24 +48,24 @@ def test_output_goes_where_it_is_sent_and_errors_are_told(shell, tmp_path):
     ],
 )
 def test_a_line_that_ends_otherwise_is_told_with_what_it_printed(tmp_path, code, refused, want):
-    with pytest.raises(demo_server.ServerError, match=f"^{re.escape(want)}$"):
+    with pytest.raises(webhook_server.ServerError, match=f"^{re.escape(want)}$"):
         of(tmp_path, f"echo no luck; exit {code}").sure("kubectl get a", refused=refused)
 
 
 def test_a_line_is_typed_again_until_it_tells_all_that_is_wanted(tmp_path, monkeypatch):
-    monkeypatch.setattr(demo_shell, "ASK_EVERY", 0.0)
+    monkeypatch.setattr(kubectl_shell, "ASK_EVERY", 0.0)
     shell = of(tmp_path, "echo line >> seen; cat seen; test $(wc -l < seen) -lt 3 || echo third")
 
     assert ("line", "line", "line", "third") == shell.until(("line", "third"), "kubectl get a")
 
 
 def test_what_does_not_come_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(demo_shell, "WAIT_SECONDS", -1.0)
-    with pytest.raises(demo_server.ServerError, match="kubectl get a has not told 'second' after -1 s: first"):
+    monkeypatch.setattr(kubectl_shell, "WAIT_SECONDS", -1.0)
+    with pytest.raises(webhook_server.ServerError, match="kubectl get a has not told 'second' after -1 s: first"):
         of(tmp_path, "echo first").until(("first", "second"), "kubectl get a")
 
 
 def test_a_line_that_does_not_end_is_ended(tmp_path, monkeypatch):
-    monkeypatch.setattr(demo_shell, "COMMAND_SECONDS", 0.2)
-    with pytest.raises(demo_server.ServerError, match=r"kubectl get a has not ended after 0\.2 s"):
+    monkeypatch.setattr(kubectl_shell, "COMMAND_SECONDS", 0.2)
+    with pytest.raises(webhook_server.ServerError, match=r"kubectl get a has not ended after 0\.2 s"):
         of(tmp_path, "exec sleep 60").run("kubectl get a")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from muster.demo_stage import Stage
+from muster.commands.demo.terminal import Stage
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from muster import demo_text
+from muster.commands.demo import wording
 
 REQUEST = {"kind": {"group": "scheduling.k8s.io", "kind": "Workload"}, "name": "w"}
 CAUSE = {"field": "spec", "reason": "FieldValueRequired", "message": "Required value: must be given"}
@@ -27,7 +27,7 @@ def refusal(*causes, reason="Invalid"):
     ],
 )
 def test_lines_are_folded_at_100_columns(line, want):
-    assert want == demo_text.fold(line)
+    assert want == wording.fold(line)
 
 
 @pytest.mark.parametrize(
@@ -50,12 +50,12 @@ def test_lines_are_folded_at_100_columns(line, want):
     ],
 )
 def test_answers_read_as_kubectl_prints_them(response, want):
-    assert want == list(demo_text.as_kubectl(REQUEST, response))
+    assert want == list(wording.as_kubectl(REQUEST, response))
 
 
 def test_kind_of_the_core_group_has_no_dot():
     request = {"kind": {"group": "", "kind": "Pod"}, "name": "p"}
-    assert list(demo_text.as_kubectl(request, {"allowed": True})) == ["pod/p created"]
+    assert list(wording.as_kubectl(request, {"allowed": True})) == ["pod/p created"]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_kind_of_the_core_group_has_no_dot():
     ],
 )
 def test_patch_is_told_in_words(operation, want):
-    assert [want] == list(demo_text.in_words([operation]))
+    assert [want] == list(wording.in_words([operation]))
 
 
 LONG = "kubectl get pods -o custom-columns=" + "x" * 63
@@ -94,11 +94,11 @@ LONG = "kubectl get pods -o custom-columns=" + "x" * 63
     ],
 )
 def test_commands_are_broken_before_options(command, want):
-    assert want == demo_text.typed(command)
+    assert want == wording.typed(command)
 
 
 def test_columns_stand_under_each_other():
-    assert ["a    bb", "ccc  d"] == demo_text.columns([("a", "bb"), ("ccc", "d")])
+    assert ["a    bb", "ccc  d"] == wording.columns([("a", "bb"), ("ccc", "d")])
 
 
 @pytest.mark.parametrize(
@@ -113,4 +113,4 @@ def test_columns_stand_under_each_other():
     ],
 )
 def test_what_is_folded_hangs_below_its_last_column(line, want):
-    assert want == demo_text.hanging(line)
+    assert want == wording.hanging(line)

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from muster import cli, migrate_output
+from muster import cli
+from muster.commands.migrate import output
 from validators.migrate.outcome import File
 
 WORKLOAD = """\
@@ -185,7 +186,7 @@ def test_the_difference_can_be_shown_of_what_is_written(folder: Path) -> None:
 def migrate_output_of(folder: Path) -> str:
     """The patch from what the files held to what they hold."""
     before = {"pod.yaml": POD, "workload.yaml": WORKLOAD}
-    return migrate_output.differences([File(name, name, text.encode(), (folder / name).read_bytes()) for name, text in before.items()])
+    return output.differences([File(name, name, text.encode(), (folder / name).read_bytes()) for name, text in before.items()])
 
 
 def test_the_report_as_json_on_standard_error_and_in_a_file(folder: Path) -> None:
@@ -229,13 +230,13 @@ def test_modes_stay(folder: Path) -> None:
 
 
 def test_a_file_that_changes_under_way_is_a_mistake_of_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    delivered = migrate_output.replace
+    delivered = output.replace
 
     def after_somebody_else(files: list[File]) -> None:
         (folder / "pod.yaml").write_text("changed", encoding="utf-8")
         delivered(files)
 
-    monkeypatch.setattr(migrate_output, "replace", after_somebody_else)
+    monkeypatch.setattr(output, "replace", after_somebody_else)
     answer = migrate("--in-place", "pod.yaml")
 
     assert (answer.exit_code, answer.stdout) == (2, "")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.migrate_output import WriteError, differences, joined, replace
+from muster.commands.migrate.output import WriteError, differences, joined, replace
 from validators.lint import documents
 from validators.lint.documents import Document
 from validators.migrate.outcome import File

@@ -13,8 +13,9 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks import clusters
-from muster import cli, page
-from muster.simulate_answer import Answer
+from muster import cli
+from muster.html import page
+from muster.render.answer import Answer
 from scheduler_core.load import load
 from tests.muster import paged
 from tests.muster.paged import RACK, ZONE, gang, group, machine, member, racks

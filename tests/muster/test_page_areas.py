@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from muster.page_areas import Area, Survey, areas, identity, levels
+from muster.html.topology_areas import Area, Survey, areas, identity, levels
 from scheduler_core.load import load
 from tests.muster.paged import RACK, ZONE, machine
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from muster.page_claims import claims
+from muster.html.claims import claims
 from tests.muster.paged import RACK, ZONE, gang, member, racks
 from tests.muster.test_page_figure import tree, turn_of
 

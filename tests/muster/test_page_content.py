@@ -8,9 +8,9 @@ import dataclasses
 
 import pytest
 
-from muster import page_content
-from muster.page_case import Listed
-from muster.page_content import content
+from muster.html import page_content
+from muster.html.case import Listed
+from muster.html.page_content import content
 from scheduler_core.fragmentation import Fragment
 from scheduler_core.snapshot import Problem
 from tests.muster import paged

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from muster import page_draw
-from muster.page_draw import Amounts
-from muster.page_figure import Need, Segment
-from muster.page_standing import State
+from muster.html import svg
+from muster.html.failure_figure import Need, Segment
+from muster.html.placed_pods import State
+from muster.html.svg import Amounts
 
 RUNNING, LEAVING, PLACED, PROMISED = State.RUNNING, State.LEAVING, State.PLACED, State.PROMISED
 
@@ -39,23 +39,23 @@ def spans(strokes, kind):
     ],
 )
 def test_squares(amounts, want):
-    assert want == counted(page_draw.squares(amounts))
+    assert want == counted(svg.squares(amounts))
 
 
 def test_rings_are_in_what_is_free_first():
-    strokes = {stroke.kind: stroke.d for stroke in page_draw.squares(Amounts(3, {LEAVING: 2, PROMISED: 1}))}
-    assert strokes["promised"].startswith(f"M{2 * page_draw.SQUARE_STEP + 4} ")
+    strokes = {stroke.kind: stroke.d for stroke in svg.squares(Amounts(3, {LEAVING: 2, PROMISED: 1}))}
+    assert strokes["promised"].startswith(f"M{2 * svg.SQUARE_STEP + 4} ")
 
 
 def test_bar_is_as_long_as_what_is_taken():
-    strokes = page_draw.bar(Amounts(4000, {RUNNING: 1000, PLACED: 2000, PROMISED: 1000}))
+    strokes = svg.bar(Amounts(4000, {RUNNING: 1000, PLACED: 2000, PROMISED: 1000}))
     assert [(0, 30)] == spans(strokes, "running")
     assert [(30, 90)] == spans(strokes, "placed")
     assert [(90, 120)] == spans(strokes, "line")
 
 
 def test_bar_is_not_longer_than_its_frame():
-    assert [(0, 120)] == spans(page_draw.bar(Amounts(4000, {RUNNING: 9000, PLACED: 1000})), "running")
+    assert [(0, 120)] == spans(svg.bar(Amounts(4000, {RUNNING: 9000, PLACED: 1000})), "running")
 
 
 @pytest.mark.parametrize(
@@ -71,32 +71,32 @@ def test_bar_is_not_longer_than_its_frame():
     ],
 )
 def test_cell_is_filled_from_below(amounts, want):
-    strokes = page_draw.cells([amounts], 1)
+    strokes = svg.cells([amounts], 1)
     assert want == {stroke.kind: int(re.search(r"v-(\d+)", stroke.d)[1]) for stroke in strokes if stroke.kind != "free"}
 
 
 def test_cells_stand_in_rows():
-    (free,) = page_draw.cells([Amounts(1, {})] * 5, 2)
+    (free,) = svg.cells([Amounts(1, {})] * 5, 2)
     assert [("1", "1"), ("15", "1"), ("1", "19"), ("15", "19"), ("1", "37")] == re.findall(r"M(\d+) (\d+)", free.d)
 
 
 def test_cells_tell_what_is_closed_promised_or_lacks_it():
     cells = [Amounts(0, {}), Amounts(4, {PROMISED: 1}), Amounts(4, {}, closed=True)]
-    assert {"none": 1, "free": 2, "promised": 1, "closed": 1} == counted(page_draw.cells(cells, 3))
+    assert {"none": 1, "free": 2, "promised": 1, "closed": 1} == counted(svg.cells(cells, 3))
 
 
 NEED = Need(("job",), 4, 16)
 
 
 def test_demand_is_a_block_a_pod():
-    assert {"need": 4} == counted(page_draw.demand(NEED, 4, 16))
-    assert {"need": 1} == counted(page_draw.demand(NEED, 0, 16))
-    assert {"need": 1} == counted(page_draw.demand(Need(("job",), 4000, 16_000), 4, 16_000))
+    assert {"need": 4} == counted(svg.demand(NEED, 4, 16))
+    assert {"need": 1} == counted(svg.demand(NEED, 0, 16))
+    assert {"need": 1} == counted(svg.demand(Need(("job",), 4000, 16_000), 4, 16_000))
 
 
 def test_gauge_is_drawn_to_scale():
-    strokes = page_draw.gauge([Segment(4, 2, 0), Segment(0, 0, 6)], 4, 16, 16)
-    width = page_draw.GAUGE_WIDTH / 16
+    strokes = svg.gauge([Segment(4, 2, 0), Segment(0, 0, 6)], 4, 16, 16)
+    width = svg.GAUGE_WIDTH / 16
     assert [(1, 4 * width - 1)] == spans(strokes, "fit")
     assert [(4 * width + 1, 6 * width - 1)] == spans(strokes, "over")
     assert [(6 * width + 1, 12 * width - 1)] == spans(strokes, "closed")
@@ -105,13 +105,13 @@ def test_gauge_is_drawn_to_scale():
 
 
 def test_gauge_of_one_node_has_no_line_below():
-    assert {"fit": 2, "short": 1} == counted(page_draw.gauge([Segment(8, 0, 0)], 4, 16, 16))
+    assert {"fit": 2, "short": 1} == counted(svg.gauge([Segment(8, 0, 0)], 4, 16, 16))
 
 
 def test_gauge_that_reaches_beyond_its_scale_says_so():
-    strokes = page_draw.gauge([Segment(0, 100, 0)], 4, 48, 16)
+    strokes = svg.gauge([Segment(0, 100, 0)], 4, 48, 16)
     assert {"over": 1, "beyond": 1} == counted(strokes)
-    assert [(1, page_draw.GAUGE_WIDTH)] == spans(strokes, "over")
+    assert [(1, svg.GAUGE_WIDTH)] == spans(strokes, "over")
 
 
 @pytest.mark.parametrize(
@@ -124,9 +124,9 @@ def test_gauge_that_reaches_beyond_its_scale_says_so():
     ],
 )
 def test_scale(rows, want):
-    assert want == page_draw.scale([NEED, Need(("small",), 1, 4)], rows)
+    assert want == svg.scale([NEED, Need(("small",), 1, 4)], rows)
 
 
 def test_marks_stand_where_needs_end():
-    mark = page_draw.marks([NEED, Need(("small",), 1, 4)], 32)
+    mark = svg.marks([NEED, Need(("small",), 1, 4)], 32)
     assert ["75", "300"] == re.findall(r"M([\d.]+) ", mark.d)

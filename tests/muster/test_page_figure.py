@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from muster.page_figure import ROWS, Segment, figures
-from muster.page_turns import turns
+from muster.html.failure_figure import ROWS, Segment, figures
+from muster.html.free_capacity import turns
 from scheduler_core.topology import Topology
 from tests.muster import paged
 from tests.muster.paged import GPU, RACK, ZONE, gang, group, machine, member, racks

@@ -6,16 +6,16 @@ from __future__ import annotations
 
 import pytest
 
-from muster import page_map, page_open
-from muster.page_map import SHELVES, chart
-from muster.page_plot import Held
+from muster.html import cluster_map, unplaced_roots
+from muster.html.cluster_map import SHELVES, chart
+from muster.html.map_parts import Held
 from tests.muster import paged
 from tests.muster.paged import gang, group, machine, member, racks
 
 
 def drawn(objects, **options):
     case = paged.case(objects, **options)
-    return chart(case, page_open.opened(case)[1])
+    return chart(case, unplaced_roots.opened(case)[1])
 
 
 def last(plot):
@@ -88,7 +88,7 @@ def test_a_shelf_has_facts_of_its_own():
 
 
 def test_many_pods_of_a_node_are_cut(monkeypatch):
-    monkeypatch.setattr(page_map, "PODS_SHOWN", 2)
+    monkeypatch.setattr(cluster_map, "PODS_SHOWN", 2)
     (shelf,) = drawn([machine("n"), *(member(f"p{number}", on="n", cpu="1m") for number in range(5))]).plot.shelves
     assert (2, 3) == (len(shelf.pods), shelf.more)
 
@@ -120,15 +120,15 @@ def test_many_nodes_are_cells_with_a_table_behind_them():
 
 @pytest.mark.parametrize(
     ("sizes", "want"),
-    [([], 2), ([1], 2), ([100, 4], 20), ([5000, 1], page_map.WIDE), ([5000], page_map.WIDEST)],
+    [([], 2), ([1], 2), ([100, 4], 20), ([5000, 1], cluster_map.WIDE), ([5000], cluster_map.WIDEST)],
     ids=["none", "one", "racks", "a large one", "one only"],
 )
 def test_pictures_are_wider_than_high(sizes, want):
-    assert want == page_map._columns(sizes)
+    assert want == cluster_map._columns(sizes)
 
 
 def test_on_many_nodes_a_shelf_has_one_picture():
-    shelves = drawn(crowd(page_map.FULL_SHELVES + 1)).plot.shelves
+    shelves = drawn(crowd(cluster_map.FULL_SHELVES + 1)).plot.shelves
     assert {1} == {len(shelf.meters) for shelf in shelves}
 
 

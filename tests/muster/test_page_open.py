@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from muster import page_open
-from muster.page_open import CARDS, opened
+from muster.html import unplaced_roots
+from muster.html.unplaced_roots import CARDS, opened
 from tests.muster import paged
 from tests.muster.paged import gang, member, racks
 
@@ -14,7 +14,7 @@ def names(objects):
 
 
 def test_groups_have_cards_up_to_a_number_and_lines_beyond(monkeypatch):
-    monkeypatch.setattr(page_open, "BRIEFS", 3)
+    monkeypatch.setattr(unplaced_roots, "BRIEFS", 3)
     failing = [each for number in range(CARDS + 5) for each in gang(f"g{number:02d}", 1, cpu="9")]
     cards, briefs, more, alone = names([*racks(1), *failing])
     assert [f"g{number:02d}" for number in range(CARDS)] == cards
@@ -33,7 +33,7 @@ def test_a_brief_is_brief():
     )
     (brief,) = found.briefs.shown
     assert ("○", "Wait") == (brief.mark, brief.word)
-    assert len(brief.text) <= page_open._BRIEF
+    assert len(brief.text) <= unplaced_roots._BRIEF
 
 
 def test_figures_are_handed_to_the_map_with_the_name_of_the_root():

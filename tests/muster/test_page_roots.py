@@ -6,8 +6,8 @@ import dataclasses
 
 import pytest
 
-from muster import page_roots
-from muster.page_words import Said
+from muster.html import root_cards
+from muster.html.wording import Said
 from scheduler_core.decision import Decision, Domain, Eviction, GroupDecision, Remedy, Search, Status, Step
 from tests.muster.simulated import composite, failed_gang, kinship, leaf, members, placed_tree, preempting, single_left, told
 
@@ -19,11 +19,11 @@ def nowhere(*_):
 
 
 def card(decision, **more):
-    return page_roots.card(decision, KIN, nowhere, **more)
+    return root_cards.card(decision, KIN, nowhere, **more)
 
 
 def test_lines_of_a_placed_tree():
-    found = page_roots.lines(placed_tree(), KIN, lambda domain, nodes: {("z1", "n1"): 1, ("r1", "n1"): 2}.get((domain.value, nodes[0])))
+    found = root_cards.lines(placed_tree(), KIN, lambda domain, nodes: {("z1", "n1"): 1, ("r1", "n1"): 2}.get((domain.value, nodes[0])))
     assert [
         (0, "run", "", "✓", "zone z1", 1, "4 of 4 pods", ""),
         (1, "a", "run", "✓", "rack r1", 2, "2 of 2 pods", "n1 ×2"),  # noqa: RUF001 - it is meant to be a multiplication sign
@@ -33,17 +33,17 @@ def test_lines_of_a_placed_tree():
 
 def test_a_domain_that_says_what_it_is_is_not_told_twice():
     decision = Decision(leaf("a"), Status.SUCCESS, groups=(told(leaf("a"), domain="rack-1"),))
-    assert ["rack-1"] == [line.domain for line in page_roots.lines(decision, KIN, nowhere)]
+    assert ["rack-1"] == [line.domain for line in root_cards.lines(decision, KIN, nowhere)]
 
 
 def test_a_pod_has_no_count():
-    assert [("", "default")] == [(line.count, line.group.namespace) for line in page_roots.lines(single_left("p"), KIN, nowhere)]
+    assert [("", "default")] == [(line.count, line.group.namespace) for line in root_cards.lines(single_left("p"), KIN, nowhere)]
 
 
 def test_pods_that_are_left_over_are_told_with_their_reasons():
     decision = dataclasses.replace(placed_tree(), pending={"default/a-9": "no room"})
-    assert [(), (), ()] == [line.why for line in page_roots.lines(placed_tree(), KIN, nowhere)]
-    assert "a-9: no room" in [why for line in page_roots.lines(decision, KIN, nowhere) for why in line.why]
+    assert [(), (), ()] == [line.why for line in root_cards.lines(placed_tree(), KIN, nowhere)]
+    assert "a-9: no room" in [why for line in root_cards.lines(decision, KIN, nowhere) for why in line.why]
 
 
 def test_a_group_of_a_tree_says_what_the_root_does_not():
@@ -53,7 +53,7 @@ def test_a_group_of_a_tree_says_what_the_root_does_not():
         told(leaf("b"), Status.UNSCHEDULABLE, "group b finds no rack"),
     )
     decision = Decision(composite("run"), Status.UNSCHEDULABLE, "group b finds no rack: r1 holds 1", groups=groups)
-    assert [(), ("fits by itself, but group b does not",), ()] == [line.why for line in page_roots.lines(decision, KIN, nowhere)]
+    assert [(), ("fits by itself, but group b does not",), ()] == [line.why for line in root_cards.lines(decision, KIN, nowhere)]
 
 
 def test_card_of_a_gang_that_does_not_fit():
@@ -132,5 +132,5 @@ def test_a_domain_is_looked_for_by_the_nodes_of_the_group():
     asked = []
     groups = (GroupDecision(leaf("a"), Status.SUCCESS, domain=Domain("k", "v")),)
     decision = Decision(leaf("a"), Status.SUCCESS, assignments=dict.fromkeys(members("a", 1), "n7"), groups=groups)
-    page_roots.lines(decision, KIN, lambda domain, nodes: asked.append((domain, list(nodes))))
+    root_cards.lines(decision, KIN, lambda domain, nodes: asked.append((domain, list(nodes))))
     assert [(Domain("k", "v"), ["n7"])] == asked

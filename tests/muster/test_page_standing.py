@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from muster.page_standing import State, resources
+from muster.html.placed_pods import State, resources
 from tests.muster import paged
 from tests.muster.paged import GPU, gang, machine, member, racks
 

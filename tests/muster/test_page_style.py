@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from muster import page
+from muster.html import page
 
 TEXT, SHAPE = 4.5, 3.0
 READ = ("ink", "soft", "bad", "wait", "well", "leaving", "placed", "promised", "link")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from muster.page_turns import turns
+from muster.html.free_capacity import turns
 from tests.muster import paged
 from tests.muster.paged import gang, machine, member, racks
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from muster.page_why import headline, picture
+from muster.html.failure_text import headline, picture
 from tests.muster import paged
 from tests.muster.paged import RACK, gang, group, machine, member, racks
 from tests.muster.test_page_figure import drawn, tree

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import pytest
 
-from muster import page_words
-from muster.page_words import Said
-from muster.simulate_answer import Answer, Share
+from muster.html import wording
+from muster.html.wording import Said
+from muster.render.answer import Answer, Share
 from scheduler_core.decision import Status
 from scheduler_core.snapshot import Problem
 from tests.muster import simulated
@@ -30,7 +30,7 @@ from tests.muster import simulated
     ],
 )
 def test_sentences(text, want):
-    assert want == page_words.sentences(text)
+    assert want == wording.sentences(text)
 
 
 @pytest.mark.parametrize(
@@ -57,30 +57,30 @@ def test_sentences(text, want):
     ],
 )
 def test_verdict(answer, want, sign):
-    assert (want, sign) == (page_words.verdict(answer), page_words.sign(answer))
+    assert (want, sign) == (wording.verdict(answer), wording.sign(answer))
 
 
 def test_a_root_with_pods_left_over_is_not_all_placed():
     decision = simulated.placed_tree()
     left = type(decision)(decision.root, Status.SUCCESS, assignments=decision.assignments, pending={"default/more": "no room"})
-    assert "default/run is placed, but not all of it" == page_words.verdict(Answer.of([left]))
+    assert "default/run is placed, but not all of it" == wording.verdict(Answer.of([left]))
 
 
 def test_reasons_are_told_once_the_commonest_first():
     pending = [("default/a", "x"), ("default/b", "y"), ("default/c", "y"), ("default/d", "w")]
-    assert [("y", ["default/b", "default/c"]), ("w", ["default/d"]), ("x", ["default/a"])] == page_words.reasons(pending)
-    assert page_words.reasons(dict(pending)) == page_words.reasons(pending)
+    assert [("y", ["default/b", "default/c"]), ("w", ["default/d"]), ("x", ["default/a"])] == wording.reasons(pending)
+    assert wording.reasons(dict(pending)) == wording.reasons(pending)
 
 
 @pytest.mark.parametrize(
     ("count", "want"), [(0, ""), (2, "a0, a1"), (3, "a0, a1, a2"), (4, "a0, a1 and 2 more")], ids=["none", "few", "one more", "many"]
 )
 def test_long_lists_are_cut(count, want):
-    assert want == page_words.some([f"a{number}" for number in range(count)], most=2)
+    assert want == wording.some([f"a{number}" for number in range(count)], most=2)
 
 
 def test_names_are_counted_in_the_order_in_which_people_count():
-    assert "g2 ×3, g10" == page_words.tallied({"g10": 1, "g2": 3})
+    assert "g2 ×3, g10" == wording.tallied({"g10": 1, "g2": 3})
 
 
 @pytest.mark.parametrize(
@@ -89,9 +89,9 @@ def test_names_are_counted_in_the_order_in_which_people_count():
     ids=["one of that name", "two of that name"],
 )
 def test_short_names_are_not_ambiguous(resources, want):
-    assert want == page_words.short("nvidia.com/gpu", resources)
+    assert want == wording.short("nvidia.com/gpu", resources)
 
 
 def test_problems_of_one_kind_are_told_together():
     found = [Problem("Pod a", "bad"), Problem("Pod b", "worse"), Problem("Pod c", "bad")]
-    assert [("Pod a, Pod c", "bad"), ("Pod b", "worse")] == page_words.problems(found)
+    assert [("Pod a, Pod c", "bad"), ("Pod b", "worse")] == wording.problems(found)

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from muster import plugins
+from muster.commands.simulate import placement_plugins
 from scheduler_core.cycle import CycleOptions, run_cycle
 from scheduler_core.load import load
 
@@ -77,7 +77,7 @@ def installed(tmp_path, monkeypatch):
 
 
 def placed(*names: str) -> dict[str, str]:
-    (decision,) = run_cycle(load([*NODES, GANG, *PODS]), CycleOptions(plugins=plugins.load(names))).decisions
+    (decision,) = run_cycle(load([*NODES, GANG, *PODS]), CycleOptions(plugins=placement_plugins.load(names))).decisions
     return dict(decision.assignments)
 
 
@@ -95,10 +95,10 @@ def test_a_check_has_its_say():
 
 
 def test_a_plugin_that_is_not_there_is_told_with_its_likes():
-    with pytest.raises(plugins.PluginError, match=r"there is no placement plugin 'one-fed' installed; did you mean one-feed\?"):
-        plugins.load(["one-fed"])
+    with pytest.raises(placement_plugins.PluginError, match=r"there is no placement plugin 'one-fed' installed; did you mean one-feed\?"):
+        placement_plugins.load(["one-fed"])
 
 
 def test_a_plugin_that_cannot_be_made_is_told():
-    with pytest.raises(plugins.PluginError, match=r"'broken' .* cannot be loaded: no licence"):
-        plugins.load(["broken"])
+    with pytest.raises(placement_plugins.PluginError, match=r"'broken' .* cannot be loaded: no licence"):
+        placement_plugins.load(["broken"])

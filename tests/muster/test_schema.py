@@ -11,7 +11,8 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from muster import cli, schema_blocks
+from muster import cli
+from muster.commands.schema import block_schemas
 from workloadbuilder.blocks import map_composite_group_config, map_pod_group_config
 from workloadbuilder.errors import BlockError
 
@@ -183,13 +184,13 @@ def test_a_jobs_blocks_are_those_of_the_validators(name, struct):
     """The Job is the one kind whose scheduling the validators' own schemas know."""
     job = json.loads((SCHEMAS / "job-v1.json").read_text(encoding="utf-8"))["properties"]["spec"]["properties"]["scheduling"]
 
-    assert fields(job["properties"][name]) == fields(schema_blocks.structural(struct))
+    assert fields(job["properties"][name]) == fields(block_schemas.structural(struct))
 
 
 def test_a_jobs_claims_are_those_of_the_validators():
     job = json.loads((SCHEMAS / "job-v1.json").read_text(encoding="utf-8"))["properties"]["spec"]["properties"]["scheduling"]
 
-    assert fields(job["properties"]["resourceClaims"]["items"]) == fields(schema_blocks.structural("WorkloadPodGroupResourceClaim"))
+    assert fields(job["properties"]["resourceClaims"]["items"]) == fields(block_schemas.structural("WorkloadPodGroupResourceClaim"))
 
 
 @pytest.mark.parametrize("struct", sorted(STRUCTS))
@@ -202,7 +203,7 @@ def test_both_formats_know_the_same_fields(struct):
             return {key: expanded(each) for key, each in merged.items() if key != "$ref"}
         return [expanded(each) for each in value] if isinstance(value, list) else value
 
-    assert fields(expanded(definitions[struct])) == fields(schema_blocks.structural(struct))
+    assert fields(expanded(definitions[struct])) == fields(block_schemas.structural(struct))
 
 
 def test_structural_schemas_refer_to_nothing_and_close_nothing():

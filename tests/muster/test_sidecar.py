@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from muster.sidecar import sidecar
+from muster.commands.sidecar import sidecar
 
 KUBECONFIG = {
     "apiVersion": "v1",

@@ -9,9 +9,10 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from muster import cli, simulate
-from muster.simulate_options import _TAKEN, Asked, with_options
-from muster.simulate_progress import Progress
+from muster import cli
+from muster.commands.progress import Progress
+from muster.commands.simulate import command
+from muster.commands.simulate.request import _TAKEN, Asked, with_options
 from tests.muster.simulated import gang, node, pod
 
 NODES = [node("n1", cpu="2"), node("n2", cpu="2"), node("gpu-1", cpu="0")]
@@ -135,7 +136,7 @@ def test_timings_are_told_on_request():
 
 def test_colours_are_for_terminals(monkeypatch):
     assert "\x1b" not in muster("nodes.json", "fits.json").stdout
-    monkeypatch.setattr(simulate, "_is_colourful", lambda: True)
+    monkeypatch.setattr(command, "_is_colourful", lambda: True)
     assert "\x1b[32m✓" in muster("nodes.json", "fits.json").stdout
     assert "\x1b" not in muster("nodes.json", "fits.json", "--no-color").stdout
     assert "\x1b" not in muster("nodes.json", "fits.json", "--format", "json").stdout
@@ -185,7 +186,7 @@ def test_a_mistake_is_one_line_and_exit_2(arguments, told):
 
 
 def test_every_option_of_a_question_is_one_of_the_command_line():
-    flags = {simulate.to_camel(each.name) for each in simulate.simulate.params}
+    flags = {command.to_camel(each.name) for each in command.simulate.params}
     assert set(_TAKEN) - flags == set()
 
 
@@ -200,7 +201,7 @@ def test_every_option_of_a_question_is_one_of_the_command_line():
     ],
 )
 def test_options_of_the_command_line_are_those_of_a_question(chosen, want):
-    assert with_options(Asked(), want) == simulate._asked({"gates": (), **chosen})
+    assert with_options(Asked(), want) == command._asked({"gates": (), **chosen})
 
 
 def test_long_work_is_told_to_a_terminal_alone(monkeypatch, capsys):
@@ -211,7 +212,7 @@ def test_long_work_is_told_to_a_terminal_alone(monkeypatch, capsys):
     assert capsys.readouterr().err == ""
 
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    monkeypatch.setattr("muster.simulate_progress._PATIENCE", 0.0)
+    monkeypatch.setattr("muster.commands.progress._PATIENCE", 0.0)
     telling = Progress()
     telling.roots(1, 2)
     telling.end()

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from muster.simulate_answer import Answer
+from muster.render.answer import Answer
 from scheduler_core.decision import Decision, Status
 from scheduler_core.snapshot import Problem
 from tests.muster.simulated import failed_gang, leaf, placed_tree, preempting, single, single_left, told

@@ -7,7 +7,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from muster import cli, simulate_batch
+from muster import cli
+from muster.commands.simulate import question_batch
 from tests.muster.simulated import gang, node, pod
 
 GOOD = {"id": 1, "objects": [node("n1"), pod("p")]}
@@ -62,7 +63,7 @@ def test_a_line_that_is_no_question_is_answered_in_its_place(line, want):
 
 
 def test_a_line_that_is_too_long_is_told_and_passed_over(monkeypatch):
-    monkeypatch.setattr(simulate_batch, "LARGEST_JSON", len(json.dumps(GOOD)) + 1)
+    monkeypatch.setattr(question_batch, "LARGEST_JSON", len(json.dumps(GOOD)) + 1)
     status, answers = batch(GOOD, FULL, GOOD)
 
     assert (status, len(answers)) == (2, 3)

@@ -7,7 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from muster.simulate import simulate
+from muster.commands.simulate.command import simulate
 from tests.scheduler_core.certificate.checker import accepts
 from tests.scheduler_core.oracle.test_brute import composite, leaf, members, node
 

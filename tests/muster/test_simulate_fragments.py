@@ -7,8 +7,9 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from muster import cli, simulate_fragments
-from muster.simulate_root import Paint
+from muster import cli
+from muster.render import fragmentation
+from muster.render.root_text import Paint
 from scheduler_core.fragmentation import Fragment
 from tests.muster.simulated import node, pod
 
@@ -51,8 +52,8 @@ def test_levels_stand_below_each_other():
         "    zone       0 pods",
         "",
     ]
-    assert want == [*simulate_fragments.lines(fragments, Paint(colour=False))]
+    assert want == [*fragmentation.lines(fragments, Paint(colour=False))]
 
 
 def test_without_fragments_there_is_no_section():
-    assert [] == [*simulate_fragments.lines((), Paint(colour=False))]
+    assert [] == [*fragmentation.lines((), Paint(colour=False))]

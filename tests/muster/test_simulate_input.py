@@ -10,8 +10,8 @@ import sys
 import click
 import pytest
 
-from muster import simulate_input
-from muster.simulate_progress import Progress
+from muster.commands.progress import Progress
+from muster.commands.simulate import cluster_input
 from scheduler_core.intake import gather
 from tests.muster.simulated import node, pod
 
@@ -27,7 +27,7 @@ def folder(tmp_path, monkeypatch):
 
 def read(*paths, further=()):
     """The names of what is read, in no order, and the problems."""
-    inputs = simulate_input.read(paths, further, Progress())
+    inputs = cluster_input.read(paths, further, Progress())
     kinds, unsorted = gather.gather(inputs.objects)
     names = sorted(gather.written_name(found.text)[1] for listed in kinds.values() for found in listed)
     return names, [(each.object, each.message) for each in (*inputs.problems, *unsorted)]
@@ -64,7 +64,7 @@ def test_a_file_is_read_once_however_it_is_named(folder):
     (folder / "a.json").write_text(NODE, encoding="utf-8")
     (folder / "link.json").symlink_to("a.json")
 
-    assert simulate_input.read(["a.json", "./a.json", "link.json", "."], (), Progress()).files == 1
+    assert cluster_input.read(["a.json", "./a.json", "link.json", "."], (), Progress()).files == 1
 
 
 def test_standard_input(monkeypatch):
@@ -139,7 +139,7 @@ def test_path_that_does_not_exist_is_a_mistake():
 )
 def test_size_is_limited(folder, monkeypatch, limits, text, want):
     for name, value in limits.items():
-        monkeypatch.setattr(simulate_input, name, value)
+        monkeypatch.setattr(cluster_input, name, value)
     (folder / "a").write_text(text, encoding="utf-8")
     _, problems = read("a")
 
@@ -157,7 +157,7 @@ def test_of_an_object_given_twice_the_inputs_count(folder):
     (folder / "b.json").write_text(
         json.dumps({"kind": "List", "apiVersion": "v1", "items": [node("n1", cpu="2"), node("n2")]}), encoding="utf-8"
     )
-    inputs = simulate_input.read(["a.json"], ["."], Progress())
+    inputs = cluster_input.read(["a.json"], ["."], Progress())
 
     kinds, _ = gather.gather(inputs.objects)
     assert {"n1": "1", "n2": "4"} == {

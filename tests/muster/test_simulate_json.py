@@ -5,15 +5,15 @@ from __future__ import annotations
 import dataclasses
 import json
 
-from muster import simulate_json
-from muster.simulate_answer import Answer
+from muster.render import answer_json
+from muster.render.answer import Answer
 from scheduler_core.decision import Eviction
 from scheduler_core.snapshot import Problem
 from tests.muster.simulated import failed_gang, placed_tree, preempting
 
 
 def rendered(*decisions, **rest):
-    return json.loads(simulate_json.render(Answer.of(decisions, **rest)))
+    return json.loads(answer_json.render(Answer.of(decisions, **rest)))
 
 
 def test_shape_of_a_whole_answer():
@@ -79,7 +79,7 @@ def test_seconds_are_told_where_they_were_taken():
 
 
 def test_one_line_has_no_line_end_inside():
-    text = simulate_json.line({"id": 1, **simulate_json.as_json(Answer.of([failed_gang(message="a\nb")]))})
+    text = answer_json.line({"id": 1, **answer_json.as_json(Answer.of([failed_gang(message="a\nb")]))})
 
     assert text.endswith("}\n")
     assert text.count("\n") == 1

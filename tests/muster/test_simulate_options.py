@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from muster import simulate_options
-from muster.simulate_options import Asked, BadQuestion, with_options
-from muster.simulate_whatif import Addition
+from muster.commands.simulate import request
+from muster.commands.simulate.request import Asked, BadQuestion, with_options
+from muster.commands.simulate.what_if import Addition
 from scheduler_core.cycle import CycleOptions
 from scheduler_core.intake import forms
 from scheduler_core.options import PlacingOptions
@@ -110,4 +110,4 @@ def test_a_field_is_ignored_with_or_without_its_place(field):
 
 def test_every_field_that_is_not_modelled_can_be_ignored():
     volumes = {f"spec.volumes.{name}" for name in forms._VOLUMES.values()}
-    assert volumes | {"spec.resourceClaims", "spec.topologySpreadConstraints"} == simulate_options.IGNORABLE
+    assert volumes | {"spec.resourceClaims", "spec.topologySpreadConstraints"} == request.IGNORABLE

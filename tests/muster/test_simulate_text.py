@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from muster import simulate_root, simulate_text
-from muster.simulate_answer import Answer
+from muster.render import answer_text, root_text
+from muster.render.answer import Answer
 from scheduler_core.decision import Decision, Status
 from scheduler_core.snapshot import Problem
 from tests.muster.simulated import (
@@ -27,7 +27,7 @@ KIN = kinship({"a": "run", "b": "run"}, a=2, b=2, g=3, urgent=2, low=2)
 
 
 def shown(*decisions, kin=KIN, every=False, colour=False, **rest):
-    return simulate_text.render(Answer.of(decisions, **rest), kin, every=every, colour=colour).splitlines()
+    return answer_text.render(Answer.of(decisions, **rest), kin, every=every, colour=colour).splitlines()
 
 
 def test_a_placed_tree_tells_domains_counts_and_nodes():
@@ -205,8 +205,8 @@ def test_reasons_are_cut_to_the_commonest():
 @pytest.mark.parametrize(
     ("count", "want"),
     [
-        pytest.param(simulate_text.PLACED_SHOWN, 0, id="just all"),
-        pytest.param(simulate_text.PLACED_SHOWN + 1, 1, id="one more"),
+        pytest.param(answer_text.PLACED_SHOWN, 0, id="just all"),
+        pytest.param(answer_text.PLACED_SHOWN + 1, 1, id="one more"),
     ],
 )
 def test_many_placed_roots_are_cut(count, want):
@@ -215,7 +215,7 @@ def test_many_placed_roots_are_cut(count, want):
     ]
     lines = shown(*roots)
 
-    assert simulate_text.PLACED_SHOWN == sum(line.startswith("✓") for line in lines)
+    assert answer_text.PLACED_SHOWN == sum(line.startswith("✓") for line in lines)
     assert want == sum(line.startswith("… and 1 more root placed, 1 pod: default/g20") for line in lines)
 
 
@@ -223,7 +223,7 @@ def test_many_roots_that_are_not_placed_are_cut_by_status():
     roots = [Decision(leaf(f"g{n}"), Status.WAIT, "m", groups=(told(leaf(f"g{n}"), Status.WAIT, "m"),)) for n in range(30)]
     lines = shown(*roots)
 
-    assert simulate_text.OTHERS_SHOWN == sum(line.startswith("○") for line in lines)
+    assert answer_text.OTHERS_SHOWN == sum(line.startswith("○") for line in lines)
     assert any(line.startswith("… and 18 more roots Wait: default/g12, default/g13") for line in lines)
     assert sum(line.startswith("○") for line in shown(*roots, every=True)) == 30
 
@@ -232,7 +232,7 @@ def test_groups_of_a_wide_tree_are_cut():
     groups = (told(composite("run")), *(told(leaf(f"g{n}")) for n in range(40)))
     lines = shown(Decision(composite("run"), Status.SUCCESS, groups=groups), kin=kinship({f"g{n}": "run" for n in range(40)}))
 
-    assert lines[simulate_root.ROWS_SHOWN] == "   … and 17 more groups, 17 placed"
+    assert lines[root_text.ROWS_SHOWN] == "   … and 17 more groups, 17 placed"
 
 
 def test_a_few_single_pods_are_a_line_each():

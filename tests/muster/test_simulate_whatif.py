@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from muster.simulate_whatif import HOSTNAME, MOST_ADDED, Addition, WhatIfError, suppose
+from muster.commands.simulate.what_if import HOSTNAME, MOST_ADDED, Addition, WhatIfError, suppose
 from tests.muster.simulated import node, pod
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from muster import simulate_words as words
+from muster.render import phrases as words
 
 
 @pytest.mark.parametrize(

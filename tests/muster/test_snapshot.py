@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from muster import cli
-from muster.snapshot_fields import FIELDS
-from muster.snapshot_prune import pruned
+from muster.commands.snapshot.fields import FIELDS
+from muster.commands.snapshot.prune import pruned
 from tests.muster.simulated import gang, node, pod
 
 OBJECTS = [node("n1", cpu="2"), gang("g", 2), pod("g-0", group="g"), pod("g-1", group="g"), pod("big", cpu="7")]

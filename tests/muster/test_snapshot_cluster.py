@@ -10,8 +10,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from click.testing import CliRunner
 
-from muster import cli, snapshot_cluster
-from muster.snapshot_document import kept
+from muster import cli
+from muster.commands.snapshot import live_cluster
+from muster.commands.snapshot.document import kept
 from tests.muster.simulated import gang, node, pod
 
 SCHEDULING, POLICY = "/apis/scheduling.k8s.io", "/apis/policy"
@@ -117,13 +118,13 @@ def test_the_caller_is_known_by_the_kubeconfig(api):
 
 
 def test_lists_are_read_in_pages(api, monkeypatch):
-    monkeypatch.setattr(snapshot_cluster, "PAGE", 2)
+    monkeypatch.setattr(live_cluster, "PAGE", 2)
     assert kept(OBJECTS).document() == muster().stdout_bytes
     assert [{"limit": "2"}, {"limit": "2", "continue": "2"}] == [query for path, query, _ in api.requests if path == "/api/v1/nodes"]
 
 
 def test_pages_that_have_expired_are_read_anew_in_one(api, monkeypatch):
-    monkeypatch.setattr(snapshot_cluster, "PAGE", 2)
+    monkeypatch.setattr(live_cluster, "PAGE", 2)
     api.gone = 1
     assert kept(OBJECTS).document() == muster().stdout_bytes
     assert {} in [query for path, query, _ in api.requests if path == "/api/v1/nodes"]

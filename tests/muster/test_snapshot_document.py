@@ -13,11 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muster import simulate_json, simulate_run, snapshot_fields
-from muster.simulate_options import Asked
-from muster.simulate_progress import Progress
-from muster.snapshot_document import kept
-from muster.snapshot_fields import FIELDS, Each, Leaf, OrScalar
+from muster.commands.progress import Progress
+from muster.commands.simulate import simulation
+from muster.commands.simulate.request import Asked
+from muster.commands.snapshot import fields
+from muster.commands.snapshot.document import kept
+from muster.commands.snapshot.fields import FIELDS, Each, Leaf, OrScalar
+from muster.render import answer_json
 from scheduler_core import wire
 from scheduler_core.cycle import CycleOptions
 from scheduler_core.intake.gather import GROUP_OF
@@ -33,8 +35,8 @@ SECRET = "hunter2"
 
 
 def told(objects, problems=(), strategy="greedy"):
-    answer, _ = simulate_run.run(objects, Asked(CycleOptions(strategy=strategy)), problems, Progress())
-    return simulate_json.render(answer)
+    answer, _ = simulation.run(objects, Asked(CycleOptions(strategy=strategy)), problems, Progress())
+    return answer_json.render(answer)
 
 
 def replayed(objects):
@@ -73,7 +75,7 @@ def test_every_field_that_is_read_is_known(model):
 
 
 def test_field_that_is_missing_would_be_seen(monkeypatch):
-    monkeypatch.setitem(snapshot_fields.NODE["spec"], "taints", Each({"key": Leaf.KEPT, "effect": Leaf.KEPT}))
+    monkeypatch.setitem(fields.NODE["spec"], "taints", Each({"key": Leaf.KEPT, "effect": Leaf.KEPT}))
     assert ["Node.spec.taints.value"] == [*absent(wire.Node, FIELDS["Node"], "Node")]
 
 

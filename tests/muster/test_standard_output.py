@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from muster import cli
-from muster.demo_stage import DATA
+from muster.commands.demo.terminal import DATA
 
 FULL = Path("/dev/full")
 JOB = {

@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster import yaml_out
+from muster.render import yaml_text
 
 TEXT = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\x85\u2028\u2029\ufeff\ufffe\uffff"), max_size=12)
 AWKWARD = st.sampled_from(
@@ -22,7 +22,7 @@ VALUES = st.recursive(
 
 @given(VALUES)
 def test_it_is_read_back_as_it_was(value):
-    assert value == yaml.safe_load(yaml_out.dump(value))
+    assert value == yaml.safe_load(yaml_text.dump(value))
 
 
 @given(st.dictionaries(TEXT | AWKWARD, VALUES, min_size=1, max_size=4))
@@ -31,15 +31,15 @@ def test_it_is_the_librarys_own_text(value):
         def ignore_aliases(self, data):
             return True
 
-    assert yaml.dump(value, Dumper=Plain, sort_keys=False, allow_unicode=True, width=2**16) == yaml_out.dump(value)
+    assert yaml.dump(value, Dumper=Plain, sort_keys=False, allow_unicode=True, width=2**16) == yaml_text.dump(value)
 
 
 def test_a_value_that_stands_twice_is_written_twice():
     shared = {"a": [1]}
 
-    assert "one:\n  a:\n  - 1\nother:\n  a:\n  - 1\n" == yaml_out.dump({"one": shared, "other": shared})
+    assert "one:\n  a:\n  - 1\nother:\n  a:\n  - 1\n" == yaml_text.dump({"one": shared, "other": shared})
 
 
 @pytest.mark.parametrize("value", [1.5, -0.25, 1e30])
 def test_fractions_are_read_back(value):
-    assert value == float(yaml.safe_load(yaml_out.dump({"a": value}))["a"])
+    assert value == float(yaml.safe_load(yaml_text.dump({"a": value}))["a"])

@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.recording import clusters, commands, sidecar
 
 ROOT = Path(__file__).parents[2]
-DEMO = ROOT / "muster" / "demo_data"
+DEMO = ROOT / "muster" / "commands" / "demo" / "data"
 
 
 @contextlib.contextmanager

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from muster import simulate_json
-from muster.simulate_answer import Answer
+from muster.render import answer_json
+from muster.render.answer import Answer
 from scheduler_core.cycle import CycleOptions, Result, queued, run_cycle
 from scheduler_core.decision import Decision
 from scheduler_core.entity import Entity
@@ -126,7 +126,7 @@ def decided(objects: Iterable[Json], **options: Any) -> Decision:
 def rendered(objects: Iterable[Json], **options: Any) -> str:
     """The answer as ``muster simulate --format json`` writes it."""
     result = run(objects, **options)
-    return simulate_json.render(Answer.of(result.decisions, result.pending, result.problems))
+    return answer_json.render(Answer.of(result.decisions, result.pending, result.problems))
 
 
 def placed(decision: Decision) -> dict[str, str]:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from muster import simulate_json
-from muster.simulate_answer import Answer
+from muster.render import answer_json
+from muster.render.answer import Answer
 from scheduler_core.cycle import CycleOptions, run_cycle
 from scheduler_core.load import load
 from tests.scheduler_core.oracle import brute, compare
@@ -32,7 +32,7 @@ Json = dict[str, Any]
 
 def answer(objects: list[Json], **options: Any) -> Json:
     result = run_cycle(load(objects), CycleOptions(**options))
-    text = simulate_json.render(Answer.of(result.decisions, result.pending, result.problems, None))
+    text = answer_json.render(Answer.of(result.decisions, result.pending, result.problems, None))
     parsed: Json = json.loads(text)
     return parsed
 

@@ -55,7 +55,7 @@ class Running:
         command = [
             sys.executable,
             "-c",
-            f"{before}\nfrom muster.serve import command; command()",
+            f"{before}\nfrom muster.commands.serve import command; command()",
             "--bind",
             "127.0.0.1:0",
             "--probe-bind",

@@ -267,7 +267,7 @@ def test_an_interrupt_is_a_graceful_stop(tmp_path, library):
 def start(*options, **knobs):
     import os
 
-    program = "from muster import cli\ncli.SUBCOMMANDS.setdefault('serve', cli.Subcommand('muster.serve:command', ''))\ncli.main()"
+    program = "from muster import cli\ncli.SUBCOMMANDS.setdefault('serve', cli.Subcommand('muster.commands.serve:command', ''))\ncli.main()"
     command = [sys.executable, "-c", program, "serve", "--bind", "127.0.0.1:0", *options]
     return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, env={**os.environ, **knobs})
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from muster import simulate_json
-from muster.simulate_answer import Answer
+from muster.render import answer_json
+from muster.render.answer import Answer
 from scheduler_core.cycle import CycleOptions, run_cycle
 from scheduler_core.decision import Name, Status
 from scheduler_core.load import load
@@ -74,7 +74,7 @@ def test_cycle_over_a_store_decides_as_over_loaded_objects(case, strategy):
 
 
 def json_of(decisions):
-    return simulate_json.render(Answer.of(decisions, (), ()))
+    return answer_json.render(Answer.of(decisions, (), ()))
 
 
 def keys(store):

@@ -1,0 +1,10 @@
+"""The subcommands of ``muster``: one module or one package each, imported only when it is called.
+
+lint, explain, review, serve, certs, sidecar   one subcommand each
+compile, migrate, schema, simulate, snapshot, demo   a subcommand in several modules; ``command`` has its options
+options         options that several subcommands share, and the settings they amount to
+known_objects   ``--objects``: cluster objects in files, for rules to look up
+progress        progress on standard error, on a terminal only
+
+Imports ``muster.render``, ``muster.html`` and every package below ``muster``; only ``muster.cli`` imports it.
+"""

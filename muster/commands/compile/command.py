@@ -1,0 +1,136 @@
+"""``muster compile``: controllers' objects become the Workloads, groups and pods that the scheduler sees."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from muster.commands import options
+
+if TYPE_CHECKING:
+    from muster.commands.compile.compilation import Run
+
+FORMATS = ("yaml", "json")
+VERSIONS = ("v1beta1", "v1alpha3")
+KUBERNETES = ("1.37", "1.38")
+"""Versions that serve what is made."""
+
+
+@click.command(
+    "compile",
+    short_help="Make the Workloads and groups of Jobs, JobSets, LeaderWorkerSets and more.",
+    epilog="Example: muster compile --groups --pods jobset.yaml | muster simulate - --objects cluster.yaml",
+)
+@click.argument("paths", nargs=-1, metavar="[PATH...|-]")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="yaml",
+    show_default=True,
+    help="yaml: a stream of documents; json: one List, with the report beside its items.",
+)
+@click.option("--groups", is_flag=True, help="Also the CompositePodGroups and PodGroups that are made of the templates.")
+@click.option("--pods", is_flag=True, help="Also the pods that the controllers would make, in their groups.")
+@click.option(
+    "--delegated", is_flag=True, help="Leave PodGroups to the controllers of child Jobs: make the Jobs, with linkage annotations."
+)
+@click.option("--explain", is_flag=True, help="Tell of each template which block came from default, user and callback.")
+@click.option(
+    "--version",
+    "version",
+    type=click.Choice(VERSIONS),
+    default="v1beta1",
+    show_default=True,
+    help="The version of Workloads and PodGroups.",
+)
+@click.option(
+    "--kubernetes",
+    type=click.Choice(KUBERNETES),
+    default=options.DEFAULT_KUBERNETES,
+    show_default=True,
+    help="The version of the API server that is to take what is made.",
+)
+@click.option(
+    "--objects",
+    multiple=True,
+    metavar="PATH",
+    help="Further objects that may be looked up: runtimes, topologies, pods, Workloads of parents (repeatable).",
+)
+@click.option(
+    "--level",
+    "levels",
+    multiple=True,
+    metavar="NAME=LABEL",
+    help="The node label that another scheduler's level of topology stands for (repeatable).",
+)
+def compile_(  # noqa: PLR0913 - one parameter an option
+    *,
+    paths: tuple[str, ...],
+    form: str,
+    groups: bool,
+    pods: bool,
+    delegated: bool,
+    explain: bool,
+    version: str,
+    kubernetes: str,
+    objects: tuple[str, ...],
+    levels: tuple[str, ...],
+) -> int:
+    """Compile the objects at PATH (files, directories, - for standard input): the Workload of each, to standard output.
+
+    Read are Jobs, JobSets (scheduling in the Job templates, or in replicatedJobPolicies at the root), LeaderWorkerSets and
+    TrainJobs (with their runtime among the inputs or --objects); and with a list of what is lost PodGroups of Volcano,
+    scheduler-plugins and KAI, Grove's PodCliqueSets, and Kueue's topology annotations. Other kinds are passed over.
+
+    Errors, warnings and losses go to standard error, with file and line of the field; with --format json they are in the
+    output too. The output is the same for any order of the inputs. Where the objects have a uid, names are those of
+    Kubernetes 1.38's library; without, they are the owner's name, and WORKLOAD-TEMPLATE[-INDEX] for groups.
+
+    Exit status: 0 everything was compiled, 1 something was refused (see standard error; the rest is compiled), 2 something
+    could not be read, there is nothing to compile, or the call is wrong, 3 both.
+    """
+    if not paths:
+        raise click.UsageError("give at least one PATH: a file, a directory, or - for standard input")
+    if delegated and pods:
+        raise click.UsageError("--delegated leaves the pods to the child Jobs, with their groups: leave out --pods, or --delegated")
+    from muster.commands.compile import compilation, sources
+    from workloadbuilder.adapters.compiled import Wanted
+
+    inputs = sources.read(paths, objects, _levels(levels))
+    wanted = Wanted(groups=groups, pods=pods, delegated=delegated, version=version)
+    run = compilation.run(inputs, wanted, minor=int(kubernetes.partition(".")[2]))
+    _write(run, form, explain=explain)
+    return run.exit_status
+
+
+def _write(run: Run, form: str, *, explain: bool) -> None:
+    from muster.commands.compile import report
+
+    if form == "json":
+        from muster.commands.compile import json_output
+
+        text = json_output.render(run, explain=explain)
+    else:
+        from muster.commands.compile import yaml_output
+
+        text = yaml_output.render(run, explain=explain)
+    # UTF-8 whatever the locale: names may be of any script, and JSON is UTF-8.
+    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+    sys.stdout.buffer.flush()
+    for line in report.report(run):
+        click.echo(line, err=True)
+
+
+def _levels(texts: tuple[str, ...]) -> dict[str, str]:
+    from validators import content
+
+    found = {}
+    for text in texts:
+        name, equals, label = text.partition("=")
+        if not name or not equals or content.label_key(label):
+            raise click.BadParameter(f"{text!r} must be NAME=LABEL, with LABEL the key of a node label", param_hint="--level")
+        found[name] = label
+    return found

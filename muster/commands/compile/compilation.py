@@ -1,0 +1,139 @@
+"""All objects of a call compiled, in an order that is not that of the inputs, and no two objects of one name made."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+
+from muster.commands.compile.sources import Inputs
+from validators import field, pipeline
+from validators.field import FieldError, FieldPath
+from validators.lint.documents import Document
+from validators.model.decode import Json
+from validators.rules.base import Operation, Settings, Severity
+from workloadbuilder.adapters import kinds
+from workloadbuilder.adapters.compiled import Compiled, Wanted, compile_object
+from workloadbuilder.adapters.known import group_of
+
+_NAME = FieldPath("metadata", "name")
+_WORKLOAD = "Workload"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Result:
+    """One object and what came of it."""
+
+    document: Document
+    compiled: Compiled
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Run:
+    """What came of all objects, by namespace, kind and name; and what could not be read."""
+
+    results: tuple[Result, ...]
+    problems: tuple[str, ...]
+
+    @property
+    def objects(self) -> Iterator[dict[str, Json]]:
+        """Everything that was made, in order."""
+        return (each for result in self.results for each in result.compiled.objects)
+
+    @property
+    def exit_status(self) -> int:
+        """0 all compiled, 1 something refused, 2 something not read, 3 both."""
+        refused = any(result.compiled.errors for result in self.results)
+        return int(refused) | (2 if self.problems else 0)
+
+
+def run(inputs: Inputs, wanted: Wanted, *, minor: int) -> Run:
+    """Compile all documents whose kind is known; what is made is judged as Kubernetes 1.*minor* would."""
+    results = []
+    for document in inputs.documents:
+        compiled = compile_object(document.content, inputs.known, wanted)
+        if compiled is not None:
+            results.append(Result(document, compiled))
+    problems = inputs.problems
+    if not results and not problems:
+        count = len(inputs.documents)
+        problems = (f"there is nothing to compile among {count} object{'' if count == 1 else 's'}: no {kinds.listed()}",)
+    results.sort(key=_order)
+    settings = Settings(minor=minor, linting=True)
+    return Run(tuple(_judged(each, settings) for each in _apart(results)), problems)
+
+
+def _order(result: Result) -> tuple[str, str, str, str, str, int]:
+    compiled, document = result.compiled, result.document
+    name = _named(document)
+    return (
+        compiled.namespace,
+        str(document.content.get("kind")),
+        name,
+        str(document.content.get("apiVersion")),
+        document.file,
+        document.index,
+    )
+
+
+def _named(document: Document) -> str:
+    metadata = document.content.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def _apart(results: Iterable[Result]) -> Iterator[Result]:
+    """The results, those refused that are given twice, or of which something has the name of what another made."""
+    given: dict[tuple[str, str, str, str], Result] = {}
+    made: dict[tuple[str, str, str], Result] = {}
+    for result in results:
+        content = result.document.content
+        own = group_of(str(content.get("apiVersion"))), str(content.get("kind")), result.compiled.namespace, _named(result.document)
+        names = [_identity(each) for each in result.compiled.objects]
+        if own[3] and own in given:
+            yield _refused(result, field.duplicate(_NAME, own[3], f"the object is given twice: {_place(given[own])} has it too"))
+            continue
+        given[own] = result
+        if taken := next((name for name in names if name in made), None):
+            kind, namespace, name = taken
+            detail = (
+                f"{kind} {f'{namespace}/' if namespace else ''}{name} is made of {_said(made[taken])} too: give the objects their uids, "
+                "of which names are made, or other names"
+            )
+            yield _refused(result, field.duplicate(_NAME, own[3], detail))
+            continue
+        made.update(dict.fromkeys(names, result))
+        yield result
+
+
+def _identity(made: dict[str, Json]) -> tuple[str, str, str]:
+    metadata = made["metadata"]
+    return made["kind"], metadata.get("namespace", ""), metadata["name"]
+
+
+def _refused(result: Result, error: FieldError) -> Result:
+    compiled = dataclasses.replace(result.compiled, objects=(), errors=(*result.compiled.errors, error))
+    return dataclasses.replace(result, compiled=compiled)
+
+
+def _said(result: Result) -> str:
+    compiled = result.compiled
+    name = f"{compiled.namespace}/" if compiled.namespace else ""
+    return f"{result.document.content.get('kind')} {name}{_named(result.document)} ({_place(result)})"
+
+
+def _place(result: Result) -> str:
+    span = result.document.span(FieldPath())
+    return f"{result.document.file}:{span.line}"
+
+
+def _judged(result: Result, settings: Settings) -> Result:
+    """The result, refused where an API server, or the documents, would refuse the Workload; groups are copies of its templates."""
+    for made in result.compiled.objects:
+        if made["kind"] != _WORKLOAD:
+            continue
+        version = made["apiVersion"].rpartition("/")[2]
+        for judged in pipeline.validate(_WORKLOAD, made, None, Operation.CREATE, version=version, settings=settings):
+            if judged.severity is Severity.ERROR:
+                detail = f"its Workload {made['metadata']['name']} would be refused: {judged.error.path}: {judged.error}"
+                result = _refused(result, field.invalid_struct(FieldPath(), detail))
+    return result

@@ -1,0 +1,73 @@
+"""What was compiled as one List in JSON, which any tool takes; the report stands beside its items."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from muster.commands.compile.compilation import Result, Run
+from validators.field import FieldError, FieldPath
+from workloadbuilder.adapters.explained import ExplainedTemplate
+
+
+def render(run: Run, *, explain: bool) -> str:
+    """The List."""
+    content = {"apiVersion": "v1", "kind": "List", "items": [*run.objects], "report": _report(run, explain=explain)}
+    return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+
+
+def _report(run: Run, *, explain: bool) -> dict[str, Any]:
+    results = run.results
+    return {
+        "version": 1,
+        "objects": [_object(each, explain=explain) for each in results],
+        "problems": [*run.problems],
+        "summary": {
+            "objects": len(results),
+            "compiled": sum(bool(each.compiled.explained) and not each.compiled.errors for each in results),
+            "refused": sum(bool(each.compiled.errors) for each in results),
+            "made": sum(len(each.compiled.objects) for each in results),
+        },
+    }
+
+
+def _object(result: Result, *, explain: bool) -> dict[str, Any]:
+    compiled, content = result.compiled, result.document.content
+    metadata = content.get("metadata")
+    told: dict[str, Any] = {
+        "apiVersion": content.get("apiVersion"),
+        "kind": content.get("kind"),
+        "namespace": compiled.namespace,
+        "name": metadata.get("name") if isinstance(metadata, dict) else None,
+        "file": result.document.file,
+        "line": result.document.span(FieldPath()).line,
+        "skipped": compiled.skipped,
+        "errors": [_error(result, each) for each in compiled.errors],
+        "warnings": [_error(result, each) for each in compiled.warnings],
+        "losses": [_at(result, each.path) | {"message": each.detail} for each in compiled.losses],
+    }
+    if explain:
+        told["explained"] = [_template(each) for each in compiled.explained]
+    return told
+
+
+def _error(result: Result, error: FieldError) -> dict[str, Any]:
+    return _at(result, error.path) | {"type": error.type, "message": str(error)}
+
+
+def _at(result: Result, path: FieldPath) -> dict[str, Any]:
+    span = result.document.span(path)
+    return {"field": str(path), "line": span.line, "column": span.column}
+
+
+def _template(template: ExplainedTemplate) -> dict[str, Any]:
+    return {
+        "template": template.name,
+        "kind": "CompositePodGroup" if template.composite else "PodGroup",
+        "level": template.level,
+        "replicas": template.replicas,
+        "blocks": [
+            {"block": each.field, "value": each.value, "source": each.source, "field": "" if each.path is None else str(each.path)}
+            for each in template.blocks
+        ],
+    }

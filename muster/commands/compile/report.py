@@ -1,0 +1,66 @@
+"""What a person is told of a compilation: a line for each error, warning, loss and skipped object; and whence blocks come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from muster.commands.compile.compilation import Result, Run
+from validators.field import FieldPath
+from validators.reports.escape import printable
+from workloadbuilder.adapters.explained import ExplainedTemplate
+
+_UID = FieldPath("metadata", "uid")
+"""Of objects in files, hardly one has it: that is told once for all."""
+
+
+def report(run: Run) -> Iterator[str]:
+    """The lines for standard error."""
+    for problem in run.problems:
+        yield printable(f"muster compile: {problem}")
+    for result in run.results:
+        compiled = result.compiled
+        if compiled.skipped and not compiled.errors:
+            yield _line(result, "note", FieldPath(), f"nothing is made of it: {compiled.skipped}")
+        for error in compiled.errors:
+            yield _line(result, "error", error.path, str(error))
+        for warning in compiled.warnings:
+            if warning.path == _UID:
+                continue
+            yield _line(result, "warning", warning.path, str(warning))
+        for loss in compiled.losses:
+            yield _line(result, "lost", loss.path, loss.detail)
+    unborn = sum(any(warning.path == _UID for warning in result.compiled.warnings) and not result.compiled.errors for result in run.results)
+    if unborn:
+        has = "1 object has" if unborn == 1 else f"{unborn:,} objects have"
+        yield f"muster compile: {has} no uid yet: what is made has no ownerReferences, and is not deleted with its owner"
+
+
+def named(result: Result) -> str:
+    """The object as it is told: ``JobSet research/train``."""
+    metadata = result.document.content.get("metadata")
+    name = metadata.get("name") or metadata.get("generateName") if isinstance(metadata, dict) else None
+    namespace = result.compiled.namespace
+    return f"{result.document.content.get('kind')} {f'{namespace}/' if namespace else ''}{name or '(without a name)'}"
+
+
+def _line(result: Result, severity: str, path: FieldPath, message: str) -> str:
+    span = result.document.span(path)
+    where = f"{result.document.file}:{span.line}:{span.column}"
+    field = f"{path}: " if path.parts else ""
+    return printable(f"{where}: {severity} {named(result)}: {field}{message}")
+
+
+def explained(result: Result) -> Iterator[str]:
+    """The templates of an object, each with its blocks: what they say, and who decided."""
+    yield printable(f"{named(result)}:")
+    for template in result.compiled.explained:
+        yield printable(f"{'  ' * template.level}{template.name} ({_what(template)})")
+        wide = max((len(block.field) for block in template.blocks), default=0)
+        for block in template.blocks:
+            place = f", {block.path}" if block.path is not None else ""
+            yield printable(f"{'  ' * template.level}  {block.field.ljust(wide)}  {block.value}  [{block.source}{place}]")
+
+
+def _what(template: ExplainedTemplate) -> str:
+    kind = "CompositePodGroup" if template.composite else "PodGroup"
+    return kind if template.replicas == 1 else f"{kind} x {template.replicas}"

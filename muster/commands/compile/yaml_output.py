@@ -1,0 +1,24 @@
+"""What was compiled as a YAML stream; what is explained stands in comments above the Workload that it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from muster.commands.compile import report
+from muster.commands.compile.compilation import Run
+from muster.render import yaml_text
+
+
+def render(run: Run, *, explain: bool) -> str:
+    """The stream; empty where nothing was made."""
+    return "---\n".join(_documents(run, explain=explain))
+
+
+def _documents(run: Run, *, explain: bool) -> Iterator[str]:
+    for result in run.results:
+        comment = ""
+        if explain and result.compiled.explained:
+            comment = "".join(f"# {line}\n" for line in report.explained(result))
+        for made in result.compiled.objects:
+            yield comment + yaml_text.dump(made)
+            comment = ""

@@ -1,0 +1,12 @@
+"""``muster demo``: linter, webhook server and simulator on one machine; with ``--cluster`` on a real control plane.
+
+command          the demonstration without a cluster
+cluster_demo     the demonstration on a control plane
+control_plane    etcd and kube-apiserver on free ports of the loopback
+installation     Muster installed on it from the manifests of deploy/
+webhook_server   ``muster serve`` as a process of its own, and a client of it
+kubectl_shell    commands shown as typed are run, what is shown as printed was printed
+terminal         where the demonstration is shown
+wording          answers as kubectl prints them, lines that fit
+data             the objects it shows
+"""

@@ -1,0 +1,167 @@
+"""``muster demo --cluster``: the webhooks and the sidecar at work on a real API server.
+
+A control plane is started for it, everything is installed on it as on a cluster, and all of it is gone at the end.  What is
+shown was typed and printed: kubectl's own words, but for lines left out where an ellipsis stands.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from muster.commands.demo import control_plane, installation
+from muster.commands.demo.installation import HERE, PLACEMENT, Installed
+from muster.commands.demo.terminal import LEFT_OUT, Stage
+from muster.commands.demo.webhook_server import ANSWER_SECONDS, ServerError
+
+COLUMNS = "POD:.metadata.name,GANG:.spec.schedulingGroup.podGroupName,NODE:.spec.nodeName"
+WHY = "POD:.metadata.name,WHY:.status.conditions[*].message"
+TOLD = "POD:.involvedObject.name,EVENT:.reason,MESSAGE:.message"
+
+
+def show(stage: Stage) -> None:
+    """Show it.
+
+    Raises:
+        ServerError: there is no control plane to be started, or something does not come about.
+
+    """
+    programs = control_plane.find()
+    stage.say("Muster at work on a control plane of its own: a real API server, the webhooks, the sidecar.")
+    stage.title("1  Install: rights, the webhook server, the sidecar")
+    with tempfile.TemporaryDirectory(prefix="muster-demo-") as name, installation.installed(stage, programs, Path(name)) as found:
+        story = _Story(stage, found)
+        story.admission()
+        story.training()
+        story.preemption()
+        story.invalid()
+        story.pending()
+    _next(stage)
+
+
+class _Story:
+    """What happens on the cluster, in order."""
+
+    def __init__(self, stage: Stage, found: Installed) -> None:
+        self._stage, self._shell, self._sidecar = stage, found.shell, found.sidecar
+
+    def admission(self) -> None:
+        """A group is refused."""
+        self._stage.title("2  Admission: the API server asks the webhooks")
+        self._stage.tell("The cluster: eight machines with eight GPUs each. Two notebooks and a server run on three of them.")
+        self._shell.sure("kubectl create -f nodes.yaml -f running.yaml")
+        self._show("kubectl get nodes -L topology.kubernetes.io/zone,example.com/rack")
+        self._stage.tell("A group that would leave as a whole, but is not placed as a whole. The API server takes it; Muster does not:")
+        self._show("kubectl create -f refused.yaml", refused=True)
+
+    def training(self) -> None:
+        """A tree that is placed."""
+        self._stage.title("3  A training job: its tree is placed whole")
+        self._stage.tell(
+            "The tree: one group of groups, all in one zone; below it two gangs of four pods, each in one rack. kubectl creates one object "
+            "after the other; nothing is bound until all are there, and then all at once."
+        )
+        self._show("kubectl create -f workload.yaml -f training.yaml")
+        self._wait("compositepodgroup/training-run", "CompositePodGroupInitiallyScheduled")
+        self._show(f"kubectl get pods -o custom-columns={COLUMNS}")
+        self._show("kubectl get compositepodgroups,podgroups")
+        self._show("kubectl describe compositepodgroup training-run", wanted=("zone z1",), since="Status:")
+
+    def preemption(self) -> None:
+        """A gang that is placed where pods of less priority leave."""
+        self._stage.title("4  Preemption: an evaluation needs a rack, and two notebooks are in its way")
+        self._stage.tell(
+            "Who must leave is settled before anybody does: the plan is proved, and each eviction was tried as a dry run, so that no "
+            "disruption budget stops it half-way. The notebooks are of a lower priority; nothing else would do."
+        )
+        self._show("kubectl create -f evaluation.yaml")
+        self._wait("pod/notebook-0 pod/notebook-1", "DisruptionTarget")
+        self._show(f"kubectl get pods notebook-0 notebook-1 -o custom-columns='{WHY}'")
+        self._show(f"kubectl get events --field-selector reason=Preempted -o custom-columns={TOLD}", wanted=("node c1", "node c2"))
+        self._stage.tell("A kubelet would end them in their own time. Here is none, so that they are ended by hand:")
+        self._show("kubectl delete pods notebook-0 notebook-1 --force")
+        self._wait("podgroup/evaluation", "PodGroupInitiallyScheduled")
+        self._show(f"kubectl get pods evaluation-0 evaluation-1 -o custom-columns={COLUMNS}")
+
+    def invalid(self) -> None:
+        """A tree that is wrong only as a whole, told and mended."""
+        self._stage.title("5  A tree that is wrong as a whole: no admission sees it")
+        self._stage.tell("A gang is queued as one; a pod of this one has another priority than the rest. Each object is good by itself:")
+        self._show("kubectl create -f labelling.yaml")
+        self._wait("podgroup/labelling", "PodGroupInitiallyScheduled=False")
+        self._show("kubectl describe podgroup labelling", since="Status:")
+        self._stage.tell("Mended: the pod is made again, with the priority of its group.")
+        self._show("kubectl replace --force -f mended.yaml")
+        self._wait("podgroup/labelling", "PodGroupInitiallyScheduled")
+
+    def pending(self) -> None:
+        """A gang for which there is no room: why, and what would help."""
+        self._stage.title("6  No room: why a group waits, and what would help")
+        self._stage.tell("A sweep of four pods with four GPUs each, in one rack, for which nobody has to leave:")
+        self._show("kubectl create -f sweep.yaml")
+        self._wait("podgroup/sweep", "PodGroupInitiallyScheduled=False")
+        self._show("kubectl get podgroups")
+        self._stage.tell("The sidecar's last decision on it:")
+        self._explain("sweep")
+        self._stage.tell("The same cluster as a file, and changes that were tried there and found to help:")
+        self._show("muster snapshot > cluster.json")
+        self._show("muster simulate cluster.json", refused=True, since="     cannot hold together")
+
+    def _wait(self, what: str, condition: str) -> None:
+        self._show(f"kubectl wait {what} --for=condition={condition}")
+
+    def _show(self, line: str, *, wanted: Sequence[str] = (), refused: bool = False, since: str = "") -> None:
+        """Run a line, until *wanted* stands in what it prints, and show that, from the line that begins with *since* on."""
+        self._stage.command(line)
+        lines = self._shell.until(wanted, line) if wanted else self._shell.sure(line, refused=refused)
+        self._stage.printed(_since(since, lines) if since else lines)
+
+    def _explain(self, name: str) -> None:
+        path = f"/explain/{control_plane.NAMESPACE}/{name}"
+        self._stage.command(f"curl -s http://{self._sidecar}{path} | jq '{{status, message, search}}'")
+        told = _get(self._sidecar, path)
+        shown = {key: told.get(key) for key in ("status", "message", "search")}
+        self._stage.printed(json.dumps(shown, indent=2, ensure_ascii=False).splitlines())
+
+
+def _since(start: str, lines: Sequence[str]) -> Sequence[str]:
+    first = next((number for number, line in enumerate(lines) if line.startswith(start)), 0)
+    return [LEFT_OUT, *lines[first:]] if first else lines
+
+
+def _get(address: str, path: str) -> Any:
+    """What the sidecar answers in JSON.  Raises ServerError: it does not."""
+    connection = http.client.HTTPConnection(address, timeout=ANSWER_SECONDS)
+    try:
+        connection.request("GET", path)
+        return json.loads(connection.getresponse().read())
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise ServerError(f"the sidecar at {address} does not answer as it should: {error}") from None
+    finally:
+        connection.close()
+
+
+def _next(stage: Stage) -> None:
+    stage.say("The sidecar, the webhook server and the control plane have stopped; nothing of them is left.")
+    stage.say("The manifests stay:")
+    stage.say(f"    {PLACEMENT}")
+    stage.say(f"    {HERE}")
+    stage.title("7  What to try next, on a cluster of yours")
+    for command, purpose in (
+        (
+            "muster sidecar --mode validate --lease none",
+            "from here: invalid trees are told in conditions and events; nothing is bound or evicted",
+        ),
+        (
+            "kubectl apply -f deploy/base/namespace.yaml && kubectl apply -k deploy/sidecar",
+            "the sidecar on the cluster, from a checkout that names an image (deploy/README.md)",
+        ),
+        ("muster snapshot > cluster.json", "what placement looks at, in one file"),
+        ("muster simulate --objects cluster.json MANIFESTS", "would your groups fit, and where?"),
+    ):
+        stage.command(command)
+        stage.say(f"    {purpose}")

@@ -1,0 +1,230 @@
+"""``muster demo``: the linter, the webhook server and the simulator at work on one machine, with no cluster.
+
+Everything it makes is in a temporary directory and a process of its own, and gone when it ends, but for one page to look at.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import click
+
+from muster.commands.demo import webhook_server, wording
+from muster.commands.demo.terminal import DATA, Stage
+from muster.commands.demo.webhook_server import Client, ServerError
+
+EXIT_FAILED = 2
+EXIT_INTERRUPTED = 128 + signal.SIGINT
+EXIT_TERMINATED = 128 + signal.SIGTERM
+NOT_A_REVIEW = b'{"apiVersion":"v1","kind":"Pod"}'
+
+
+EXAMPLES = """\b
+Examples:
+  muster demo --no-color
+  KUBEBUILDER_ASSETS=$(make -s cluster-assets) muster demo --cluster
+"""
+
+
+@click.command(short_help="Show the linter, the webhook server and placement at work, with no cluster.", epilog=EXAMPLES)
+@click.option("--no-color", is_flag=True, help="No colours; so it is when NO_COLOR is set or the output is no terminal.")
+@click.option(
+    "--cluster",
+    is_flag=True,
+    help="On a control plane instead, which etcd, kube-apiserver and kubectl of KUBEBUILDER_ASSETS make, with all of Muster installed.",
+)
+def demo(*, no_color: bool, cluster: bool) -> int:
+    """Show Muster at work on this machine alone: no cluster, under a minute, nothing left behind but a page to look at.
+
+    Lints manifests with mistakes in them, then starts the webhook server on a free port of the loopback, with a
+    certificate made for it, and sends it AdmissionReviews as an API server would, and places waiting groups on the
+    machines of a small cluster that is described in files.
+
+    With --cluster it starts a real API server on free ports of the loopback, installs webhooks and sidecar on it as
+    deploy/ does, and shows with kubectl what comes of a wrong group, a training run, a preemption, an invalid tree and a
+    group without room.
+    """
+    coloured = sys.stdout.isatty() and not no_color and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    stage = Stage(coloured)
+    try:
+        with _stopped_in_order():
+            if cluster:
+                from muster.commands.demo import cluster_demo
+
+                cluster_demo.show(stage)
+            else:
+                _show(stage)
+    except ServerError as error:
+        click.echo(f"muster demo: {error}", err=True)
+        return EXIT_FAILED
+    except KeyboardInterrupt:
+        click.echo("muster demo: stopped; nothing of it is left", err=True)
+        return EXIT_INTERRUPTED
+    return 0
+
+
+def _show(stage: Stage) -> None:
+    stage.say("Muster at work on this machine: the linter, the webhook server, placement. No cluster is needed.")
+    _lint(stage)
+    _admit(stage)
+    _place(stage)
+    _next(stage)
+
+
+@contextlib.contextmanager
+def _stopped_in_order() -> Iterator[None]:
+    """SIGTERM and the terminal's end unwind as Ctrl-C does, so that all is stopped and the files are removed.
+
+    What has begun to unwind is not disturbed: a second Ctrl-C would leave something behind.
+    """
+
+    def unwind(number: int, _: FrameType | None) -> None:
+        for each in ours:
+            signal.signal(each, signal.SIG_IGN)
+        if number == signal.SIGINT:
+            with contextlib.suppress(OSError):
+                os.write(sys.stderr.fileno(), b"\nmuster demo: stopping\n")
+            raise KeyboardInterrupt
+        raise SystemExit(EXIT_TERMINATED)
+
+    # What is ignored, as SIGHUP is under nohup, stays ignored.
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    ours = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
+    for number in ours:
+        signal.signal(number, unwind)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, before[number])
+
+
+def _lint(stage: Stage) -> None:
+    from validators.lint import files, run
+    from validators.reports import text
+    from validators.rules.base import Settings
+
+    stage.title("1  Lint: mistakes in manifests, before they reach a cluster")
+    stage.tell(
+        "A training run as four files: a Workload with its templates, the groups made from it, pods, and a second Workload. They hold "
+        "eight mistakes. Some of them no API server would tell: it sees one object at a time."
+    )
+    stage.command("muster lint manifests")
+    with contextlib.chdir(DATA):
+        report = run.run(files.read(["manifests"], sys.stdin.buffer), (), settings=Settings(linting=True))
+    shown = text.render_in_colour(report) if stage.colour else text.render(report)
+    for line in shown.splitlines():
+        # Excerpts begin with spaces and stay as they are.
+        stage.say(line if line.startswith(("  ", "\x1b[34m  ")) else wording.fold(line))
+
+
+def _admit(stage: Stage) -> None:
+    stage.title("2  Admission: the webhook server, asked as the API server asks")
+    with tempfile.TemporaryDirectory(prefix="muster-demo-") as name:
+        directory = Path(name)
+        stage.command(f"muster certs issue --out certs --name localhost --name {webhook_server.HOST}")
+        webhook_server.run("certs", "issue", "--out", name, "--name", "localhost", "--name", webhook_server.HOST)
+        stage.command(f"muster serve --bind {webhook_server.HOST}:0 --objects cluster.yaml \\")
+        stage.say("    --tls-cert certs/tls.crt --tls-key certs/tls.key")
+        with webhook_server.running(directory, "--workers", "1", "--objects", str(DATA / "cluster.yaml")) as client:
+            stage.say(f"listening on https://{client.address}; its certificate is verified with certs/ca.crt")
+            stage.say()
+            stage.tell(
+                "AdmissionReviews as kube-apiserver 1.37.1 sent them, with other names and here and there a mistake put in; below each "
+                "what a user of kubectl reads."
+            )
+            for line in (DATA / "reviews.jsonl").read_text(encoding="utf-8").splitlines():
+                _ask(stage, client, json.loads(line))
+            answer = client.post("/validate", NOT_A_REVIEW)
+            _exchange(stage, "/validate", "What is no AdmissionReview is told so, and decides nothing.")
+            stage.outcome(f"HTTP {answer.code}", "yellow", [answer.content["error"]])
+    stage.say("The server has answered what was in flight, and stopped.")
+
+
+def _ask(stage: Stage, client: Client, record: dict[str, Any]) -> None:
+    request = record["review"]["request"]
+    answer = client.post(record["path"], json.dumps(record["review"]).encode())
+    response = answer.content.get("response")
+    if answer.code != 200 or not isinstance(response, dict) or response.get("uid") != request["uid"]:
+        raise ServerError(f"the server answers a review with HTTP {answer.code}: {json.dumps(answer.content)}")
+    _exchange(stage, record["path"], record["about"])
+    if "patch" in response:
+        patch = json.loads(base64.b64decode(response["patch"]))
+        stage.outcome("completed", "green", [*wording.in_words(patch)])
+    elif not response["allowed"]:
+        stage.outcome(f"refused, {response['status']['code']}", "red", [*wording.as_kubectl(request, response)])
+    else:
+        verdict = ("allowed, with a warning", "yellow") if response.get("warnings") else ("allowed", "green")
+        stage.outcome(*verdict, [*wording.as_kubectl(request, response)])
+
+
+def _exchange(stage: Stage, path: str, about: str) -> None:
+    stage.say(wording.fold(f"{click.style(f'POST {path}', bold=True)}  {about}"))
+
+
+def _place(stage: Stage) -> None:
+    from muster.commands.progress import Progress
+    from muster.commands.simulate import cluster_input, simulation
+    from muster.commands.simulate.request import Asked
+    from muster.html import page
+    from muster.render import answer_text
+    from muster.render.tree import Kinship
+    from scheduler_core.cycle import CycleOptions
+
+    stage.title("3  Placement: who would run where, who would leave for it, and why not")
+    stage.tell(
+        "Eight machines with eight GPUs each, in two zones of two racks, on which two notebooks and a server run. Waiting are a training "
+        "run of two stages (all in one zone, each stage in one rack), an evaluation and a sweep (each in one rack)."
+    )
+    stage.command("muster simulate placement")
+    progress = Progress()
+    with contextlib.chdir(DATA):
+        inputs = cluster_input.read(["placement"], (), progress)
+    asked = Asked(CycleOptions(strategy="complete"))
+    answer, snapshot = simulation.run(inputs.objects, asked, inputs.problems, progress)
+    progress.end()
+    for line in answer_text.render(answer, Kinship.of(snapshot), colour=stage.colour).splitlines():
+        stage.say(line)
+    stage.say()
+    stage.say("The same drawn, as muster simulate --format html does it; a browser shows it:")
+    stage.say(f"    {_leave(page.render(answer, snapshot, asked.cycle))}")
+
+
+def _leave(text: str) -> str:
+    """Write a page to a file that nobody else has, and tell its name."""
+    number, name = tempfile.mkstemp(prefix="muster-placement-", suffix=".html")
+    with os.fdopen(number, "w", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(text)
+    return name
+
+
+def _next(stage: Stage) -> None:
+    stage.title("4  What to try next")
+    for command, purpose in (
+        (f"muster lint {_near('manifests')} --format sarif", "the same findings, for a code host"),
+        ("muster lint DIRECTORY", "your own manifests"),
+        ("muster explain disruption-nesting", "what a rule claims, why, and how it is kept"),
+        (f"muster review {_near('reviews.jsonl')}", "the same reviews, answered without a server"),
+        (f"muster simulate {_near('placement')} --evict", "the notebooks have left, and the evaluation runs"),
+        (f"muster simulate {_near('placement')} --add-nodes '1 like d2'", "what if there were one more machine in rack d?"),
+        ("kubectl get nodes,pods -A -o json | muster simulate - MANIFESTS", "would your groups fit on your cluster, and where?"),
+        ("muster serve --help", "the server and all its settings"),
+    ):
+        stage.command(command)
+        stage.say(f"    {purpose}")
+
+
+def _near(name: str) -> str:
+    """A file of the demonstration, as one would type it here."""
+    path = DATA / name
+    return min(str(path), os.path.relpath(path), key=len)

@@ -1,0 +1,125 @@
+"""Muster installed on the demonstration's control plane, from the manifests of deploy/: rights, webhooks, the sidecar.
+
+What the Deployments would run are processes here, each with the name, and so the rights, of its ServiceAccount.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import shutil
+from base64 import b64encode
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from muster.commands.demo import control_plane, webhook_server, wording
+from muster.commands.demo.kubectl_shell import Shell
+from muster.commands.demo.terminal import DATA, LEFT_OUT, Stage
+from validators.lint import documents
+
+HERE, PLACEMENT = DATA / "cluster", DATA / "placement"
+DEPLOY = ("kustomization.yaml", "namespace.yaml", "webhook-rbac.yaml", "sidecar-rbac.yaml")
+WEBHOOKS = "webhooks.yaml"
+NAMESPACE = "muster-system"
+WEBHOOK, SIDECAR = (f"system:serviceaccount:{NAMESPACE}:muster-{name}" for name in ("webhook", "sidecar"))
+MODES = "validate,place,preempt,protect"
+SETTLE_SECONDS = 1
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Installed:
+    """A control plane with Muster on it: where one types, and where the sidecar answers, as ``host:port``."""
+
+    shell: Shell
+    sidecar: str
+
+
+@contextlib.contextmanager
+def installed(stage: Stage, programs: control_plane.Programs, folder: Path) -> Iterator[Installed]:
+    """A control plane on which all of Muster is installed; its files are in *folder*.
+
+    Raises:
+        ServerError: there is no control plane to be started, or a process does not start.
+
+    """
+    plane_folder, desk, certificates = (folder / name for name in ("plane", "desk", "certs"))
+    plane_folder.mkdir()
+    _lay_out(desk)
+    names = [f"--name={each}" for each in ("localhost", webhook_server.HOST)]
+    webhook_server.run("certs", "issue", "--out", str(certificates), *names)
+    stage.tell(
+        f"etcd and kube-apiserver {programs.version} are started, with the feature gates of workload groups on. No kubelets and no "
+        "controllers run: where one would act, it is said. First come the rights, as on a cluster, a role for each mode:"
+    )
+    with control_plane.running(programs, plane_folder, (WEBHOOK, SIDECAR)) as plane:
+        shell = Shell(programs.folder / "kubectl", plane.kubeconfigs[control_plane.ADMIN], desk)
+        _rights(stage, shell)
+        serving = ("--workers", "1", "--cluster", "--kubeconfig", str(plane.kubeconfigs[WEBHOOK]))
+        with (
+            webhook_server.running(certificates, *serving) as client,
+            _sidecar(plane.kubeconfigs[SIDECAR], folder / "sidecar.log") as sidecar,
+        ):
+            _tell(stage, client.address, sidecar)
+            (desk / WEBHOOKS).write_text(_by_url(f"https://{client.address}", (certificates / "ca.crt").read_bytes()), encoding="utf-8")
+            stage.command(f"kubectl apply -f {WEBHOOKS}")
+            stage.printed(shell.sure(f"kubectl apply -f {WEBHOOKS}"))
+            # The API server heeds a new configuration after a moment.
+            shell.until(("is invalid",), "kubectl create --dry-run=server -f refused.yaml")
+            yield Installed(shell, sidecar)
+
+
+def _rights(stage: Stage, shell: Shell) -> None:
+    stage.command("kubectl apply -k deploy")
+    made = shell.sure("kubectl apply -k deploy")
+    stage.printed([*(line for line in made if "binding." not in line), LEFT_OUT])
+    shell.sure(f"kubectl create namespace {control_plane.NAMESPACE}")
+
+
+def _tell(stage: Stage, server: str, sidecar: str) -> None:
+    stage.tell("Then what the pods of the two Deployments run, each with the rights of its ServiceAccount and no more:")
+    rows = (("muster serve --cluster", f"https://{server}"), (f"muster sidecar --mode {MODES}", f"http://{sidecar}"))
+    stage.printed(wording.columns(rows))
+    stage.tell("And the webhooks; here they are called by the server's address, as there are no Services:")
+
+
+def _lay_out(desk: Path) -> None:
+    """Copies of the manifests in *desk*, and of what is applied first in a folder of its own there."""
+    shutil.copytree(PLACEMENT, desk)
+    for each in sorted(HERE.iterdir()):
+        target = desk / "deploy" if each.name in DEPLOY else desk
+        target.mkdir(exist_ok=True)
+        shutil.copyfile(each, target / each.name)
+
+
+def _by_url(server: str, ca: bytes) -> str:
+    """The configurations of the webhooks, of the server at that address, as one List."""
+    found: list[dict[str, Any]] = []
+    for part in documents.parse(WEBHOOKS, (HERE / WEBHOOKS).read_bytes()).parts:
+        if isinstance(part, documents.Document):
+            webhooks: Any = part.content["webhooks"]
+            found.append({**part.content, "webhooks": [_called(each, server, ca) for each in webhooks]})
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": found}, indent=2)
+
+
+def _called(webhook: dict[str, Any], server: str, ca: bytes) -> dict[str, Any]:
+    path = webhook["clientConfig"]["service"]["path"]
+    return {**webhook, "clientConfig": {"url": f"{server}{path}", "caBundle": b64encode(ca).decode()}}
+
+
+@contextlib.contextmanager
+def _sidecar(kubeconfig: Path, log: Path) -> Iterator[str]:
+    """The sidecar, once it leads; where it answers."""
+    options = (f"--kubeconfig={kubeconfig}", f"--mode={MODES}", f"--settle={SETTLE_SECONDS}", f"--probe-bind={webhook_server.HOST}:0")
+
+    def logged(event: str) -> list[dict[str, Any]]:
+        whole = log.read_text(encoding="utf-8").rpartition("\n")[0]
+        lines = [json.loads(line) for line in whole.splitlines() if line.startswith("{")]
+        return [line for line in lines if line.get("event") == event]
+
+    def leads() -> bool:
+        return any(str(line["message"]).endswith(" leads") for line in logged("lease"))
+
+    with webhook_server.process(webhook_server.command("sidecar", *options), log, leads):
+        yield str(logged("listening")[0]["address"])

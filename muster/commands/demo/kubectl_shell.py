@@ -1,0 +1,114 @@
+"""The demonstration's shell: what it shows as typed is what it runs, and what it shows as printed was printed.
+
+It knows ``kubectl``, that of the control plane, and ``muster``; commands are run in the folder of the manifests, which is
+their home too: no settings of the user's reach them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from muster.commands.demo import webhook_server
+from muster.commands.demo.webhook_server import ServerError
+
+WAIT_SECONDS = 30.0
+ASK_EVERY = 0.2
+COMMAND_SECONDS = 60.0
+LAST_LINES = 3
+"""Lines of a command that are shown when it failed."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Said:
+    """What a command printed, errors among it, and the status with which it ended."""
+
+    code: int
+    lines: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Shell:
+    """Where one types.
+
+    Attributes:
+        kubectl: the program.
+        kubeconfig: whose cluster, and who one is there.
+        folder: where commands are run.
+
+    """
+
+    kubectl: Path
+    kubeconfig: Path
+    folder: Path
+
+    def run(self, line: str) -> Said:
+        """Run a line: ``kubectl …`` or ``muster …``, which may end in ``> FILE``.
+
+        Raises:
+            ServerError: it does not end.
+
+        """
+        words, target = shlex.split(line), ""
+        if ">" in words:
+            *words, _, target = words
+        command = [str(self.kubectl), *words[1:]] if words[0] == "kubectl" else [*webhook_server.command(*words[1:])]
+        environment = {**webhook_server.environment(), "HOME": str(self.folder), "KUBECONFIG": str(self.kubeconfig)}
+        error = subprocess.PIPE if target else subprocess.STDOUT
+        try:
+            done = subprocess.run(  # noqa: S603 - kubectl, or our own command
+                command,
+                cwd=self.folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=error,
+                timeout=COMMAND_SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise ServerError(f"{line} has not ended after {COMMAND_SECONDS:g} s") from None
+        if target:
+            (self.folder / target).write_bytes(done.stdout)
+        printed = done.stderr if target else done.stdout
+        return Said(done.returncode, tuple(printed.decode("utf-8", "replace").rstrip().splitlines()))
+
+    def sure(self, line: str, *, refused: bool = False) -> tuple[str, ...]:
+        """What a line prints that must succeed, or with *refused* must not.
+
+        Raises:
+            ServerError: it does not end, or ends otherwise.
+
+        """
+        said = self.run(line)
+        if (said.code != 0) is not refused:
+            raise ServerError(f"{line} {'ends' if refused else 'fails'} with status {said.code}: {_last(said)}")
+        return said.lines
+
+    def until(self, wanted: Sequence[str], line: str) -> tuple[str, ...]:
+        """What a line prints once all of *wanted* stands in it.
+
+        Raises:
+            ServerError: it does not come to that.
+
+        """
+        end = time.monotonic() + WAIT_SECONDS
+        while missing := _missing(wanted, said := self.run(line)):
+            if time.monotonic() > end:
+                raise ServerError(f"{line} has not told {missing!r} after {WAIT_SECONDS:g} s: {_last(said)}")
+            time.sleep(ASK_EVERY)
+        return said.lines
+
+
+def _missing(wanted: Sequence[str], said: Said) -> str:
+    """The first of *wanted* that was not said; empty if all was."""
+    text = "\n".join(said.lines)
+    return next((each for each in wanted if each not in text), "")
+
+
+def _last(said: Said) -> str:
+    return " ".join(line.strip() for line in said.lines[-LAST_LINES:]) or "it prints nothing"

@@ -1,0 +1,5 @@
+"""``muster migrate``: manifests of retired API versions become manifests of current ones.
+
+command   options and exit status
+output    files in place, one stream, or a diff
+"""

@@ -1,0 +1,128 @@
+"""``muster migrate``: manifests of retired API versions become manifests of today's."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+if TYPE_CHECKING:
+    from validators.migrate.outcome import Migration
+
+FORMATS = ("text", "json")
+TARGETS = ("v1beta1", "v1alpha3")
+_LONG_WORK = 2000
+"""Files from which on it is said what goes on, to a terminal."""
+
+
+@click.command(
+    short_help="Bring manifests of retired API versions up to date.",
+    epilog="Example: muster migrate --in-place manifests/ --output json=losses.json",
+)
+@click.argument("paths", nargs=-1, metavar="[PATH...|-]")
+@click.option("--in-place", "-i", is_flag=True, help="Write the files that change; all of them, or, where one cannot be migrated, none.")
+@click.option("--diff", is_flag=True, help="Write to standard output what changes in place of the manifests.")
+@click.option(
+    "--to",
+    type=click.Choice(TARGETS),
+    default=TARGETS[0],
+    show_default=True,
+    help="The version of Workloads and PodGroups.",
+)
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="How the report is written.")
+@click.option("--output", "outputs", multiple=True, metavar="FORMAT=FILE", help="Write the report to a file as well (repeatable).")
+@click.option("--quiet", "-q", is_flag=True, help="Write no report; the exit status tells.")
+def migrate(*, paths: tuple[str, ...], in_place: bool, diff: bool, to: str, form: str, outputs: tuple[str, ...], quiet: bool) -> int:
+    """Bring the manifests at PATH up to date: files, directories (.yaml .yml .json below them), or - for standard input.
+
+    Workloads and PodGroups of scheduling.k8s.io v1alpha1 and v1alpha2 become v1beta1. For pods that name a group by
+    workloadRef, in Pods and in the templates of any controller, the PodGroups are made and written behind their Workload,
+    one for each Workload, group and replica key; give the files with the Workload and with the pods in one call. All else
+    keeps its bytes: comments, order and layout.
+
+    The migrated manifests go to standard output, and a report on what was changed and what could not be carried over to
+    standard error; with --in-place the report is all there is, on standard output.
+
+    Exit status: 0 everything was carried over, 1 something was lost (see the report), 2 something could not be read or
+    migrated and nothing was written, or the call is wrong, 3 both.
+    """
+    if not paths:
+        raise click.UsageError("give at least one PATH: a file, a directory, or - for standard input")
+    if in_place and "-" in paths:
+        raise click.UsageError("--in-place needs files; standard input goes to standard output")
+    files = [_output(each) for each in outputs]
+    migration = _migrated(paths, to)
+    written = _delivered(migration, in_place=in_place, diff=diff)
+    if not quiet:
+        stream = sys.stdout if in_place and not diff else sys.stderr
+        _write(stream, _rendered(migration, form, written))
+    for name, file in files:
+        _to_file(file, _rendered(migration, name, written))
+    return migration.exit_status
+
+
+def _migrated(paths: Sequence[str], to: str) -> Migration:
+    from validators.lint import files
+    from validators.migrate import run
+
+    try:
+        found = files.identities(paths)
+        if len(found) >= _LONG_WORK and sys.stderr.isatty():
+            click.echo(f"muster migrate: reading {len(found):,} files", err=True)
+        sources = files.sources(paths, sys.stdin.buffer)
+    except files.PathError as error:
+        raise click.UsageError(str(error)) from None
+    migration = run.run((run.Input(each.path, each.content, each.manifest()) for each in sources), to)
+    if not migration.files:
+        click.echo(f"muster migrate: no {', '.join(files.SUFFIXES)} file in {', '.join(paths)}", err=True)
+    return migration
+
+
+def _delivered(migration: Migration, *, in_place: bool, diff: bool) -> Collection[str]:
+    """Writes the manifests to where they are wanted; the names of the files that were written."""
+    from muster.commands.migrate import output
+
+    if diff:
+        _write(sys.stdout, output.differences(migration.files))
+    if migration.refused:
+        return ()  # half of it piped into kubectl would be worse than nothing
+    if in_place:
+        changed = [each for each in migration.files if each.changed]
+        try:
+            output.replace(changed)
+        except output.WriteError as error:
+            raise click.ClickException(str(error)) from None
+        return tuple(each.name for each in changed)
+    if not diff:
+        sys.stdout.buffer.write(output.joined(migration.files))
+        sys.stdout.buffer.flush()
+    return ()
+
+
+def _rendered(migration: Migration, form: str, written: Collection[str]) -> str:
+    from validators.migrate import report
+
+    return report.as_json(migration, written) if form == "json" else report.as_text(migration, written)
+
+
+def _output(text: str) -> tuple[str, str]:
+    form, equals, file = text.partition("=")
+    if form not in FORMATS or not equals or not file:
+        raise click.BadParameter(f"{text!r} must be FORMAT=FILE, with FORMAT one of {', '.join(FORMATS)}", param_hint="--output")
+    return form, file
+
+
+def _write(stream: TextIO, text: str) -> None:
+    # UTF-8 whatever the locale, as for reports of other commands.
+    stream.buffer.write(text.encode("utf-8", "backslashreplace"))
+    stream.buffer.flush()
+
+
+def _to_file(file: str, text: str) -> None:
+    try:
+        Path(file).write_bytes(text.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise click.UsageError(f"{file!r} cannot be written: {(error.strerror or str(error)).lower()}") from None

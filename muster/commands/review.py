@@ -1,0 +1,87 @@
+"""``muster review``: recorded AdmissionReviews, answered offline by the code that the server runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from muster.commands import options
+
+if TYPE_CHECKING:
+    from validators.lookup import Lookup
+
+_STDIN = "-"
+_BAD_RECORD = 2
+
+
+@click.command(
+    short_help="Answer recorded AdmissionReviews offline.",
+    epilog="Example: muster review reviews.jsonl --path /admit --objects cluster.yaml",
+)
+@click.argument("paths", nargs=-1, metavar="[FILE…|-]")
+@click.option(
+    "--path",
+    "endpoint",
+    type=click.Choice(("/validate", "/mutate", "/admit")),
+    default="/validate",
+    show_default=True,
+    help="The endpoint of records that name none; /admit mutates and then validates.",
+)
+@options.judging
+@options.objects
+@options.finalizers
+def review(
+    *,
+    paths: tuple[str, ...],
+    endpoint: str,
+    profile: str,
+    kubernetes: str,
+    gates: tuple[str, ...],
+    rules: tuple[str, ...],
+    objects: tuple[str, ...],
+    finalizers: str,
+) -> int:
+    """Answer the AdmissionReviews in FILE (JSON, or one a line; - for standard input), one answer a line, in order.
+
+    A line may also be {"review": AdmissionReview, "path": "/mutate", "objects": […], "gates": {…}}. With --objects, or
+    "objects" of a line, these are all there is; without, nothing is known of other objects, and nothing is refused for
+    want of them.
+
+    Exit status: 0 all answered, 2 a record is no AdmissionReview (its answer says why), or the call is wrong.
+    """
+    if not paths:
+        raise click.UsageError("give at least one FILE of AdmissionReviews, or - for standard input")
+    from webhooks.admission import replay
+    from webhooks.admission.verdict import Finalizers
+
+    settings = options.settings_of(profile, kubernetes, gates, rules=rules, linting=False)
+    chosen = replay.Options(settings, _lookup(objects), endpoint, Finalizers(finalizers))
+    status = 0
+    for text in _texts(paths):
+        for record in replay.records(text):
+            answer = replay.answer(record, chosen)
+            click.echo(answer.text)
+            status = _BAD_RECORD if answer.bad else status
+    return status
+
+
+def _texts(paths: Sequence[str]) -> Iterator[bytes]:
+    for path in paths:
+        try:
+            yield sys.stdin.buffer.read() if path == _STDIN else Path(path).read_bytes()
+        except OSError as error:
+            raise click.UsageError(f"cannot read {path}: {error.strerror}") from None
+
+
+def _lookup(paths: Sequence[str]) -> Lookup:
+    from validators import lookup
+
+    if not paths:
+        return lookup.NOTHING
+    from muster.commands import known_objects
+
+    return known_objects.objects(paths)

@@ -1,0 +1,5 @@
+"""``muster schema``: the building blocks of KEP-6089 as schemas that an API embeds.
+
+command         options
+block_schemas   the building blocks, as JSON Schema and as structural schema
+"""

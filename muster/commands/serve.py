@@ -1,0 +1,111 @@
+"""``muster serve``: options over environment, where objects come from, and the server."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from validators.lookup import NOTHING
+from webhooks import settings as knobs
+
+if TYPE_CHECKING:
+    from webhooks.lookup.source import Source
+
+EXAMPLE = """\b
+Example:
+  muster certs issue --out certs --name muster-webhook.muster-system.svc
+  muster serve --bind 0.0.0.0:9443 --tls-cert certs/tls.crt --tls-key certs/tls.key --probe-bind 0.0.0.0:8080
+
+The first line on standard output is {"event": "listening", "address": ...}; everything else is logged to standard
+error, one JSON object a line.  SIGTERM stops gracefully, with exit code 0.
+"""
+
+
+def environment_help() -> str:
+    """Every knob, its option, default and reason, as text for ``--help``."""
+    lines = ["\b", "Environment (an option wins over its variable):"]
+    for name, option, default, reason in knobs.table():
+        lines.append(f"  {name}{f' ({option})' if option else ''}, default {default or 'none'}")
+        lines.extend(textwrap.wrap(reason, 72, initial_indent="      ", subsequent_indent="      "))
+    return "\n".join(lines)
+
+
+@click.command(
+    "serve",
+    help=f"The webhook server: POST /validate and /mutate over TLS.\n\n{EXAMPLE}",
+    epilog=environment_help(),
+    context_settings={"max_content_width": 120},
+)
+@click.option("--bind", metavar="HOST:PORT", help="Where to serve over TLS; port 0 takes a free one.")
+@click.option("--probe-bind", metavar="HOST:PORT", help="Where to serve probes and metrics without TLS.")
+@click.option("--tls-cert", metavar="FILE", help="Certificate chain, PEM; re-read when it changes.")
+@click.option("--tls-key", metavar="FILE", help="Private key, PEM; re-read when it changes.")
+@click.option("--objects", metavar="PATH", multiple=True, help="Cluster objects that rules may look up (repeatable).")
+@click.option("--cluster", is_flag=True, default=None, help="Look objects up in the API server.")
+@click.option("--kubeconfig", metavar="FILE", help="How --cluster finds it; default: the pod's service account.")
+@click.option("--server", metavar="uvicorn|gunicorn", help="The library that serves HTTP.")
+@click.option("--workers", metavar="N", help="Processes.")
+@click.option("--profile", metavar="kep|upstream", help="All that the documents demand, or what the API server does.")
+@click.option("--kubernetes", metavar="VERSION", help="The API server to be mirrored: 1.35 to 1.38.")
+@click.option("--gates", metavar="A=true,B=false", multiple=True, help="Its feature gates; all on where not named.")
+@click.option("--rule", "rules", metavar="ID=SEVERITY", multiple=True, help="error, warning or off (repeatable).")
+@click.option("--finalizers", metavar="none|podgroup|all", help="Which protection finalizers /mutate adds.")
+def command(**options: Any) -> None:
+    """Run the server until it is told to stop."""
+    from webhooks.server.process import StartError, serve
+
+    try:
+        settings = knobs.Settings.from_environ({**os.environ, **as_environment(options)})
+        demand_known_rules(settings)
+        serve(settings, source_of(settings))
+    except (knobs.SettingError, StartError) as error:
+        raise click.UsageError(str(error)) from None
+
+
+def as_environment(options: dict[str, Any]) -> dict[str, str]:
+    """The options given, as the variables that they stand for."""
+    texts = {}
+    for name, value in options.items():
+        if value is None or value == ():
+            continue
+        text = "\n".join(value) if isinstance(value, tuple) else str(value).lower() if isinstance(value, bool) else value
+        texts[f"MUSTER_{name.upper()}"] = text
+    if "MUSTER_OBJECTS" in texts:
+        texts.setdefault("MUSTER_CLUSTER", "false")
+    elif texts.get("MUSTER_CLUSTER") == "true":
+        texts["MUSTER_OBJECTS"] = ""
+    return texts
+
+
+def source_of(settings: knobs.Settings) -> Source:
+    """Where rules look other objects up.
+
+    Raises:
+        click.UsageError: the objects cannot be read.
+        StartError: the cluster cannot be found.
+    """
+    from webhooks.lookup.source import Fixed
+
+    if settings.cluster:
+        from webhooks.lookup.watched import connect
+
+        return connect(settings)
+    if not settings.objects:
+        return Fixed(NOTHING)
+    from muster.commands import known_objects
+
+    return Fixed(known_objects.objects(settings.objects))
+
+
+def demand_known_rules(settings: knobs.Settings) -> None:
+    """Refuse ids that no rule has.  Raises SettingError."""
+    from muster.commands import options
+    from validators import rules
+
+    names = rules.discover()
+    for name, _ in settings.rules:
+        if name not in names:
+            raise knobs.SettingError(f"--rule (MUSTER_RULES): there is no rule {name!r}{options.near(name, names)}")

@@ -1,0 +1,186 @@
+"""Paths to the objects of a cluster: JSON however large it is, and YAML as the linter reads it.
+
+A cluster is big where manifests are small, so JSON is split and not parsed here.  What cannot be read is a Problem, and the
+rest goes on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import BinaryIO
+
+import click
+
+from muster.commands.progress import Progress
+from muster.commands.simulate.own_objects import Own
+from muster.commands.simulate.what_if import source
+from scheduler_core import split, wire
+from scheduler_core.intake import gather
+from scheduler_core.snapshot import Problem
+from validators.lint import documents, files
+from validators.lint.documents import Document
+from validators.lint.limits import LARGEST_FILE
+from validators.model.decode import Source
+from validators.model.objects import CLUSTER_SCOPED
+
+LARGEST_JSON = 1024**3
+"""Bytes.  150,000 pods as kubectl prints them take some 700 MB without managed fields, 150 MB where only what counts is kept."""
+_LONG = 20 * 1024**2
+"""Bytes from which on reading is told."""
+_BEGINS_AS_JSON = b"{"
+_BLANK = b"\xef\xbb\xbf \t\r\n"
+
+
+@dataclasses.dataclass(slots=True)
+class Inputs:
+    """What was read."""
+
+    objects: list[Source] = dataclasses.field(default_factory=list)
+    problems: list[Problem] = dataclasses.field(default_factory=list)
+    files: int = 0
+    own: Own | None = None
+    """What is asked for, where further objects were taken in."""
+
+
+def read(paths: Sequence[str], further: Sequence[str], progress: Progress) -> Inputs:
+    """The objects at *paths*, and those at *further* that are not among them already.
+
+    Raises:
+        click.UsageError: a path does not exist.
+
+    """
+    try:
+        named = _files(paths, ())
+        more = _files(further, [files.identity(each) for each in named])
+    except files.PathError as error:
+        raise click.UsageError(str(error)) from None
+    inputs = Inputs()
+    for file in named:
+        _read(file, inputs, progress)
+    if more:
+        known = Inputs()
+        for file in more:
+            _read(file, known, progress)
+        add(inputs, known.objects, known.problems)
+    return inputs
+
+
+def add(inputs: Inputs, known: Iterable[Source], known_problems: Sequence[Problem] = ()) -> None:
+    """Take in those of *known* that *inputs* has no object of the same name of: what is given twice, the inputs say.
+
+    What was there before is what is asked for (``own``).
+    """
+    there = set(_names(inputs.objects))
+    inputs.own = Own.of(there, inputs.problems)
+    kinds, problems = gather.gather(known)
+    inputs.problems += [*known_problems, *problems]
+    for found in (each for listed in kinds.values() for each in listed):
+        if _name(found) not in there:
+            inputs.objects.append(source(found))
+
+
+def _names(objects: Iterable[Source]) -> Iterator[tuple[str, str, str]]:
+    kinds, _ = gather.gather(objects)
+    return (_name(found) for listed in kinds.values() for found in listed)
+
+
+def _name(found: gather.Found) -> tuple[str, str, str]:
+    namespace, name = gather.written_name(found.text)
+    return found.kind, "" if found.kind in CLUSTER_SCOPED else namespace or "default", name
+
+
+def _files(paths: Iterable[str], leave_out: Iterable[str]) -> list[str]:
+    """Each file once, those of a directory in order of their names."""
+    seen = set(leave_out)
+    found = []
+    for path in paths:
+        # A path that is no directory is opened as it is given: behind it may be a pipe, which has no other name.
+        inside = files.identities([path])
+        for file in sorted(inside) if os.path.isdir(path) else [path]:  # noqa: PTH112 - names are kept as given
+            if (same := files.identity(file)) not in seen:
+                seen.add(same)
+                found.append(file)
+    return found
+
+
+def _read(file: str, inputs: Inputs, progress: Progress) -> None:
+    name = files.shown(_near(file))
+    inputs.files += 1
+    try:
+        if file == files.STDIN:
+            content = _content(sys.stdin.buffer, progress, name)
+        else:
+            with open(file, "rb") as stream:  # noqa: PTH123 - as above
+                content = _content(stream, progress, name)
+    except OSError as error:
+        inputs.problems.append(Problem(name, f"cannot be read: {(error.strerror or str(error)).lower()}"))
+        return
+    if content.lstrip(_BLANK).startswith(_BEGINS_AS_JSON) and _take_json(name, content, inputs):
+        return
+    _take_manifest(name, content, inputs)
+
+
+def _near(file: str) -> str:
+    """A file below the working directory by its name from here."""
+    if not os.path.isabs(file) or file == files.STDIN:  # noqa: PTH117 - names are kept as given
+        return file
+    near = os.path.relpath(file)
+    return file if near.startswith(os.pardir) else near
+
+
+def _content(stream: BinaryIO | io.BufferedReader, progress: Progress, name: str) -> bytes:
+    """All of it up to one byte more than there may be; what does not begin as JSON may be smaller only."""
+    content = stream.read(LARGEST_FILE + 1)
+    if len(content) <= LARGEST_FILE or not content.lstrip(_BLANK).startswith(_BEGINS_AS_JSON):
+        return content
+    progress.say(f"reading {name}")
+    return content + stream.read(LARGEST_JSON + 1 - len(content))
+
+
+def _take_json(name: str, content: bytes, inputs: Inputs) -> bool:
+    """Take the JSON values of a text; False where there is none, and it may be YAML after all."""
+    if len(content) > LARGEST_JSON:
+        inputs.problems.append(Problem(name, f"must be at most {LARGEST_JSON:,} bytes; split the file"))
+        return True
+    good: list[Source] = []
+    bad: list[Problem] = []
+    place = 0
+    for value in split.split(content):
+        text = bytes(value) if isinstance(value, memoryview) else value
+        if (why := _not_json(text)) is None:
+            good.append(text)
+            continue
+        place = content.index(bytes(text)[:64], place)
+        line = content.count(b"\n", 0, place + len(text) - len(bytes(text).lstrip())) + 1
+        bad.append(Problem(f"{name}:{line}", f"is not JSON: {why}; the text up to the next object is left out"))
+    if not good and len(content) <= LARGEST_FILE:
+        return False
+    inputs.objects += good
+    inputs.problems += bad
+    return True
+
+
+def _not_json(text: wire.Text) -> str | None:
+    try:
+        wire.VALUE.decode(text)
+    except RecursionError:
+        return gather.DEEP
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _take_manifest(name: str, content: bytes, inputs: Inputs) -> None:
+    if len(content) > LARGEST_FILE:
+        message = f"must be at most {LARGEST_FILE:,} bytes of YAML, or {LARGEST_JSON:,} of JSON"
+        inputs.problems.append(Problem(name, message))
+        return
+    for part in documents.parse(name, content).parts:
+        if isinstance(part, Document):
+            inputs.objects.append(part.content)
+        else:
+            inputs.problems.append(Problem(f"{part.file}:{part.line}:{part.column}", f"{part.message}; it is left out"))

@@ -1,0 +1,83 @@
+"""Which nodes ``--drain`` speaks of: by name, or all those that have a label, as ``rack=r3``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from muster.commands import options
+from scheduler_core.intake.gather import Found, Unusable
+
+_SHOWN = 5
+
+
+class NoSuchNode(ValueError):
+    """There is none of that name, or with that label; told for a person, with what is near."""
+
+
+def drained(texts: Sequence[str], nodes: Mapping[str, Found]) -> frozenset[str]:
+    """The names of all nodes that *texts* speak of; *nodes* are those there are, by name.
+
+    Each text is a name or ``KEY=VALUE``.  A key is a label's whole key, or, where no node has a label of that key, what stands
+    behind the prefix of one: ``zone`` for ``topology.kubernetes.io/zone``.
+
+    Raises:
+        NoSuchNode: a text speaks of no node, or its key may be one of several.
+
+    """
+    chosen: set[str] = set()
+    labels: dict[str, dict[str, list[str]]] | None = None
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if equals:
+            # No node has a name with an equals sign in it.
+            labels = _by_label(nodes) if labels is None else labels
+            chosen.update(_labelled(key.strip(), value.strip(), labels))
+        elif text in nodes:
+            chosen.add(text)
+        else:
+            raise NoSuchNode(f"there is no node {text!r} among the inputs{options.near(text, nodes)}")
+    return frozenset(chosen)
+
+
+def _labelled(key: str, value: str, labels: Mapping[str, Mapping[str, Sequence[str]]]) -> Sequence[str]:
+    whole = _whole_key(key, labels)
+    values = labels[whole]
+    if value not in values:
+        known = options.near(value, values) or f"; there is {_some(sorted(values))}"
+        raise NoSuchNode(f"there is no node with the label {whole}={value} among the inputs{known}")
+    return values[value]
+
+
+def _whole_key(key: str, labels: Mapping[str, object]) -> str:
+    if key in labels:
+        return key
+    behind = sorted(each for each in labels if key and each.rpartition("/")[2] == key)
+    if len(behind) > 1:
+        raise NoSuchNode(f"the label {key!r} may be {' or '.join(behind)}: say which")
+    if not behind:
+        near = options.near(key, {*labels, *(each.rpartition("/")[2] for each in labels)})
+        raise NoSuchNode(f"there is no node with a label {key!r} among the inputs{near}")
+    return behind[0]
+
+
+def _some(values: Sequence[str]) -> str:
+    return f"{', '.join(values[:_SHOWN])}{' and more' if len(values) > _SHOWN else ''}"
+
+
+def _by_label(nodes: Mapping[str, Found]) -> dict[str, dict[str, list[str]]]:
+    """Names of nodes by key and value of their labels."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for name, node in nodes.items():
+        for key, value in _labels(node):
+            found.setdefault(key, {}).setdefault(value, []).append(name)
+    return found
+
+
+def _labels(node: Found) -> Iterator[tuple[str, str]]:
+    try:
+        metadata = node.content().get("metadata")
+    except Unusable:
+        return
+    labels = metadata.get("labels") if isinstance(metadata, Mapping) else None
+    if isinstance(labels, Mapping):
+        yield from ((key, value) for key, value in labels.items() if isinstance(value, str))

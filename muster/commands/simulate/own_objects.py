@@ -1,0 +1,54 @@
+"""Will mine fit: of all that is decided, what is about the objects at PATH, where ``--objects`` is the rest of the cluster."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+from muster.render.answer import Answer, Share
+from scheduler_core.decision import Decision, Name
+from scheduler_core.intake.gather import label
+from scheduler_core.snapshot import ClusterSnapshot, Problem
+
+_WAITING = frozenset({"Pod", "PodGroup", "CompositePodGroup"})
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Own:
+    """The pods and groups that PATH holds, and what was wrong with reading it."""
+
+    names: frozenset[Name]
+    labels: frozenset[str]
+    """All its objects as problems name them."""
+    problems: tuple[Problem, ...] = ()
+
+    @classmethod
+    def of(cls, names: Iterable[tuple[str, str, str]], problems: Iterable[Problem]) -> Own | None:
+        """*names* are kind, namespace and name of each object at PATH; None where none of them is a pod or a group."""
+        there = [*names]
+        waiting = frozenset(Name(*each) for each in there if each[0] in _WAITING)
+        return (
+            cls(waiting, frozenset(label(kind, (namespace, name)) for kind, namespace, name in there), tuple(problems)) if waiting else None
+        )
+
+
+def share(answer: Answer, snapshot: ClusterSnapshot, own: Own) -> Share:
+    """What of *answer* is about *own*: the roots that its pods and groups belong to, and all pods of those."""
+    mine = {each.root for each in answer.decisions if _concerns(each, own)}
+    spoken_of = {pod for each in answer.decisions if each.root in mine for pod in each.pending}
+    groups = {pod.key: Name("PodGroup", pod.namespace, pod.group) for pod in snapshot.pods}
+    pending = [pod for pod, _ in answer.pending if pod in spoken_of or pod_name(pod) in own.names or groups.get(pod) in own.names]
+    problems = [each for each in answer.problems if each in own.problems or each.object in own.labels]
+    return Share(len(mine), len(mine & answer.placed_roots), len(pending), len(problems))
+
+
+def pod_name(key: str) -> Name:
+    """The pod that is called ``namespace/name``."""
+    namespace, _, name = key.partition("/")
+    return Name("Pod", namespace, name)
+
+
+def _concerns(decision: Decision, own: Own) -> bool:
+    if decision.root in own.names or any(each.group in own.names for each in decision.groups):
+        return True
+    return any(pod_name(pod) in own.names for pods in (decision.assignments, decision.pending, decision.nominations) for pod in pods)

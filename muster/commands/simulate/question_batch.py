@@ -1,0 +1,113 @@
+"""Questions a line, answers a line: many small simulations in one call.
+
+A line that is no question is answered in its place, and the rest goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, BinaryIO
+
+import click
+
+from muster.commands.progress import Progress
+from muster.commands.simulate import cluster_input, simulation
+from muster.commands.simulate.cluster_input import LARGEST_JSON, Inputs
+from muster.commands.simulate.request import Asked, BadQuestion, with_options
+from muster.commands.simulate.what_if import WhatIfError
+from muster.render import answer_json
+from scheduler_core import wire
+from scheduler_core.intake import gather
+from scheduler_core.queueing.order import OrderError
+from validators.lint import files
+from validators.model.decode import Source
+
+BAD_QUESTION = 2
+_NO_QUESTION = 'must be {"id": ..., "objects": [...], "options": {...}}'
+
+
+def answer(paths: Sequence[str], further: Sequence[str], asked: Asked, progress: Progress) -> int:
+    """Answer all questions at *paths*; the exit status is the worst of theirs.
+
+    Raises:
+        click.UsageError: a path does not exist, or cannot be read.
+
+    """
+    known = cluster_input.read((), further, progress)
+    worst = 0
+    for line in _lines(paths):
+        content, status = _answered(line, known, asked, progress)
+        sys.stdout.buffer.write(answer_json.line(content).encode("utf-8", "backslashreplace"))
+        # Whoever asks one question after another waits for each answer.
+        sys.stdout.buffer.flush()
+        worst = max(worst, status)
+    return worst
+
+
+def _answered(line: bytes, known: Inputs, asked: Asked, progress: Progress) -> tuple[dict[str, object], int]:
+    head: dict[str, object] = {}
+    try:
+        fields = _fields(line)
+        head["id"] = _value(fields.get("id"))
+        chosen = with_options(asked, _value(fields.get("options")))
+        inputs = Inputs(_objects(fields.get("objects")))
+        if known.objects or known.problems:
+            cluster_input.add(inputs, known.objects, known.problems)
+        told, _ = simulation.run(inputs.objects, chosen, inputs.problems, progress, inputs.own)
+    except (BadQuestion, OrderError, WhatIfError) as error:
+        return {**head, "error": str(error)}, BAD_QUESTION
+    finally:
+        progress.end()
+    return {**head, **answer_json.as_json(told)}, told.exit_status
+
+
+def _fields(line: bytes) -> Mapping[str, wire.Text]:
+    if len(line) > LARGEST_JSON:
+        raise BadQuestion(f"a question must be at most {LARGEST_JSON:,} bytes")
+    try:
+        return wire.FIELDS.decode(line)
+    except wire.ValidationError:
+        raise BadQuestion(_NO_QUESTION) from None
+    except RecursionError:
+        raise BadQuestion(gather.DEEP) from None
+    except ValueError as error:
+        raise BadQuestion(f"is not JSON: {error}") from None
+
+
+def _value(text: wire.Text | None) -> Any:
+    try:
+        return None if text is None else json.loads(bytes(text))
+    except RecursionError:
+        raise BadQuestion(gather.DEEP) from None
+    except ValueError as error:
+        raise BadQuestion(f"is not JSON: {error}") from None
+
+
+def _objects(text: wire.Text | None) -> list[Source]:
+    try:
+        return [*wire.ITEMS.decode(text or b"")]
+    except (ValueError, RecursionError):
+        raise BadQuestion(_NO_QUESTION) from None
+
+
+def _lines(paths: Sequence[str]) -> Iterator[bytes]:
+    for path in paths:
+        try:
+            if path == files.STDIN:
+                yield from _lines_of(sys.stdin.buffer)
+            else:
+                with open(path, "rb") as stream:  # noqa: PTH123 - names are kept as given
+                    yield from _lines_of(stream)
+        except OSError as error:
+            raise click.UsageError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from None
+
+
+def _lines_of(stream: BinaryIO) -> Iterator[bytes]:
+    """The lines that hold something; of one that is too long a little more than there may be."""
+    while line := stream.readline(LARGEST_JSON + 1):
+        if line.strip():
+            yield line
+        while not line.endswith(b"\n") and line:
+            line = stream.readline(LARGEST_JSON)

@@ -1,0 +1,220 @@
+"""What if: nodes taken away and nodes added, in the objects before they become a snapshot.
+
+Of several objects of one name only the one that counts is looked at, so that nothing depends on the order in which they come.
+A drained node is as if it were gone.  Its pods wait for another place, but for those that belong to the node: pods of
+DaemonSets and static pods leave with it, and so do pods that are being deleted.  An added node is a fresh one of the same
+kind: it has what a DaemonSet runs on every node, none of the other pods, and none of the taints that tell of a machine's state.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from muster.commands import options
+from muster.commands.simulate import drain
+from scheduler_core import wire
+from scheduler_core.intake.gather import Found, Name, Unusable, gather, label, written_name
+from scheduler_core.intake.reading import SEVERAL
+from scheduler_core.snapshot import Problem
+from scheduler_core.whatif.machines import belongs_to_its_node, companion
+from validators.model import decode
+from validators.model.decode import Source
+from validators.model.objects import CLUSTER_SCOPED
+
+MOST_ADDED = 100_000
+"""Nodes of one addition."""
+HOSTNAME = "kubernetes.io/hostname"
+_FORM = re.compile(r"\s*(\d{1,9})\s+like\s+([^\s,=]+)\s*((?:,[^,=]+=[^,=]*)*)\s*")
+_OF_A_MACHINE = "node.kubernetes.io/"
+"""What the keys of taints begin with that the node controller and the kubelet put on a node for its state, cordoning included."""
+_LEFT_BEHIND = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "selfLink", "ownerReferences")
+
+Content = dict[str, Any]
+
+
+class WhatIfError(ValueError):
+    """Something that cannot be supposed, told for a person."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Addition:
+    """Some fresh nodes like one that is there, with other labels where given."""
+
+    count: int
+    like: str
+    labels: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, text: str) -> Addition:
+        """Reads ``N like NODE[,label=value...]``.
+
+        Raises:
+            WhatIfError: it is not of that form, or the number is out of range.
+
+        """
+        found = _FORM.fullmatch(text)
+        if found is None:
+            raise WhatIfError(f"{text!r} must be 'N like NODE[,label=value...]', as '2 like node-1,topology.kubernetes.io/zone=z2'")
+        if not 1 <= (count := int(found[1])) <= MOST_ADDED:
+            raise WhatIfError(f"{text!r}: the number of nodes must be from 1 to {MOST_ADDED:,}")
+        pairs = (each.split("=") for each in found[3].split(",") if each)
+        return cls(count, found[2], tuple((key.strip(), value.strip()) for key, value in pairs))
+
+
+def suppose(objects: Iterable[Source], drained: Sequence[str], additions: Sequence[Addition]) -> tuple[list[Source], list[Problem]]:
+    """The objects as they would be, and what could not be sorted in on the way.
+
+    Args:
+        objects: as they are.
+        drained: names of nodes, or ``KEY=VALUE`` for all that have the label.
+        additions: nodes to be added.
+
+    Raises:
+        WhatIfError: a node is not among them.
+
+    """
+    kinds, problems = gather(objects)
+    nodes = {name: found for (_, name), found in _one_each(kinds["Node"], problems).items()}
+    pods = [*_one_each(kinds["Pod"], problems).values()]
+    for each in additions:
+        if each.like not in nodes:
+            raise WhatIfError(f"there is no node {each.like!r} among the inputs{options.near(each.like, nodes)}")
+    try:
+        gone = drain.drained(drained, nodes)
+    except drain.NoSuchNode as error:
+        raise WhatIfError(str(error)) from None
+    added = [*_added(nodes, additions, pods)]
+    kinds["Node"] = [found for name, found in nodes.items() if name not in gone]
+    kept: list[Source] = [*_without(pods, gone)] if gone else [source(found) for found in pods]
+    others = [source(found) for kind, listed in kinds.items() if kind != "Pod" for found in listed]
+    return [*others, *kept, *added], problems
+
+
+def source(found: Found) -> Source:
+    """The object, so that it says itself what it is; items of a list may not."""
+    try:
+        return found.text if wire.HEAD.decode(found.text).kind is not None else found.content()
+    except (ValueError, RecursionError):
+        # What is wrong with it is told by whoever reads it.
+        return found.text
+
+
+def _one_each(listed: Iterable[Found], problems: list[Problem]) -> dict[Name, Found]:
+    """The objects of one kind by name; of several the one that counts, and unless they are alike that is a problem."""
+    found: dict[Name, Found] = {}
+    unlike: set[tuple[str, Name]] = set()
+    for number, each in enumerate(listed):
+        # What has no name cannot be used, which whoever reads it tells.
+        name = whole_name(each) or ("", f"/{number}")
+        if (before := found.get(name)) is None:
+            found[name] = each
+            continue
+        one, other = before.canonical(), each.canonical()
+        if one != other:
+            unlike.add((each.kind, name))
+        if other < one:
+            found[name] = each
+    problems += [Problem(label(kind, name), SEVERAL) for kind, name in unlike]
+    return found
+
+
+def whole_name(found: Found) -> Name | None:
+    """Namespace and name of an object, the namespace as the API server fills it in; None where it has no name."""
+    try:
+        # Only the metadata is parsed: a cluster has a great many pods.
+        metadata = wire.FIELDS.decode(wire.FIELDS.decode(found.text)["metadata"])
+        name, namespace = decode.parse(metadata["name"]), decode.parse(metadata.get("namespace", b'""'))
+    except (ValueError, KeyError, RecursionError):
+        namespace, name = written_name(found.text)
+    if not isinstance(name, str) or not name:
+        return None
+    known = namespace if isinstance(namespace, str) else ""
+    return "" if found.kind in CLUSTER_SCOPED else known or "default", name
+
+
+def _without(pods: Iterable[Found], gone: frozenset[str]) -> Iterator[Source]:
+    """The pods once *gone* are gone."""
+    marks = tuple(name.encode() for name in gone)
+    for found in pods:
+        text = bytes(found.text)
+        if any(mark in text for mark in marks):
+            pod = _content(found)
+            if _bound_to(pod) not in gone and _section(pod, "status").get("nominatedNodeName") not in gone:
+                yield source(found)
+            elif _bound_to(pod) not in gone or not _leaves_with_its_node(pod):
+                yield _waiting_again(pod)
+        else:
+            yield source(found)
+
+
+def _waiting_again(pod: Content) -> Content:
+    """The pod without a node, as its controller would make it anew."""
+    spec = {key: value for key, value in _section(pod, "spec").items() if key != "nodeName"}
+    return {**pod, "spec": spec, "status": {"phase": "Pending"}}
+
+
+def _leaves_with_its_node(pod: Content) -> bool:
+    return belongs_to_its_node(pod) or _section(pod, "metadata").get("deletionTimestamp") is not None
+
+
+def _added(nodes: Mapping[str, Found], additions: Sequence[Addition], pods: Sequence[Found]) -> Iterator[Content]:
+    taken = set(nodes)
+    for addition in additions:
+        node = _content(nodes[addition.like])
+        companions = [*_companions(addition.like, pods)]
+        number = 0
+        for _ in range(addition.count):
+            number += 1
+            while (name := f"{addition.like}-added-{number}") in taken:
+                number += 1
+            taken.add(name)
+            yield _fresh_node(node, name, addition.labels)
+            yield from (companion(pod, name) for pod in companions)
+
+
+def _companions(node: str, pods: Sequence[Found]) -> Iterator[Content]:
+    for found in pods:
+        if node.encode() in bytes(found.text):
+            pod = _content(found)
+            leaving = _section(pod, "metadata").get("deletionTimestamp") is not None
+            if _bound_to(pod) == node and belongs_to_its_node(pod) and not leaving:
+                yield pod
+
+
+def _fresh_node(node: Content, name: str, labels: Sequence[tuple[str, str]]) -> Content:
+    metadata, spec = _section(node, "metadata"), _section(node, "spec")
+    taints = spec.get("taints")
+    lasting = [each for each in taints if not _tells_of_a_state(each)] if isinstance(taints, list) else taints
+    own = {**_section(metadata, "labels"), HOSTNAME: name, **dict(labels)}
+    return {
+        **node,
+        "metadata": {**_without_identity(metadata), "name": name, "labels": own},
+        "spec": {**{key: value for key, value in spec.items() if key not in {"unschedulable", "taints"}}, "taints": lasting or []},
+    }
+
+
+def _tells_of_a_state(taint: object) -> bool:
+    return isinstance(taint, Mapping) and str(taint.get("key")).startswith(_OF_A_MACHINE)
+
+
+def _without_identity(metadata: Content) -> Content:
+    return {key: value for key, value in metadata.items() if key not in _LEFT_BEHIND}
+
+
+def _bound_to(pod: Content) -> object:
+    return _section(pod, "spec").get("nodeName")
+
+
+def _section(content: Content, name: str) -> Content:
+    section = content.get(name)
+    return section if isinstance(section, dict) else {}
+
+
+def _content(found: Found) -> Content:
+    try:
+        return found.content()
+    except Unusable:
+        return {}

@@ -1,0 +1,83 @@
+"""The objects of a cluster as one document that ``simulate`` reads: a List in JSON, the same bytes for the same objects."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from muster.commands.simulate.what_if import whole_name
+from muster.commands.snapshot.fields import FIELDS, Shape
+from muster.commands.snapshot.prune import pruned
+from muster.commands.snapshot.redact import redacted
+from scheduler_core import wire
+from scheduler_core.intake.gather import DEEP, Found, Name, Unusable, gather, label
+from scheduler_core.snapshot import Problem
+from validators.model.decode import Source
+
+Content = dict[str, Any]
+_UNLIKE = {"givenOtherwiseToo": True}
+"""A field that nobody reads: two objects of one name that were unlike stay so, and that they were is told again."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Kept:
+    """What is kept of the objects, by kind, namespace and name, and what could not be read at all."""
+
+    objects: tuple[Content, ...]
+    problems: tuple[Problem, ...]
+
+    def redacted(self, salt: str | None) -> Kept:
+        """The same with names hashed; without a *salt* it is made from the content, so that it cannot be guessed part by part."""
+        given = hashlib.sha256(self.document()).digest() if salt is None else salt.encode()
+        return dataclasses.replace(self, objects=tuple(redacted(self.objects, given)))
+
+    def document(self) -> bytes:
+        """One List, an object a line."""
+        return b'{"apiVersion":"v1","kind":"List","items":[\n%s\n]}\n' % b",\n".join(map(wire.ENCODER.encode, self.objects))
+
+    def lines(self) -> bytes:
+        """The objects alone, one a line."""
+        return b"".join(wire.ENCODER.encode(each) + b"\n" for each in self.objects)
+
+
+def kept(sources: Iterable[Source]) -> Kept:
+    """The fields that ``simulate`` reads, of the objects that it reads; lists are opened."""
+    kinds, problems = gather(sources)
+    objects = [each for kind, fields in FIELDS.items() for each in _of_kind(kinds[kind], fields, problems)]
+    return Kept(tuple(objects), tuple(problems))
+
+
+def _of_kind(listed: Iterable[Found], fields: Mapping[str, Shape], problems: list[Problem]) -> Iterator[Content]:
+    nameless: list[Content] = []
+    named: dict[Name, list[Found]] = {}
+    for each in listed:
+        if (name := whole_name(each)) is None:
+            nameless += _pruned(each, fields, ("", ""), problems)
+        else:
+            named.setdefault(name, []).append(each)
+    yield from sorted(nameless, key=wire.ENCODER.encode)
+    for name in sorted(named):
+        counting, unlike = _counting(named[name])
+        for content in _pruned(counting, fields, name, problems):
+            yield content
+            if unlike:
+                yield {**content, **_UNLIKE}
+
+
+def _counting(several: Sequence[Found]) -> tuple[Found, bool]:
+    """Of objects of one name the one that counts, and whether another is unlike it."""
+    if len(several) == 1:
+        return several[0], False
+    by_text = {each.canonical(): each for each in several}
+    return by_text[min(by_text)], len(by_text) > 1
+
+
+def _pruned(found: Found, fields: Mapping[str, Shape], name: Name, problems: list[Problem]) -> Iterator[Content]:
+    try:
+        yield pruned(found.content(), fields)
+    except Unusable as error:
+        problems.append(Problem(label(found.kind, name), f"{error}; it is left out"))
+    except RecursionError:
+        problems.append(Problem(label(found.kind, name), f"{DEEP}; it is left out"))

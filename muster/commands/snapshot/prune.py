@@ -1,0 +1,83 @@
+"""An object without what ``simulate`` does not read.
+
+What has the wrong type keeps its type and loses its content: it still makes the object one that cannot be used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from muster.commands.snapshot.fields import KEPT, UNREAD, Each, Entries, Leaf, OrScalar, Shape, Unread
+
+Json = Any
+_NOTHING = object()
+"""What is left out."""
+
+
+def pruned(content: Mapping[str, Json], fields: Mapping[str, Shape]) -> dict[str, Json]:
+    """*content* with *fields* alone.
+
+    Raises:
+        RecursionError: it is nested too deeply.
+
+    """
+    kept = {key: _of(value, fields[key]) for key, value in content.items() if key in fields}
+    return {key: value for key, value in kept.items() if value is not _NOTHING}
+
+
+def hollow(value: Json) -> Json:
+    """A value of the same JSON type without content."""
+    if isinstance(value, dict):
+        return {}
+    if isinstance(value, float):
+        # A whole one would be read as an integer.
+        return 0.5
+    return None if value is None else type(value)()
+
+
+def _of(value: Json, shape: Shape) -> Json:
+    match shape:
+        case Leaf():
+            kept = _scalar(value, shape)
+        case dict() if isinstance(value, dict):
+            kept = pruned(value, shape)
+        case Each() if isinstance(value, list):
+            kept = _list(value, shape)
+        case Entries() if isinstance(value, dict):
+            kept = {key: _scalar(each, shape.value) for key, each in value.items()}
+        case OrScalar():
+            kept = pruned(value, shape.fields) if isinstance(value, dict) else _scalar(value, KEPT)
+        case Unread():
+            kept = _unread(value, shape)
+        case _:
+            kept = hollow(value)
+    return kept
+
+
+def _scalar(value: Json, leaf: Leaf) -> Json:
+    if leaf is UNREAD:
+        return _NOTHING if isinstance(value, str) else hollow(value)
+    return hollow(value) if isinstance(value, (dict, list)) else value
+
+
+def _list(value: list[Json], shape: Each) -> Json:
+    # Volumes and claims of a pod, and what is wrong with an entry, are told of by number: each keeps its place.
+    chosen = [each for each in value if each.get("type") in shape.only] if shape.only and all(map(_is_sound, value)) else value
+    return [_of(each, shape.of) for each in chosen]
+
+
+def _is_sound(condition: Json) -> bool:
+    """Whether all of a condition has the right type."""
+    if not isinstance(condition, dict):
+        return False
+    return all((type(each) is int) if key == "observedGeneration" else isinstance(each, str) for key, each in condition.items())
+
+
+def _unread(value: Json, shape: Unread) -> Json:
+    if not isinstance(value, shape.of):
+        return hollow(value)
+    wrong = [hollow(each) for each in (value.values() if isinstance(value, dict) else value) if not isinstance(each, str)]
+    if not wrong:
+        return _NOTHING
+    return {"": wrong[0]} if isinstance(value, dict) else wrong[:1]

@@ -1,0 +1,128 @@
+"""Names replaced by hashes, so that a cluster can be shown to others.
+
+Every name of an object and every value of a label becomes its place in the order of all of them and a hash: references still
+match, ties that are settled by name are settled alike, and the same cluster gives the same text.  Keys of labels, taints and
+topologies stay, and so do numbers, resources, schedulers, gates and times.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from muster.commands.snapshot.fields import EXPRESSIONS, FIELDS, TOLERATIONS, Each, Entries, Leaf, OrScalar, Shape
+from validators.model.cluster import SYSTEM_CLASSES
+from validators.model.objects import CLUSTER_SCOPED
+
+Json = Any
+_DIGITS = 10
+"""Hexadecimal digits of a hash; the place before it tells names apart in any case."""
+_MEANT = frozenset({"", "0.0.0.0", *SYSTEM_CLASSES})  # noqa: S104 - how core/v1 writes "every address of the host", not a socket
+"""Texts that stand for themselves wherever a name may stand."""
+_COMPARING = frozenset({"Lt", "Gt"})
+
+
+def redacted(objects: Sequence[Mapping[str, Json]], salt: bytes) -> list[dict[str, Json]]:
+    """*objects*, already pruned, with names hashed; *salt* goes into every hash."""
+    whole = [_with_namespace(each) for each in objects]
+    found: set[str] = set()
+    for each in whole:
+        _changed(each, FIELDS[each["kind"]], _noting(found))
+    names = _hashes(found - _MEANT - _compared(whole), salt)
+    return [_changed(each, FIELDS[each["kind"]], lambda text: names.get(text, text)) for each in whole]
+
+
+def _hashes(texts: Iterable[str], salt: bytes) -> dict[str, str]:
+    ordered = sorted(texts)
+    width = len(f"{len(ordered):x}")
+    return {text: f"{place:0{width}x}-{_hash(text, salt)}{_unsound(text)}" for place, text in enumerate(ordered)}
+
+
+def _hash(text: str, salt: bytes) -> str:
+    return hmac.new(salt, text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:_DIGITS]
+
+
+def _unsound(text: str) -> str:
+    """What cannot be the name of an object stays that."""
+    return "/" if "/" in text or not text.isprintable() else ""
+
+
+def _with_namespace(content: Mapping[str, Json]) -> dict[str, Json]:
+    """The object with its namespace as the API server fills it in: where it is written and where it is not must be the same one."""
+    metadata = content.get("metadata", {})
+    if content["kind"] in CLUSTER_SCOPED or not isinstance(metadata, Mapping) or metadata.get("namespace", "") != "":
+        return dict(content)
+    return {**content, "metadata": {**metadata, "namespace": "default"}}
+
+
+def _noting(found: set[str]) -> Callable[[str], str]:
+    def note(text: str) -> str:
+        found.add(text)
+        return text
+
+    return note
+
+
+def _compared(objects: Iterable[Mapping[str, Json]]) -> set[str]:
+    """Values that are compared as numbers somewhere, and those of labels and taints that they are compared with."""
+    keys: set[str] = set()
+    values: set[str] = set()
+    pairs: set[tuple[str, str]] = set()
+    for each in objects:
+        for key, operator, texts in _expressions(each, FIELDS[each["kind"]]):
+            if operator in _COMPARING:
+                keys.add(key)
+                values.update(texts)
+        if each["kind"] == "Node":
+            pairs |= {*_pairs(each)}
+    return {text for text in values | {value for key, value in pairs if key in keys} if text.lstrip("+-").isdigit()}
+
+
+def _pairs(node: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
+    metadata, spec = node.get("metadata"), node.get("spec")
+    labels = metadata.get("labels") if isinstance(metadata, Mapping) else None
+    taints = spec.get("taints") if isinstance(spec, Mapping) else None
+    yield from ((key, value) for key, value in (labels or {}).items() if isinstance(value, str))
+    for each in taints or ():
+        if isinstance(each, dict) and isinstance(value := each.get("value"), str):
+            yield str(each.get("key")), value
+
+
+def _expressions(value: Json, shape: Shape) -> Iterator[tuple[str, object, list[str]]]:
+    """Key, operator and values of every expression of a selector, and of every toleration."""
+    if isinstance(shape, Each) and isinstance(value, list):
+        for each in value:
+            if isinstance(each, dict) and (shape is EXPRESSIONS or shape is TOLERATIONS):
+                texts = each.get("values") if shape is EXPRESSIONS else [each.get("value")]
+                yield str(each.get("key")), each.get("operator"), [text for text in texts or () if isinstance(text, str)]
+            else:
+                yield from _expressions(each, shape.of)
+    elif isinstance(shape, dict) and isinstance(value, dict):
+        for key, each in value.items():
+            yield from _expressions(each, shape[key])
+
+
+def _changed(value: Json, shape: Shape, rename: Callable[[str], str]) -> Json:
+    match shape:
+        case Leaf():
+            return _leaf(value, shape, rename)
+        case Each() if isinstance(value, list):
+            return [_changed(each, shape.of, rename) for each in value]
+        case Entries() if isinstance(value, dict):
+            return {_leaf(key, shape.key, rename): _leaf(each, shape.value, rename) for key, each in value.items()}
+        case OrScalar() if isinstance(value, dict):
+            return _changed(value, shape.fields, rename)
+        case dict() if isinstance(value, dict):
+            return {key: _changed(each, shape[key], rename) for key, each in value.items()}
+        case _:
+            return value
+
+
+def _leaf(value: Json, leaf: Leaf, rename: Callable[[str], str]) -> Json:
+    if not isinstance(value, str):
+        return value
+    if leaf is Leaf.TEXT:
+        return ""
+    return rename(value) if leaf is Leaf.NAME else value

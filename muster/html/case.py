@@ -1,0 +1,88 @@
+"""What the parts of a page are made of: an answer, its cluster, and what follows from both."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Generic, TypeVar
+
+from muster.html import placed_pods
+from muster.html.placed_pods import Standing
+from muster.html.topology_areas import Survey
+from muster.render.answer import Answer
+from muster.render.tree import Kinship
+from scheduler_core.cycle import CycleOptions
+from scheduler_core.decision import Decision, Domain, Status
+from scheduler_core.fit import Fit
+from scheduler_core.snapshot import ClusterSnapshot
+
+T = TypeVar("T")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Listed(Generic[T]):
+    """The first of some, and how many there are beyond."""
+
+    shown: tuple[T, ...] = ()
+    more: int = 0
+
+    @classmethod
+    def of(cls, found: Sequence[T], most: int) -> Listed[T]:
+        """*most* of them."""
+        return cls(tuple(found[:most]), max(0, len(found) - most))
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """One simulation.
+
+    Attributes:
+        answer: what it came to.
+        snapshot: the cluster that it is about.
+        options: those of the cycle.
+        kinship: who belongs to whom.
+        fit: what may run where.
+        standing: who stands where in the end.
+        survey: the topology.
+        placed: the last decision on each root that is placed, in the order made.
+        unplaced: on each that is not.
+
+    """
+
+    answer: Answer
+    snapshot: ClusterSnapshot
+    options: CycleOptions
+    kinship: Kinship
+    fit: Fit
+    standing: Standing
+    survey: Survey
+    placed: tuple[Decision, ...]
+    unplaced: tuple[Decision, ...]
+
+    @classmethod
+    def of(cls, answer: Answer, snapshot: ClusterSnapshot, options: CycleOptions) -> Case:
+        """The case of *answer*."""
+        fit = Fit(snapshot.nodes, options.ignore)
+        latest = {decision.root: decision for decision in answer.decisions}.values()
+        return cls(
+            answer=answer,
+            snapshot=snapshot,
+            options=options,
+            kinship=Kinship.of(snapshot),
+            fit=fit,
+            standing=placed_pods.stand(snapshot, answer, fit),
+            survey=Survey.of(snapshot.nodes, _wanted(snapshot)),
+            placed=tuple(decision for decision in latest if decision.status is Status.SUCCESS),
+            unplaced=tuple(decision for decision in latest if decision.status is not Status.SUCCESS),
+        )
+
+    def locate(self, domain: Domain, nodes: Sequence[str]) -> int | None:
+        """The number of the area that a domain is on the map, given nodes in it; None where it is not drawn."""
+        return self.survey.find(domain.key, domain.value, nodes)
+
+
+def _wanted(snapshot: ClusterSnapshot) -> Iterator[str]:
+    """The topology keys of all groups."""
+    for group in snapshot.groups:
+        constraints = group.spec.scheduling_constraints
+        yield from (each.key for each in (constraints.topology if constraints is not None else None) or ())

@@ -1,0 +1,195 @@
+"""The map of a page: areas inside areas, and the nodes in them with what is taken there.
+
+Few nodes are shelves, each with its name, a picture of each resource, and its pods; many are cells of one picture an area, with
+a table behind it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from muster.html import svg
+from muster.html.case import Case
+from muster.html.failure_figure import Figure
+from muster.html.map_parts import Cells, Chart, Held, Line, Meter, Note, Plot, Shelf
+from muster.html.placed_pods import Standing, State, resources
+from muster.html.svg import MOST_SQUARES, Amounts
+from muster.html.topology_areas import Area, identity
+from muster.html.wording import of_whole, short, tallied
+from muster.render.phrases import counted
+from scheduler_core.diagnosis import phrases
+
+SHELVES, FULL_SHELVES = 240, 96
+"""Nodes drawn as shelves, and as shelves with more than one picture, at most."""
+BARS, SHOWN = 3, 4
+"""Resources drawn on a shelf, and on the map at all, at most."""
+PODS_SHOWN, NAMED = 60, 3
+WIDE, WIDEST = 25, 60
+"""Cells in a row, at most: of an area among others, and where there is one area only."""
+_AMOUNTS_IN_UNITS = frozenset({"cpu", "memory", "ephemeral-storage"})
+_HARD = frozenset({"NoSchedule", "NoExecute"})
+_WORDS = {State.PLACED: "placed", State.LEAVING: "would leave", State.PROMISED: "to come"}
+_KINDS = (*(state.value for state in State), svg.LINE, svg.FREE, svg.CLOSED, svg.NONE)
+
+
+def chart(case: Case, figures: Sequence[tuple[str, Figure]]) -> Chart:
+    """The map; *figures* are those of roots that are not placed, with their names."""
+    standing = case.standing
+    placed = [standing.pods[pod] for decision in case.placed for pod in decision.assignments if pod in standing.pods]
+    sizes = [len(area.nodes) for area in case.survey.whole.walk() if not area.parts]
+    surveyor = _Surveyor(standing, resources(standing, placed), figures, _columns(sizes))
+    plot = surveyor.plot(case.survey.whole)
+    return Chart(
+        plot=plot,
+        levels=tuple(map(phrases.level, case.survey.keys)),
+        resources=surveyor.names,
+        kinds=tuple(kind for kind in _KINDS if kind in set(_kinds(plot))),
+        as_shelves=surveyor.as_shelves,
+    )
+
+
+def _columns(sizes: Sequence[int]) -> int:
+    """So many cells in a row that the largest picture is wider than high."""
+    columns, most = 1, WIDE if len(sizes) > 1 else WIDEST
+    while columns < most and columns * columns < 4 * max(sizes, default=1):
+        columns += 1
+    return columns
+
+
+def _kinds(plot: Plot) -> Iterator[str]:
+    for part in plot.parts:
+        yield from _kinds(part)
+    for shelf in plot.shelves:
+        yield from (stroke.kind for meter in shelf.meters for stroke in meter.strokes)
+    if plot.cells is not None:
+        yield from (stroke.kind for picture in plot.cells.pictures for stroke in picture)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _Surveyor:
+    """Who draws the map; *rows* are the resources, the scarcest first."""
+
+    standing: Standing
+    rows: tuple[int, ...]
+    figures: Sequence[tuple[str, Figure]]
+    columns: int
+
+    @property
+    def as_shelves(self) -> bool:
+        return len(self.standing.nodes) <= SHELVES
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.standing.nodes.resources[row] for row in self.rows[:SHOWN])
+
+    def plot(self, area: Area) -> Plot:
+        last = not area.parts
+        return Plot(
+            number=area.number,
+            title=area.title,
+            size=counted(len(area.nodes), "node"),
+            totals=tuple(self._total(row, area) for row in self.rows[:SHOWN]),
+            held=tuple(self._held(area)),
+            here=tallied(self._by_group(area.nodes, State.PLACED), NAMED) if last else "",
+            parts=tuple(self.plot(part) for part in area.parts),
+            shelves=tuple(self._shelf(node) for node in area.nodes) if last and self.as_shelves else (),
+            cells=self._cells(area) if last and not self.as_shelves else None,
+        )
+
+    def _total(self, row: int, area: Area) -> str:
+        nodes, name = list(area.nodes), self.standing.nodes.resources[row]
+        whole = int(self.standing.nodes.allocatable[row, nodes].sum())
+        free = self.standing.free[row, nodes]
+        shut = int(free[self.standing.closed[nodes]].sum())
+        told = f"{of_whole(name, int(free.sum()), whole)} {name} free"
+        return f"{told}, {phrases.size(name, shut)} of that closed" if shut else told
+
+    def _held(self, area: Area) -> Iterator[Held]:
+        """For how many pods of a root it has room, where the root is to be in one area of that kind."""
+        for root, figure in self.figures if area.key else ():
+            room = figure.rooms.get(identity(area.nodes))
+            if room is not None and len(figure.needs) == 1:
+                need = figure.needs[0].pods
+                yield Held(f"{min(room, need):,} of {counted(need, 'pod')} of {root}", room >= need)
+
+    def _by_group(self, nodes: Iterable[int], state: State) -> Counter[str]:
+        """Pods of a state, by the name of their group; those without one by their own."""
+        return Counter(pod.group or pod.name for node in nodes for each, pod in self.standing.seats.get(node, ()) if each is state)
+
+    def _amounts(self, node: int, row: int) -> Amounts:
+        taken = {state: amount for state, used in self.standing.used.items() if (amount := int(used[row, node]))}
+        return Amounts(int(self.standing.nodes.allocatable[row, node]), taken, bool(self.standing.closed[node]))
+
+    def _shelf(self, node: int) -> Shelf:
+        nodes, seats = self.standing.nodes, self.standing.seats.get(node, [])
+        bars = BARS if len(nodes) <= FULL_SHELVES else 1
+        here = [row for row in self.rows if nodes.allocatable[row, node]]
+        return Shelf(
+            name=nodes.names[node],
+            meters=tuple(self._meter(node, row) for row in here[:bars]),
+            notes=tuple(self._notes(node)),
+            facts=tuple(self._facts(node, here)),
+            pods=tuple((pod.key, _WORDS.get(state, "runs"), self._takes(pod.shape.requests)) for state, pod in seats[:PODS_SHOWN]),
+            more=max(0, len(seats) - PODS_SHOWN),
+        )
+
+    def _takes(self, requests: Sequence[tuple[int, int]]) -> str:
+        asked = dict(requests)
+        return ", ".join(phrases.amount(self.standing.nodes.resources[row], asked[row]) for row in self.rows if row in asked)
+
+    def _meter(self, node: int, row: int) -> Meter:
+        nodes, amounts = self.standing.nodes, self._amounts(node, row)
+        name = nodes.resources[row]
+        one_by_one = name not in _AMOUNTS_IN_UNITS and amounts.whole <= MOST_SQUARES
+        return Meter(
+            name=short(name, nodes.resources),
+            resource=name,
+            shape="squares" if one_by_one else "bar",
+            width=svg.SQUARE_STEP * amounts.whole if one_by_one else svg.BAR_WIDTH,
+            height=svg.SQUARE + 2 if one_by_one else svg.BAR_HEIGHT + svg.BAR_LINE,
+            strokes=tuple(svg.squares(amounts) if one_by_one else svg.bar(amounts)),
+            told=of_whole(name, amounts.free, amounts.whole),
+        )
+
+    def _notes(self, node: int) -> Iterator[Note]:
+        for state, word in _WORDS.items():
+            if found := self._by_group([node], state):
+                yield Note(state.value, f"{word}: {tallied(found, NAMED)}")
+        if self.standing.closed[node]:
+            yield Note(svg.CLOSED, f"closed to what waits: {self._closed(node)}")
+
+    def _closed(self, node: int) -> str:
+        return "cordoned" if self.standing.nodes.unschedulable[node] else self._taints(node, _HARD) or "not selected by it"
+
+    def _taints(self, node: int, effects: Iterable[str] | None = None) -> str:
+        taints = [each for each in self.standing.nodes.taints[node] if effects is None or each.effect in effects]
+        return ", ".join(f"{each.key}{f'={each.value}' if each.value else ''}:{each.effect}" for each in taints)
+
+    def _facts(self, node: int, here: Sequence[int]) -> Iterator[tuple[str, str]]:
+        nodes = self.standing.nodes
+        for row in here:
+            amounts = self._amounts(node, row)
+            yield nodes.resources[row], f"{of_whole(nodes.resources[row], amounts.free, amounts.whole)} free"
+        if taints := self._taints(node):
+            yield "taints", taints
+        if nodes.unschedulable[node]:
+            yield "cordoned", "yes"
+
+    def _cells(self, area: Area) -> Cells:
+        rows, columns = self.rows[:SHOWN], self.columns
+        pictures = (tuple(svg.cells([self._amounts(node, row) for node in area.nodes], columns)) for row in rows)
+        return Cells(
+            columns=columns,
+            width=columns * svg.CELL_STEP_X,
+            height=-(-len(area.nodes) // columns) * svg.CELL_STEP_Y,
+            pictures=tuple(pictures),
+            lines=tuple(self._line(node, rows) for node in area.nodes),
+        )
+
+    def _line(self, node: int, rows: Sequence[int]) -> Line:
+        nodes = self.standing.nodes
+        amounts = [(nodes.resources[row], self._amounts(node, row)) for row in rows]
+        told = tuple(of_whole(name, each.free, each.whole) if each.whole else "none" for name, each in amounts)
+        return Line(nodes.names[node], told, tuple(self._notes(node)))

@@ -1,0 +1,253 @@
+"""Why a root is not placed, as figures: what its groups need, and what each domain has free, on one scale.
+
+A figure is about groups that ask for the same, in domains of the same level.  It shows the resource that is the tightest for
+them, as it was when it was the root's turn and before any of its own pods was placed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from muster.html.claims import Chain, Claim, claims
+from muster.html.free_capacity import Turn
+from muster.render.phrases import natural
+from scheduler_core.diagnosis import phrases
+from scheduler_core.fit import AFFINITY, UNSCHEDULABLE, Fit
+from scheduler_core.nodes import PODS, Bools, Ints
+from scheduler_core.topology import Placement, Topology
+
+FIGURES, ROWS, SEGMENTS, ALIKE = 4, 12, 32, 3
+"""Of a root so many figures, of a figure so many domains, of a domain so many nodes one by one, of alike ones so many names, at most."""
+_REASONS = {UNSCHEDULABLE: "cordoned", AFFINITY: "not selected by the pods"}
+_TAINT = "node(s) had untolerated taint"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Need:
+    """What groups that need as much as each other ask of one domain: each so many pods, and so much of the resource."""
+
+    names: tuple[str, ...]
+    pods: int
+    amount: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Segment:
+    """What is free on a node (or several): room for whole pods, what is over, and what the pods may not use."""
+
+    fit: int
+    over: int
+    closed: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Row:
+    """One domain.
+
+    Attributes:
+        title: its name.
+        nodes: indices of its nodes, ascending.
+        room: how many pods find room; None where they are not alike.
+        free: what is free of the resource on nodes that the pods may use.
+        closed: what is free on the others.
+        why: why they may not use those.
+        segments: node by node, the roomiest first; one for all where they are many.
+        stands_for: how many domains that are alike it is shown for.
+
+    """
+
+    title: str
+    nodes: Ints
+    room: int | None
+    free: int
+    closed: int
+    why: str
+    segments: tuple[Segment, ...]
+    stands_for: int = 1
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Figure:
+    """Needs and domains.
+
+    Attributes:
+        level: what the domains are called; empty for the cluster as a whole.
+        resource: the tightest one.
+        unit: how much of it a pod takes; 0 where they are not alike.
+        each: all that a pod requests, in words; empty where they are not alike.
+        needs: the largest first.
+        rows: the domains that are shown, the roomiest first.
+        others: how many more there are, none of them roomier.
+        free: what is free of the resource in all of the cluster.
+        usable: how much of that is in a domain, on nodes that the pods may use.
+        most: pods for which the roomiest domain has room; None where they are not alike.
+        rooms: room by domain, all of them, by their nodes.
+        promised: whether there would be more, were it not promised to others.
+
+    """
+
+    level: str
+    resource: str
+    unit: int
+    each: str
+    needs: tuple[Need, ...]
+    rows: tuple[Row, ...]
+    others: int
+    free: int
+    usable: int
+    most: int | None
+    rooms: dict[bytes, int]
+    promised: bool
+
+
+def figures(turn: Turn, topology: Topology, fit: Fit) -> list[Figure]:
+    """The figures of a root, the whole of it first."""
+    alike: dict[tuple[Chain, tuple[int, ...]], list[Claim]] = {}
+    for claim in claims(turn.entity):
+        alike.setdefault((claim.chain, tuple(shape.serial for shape in claim.shapes)), []).append(claim)
+    found = (_figure(same, turn, topology, fit) for same in list(alike.values())[:FIGURES])
+    return [figure for figure in found if figure is not None]
+
+
+def _figure(same: Sequence[Claim], turn: Turn, topology: Topology, fit: Fit) -> Figure | None:
+    shapes, places = same[0].shapes, list(_places(topology, topology.root, same[0].chain))
+    if not places:
+        return None
+    view = _View.of(same[0], turn.free, fit)
+    row = view.tightest([placement.nodes for _, placement in places])
+    name, unit = topology.nodes.resources[row], dict(shapes[0].requests).get(row, 0) if len(shapes) == 1 else 0
+    titles = _titles([path for path, _ in places])
+    rows = [view.row(row, unit, title, placement.nodes) for title, (_, placement) in zip(titles, places, strict=True)]
+    rows.sort(key=lambda each: (-(each.room or 0), -each.free, -each.closed, natural(each.title), each.title))
+    shown = rows if len(rows) <= ROWS else _together(rows)
+    rooms = {each.nodes.tobytes(): each.room for each in rows if each.room is not None}
+    return Figure(
+        level=phrases.level(same[0].chain[-1].key) if same[0].chain else "",
+        resource=name,
+        unit=unit,
+        each=", ".join(phrases.amount(topology.nodes.resources[each], much) for each, much in shapes[0].requests if each != PODS)
+        if len(shapes) == 1
+        else "",
+        needs=tuple(_needs(same, row)),
+        rows=tuple(shown[:ROWS]),
+        others=len(rows) - sum(each.stands_for for each in shown[:ROWS]),
+        free=int(turn.free[row].sum()),
+        usable=sum(each.free for each in rows),
+        most=max(rooms.values(), default=None),
+        rooms=rooms,
+        promised=turn.promised,
+    )
+
+
+def _together(rows: Sequence[Row]) -> list[Row]:
+    """Those that look the same as one: where there are many domains, many are alike."""
+    alike: dict[tuple[object, ...], list[Row]] = {}
+    for row in rows:
+        alike.setdefault((row.room, row.free, row.closed, row.why, row.segments), []).append(row)
+    return [
+        dataclasses.replace(same[0], title=phrases.listed([each.title for each in same], ALIKE), stands_for=len(same))
+        for same in alike.values()
+    ]
+
+
+def _needs(same: Sequence[Claim], row: int) -> Iterator[Need]:
+    by_size: dict[tuple[int, int], list[str]] = {}
+    for claim in same:
+        by_size.setdefault((claim.pods, claim.amount(row)), []).append(claim.title)
+    for (pods, amount), names in sorted(by_size.items(), reverse=True):
+        yield Need(tuple(names), pods, amount)
+
+
+def _places(topology: Topology, parent: Placement, chain: Chain) -> Iterator[tuple[tuple[str, ...], Placement]]:
+    """The domains of the last key of *chain* inside those of the keys before it that hold what runs already, with their names."""
+    if not chain:
+        yield (), parent
+        return
+    first, *rest = chain
+    for domain in topology.divide(parent, first.key).domains:
+        if first.pinned <= set(domain.nodes.tolist()):
+            for path, placement in _places(topology, domain, tuple(rest)):
+                yield (phrases.place(domain), *path), placement
+
+
+def _titles(paths: Sequence[tuple[str, ...]]) -> list[str]:
+    """The innermost name of each, or all of them where two have the same."""
+    last = [path[-1] if path else "the cluster" for path in paths]
+    return last if len(set(last)) == len(last) else [", ".join(reversed(path)) for path in paths]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _View:
+    """The nodes as pods of some shapes see them."""
+
+    claim: Claim
+    free: Ints
+    fit: Fit
+    open: Bools
+    """Shape (nodes,): where one of the shapes may run."""
+    slots: Ints | None
+    """Shape (nodes,): how many pods find room; None where they are not alike."""
+
+    @classmethod
+    def of(cls, claim: Claim, free: Ints, fit: Fit) -> _View:
+        usable: Bools = np.zeros(free.shape[1], dtype=bool)
+        for shape in claim.shapes:
+            mask = fit.static(shape).mask
+            usable |= True if mask is None else mask
+        slots = None
+        if len(claim.shapes) == 1:
+            static = fit.static(claim.shapes[0])
+            slots = np.where(usable, (free[static.rows] // static.amounts).min(axis=0), 0)
+        return cls(claim, free, fit, usable, slots)
+
+    def tightest(self, places: Sequence[Ints]) -> int:
+        """The row of the resource of which the roomiest place has room for the fewest pods, of equal ones a device's first."""
+        asked = sorted({row for shape in self.claim.shapes for row, _ in shape.requests})
+        ranks = []
+        for row in asked:
+            whole = max(self.claim.amount(row), 1)
+            free = np.where(self.open, self.free[row], 0)
+            fitting = free // dict(self.claim.shapes[0].requests)[row] if self.slots is not None else free
+            most = max(int(fitting[nodes].sum()) for nodes in places)
+            ranks.append((most, max(int(free[nodes].sum()) for nodes in places) / whole, row == PODS, -row))
+        return -min(ranks)[-1] if self.slots is not None else -min((ratio, pods, row) for _, ratio, pods, row in ranks)[-1]
+
+    def row(self, row: int, unit: int, title: str, nodes: Ints) -> Row:
+        usable, free = self.open[nodes], self.free[row, nodes]
+        fitting = np.zeros_like(free) if self.slots is None else self.slots[nodes] * unit
+        if self.slots is None:
+            fitting = np.where(usable, free, 0)
+        segments = sorted(
+            zip((-fitting).tolist(), (-np.where(usable, free - fitting, 0)).tolist(), (-np.where(usable, 0, free)).tolist(), strict=True)
+        )
+        drawn = [Segment(-fit, -over, -closed) for fit, over, closed in segments if fit or over or closed]
+        if len(drawn) > SEGMENTS:
+            drawn = [Segment(*(sum(each) for each in zip(*((one.fit, one.over, one.closed) for one in drawn), strict=True)))]
+        return Row(
+            title=title,
+            nodes=nodes,
+            room=None if self.slots is None else int(self.slots[nodes].sum()),
+            free=int(free[usable].sum()),
+            closed=int(free[~usable].sum()),
+            why=self._why(nodes[~usable & (free > 0)]),
+            segments=tuple(drawn),
+        )
+
+    def _why(self, nodes: Ints) -> str:
+        """Why the pods may not use these nodes: the first reason of each, in words."""
+        left, told = nodes, []
+        for reason, mask in self.fit.filters(self.claim.shapes[0]) if len(nodes) else ():
+            if refused := int((~mask[left]).sum()):
+                told.append(f"{phrases.counted(refused, 'node')}{_in_words(reason)}")
+                left = left[mask[left]]
+        return ", ".join(told)
+
+
+def _in_words(reason: str) -> str:
+    """Why pods may not use a node, to be put behind it."""
+    if reason.startswith(_TAINT):
+        return f" with the taint{reason.removeprefix(_TAINT)}"
+    return f", {_REASONS.get(reason, reason)}"

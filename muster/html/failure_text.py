@@ -1,0 +1,130 @@
+"""The figures of a root as a page shows them: a scale, what is needed, the domains; and the sentence that they come to."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from muster.html.failure_figure import Figure, Need, Row
+from muster.html.svg import Stroke, demand, gauge, marks, scale
+from muster.render.phrases import counted
+from scheduler_core.diagnosis import phrases
+
+KINDS = ("fit", "over", "closed", "short")
+"""What a legend explains."""
+_PIPS = 16
+"""Pods of a need told by dots as well, at most."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Gauge:
+    """A line of a figure: whose it is, where that is on the page, the picture, what it says, and what is to be added."""
+
+    title: str
+    area: int | None
+    strokes: tuple[Stroke, ...]
+    told: str
+    pips: str = ""
+    note: str = ""
+    enough: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Picture:
+    """One figure; *rest* speaks of the domains that are not shown, *kinds* are those that a legend must explain."""
+
+    caption: str
+    needs: tuple[Gauge, ...]
+    rows: tuple[Gauge, ...]
+    rest: str
+    kinds: tuple[str, ...]
+
+
+def picture(figure: Figure, areas: Mapping[bytes, int]) -> Picture:
+    """*figure* to be shown; *areas* are the numbers of what is on the map, by their nodes."""
+    most = scale(figure.needs, [row.segments for row in figure.rows])
+    lines = marks(figure.needs, most)
+    need = figure.needs[-1].amount
+    rows = [_row(row, figure, areas, [*gauge(row.segments, figure.unit, most, need), lines]) for row in figure.rows]
+    level = figure.level or "cluster"
+    others = counted(figure.others, f"more {level}")
+    kinds = {stroke.kind for row in rows for stroke in row.strokes}
+    return Picture(
+        caption=f"{figure.resource} free in each {level}" if figure.level else f"{figure.resource} free",
+        needs=tuple(_need(each, figure, most) for each in figure.needs),
+        rows=tuple(rows),
+        rest=f"{others}, {'none of them' if figure.others > 1 else 'not'} roomier" if figure.others else "",
+        kinds=tuple(kind for kind in KINDS if kind in kinds),
+    )
+
+
+def _need(need: Need, figure: Figure, most: int) -> Gauge:
+    where = f"in one {figure.level}" if figure.level else "on one node" if need.pods == 1 else "in all"
+    whole = phrases.amount(figure.resource, need.amount)
+    told = f"{whole} for {counted(need.pods, 'pod')}"
+    if figure.unit:
+        told = f"{counted(need.pods, 'pod')} of {phrases.amount(figure.resource, figure.unit)}"
+        told = told if need.pods == 1 else f"{told} = {phrases.size(figure.resource, need.amount)}"
+    title = phrases.listed(need.names)
+    note = f"{'each ' if len(need.names) > 1 else ''}{where}"
+    if figure.each and figure.each != phrases.amount(figure.resource, figure.unit):
+        note += f"; a pod takes {figure.each}"
+    return Gauge(f"{title} {'needs' if len(need.names) == 1 else 'need'}", None, tuple(demand(need, figure.unit, most)), told, note=note)
+
+
+def _row(row: Row, figure: Figure, areas: Mapping[bytes, int], strokes: Sequence[Stroke]) -> Gauge:
+    size = phrases.size(figure.resource, row.free)
+    over = sum(segment.over for segment in row.segments)
+    note = f"{size} free"
+    if figure.unit and over >= figure.unit and row.free:
+        part = "all of it" if over == row.free else f"{phrases.size(figure.resource, over)} of it"
+        note += f", {part} in pieces too small for a pod"
+    if row.closed:
+        note += f"; {phrases.size(figure.resource, row.closed)} more on {row.why}"
+    if row.stands_for > 1:
+        note = f"each: {note}"
+    area, need = areas.get(row.nodes.tobytes()) if row.stands_for == 1 else None, figure.needs[0]
+    if row.room is None:
+        return Gauge(row.title, area, tuple(strokes), note, enough=row.free >= need.amount)
+    if len(figure.needs) > 1:
+        return Gauge(row.title, area, tuple(strokes), f"room for {counted(row.room, 'pod')}", note=note)
+    held = min(row.room, need.pods)
+    pips = "●" * held + "○" * (need.pods - held) if need.pods <= _PIPS else ""
+    return Gauge(row.title, area, tuple(strokes), f"room for {held:,} of {counted(need.pods, 'pod')}", pips, note, held == need.pods)
+
+
+def headline(figures: Sequence[Figure], *, alone: bool) -> str:
+    """Why a root is not placed, in one sentence; empty where counting room does not tell.
+
+    *alone*: the root is one group (or pod), so that it need not be named.
+    """
+    for figure in reversed(figures):
+        for need in figure.needs:
+            if figure.most is not None and figure.most < need.pods:
+                return _shortage(figure, need, alone=alone)
+    if alone or not figures or any(figure.most is None for figure in figures):
+        return ""
+    return "Each of its groups would find room by itself, but they do not find it together"
+
+
+def _shortage(figure: Figure, need: Need, *, alone: bool) -> str:
+    free, amount = phrases.amount(figure.resource, figure.free), phrases.size(figure.resource, need.amount)
+    where = f" in one {figure.level}" if figure.level else ""
+    besides = " besides what is promised to others" if figure.promised else ""
+    if figure.free < need.amount:
+        there = f"Only {free} {_are(free)}" if figure.free else f"No {figure.resource} is"
+        whose = "" if alone else f" for {need.names[0]}"
+        return f"{there} free{besides}; {amount} {_are(f'{amount} ')} needed{where}{whose}"
+    pods = f"its {counted(need.pods, 'pod')}" if alone else f"the {counted(need.pods, 'pod')} of {need.names[0]}"
+    if not figure.usable:
+        return f"{free} {_are(free)} free{besides}, but none where {pods} may run"
+    if figure.level:
+        places = f"no {figure.level} has"
+    else:
+        places = "no node has" if need.pods == 1 else "the nodes have no"
+    some = f"more than {figure.most:,} of " if figure.most else "one of " if need.pods > 1 else ""
+    return f"{free} {_are(free)} free{besides}, but {places} room for {some}{pods}"
+
+
+def _are(amount: str) -> str:
+    return "is" if amount.startswith("1 ") else "are"

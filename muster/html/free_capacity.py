@@ -1,0 +1,115 @@
+"""What was free when it was a root's turn: for the figures that show why it was not placed."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Collection, Iterator
+
+import numpy as np
+
+from muster.render.answer import Answer
+from scheduler_core.cycle import CycleOptions, queued
+from scheduler_core.decision import Decision, Name, Status
+from scheduler_core.entity import Entity
+from scheduler_core.gated import gated
+from scheduler_core.nodes import Ints
+from scheduler_core.pods import PodShape
+from scheduler_core.snapshot import ClusterSnapshot
+
+_TRIED = (Status.UNSCHEDULABLE, Status.UNRESOLVABLE)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Turn:
+    """One root's turn.
+
+    Attributes:
+        decision: what came of it.
+        entity: the root with the pods that waited in it.
+        free: shape (resources, nodes): what neither a running, nor a placed, nor a nominated pod took that counts against it.
+        promised: whether nominated pods took some of the rest.
+
+    """
+
+    decision: Decision
+    entity: Entity
+    free: Ints
+    promised: bool
+
+
+def turns(snapshot: ClusterSnapshot, answer: Answer, options: CycleOptions, wanted: Collection[Name]) -> Iterator[Turn]:
+    """The turns of those of the roots *wanted* that were tried and not placed, the last one of each, in their order."""
+    latest = {decision.root: decision for decision in answer.decisions if decision.root in wanted}
+    waiting = {root for root, decision in latest.items() if decision.status in _TRIED}
+    if not waiting:
+        return
+    entities = {entity.name: entity for entity in queued(gated(snapshot, options.gates), options)}
+    table = _Table(snapshot)
+    for number, cycle in enumerate(answer.cycles()):
+        if number:
+            table.leave()
+        for decision in cycle:
+            entity = entities.get(decision.root)
+            if entity is not None and decision.root in waiting and latest[decision.root] is decision:
+                yield Turn(decision, _remaining(entity, table.node_of), *table.free_for(entity))
+                waiting.discard(decision.root)
+                if not waiting:
+                    return
+            table.take(decision)
+
+
+class _Table:
+    """What is taken on the nodes while one root after the other is decided on."""
+
+    def __init__(self, snapshot: ClusterSnapshot) -> None:
+        self._nodes = snapshot.nodes
+        self._pods = {pod.key: pod for pod in snapshot.pods}
+        self.node_of = {pod.key: pod.node for pod in snapshot.pods if pod.node >= 0}
+        self._promised = {pod.key: pod.nominated for pod in snapshot.pods if pod.node < 0 <= pod.nominated and not pod.terminating}
+        self._free: Ints = snapshot.nodes.allocatable.copy()
+        for (shape, node), count in Counter((self._pods[key].shape, node) for key, node in self.node_of.items()).items():
+            self._add(self._free, shape, node, -count)
+        self._leaving: set[str] = set()
+
+    def take(self, decision: Decision) -> None:
+        for key in decision.pending:
+            self._promised.pop(key, None)
+        for key, name in decision.assignments.items():
+            self._promised.pop(key, None)
+            self.node_of[key] = self._nodes.index[name]
+            self._add(self._free, self._pods[key].shape, self.node_of[key], -1)
+        self._promised |= {key: self._nodes.index[name] for key, name in decision.nominations.items()}
+        self._leaving.update(decision.victims)
+
+    def leave(self) -> None:
+        """The victims of the cycle that ends leave."""
+        for key in sorted(self._leaving & self.node_of.keys()):
+            self._add(self._free, self._pods[key].shape, self.node_of.pop(key), 1)
+        self._leaving.clear()
+
+    def free_for(self, entity: Entity) -> tuple[Ints, bool]:
+        """What is free for a root, and whether promises count: those to its own pods and to ones of a lower priority do not."""
+        free, promised = self._free.copy(), False
+        own = {pod.key for leaf in entity.leaves() for pod in leaf.waiting}
+        for key, node in self._promised.items():
+            if key not in own and self._pods[key].priority >= entity.priority:
+                self._add(free, self._pods[key].shape, node, -1)
+                promised = True
+        return np.maximum(free, 0), promised
+
+    @staticmethod
+    def _add(free: Ints, shape: PodShape, node: int, count: int) -> None:
+        for row, amount in shape.requests:
+            free[row, node] += count * amount
+
+
+def _remaining(entity: Entity, node_of: dict[str, int]) -> Entity:
+    """The root as it is by its turn: what got a node in an earlier cycle runs, what has left does not."""
+    members = (*entity.waiting, *entity.running)
+    return dataclasses.replace(
+        entity,
+        children=tuple(_remaining(child, node_of) for child in entity.children),
+        waiting=tuple(pod for pod in members if pod.key not in node_of and pod.node < 0),
+        running=tuple(dataclasses.replace(pod, node=node_of[pod.key]) for pod in members if pod.key in node_of),
+    )

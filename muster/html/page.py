@@ -1,0 +1,76 @@
+"""The answer of a simulation as a page to look at: one HTML file that needs nothing else, the same byte for byte.
+
+On top what became of every root and why, in words and drawn to scale; below it the cluster with what is taken on each node.
+All of it can be read without a script, on paper, and by a screen reader; on large clusters a small script tells of single nodes.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import functools
+import hashlib
+from pathlib import Path
+
+import jinja2
+
+from muster.html import page_content
+from muster.render.answer import Answer
+from scheduler_core.cycle import CycleOptions
+from scheduler_core.snapshot import ClusterSnapshot
+from validators.reports.escape import printable
+
+_TEMPLATES = Path(__file__).parent / "templates"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Parts:
+    """What a page is made with: the template, and what is put into it as it is."""
+
+    template: jinja2.Template
+    style: str
+    script: str
+
+
+def render(answer: Answer, snapshot: ClusterSnapshot, options: CycleOptions | None = None) -> str:
+    """The whole page; *options* are those of the cycle that *answer* came from."""
+    return drawn(page_content.content(answer, snapshot, options or CycleOptions()), parts())
+
+
+def drawn(content: page_content.Content, made_with: Parts) -> str:
+    """*content* as HTML, with a policy by which a browser takes nothing but what stands in it."""
+    script = "" if content.chart.as_shelves else made_with.script
+    runs = _digest(script) if script else "'none'"
+    policy = [
+        "default-src 'none'",
+        f"style-src {_digest(made_with.style)}",
+        f"script-src {runs}",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "require-trusted-types-for 'script'",
+    ]
+    return made_with.template.render(page=content, style=made_with.style, script=script, policy="; ".join(policy))
+
+
+@functools.cache
+def parts() -> Parts:
+    """The template, the stylesheet and the script, read once."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
+    )
+    read = [(_TEMPLATES / name).read_text(encoding="utf-8") for name in ("page.css", "page.js")]
+    return Parts(environment.get_template("page.html"), *read)
+
+
+def _shown(value: object) -> object:
+    """Text from manifests without what would turn its direction or steer whoever reads it."""
+    return printable(value) if type(value) is str else value
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,0 +1,133 @@
+"""What stands on a page, before it is HTML: an answer and its cluster in; words, paths and numbers out."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+from muster.html import cluster_map, root_cards, unplaced_roots, wording
+from muster.html.case import Case, Listed
+from muster.html.map_parts import Chart
+from muster.html.root_cards import Line
+from muster.html.unplaced_roots import Open
+from muster.html.wording import bare_names, reasons, some
+from muster.render.answer import Answer
+from muster.render.phrases import counted, nodes, per_node
+from scheduler_core.cycle import CycleOptions
+from scheduler_core.decision import Decision, Name
+from scheduler_core.fragmentation import Fragment
+from scheduler_core.snapshot import ClusterSnapshot
+
+TREES, ALONE, LEAVING, REASONS, PROBLEMS, FRAGMENTS = 400, 20, 400, 60, 400, 400
+"""Trees that are placed, pods without a group among them, groups that leave, reasons, problems, lines about fragmentation: at most so many."""
+LONGEST = 400
+"""Characters of a list of nodes."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Fact:
+    """A number at the head of the page, and where more of it stands."""
+
+    number: str
+    text: str
+    anchor: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Leaving:
+    """Who leaves, for whom, and whether that has happened."""
+
+    who: str
+    root: Name
+    gone: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Left:
+    """Pods without a node for one reason."""
+
+    number: str
+    names: str
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """Everything on the page, in the order in which it stands there."""
+
+    verdict: str
+    sign: str
+    facts: tuple[Fact, ...]
+    open: Open
+    chart: Chart
+    trees: Listed[tuple[Line, ...]]
+    alone: str
+    leaving: Listed[Leaving]
+    left: Listed[Left]
+    fragments: Listed[Fragment]
+    problems: Listed[tuple[str, str]]
+    foot: tuple[str, ...]
+
+
+def content(answer: Answer, snapshot: ClusterSnapshot, options: CycleOptions) -> Content:
+    """What the page of *answer* says and draws."""
+    case = Case.of(answer, snapshot, options)
+    opened, figures = unplaced_roots.opened(case)
+    groups = [decision for decision in case.placed if decision.root.kind != "Pod"]
+    pods = [decision for decision in case.placed if decision.root.kind == "Pod"]
+    trees = Listed.of([*groups, *(pods if len(pods) <= ALONE else ())], TREES)
+    return Content(
+        verdict=wording.verdict(answer),
+        sign=wording.sign(answer),
+        facts=tuple(_facts(case)),
+        open=opened,
+        chart=cluster_map.chart(case, figures),
+        trees=Listed(tuple(tuple(root_cards.lines(each, case.kinship, case.locate)) for each in trees.shown), trees.more),
+        alone=_together(pods) if len(pods) > ALONE else "",
+        leaving=Listed.of(list(_leaving(case)), LEAVING),
+        left=Listed.of(list(_left(answer)), REASONS),
+        fragments=Listed.of(answer.fragments or (), FRAGMENTS),
+        problems=Listed.of(wording.problems(answer.problems), PROBLEMS),
+        foot=tuple(_foot(case)),
+    )
+
+
+def _together(pods: Sequence[Decision]) -> str:
+    """Where pods without a group go, all in one sentence."""
+    counts = per_node({pod: node for decision in pods for pod, node in decision.assignments.items()})
+    return f"{counted(len(pods), 'pod')} without a group on {nodes(counts, LONGEST)}"
+
+
+def _facts(case: Case) -> Iterator[Fact]:
+    answer, leaving = case.answer, {pod for decision in case.answer.decisions for pod in decision.victims}
+    yield Fact(f"{answer.pods:,}", "pod placed" if answer.pods == 1 else "pods placed", "placed" if case.placed else "")
+    if answer.pending:
+        yield Fact(f"{len(answer.pending):,}", "pending", "pending")
+    if leaving:
+        yield Fact(f"{len(leaving):,}", "would leave" if len(answer.cycles()) == 1 else "evicted", "leaving")
+    if answer.problems:
+        yield Fact(
+            f"{len(answer.problems):,}", "problem in the input" if len(answer.problems) == 1 else "problems in the input", "problems"
+        )
+    yield Fact(f"{len(case.snapshot.nodes):,}", "node" if len(case.snapshot.nodes) == 1 else "nodes", "cluster")
+
+
+def _leaving(case: Case) -> Iterator[Leaving]:
+    for decision in case.answer.decisions:
+        gone = bool(case.standing.evicted.intersection(decision.victims))
+        yield from (Leaving(who, decision.root, gone) for who in root_cards.leaving(decision, case.kinship))
+
+
+def _left(answer: Answer) -> Iterator[Left]:
+    for reason, keys in reasons(answer.pending):
+        yield Left(counted(len(keys), "pod"), some(bare_names(keys)), reason)
+
+
+def _foot(case: Case) -> Iterator[str]:
+    strategies = {decision.search.strategy for decision in case.answer.decisions}
+    if strategies == {"greedy"}:
+        yield "Decided as kube-scheduler 1.37 does."
+    elif strategies:
+        yield f"Decided with the strategy {' and '.join(sorted(strategies))}."
+    if case.answer.seconds is not None:
+        yield f"It took {case.answer.seconds:.3f} s."

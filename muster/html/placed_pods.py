@@ -1,0 +1,123 @@
+"""Who stands where once the last cycle is through: what is taken on every node, by whom, and what the pods that wait would need."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from muster.render.answer import Answer
+from scheduler_core.fit import Fit
+from scheduler_core.nodes import CPU, EPHEMERAL, MEMORY, PODS, Bools, Ints, NodeTable
+from scheduler_core.pods import PodRecord, PodShape
+from scheduler_core.snapshot import ClusterSnapshot
+
+_SHAPES = 64
+"""Kinds of pods that are asked, at most, whether a node is closed to all of them."""
+
+
+class State(enum.StrEnum):
+    """What a pod on a node is to this simulation."""
+
+    RUNNING = "running"
+    LEAVING = "leaving"
+    PLACED = "placed"
+    PROMISED = "promised"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Standing:
+    """The cluster after the last cycle.
+
+    Attributes:
+        nodes: its nodes.
+        pods: every pod of the snapshot by ``namespace/name``.
+        seats: the pods on each node by index, with their state: running ones first.
+        used: shape (resources, nodes) for each state.
+        closed: shape (nodes,): no pod that waited may run there, whatever is free.
+        left: pods that have no node in the end.
+        evicted: pods that have left.
+
+    """
+
+    nodes: NodeTable
+    pods: Mapping[str, PodRecord]
+    seats: Mapping[int, list[tuple[State, PodRecord]]]
+    used: Mapping[State, Ints]
+    closed: Bools
+    left: tuple[PodRecord, ...]
+    evicted: frozenset[str]
+
+    @property
+    def free(self) -> Ints:
+        """Shape (resources, nodes): what nobody takes; pods that are to leave still take theirs."""
+        taken = self.used[State.RUNNING] + self.used[State.LEAVING] + self.used[State.PLACED]
+        return np.maximum(self.nodes.allocatable - taken, 0)
+
+
+def stand(snapshot: ClusterSnapshot, answer: Answer, fit: Fit) -> Standing:
+    """Where everybody stands."""
+    nodes, pods = snapshot.nodes, {pod.key: pod for pod in snapshot.pods}
+    cycles = answer.cycles()
+    evicted = frozenset(pod for cycle in cycles[:-1] for decision in cycle for pod in decision.victims)
+    leaving = frozenset(pod for cycle in cycles[-1:] for decision in cycle for pod in decision.victims) - evicted
+    placed = {pod: node for decision in answer.decisions for pod, node in decision.assignments.items()}
+    promised = {pod: node for cycle in cycles[-1:] for each in cycle for pod, node in each.nominations.items() if pod not in placed}
+    seats: dict[int, list[tuple[State, PodRecord]]] = {}
+    for pod in snapshot.pods:
+        if pod.key in evicted:
+            continue
+        state, place = State.RUNNING, pod.node
+        if pod.key in placed:
+            state, place = State.PLACED, nodes.index[placed[pod.key]]
+        elif pod.key in promised:
+            state, place = State.PROMISED, nodes.index[promised[pod.key]]
+        if place >= 0:
+            seats.setdefault(place, []).append((State.LEAVING if pod.key in leaving else state, pod))
+    left = tuple(pods[key] for key, _ in answer.pending if key in pods)
+    waited = {pods[key].shape for key in placed if key in pods} | {pod.shape for pod in left}
+    return Standing(nodes, pods, seats, _used(nodes, seats), _closed(nodes, fit, waited), left, evicted)
+
+
+def _used(nodes: NodeTable, seats: Mapping[int, list[tuple[State, PodRecord]]]) -> dict[State, Ints]:
+    counts = Counter((state, pod.shape, node) for node, taken in seats.items() for state, pod in taken)
+    used: dict[State, Ints] = {state: np.zeros_like(nodes.allocatable) for state in State}
+    for (state, shape, node), count in counts.items():
+        for row, amount in shape.requests:
+            used[state][row, node] += amount * count
+    return used
+
+
+def _closed(nodes: NodeTable, fit: Fit, waited: Iterable[PodShape]) -> Bools:
+    shapes = sorted(waited, key=lambda shape: shape.serial)[:_SHAPES]
+    if not shapes:
+        return nodes.unschedulable
+    closed: Bools = np.ones(len(nodes), dtype=bool)
+    for shape in shapes:
+        mask = fit.static(shape).mask
+        if mask is None:
+            return np.zeros(len(nodes), dtype=bool)
+        closed &= ~mask
+    return closed
+
+
+def resources(standing: Standing, placed: Iterable[PodRecord]) -> tuple[int, ...]:
+    """Rows of the resources worth showing, the scarcest for the pods that wait first; where none waits, for those *placed*.
+
+    What they request comes first, then cpu, memory and all devices.  Scarce is what is wanted more of, for what is free.
+    """
+    nodes = standing.nodes
+    wanted: Ints = np.zeros(len(nodes.resources), dtype=np.int64)
+    for pod in standing.left or tuple(placed):
+        for row, amount in pod.shape.requests:
+            wanted[row] += amount
+    room, whole = standing.free.sum(axis=1), nodes.allocatable.sum(axis=1)
+    scarcity = {row: float(wanted[row]) / max(1.0, float(room[row])) for row in range(len(nodes.resources))}
+    taken = {row: 1 - float(room[row]) / max(1.0, float(whole[row])) for row in range(len(nodes.resources))}
+    usual = {row for row in scarcity if row in {CPU, MEMORY} or (row not in {EPHEMERAL, PODS} and whole[row])}
+    asked = {row for row in scarcity if wanted[row] and (row != PODS or scarcity[row] >= 1)}
+    # Where nothing is wanted of anything, what is used most comes first.
+    return tuple(sorted(usual | asked, key=lambda row: (row not in asked, -scarcity[row], -taken[row], row)))

@@ -1,0 +1,198 @@
+"""The roots of a page: a card for each that is not placed, lines for those that are, and who leaves for whom."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterator, Sequence
+
+from muster.html.failure_text import KINDS, Picture
+from muster.html.wording import AWAITS, Said, bare_names, mark, reasons, sentences, some
+from muster.render.phrases import counted, nodes, per_node
+from muster.render.tree import Kinship, Row, rows
+from scheduler_core.conditions import BARE
+from scheduler_core.decision import Condition, Decision, Domain, Name, Status, Step
+from scheduler_core.diagnosis import phrases
+
+LONGEST = 110
+"""Columns of a list of nodes."""
+REASONS, ALONE = 6, 4
+"""Reasons told of a group, and pods without one told each by itself, at most."""
+_COUNTED = (Status.UNSCHEDULABLE, Status.UNRESOLVABLE)
+
+Locate = Callable[[Domain, Sequence[str]], int | None]
+"""The number of the area that a domain is on the map, given nodes in it; None where it is not drawn."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Line:
+    """A group of a tree.
+
+    Attributes:
+        depth: 0 for the root.
+        group: which group it is.
+        parent: the name of the group above it; empty for the root.
+        mark: the sign of what became of it.
+        word: the same as a word.
+        domain: where it went; empty where it is confined to nothing, or not placed.
+        area: the number of that on the map.
+        count: pods placed, of how many.
+        nodes: where its own pods go, in short.
+        promised: where they go once others have left.
+        why: why pods of it are left, if that is not said of the whole root.
+
+    """
+
+    depth: int
+    group: Name
+    parent: str
+    mark: str
+    word: str
+    domain: str
+    area: int | None
+    count: str
+    nodes: str
+    promised: str
+    why: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Remedy:
+    """What would help: in words, step by step (each with the lines of the object, if there is one), and what comes of it."""
+
+    change: str
+    steps: tuple[tuple[str, tuple[str, ...]], ...]
+    then: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Card:
+    """A root that is not placed, with all that is known of why."""
+
+    root: Name
+    mark: str
+    word: str
+    waits: str
+    count: str
+    headline: str
+    figures: tuple[Picture, ...]
+    kinds: tuple[str, ...]
+    said: tuple[Said, ...]
+    conflict: tuple[str, ...]
+    leaving: tuple[str, ...]
+    plan: str
+    then: str
+    lines: tuple[Line, ...]
+    remedies: tuple[Remedy, ...]
+    remedies_note: str
+    conditions: tuple[tuple[Name, Condition], ...]
+    reasons: tuple[tuple[str, str], ...]
+    search: str
+
+
+def lines(decision: Decision, kinship: Kinship, locate: Locate) -> list[Line]:
+    """A line for each group of the root, the root first."""
+    return [_line(row, decision, locate) for row in rows(decision, kinship)]
+
+
+def _line(row: Row, decision: Decision, locate: Locate) -> Line:
+    told, domain = row.told, row.told.domain
+    count = "" if told.group.kind == "Pod" and row.wanted <= 1 else f"{row.placed:,} of {counted(row.wanted, 'pod')}"
+    unsaid = told.message and told.message not in decision.message and not told.message.startswith(BARE)
+    why = [told.message] if told.status is not Status.SUCCESS and row.above and unsaid else []
+    if decision.status is Status.SUCCESS:
+        why += [f"{some(bare_names(keys))}: {reason}" for reason, keys in reasons(row.pending)[:REASONS] if reason not in why]
+    return Line(
+        depth=len(row.above),
+        group=told.group,
+        parent=row.above[-1].group.name if row.above else "",
+        mark=AWAITS if row.awaits else mark(told.status),
+        word=told.status.value,
+        domain=_titled(domain) if domain else "",
+        area=locate(domain, list(row.assigned.values()) or list(decision.assignments.values())) if domain else None,
+        count=count,
+        nodes=nodes(per_node(row.assigned), LONGEST) if row.assigned else "",
+        promised=nodes(per_node(row.promised), LONGEST) if row.promised else "",
+        why=tuple(why),
+    )
+
+
+def _titled(domain: Domain) -> str:
+    level = phrases.level(domain.key)
+    return domain.value if domain.value.startswith(level) else f"{level} {domain.value}"
+
+
+def card(
+    decision: Decision, kinship: Kinship, locate: Locate, *, headline: str = "", figures: Sequence[Picture] = (), searched: bool = False
+) -> Card:
+    """All about a root that is not placed; *searched*: tell how the answer was found."""
+    found = lines(decision, kinship, locate)
+    placed, wanted = len(decision.assignments), len(decision.assignments) + len(decision.pending)
+    message = "" if decision.message.startswith(BARE) else decision.message
+    told = sentences(message) if decision.status in _COUNTED else [Said(message)] if message else []
+    return Card(
+        root=decision.root,
+        mark=AWAITS if decision.victims else mark(decision.status),
+        word=decision.status.value,
+        waits=f"until {counted(len(decision.victims), 'pod')} {'has' if len(decision.victims) == 1 else 'have'} left"
+        if decision.victims
+        else "",
+        count=f"{placed:,} of {counted(wanted, 'pod')} placed",
+        headline=headline,
+        figures=tuple(figures),
+        kinds=tuple(kind for kind in KINDS if any(kind in figure.kinds for figure in figures)),
+        said=tuple(told),
+        conflict=decision.conflict,
+        leaving=tuple(leaving(decision, kinship)),
+        plan=_plan(decision),
+        then=nodes(per_node(decision.nominations), LONGEST) if decision.nominations else "",
+        lines=tuple(found if len(found) > 1 else ()),
+        remedies=tuple(_remedies(decision)),
+        remedies_note=decision.remedies_note,
+        conditions=tuple((each.group, condition) for each in decision.groups for condition in each.conditions),
+        reasons=tuple((some(bare_names(keys)), reason) for reason, keys in reasons(decision.pending)),
+        search=_searched(decision) if searched else "",
+    )
+
+
+def _searched(decision: Decision) -> str:
+    search = decision.search
+    return f"strategy {search.strategy}: {search.outcome}, {counted(search.explored, 'step')}"
+
+
+def _plan(decision: Decision) -> str:
+    """How good the choice of victims is."""
+    if (plan := decision.preemption) is None:
+        return ""
+    told = f"{counted(plan.units, 'preemption unit')}: "
+    told += f"{counted(plan.gap, 'unit')} fewer might do" if plan.gap else "it is proved that fewer would not do"
+    return told + (f"; {counted(plan.violating, 'pod')} against a disruption budget" if plan.violating else "")
+
+
+def leaving(decision: Decision, kinship: Kinship) -> Iterator[str]:
+    """Who leaves for a root: a group each; pods without one by themselves, or together where they are many."""
+    by_leaf: dict[Name, list[str]] = {}
+    for pod in sorted(decision.victims):
+        leaf = kinship.leaf(pod)
+        by_leaf.setdefault(leaf if leaf.kind != "Pod" else Name("Pod", leaf.namespace, ""), []).append(pod)
+    for leaf, keys in sorted(by_leaf.items(), key=lambda each: (each[0].namespace, each[0].name, each[0].kind)):
+        if leaf.kind != "Pod":
+            yield f"{leaf.kind} {leaf.namespace}/{leaf.name}: {some(bare_names(keys))}"
+        elif len(keys) > ALONE:
+            yield f"{counted(len(keys), 'pod')} without a group in {leaf.namespace}: {some(bare_names(keys))}"
+        else:
+            yield from (f"Pod {key}" for key in keys)
+
+
+def _remedies(decision: Decision) -> Iterator[Remedy]:
+    for remedy in decision.remedies:
+        yield Remedy(remedy.change, tuple(map(_step, remedy.steps)), remedy.then.value)
+
+
+def _step(step: Step) -> tuple[str, tuple[str, ...]]:
+    """What is done to which object, and the object as lines of JSON where it is to be applied."""
+    verb, target = ("apply", step.apply) if step.apply is not None else ("delete", step.delete or {})
+    named = target.get("metadata", {}) if step.apply is not None else target
+    name = "/".join(str(named[part]) for part in ("namespace", "name") if named.get(part))
+    content = json.dumps(target, ensure_ascii=False, indent=2).splitlines() if step.apply is not None else ()
+    return f"{verb} {target.get('kind', 'object')} {name}", tuple(content)

@@ -1,0 +1,186 @@
+"""Shapes of a page: amounts in, path data of SVG out.
+
+A picture is a few paths, one for each kind of thing in it, however many nodes it shows: that keeps a page of thousands small.
+What a kind looks like (colour and pattern) is the stylesheet's business.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+
+from muster.html.failure_figure import Need, Segment
+from muster.html.placed_pods import State
+
+GAUGE_WIDTH, GAUGE_HEIGHT = 600, 22
+SQUARE, SQUARE_STEP = 12, 15
+MOST_SQUARES = 16
+"""Devices of a node drawn one by one, at most."""
+BAR_WIDTH, BAR_HEIGHT, BAR_LINE = 120, 8, 4
+CELL_WIDTH, CELL_HEIGHT, CELL_STEP_X, CELL_STEP_Y = 11, 15, 14, 18
+_REACH = 9
+"""How far the line of a need reaches beyond a gauge, to the next one."""
+_BLOCKS = 96
+"""Pods of a gauge drawn one by one, at most."""
+_LEAST_BLOCK = 5.0
+_BEYOND = 3
+"""A scale shows at most so many times what is needed."""
+FREE, CLOSED, NONE, LINE = "free", "closed", "none", "line"
+_ORDER = (State.RUNNING, State.LEAVING, State.PLACED)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Stroke:
+    """All of one kind in a picture; *d* is the path's."""
+
+    kind: str
+    d: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Amounts:
+    """A resource on a node: how much there is, and what each state takes of it."""
+
+    whole: int
+    taken: Mapping[State, int]
+    closed: bool = False
+
+    @property
+    def free(self) -> int:
+        """What nobody takes."""
+        return max(0, self.whole - sum(self.taken.get(state, 0) for state in _ORDER))
+
+
+def scale(needs: Iterable[Need], rows: Iterable[Sequence[Segment]]) -> int:
+    """What a gauge is wide for: the largest need and the largest domain, but not much more than the need."""
+    need = max((each.amount for each in needs), default=0)
+    there = max((sum(one.fit + one.over + one.closed for one in row) for row in rows), default=0)
+    return max(1, need, min(there, _BEYOND * need))
+
+
+def marks(needs: Iterable[Need], most: int) -> Stroke:
+    """A line for each need, from top to bottom."""
+    places = sorted({_x(each.amount, most) for each in needs})
+    return Stroke("mark", "".join(f"M{_told(min(x, GAUGE_WIDTH - 1.0))} -{_REACH}v{GAUGE_HEIGHT + 2 * _REACH}" for x in places))
+
+
+def demand(need: Need, unit: int, most: int) -> list[Stroke]:
+    """What is needed: a block for each pod, or one for all of them."""
+    return [Stroke("need", _blocks(0, need.amount, unit, most))]
+
+
+def gauge(row: Sequence[Segment], unit: int, most: int, need: int) -> list[Stroke]:
+    """What a domain has free, node by node: room for pods, what is over, what is closed; below it a line for each node.
+
+    Where that is less than *need*, what is short.
+    """
+    at = sum(segment.fit + segment.over + segment.closed for segment in row)
+    kinds = {"short": _blocks(at, need - at, 0, most) if at < need else "", "fit": "", "over": "", CLOSED: "", "node": ""}
+    at = 0
+    for segment in row:
+        begin = at
+        for kind, amount in (("fit", segment.fit), ("over", segment.over), (CLOSED, segment.closed)):
+            kinds[kind] += _blocks(at, amount, unit if kind == "fit" else 0, most)
+            at += amount
+        if len(row) > 1:
+            kinds["node"] += _rectangle(_x(begin, most) + 1, GAUGE_HEIGHT - 3, _x(at, most) - 1, GAUGE_HEIGHT - 1)
+    if at > most:
+        kinds["beyond"] = f"M{GAUGE_WIDTH - 12} 5l6 6-6 6m6-12l6 6-6 6"
+    return _strokes(kinds)
+
+
+def _blocks(begin: int, amount: int, unit: int, most: int) -> str:
+    """A block a unit where that can be seen, else one for all."""
+    one_by_one = unit and amount // unit <= _BLOCKS and _x(unit, most) >= _LEAST_BLOCK
+    edges = range(begin, begin + amount + 1, unit) if one_by_one else (begin, begin + amount)
+    return "".join(_rectangle(_x(left, most) + 1, 2, _x(right, most) - 1, GAUGE_HEIGHT - 5) for left, right in itertools.pairwise(edges))
+
+
+def _x(amount: int, most: int) -> float:
+    return GAUGE_WIDTH * amount / most
+
+
+def _rectangle(left: float, top: float, right: float, bottom: float) -> str:
+    right = min(right, GAUGE_WIDTH)
+    if right - left <= 0.05:
+        return ""
+    return f"M{_told(left)} {_told(top)}H{_told(right)}V{_told(bottom)}H{_told(left)}z"
+
+
+def _told(number: float) -> str:
+    return f"{number:.1f}".removesuffix(".0")
+
+
+def squares(amounts: Amounts) -> list[Stroke]:
+    """A square for each device of a node: running first, then what leaves, what is placed, what is free; a ring for what is promised."""
+    kinds: dict[str, str] = {}
+    states = [state.value for state in _ORDER for _ in range(amounts.taken.get(state, 0))][: amounts.whole]
+    states += [CLOSED if amounts.closed else FREE] * (amounts.whole - len(states))
+    for place, kind in enumerate(states):
+        left = place * SQUARE_STEP + 1
+        kinds[kind] = kinds.get(kind, "") + f"M{left} 1h{SQUARE}v{SQUARE}h-{SQUARE}z"
+    for place in _promised(states, amounts):
+        left, radius = place * SQUARE_STEP + 4, 3
+        ring = f"M{left} {SQUARE // 2 + 1}a{radius} {radius} 0 1 1 {2 * radius} 0a{radius} {radius} 0 1 1-{2 * radius} 0z"
+        kinds[State.PROMISED.value] = kinds.get(State.PROMISED.value, "") + ring
+    return _strokes(kinds)
+
+
+def _promised(states: Sequence[str], amounts: Amounts) -> list[int]:
+    """Which squares are promised: the free ones first, then those that leave."""
+    places = [place for place, kind in enumerate(states) if kind in {FREE, CLOSED}]
+    places += [place for place, kind in enumerate(states) if kind == State.LEAVING.value]
+    return sorted(places[: amounts.taken.get(State.PROMISED, 0)])
+
+
+def bar(amounts: Amounts) -> list[Stroke]:
+    """One bar for a node; what is promised is a line below its end."""
+    kinds = {CLOSED if amounts.closed else FREE: f"M.5 .5h{BAR_WIDTH - 1}v{BAR_HEIGHT - 1}h-{BAR_WIDTH - 1}z"}
+    at = 0
+    for state in _ORDER:
+        begin, at = at, min(at + amounts.taken.get(state, 0), amounts.whole)
+        left, right = BAR_WIDTH * begin / max(1, amounts.whole), BAR_WIDTH * at / max(1, amounts.whole)
+        kinds[state.value] = _rectangle(left, 0, right, BAR_HEIGHT)
+    if promised := min(amounts.taken.get(State.PROMISED, 0), amounts.whole):
+        width = BAR_WIDTH * promised / amounts.whole
+        kinds[LINE] = f"M{_told(BAR_WIDTH - width)} {BAR_HEIGHT + BAR_LINE // 2}H{BAR_WIDTH}"
+    return _strokes(kinds)
+
+
+def cells(nodes: Sequence[Amounts], columns: int) -> list[Stroke]:
+    """A cell for each node, filled from below by what is taken of it; a cross where it is closed, a dash where it has none."""
+    kinds: dict[str, list[str]] = {kind: [] for kind in (FREE, *(state.value for state in _ORDER), State.PROMISED.value, CLOSED, NONE)}
+    for place, amounts in enumerate(nodes):
+        left, top = place % columns * CELL_STEP_X + 1, place // columns * CELL_STEP_Y + 1
+        if not amounts.whole:
+            kinds[NONE].append(f"M{left + 2} {top + CELL_HEIGHT // 2}h{CELL_WIDTH - 4}")
+            continue
+        kinds[FREE].append(f"M{left} {top}h{CELL_WIDTH}v{CELL_HEIGHT}h-{CELL_WIDTH}z")
+        for state, bottom, height in _levels(amounts):
+            kinds[state.value].append(f"M{left} {top + bottom}h{CELL_WIDTH}v-{height}h-{CELL_WIDTH}z")
+        if amounts.taken.get(State.PROMISED, 0):
+            kinds[State.PROMISED.value].append(f"M{left + 3} {top + 7}a2.5 2.5 0 1 1 5 0a2.5 2.5 0 1 1-5 0z")
+        if amounts.closed:
+            kinds[CLOSED].append(f"M{left + 2} {top + 4}l7 7m0-7l-7 7")
+    return _strokes({kind: "".join(parts) for kind, parts in kinds.items()})
+
+
+def _levels(amounts: Amounts) -> Iterable[tuple[State, int, int]]:
+    """State, where it begins (from the top, downwards) and how high it stands; a cell is full only where nothing is free."""
+    at, below = 0, 0
+    for state in _ORDER:
+        at = min(at + amounts.taken.get(state, 0), amounts.whole)
+        above = CELL_HEIGHT - amounts_over(CELL_HEIGHT, amounts.whole - at, amounts.whole)
+        if above > below:
+            yield state, CELL_HEIGHT - below, above - below
+        below = above
+
+
+def amounts_over(height: int, part: int, whole: int) -> int:
+    """*part* of *whole* in units of *height*: not nothing where there is something."""
+    return max(height * part // whole, min(part, 1))
+
+
+def _strokes(kinds: Mapping[str, str]) -> list[Stroke]:
+    return [Stroke(kind, d) for kind, d in kinds.items() if d]

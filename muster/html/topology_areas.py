@@ -1,0 +1,174 @@
+"""The topology that a page draws: which node labels are its levels, and the areas of nodes that they make, one inside the other."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from muster.render.phrases import natural
+from scheduler_core.diagnosis import phrases
+from scheduler_core.nodes import NodeTable
+
+KNOWN = (
+    *("region", "zone", "datacenter", "room", "row", "block", "gce-topology-block", "network-node-layer-1"),
+    *("subblock", "gce-topology-subblock", "network-node-layer-2", "rack", "network-node-layer-3"),
+)
+"""Last parts of label keys that tell where a machine stands, as clouds and operators name them."""
+LEGACY = "failure-domain.beta.kubernetes.io/"
+"""What the keys for zone and region began with before 1.17; both are there where they are at all."""
+HOSTNAME = "kubernetes.io/hostname"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Area:
+    """Nodes that stand together.
+
+    Attributes:
+        number: its place among all areas of the page, the cluster first, parents before their parts.
+        key: the topology key; empty for the whole cluster.
+        value: the value of that label; None where the nodes have no such label.
+        nodes: indices in the order of their names as people count, node-2 before node-10.
+        parts: the areas that it divides into; none where it holds nodes only.
+
+    """
+
+    number: int
+    key: str
+    value: str | None
+    nodes: tuple[int, ...]
+    parts: tuple[Area, ...]
+
+    @property
+    def title(self) -> str:
+        """``rack r1``, ``rack-1``, ``without rack``, ``all nodes``."""
+        if not self.key:
+            return "all nodes"
+        noun = phrases.level(self.key)
+        if self.value is None:
+            return f"without {noun}"
+        # block-1 says what it is, also where the key ends in gce-topology-block.
+        return self.value if self.value.startswith(noun.rpartition("-")[2]) else f"{noun} {self.value}"
+
+    def walk(self) -> Iterator[Area]:
+        """The area and all inside it."""
+        yield self
+        for part in self.parts:
+            yield from part.walk()
+
+
+def levels(nodes: NodeTable, wanted: Iterable[str]) -> tuple[str, ...]:
+    """The keys of the levels, widest first: those of *wanted*, and of the well-known ones those that nest with them.
+
+    Left out is what no node has, what divides the nodes as another key does, and what sets every node apart.
+    """
+    kept: list[str] = []
+    for key in sorted({key for key in wanted if key and key != HOSTNAME and nodes.column(key).values}):
+        if not any(_contains(nodes, other, key) and _contains(nodes, key, other) for other in kept):
+            kept.append(key)
+    for key in _known(nodes):
+        apart = len(nodes.column(key).values) >= max(len(nodes), 2)
+        if key not in kept and not apart and all(_goes_with(nodes, key, other) for other in kept):
+            kept.append(key)
+    ordered: list[str] = []
+    for key in sorted(kept, key=lambda key: (_rank(key), len(nodes.column(key).values), key)):
+        inner = (place for place, other in enumerate(ordered) if _contains(nodes, key, other))
+        ordered.insert(next(inner, len(ordered)), key)
+    return tuple(ordered)
+
+
+def _known(nodes: NodeTable) -> list[str]:
+    keys = {key for labels in nodes.labels for key in labels}
+    return sorted((key for key in keys if _rank(key) < len(KNOWN) and not key.startswith(LEGACY)), key=lambda key: (_rank(key), key))
+
+
+def _rank(key: str) -> int:
+    """How wide the domains of a key are by its name, the widest first; those of unknown names come last."""
+    last = key.rpartition("/")[2]
+    return KNOWN.index(last) if last in KNOWN else len(KNOWN)
+
+
+def _goes_with(nodes: NodeTable, known: str, other: str) -> bool:
+    """Whether one lies inside the other.  Racks of two zones may have the same names, so names decide where labels do not."""
+    within, around = _contains(nodes, other, known), _contains(nodes, known, other)
+    return within != around or (not within and _rank(other) not in {_rank(known), len(KNOWN)})
+
+
+def _contains(nodes: NodeTable, outer: str, inner: str) -> bool:
+    """Whether each domain of *inner* lies in one of *outer*."""
+    wide, narrow = nodes.column(outer), nodes.column(inner)
+    labelled = narrow.ids >= 0
+    around, within = wide.ids[labelled], narrow.ids[labelled]
+    some_of = np.full(len(narrow.values), -1, dtype=np.int64)
+    some_of[within] = around
+    return bool((around >= 0).all() and (some_of[within] == around).all())
+
+
+def areas(nodes: NodeTable, keys: Sequence[str]) -> Area:
+    """The whole cluster, divided by *keys*."""
+    ordered = sorted(range(len(nodes)), key=lambda index: (natural(nodes.names[index]), nodes.names[index]))
+    return _area(nodes, "", None, ordered, tuple(keys), itertools.count())
+
+
+def _area(nodes: NodeTable, key: str, value: str | None, inside: list[int], keys: tuple[str, ...], numbers: Iterator[int]) -> Area:
+    number = next(numbers)
+    while keys:
+        level, *rest = keys
+        keys = tuple(rest)
+        if divided := _divide(nodes, level, inside):
+            parts = tuple(_area(nodes, level, each, members, keys, numbers) for each, members in divided)
+            return Area(number, key, value, tuple(inside), parts)
+    return Area(number, key, value, tuple(inside), ())
+
+
+def _divide(nodes: NodeTable, key: str, inside: list[int]) -> list[tuple[str | None, list[int]]]:
+    """The nodes by the value of a label, those without it last; nothing where none has it."""
+    column = nodes.column(key)
+    found: dict[int, list[int]] = {}
+    for index in inside:
+        found.setdefault(int(column.ids[index]), []).append(index)
+    absent = found.pop(-1, None)
+    if not found:
+        return []
+    named = sorted(((column.values[number], members) for number, members in found.items()), key=lambda each: (natural(each[0]), each[0]))
+    return [*named, *([(None, absent)] if absent else [])]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Survey:
+    """A cluster and its areas.
+
+    Attributes:
+        nodes: the nodes.
+        keys: the levels, widest first.
+        whole: the area of all nodes.
+        numbers: the number of each area by its nodes; of areas with the same nodes the innermost.
+
+    """
+
+    nodes: NodeTable
+    keys: tuple[str, ...]
+    whole: Area
+    numbers: Mapping[bytes, int]
+
+    @classmethod
+    def of(cls, nodes: NodeTable, wanted: Iterable[str]) -> Survey:
+        """As *nodes* and the topology keys *wanted* have it."""
+        keys = levels(nodes, wanted)
+        whole = areas(nodes, keys)
+        return cls(nodes, keys, whole, {identity(each.nodes): each.number for each in whole.walk() if each.nodes})
+
+    def find(self, key: str, value: str, names: Iterable[str]) -> int | None:
+        """The number of the domain *value* of *key* that holds the first of the nodes *names*."""
+        first = next((self.nodes.index[name] for name in names if name in self.nodes.index), None)
+        for area in self.whole.walk():
+            if area.key == key and area.value == value and (first is None or first in area.nodes):
+                return area.number
+        return None
+
+
+def identity(nodes: Iterable[int]) -> bytes:
+    """What tells sets of nodes apart."""
+    return np.array(sorted(nodes), dtype=np.int64).tobytes()

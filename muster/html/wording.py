@@ -1,0 +1,130 @@
+"""How a page words things: long explanations taken apart, amounts, what became of a root."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+
+from muster.render.answer import Answer
+from muster.render.phrases import bare, counted, natural
+from scheduler_core.decision import Decision, Status
+from scheduler_core.diagnosis import phrases
+from scheduler_core.snapshot import Problem
+
+MARKS = {Status.SUCCESS: "✓", Status.WAIT: "○"}
+AWAITS = "→"
+NAMED = 8
+"""Names told of a long list."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Said:
+    """A sentence: what it says, and where it counts things up, each by itself."""
+
+    lead: str
+    points: tuple[str, ...] = ()
+
+
+def mark(status: Status) -> str:
+    """The sign of a status."""
+    return MARKS.get(status, "✗")
+
+
+def sentences(text: str) -> list[Said]:
+    """*text* taken apart where no bracket is open: sentences, and after a colon what semicolons divide."""
+    return [_said(each) for each in _split(text, ". ") if each]
+
+
+def _said(sentence: str) -> Said:
+    lead, *rest = _split(sentence, ": ")
+    points = _split(": ".join(rest), "; ")
+    return Said(lead, tuple(points)) if rest and len(points) > 1 else Said(sentence)
+
+
+def _split(text: str, separator: str) -> list[str]:
+    parts, depth, begin = [], 0, 0
+    for place, character in enumerate(text):
+        if character in "([{":
+            depth += 1
+        elif character in ")]}":
+            depth = max(0, depth - 1)
+        elif not depth and place >= begin and text.startswith(separator, place):
+            parts.append(text[begin:place])
+            begin = place + len(separator)
+    return [*parts, text[begin:]]
+
+
+def verdict(answer: Answer) -> str:
+    """What it came to, as a heading."""
+    if not answer.decisions and not answer.pending:
+        return "Nothing could be decided" if answer.problems else "Nothing waits to be placed"
+    latest = {decision.root: decision for decision in answer.decisions}
+    if answer.own is not None and answer.own.roots < answer.roots:
+        return f"Of what was asked for, {answer.own.placed:,} of {counted(answer.own.roots, 'root')} placed"
+    if len(latest) == 1:
+        decision = next(iter(latest.values()))
+        return f"{decision.root.namespace}/{decision.root.name} {became(decision)}"
+    return f"{answer.placed:,} of {counted(answer.roots, 'root')} placed"
+
+
+def sign(answer: Answer) -> str:
+    """The sign of the verdict: all is well, it will be once others have left, or not."""
+    latest = {decision.root: decision for decision in answer.decisions}
+    if len(latest) == 1 and any(decision.victims and decision.status is not Status.SUCCESS for decision in latest.values()):
+        return AWAITS
+    return mark(Status.SUCCESS) if answer.exit_status == 0 else mark(Status.ERROR)
+
+
+def became(decision: Decision) -> str:
+    """What became of a root: ``is placed``, ``waits``, ``is not placed``."""
+    if decision.status is Status.SUCCESS:
+        return "is placed, but not all of it" if decision.pending else "is placed"
+    if decision.victims:
+        return f"is placed once {counted(len(decision.victims), 'pod')} {'has' if len(decision.victims) == 1 else 'have'} left"
+    return "waits" if decision.status is Status.WAIT else "is not placed"
+
+
+def reasons(pending: Mapping[str, str] | Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
+    """Pods by the reason why they have no node, the commonest first."""
+    found: dict[str, list[str]] = {}
+    for pod, reason in pending.items() if isinstance(pending, Mapping) else pending:
+        found.setdefault(reason, []).append(pod)
+    return sorted(found.items(), key=lambda each: (-len(each[1]), each[0]))
+
+
+def some(names: Iterable[str], most: int = NAMED) -> str:
+    """Names one after the other, and how many more there are."""
+    listed = list(names)
+    more = len(listed) - most
+    return ", ".join(listed if more <= 1 else listed[:most]) + (f" and {more:,} more" if more > 1 else "")
+
+
+def tallied(counts: Mapping[str, int], most: int = NAMED) -> str:
+    """Names, each with how many of it there are if that is not one."""
+    ordered = sorted(counts.items(), key=lambda each: (natural(each[0]), each[0]))
+    return some((name if count == 1 else f"{name} ×{count:,}" for name, count in ordered), most)  # noqa: RUF001 - as meant
+
+
+def bare_names(keys: Iterable[str]) -> Iterator[str]:
+    """Names of pods without their namespace."""
+    return (bare(key) for key in keys)
+
+
+def of_whole(resource: str, free: int, whole: int) -> str:
+    """``8 of 32``; cpu in cores, memory in Gi."""
+    return f"{phrases.size(resource, free)} of {phrases.size(resource, whole)}"
+
+
+def short(resource: str, all_of_them: Iterable[str]) -> str:
+    """A name that fits beside a bar: ``gpu`` for ``nvidia.com/gpu`` where no other ends so."""
+    last = resource.rpartition("/")[2]
+    alike = sum(each.rpartition("/")[2] == last for each in all_of_them)
+    return last if alike == 1 else resource
+
+
+def problems(found: Iterable[Problem]) -> list[tuple[str, str]]:
+    """Problems by what is wrong: the objects, and that."""
+    alike: dict[str, list[str]] = {}
+    for problem in found:
+        alike.setdefault(problem.message, []).append(problem.object)
+    return [(some(objects), message) for message, objects in alike.items()]

@@ -1,0 +1,97 @@
+"""The answer of a simulation as JSON, version 1: what scripts and CI rely on.  Keys are only ever added."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+
+from muster.render.answer import Answer
+from scheduler_core.decision import Condition, Decision, GroupDecision, Remedy, Step
+
+VERSION = 1
+_MILLISECONDS = 3
+"""Digits of ``seconds`` after the point."""
+
+
+def render(answer: Answer) -> str:
+    """One JSON document, indented."""
+    return json.dumps(as_json(answer), ensure_ascii=False, indent=2) + "\n"
+
+
+def line(content: Mapping[str, object]) -> str:
+    """One JSON document on one line."""
+    return json.dumps(content, ensure_ascii=False) + "\n"
+
+
+def as_json(answer: Answer) -> dict[str, object]:
+    """The same before it is text.  Pods stand in the order of their names, decisions in the order made."""
+    summary: dict[str, object] = {"roots": answer.roots, "placed": answer.placed, "pods": answer.pods}
+    if answer.seconds is not None:
+        summary["seconds"] = round(answer.seconds, _MILLISECONDS)
+    if answer.own is not None:
+        summary["own"] = {"roots": answer.own.roots, "placed": answer.own.placed, "pending": answer.own.pending}
+    found: dict[str, object] = {
+        "version": VERSION,
+        "decisions": [decision_json(each) for each in answer.decisions],
+        "pending": [{"pod": pod, "reason": reason} for pod, reason in answer.pending],
+        "problems": [{"object": each.object, "message": each.message} for each in answer.problems],
+        "summary": summary,
+    }
+    if answer.fragments is not None:
+        found["fragmentation"] = [dataclasses.asdict(each) for each in answer.fragments]
+    return found
+
+
+def decision_json(decision: Decision) -> dict[str, object]:
+    """One decision, in the form of ``decisions``."""
+    root, search = decision.root, decision.search
+    told: dict[str, object] = {
+        "root": {"kind": root.kind, "namespace": root.namespace, "name": root.name},
+        "status": decision.status.value,
+        "message": decision.message,
+        "assignments": dict(sorted(decision.assignments.items())),
+        "nominations": dict(sorted(decision.nominations.items())),
+        "victims": sorted(decision.victims),
+        "groups": [_group(each) for each in decision.groups],
+        "search": {"strategy": search.strategy, "outcome": search.outcome, "explored": search.explored},
+        "remedies": [_remedy(each) for each in decision.remedies],
+    }
+    if decision.conflict:
+        told["conflict"] = list(decision.conflict)
+    if decision.remedies_note:
+        told["remediesNote"] = decision.remedies_note
+    if (plan := decision.preemption) is not None:
+        told["preemption"] = {
+            "units": plan.units,
+            "lowerBound": plan.lower,
+            "gap": plan.gap,
+            "violating": plan.violating,
+            "proved": plan.proved,
+        }
+    return told
+
+
+def _remedy(remedy: Remedy) -> dict[str, object]:
+    return {"change": remedy.change, "steps": [_step(each) for each in remedy.steps], "then": remedy.then.value}
+
+
+def _step(step: Step) -> dict[str, object]:
+    return {"apply": step.apply} if step.apply is not None else {"delete": step.delete}
+
+
+def _group(told: GroupDecision) -> dict[str, object]:
+    group, domain = told.group, told.domain
+    return {
+        "kind": group.kind,
+        "namespace": group.namespace,
+        "name": group.name,
+        "status": told.status.value,
+        "message": told.message,
+        "domain": None if domain is None else {"key": domain.key, "value": domain.value},
+        "conditions": [_condition(each) for each in told.conditions],
+    }
+
+
+def _condition(condition: Condition) -> dict[str, str]:
+    return {"type": condition.type, "status": condition.status, "reason": condition.reason, "message": condition.message}

@@ -1,0 +1,140 @@
+"""The answer of a simulation for a person: who would run where, who would leave, who is left, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from muster.render import fragmentation
+from muster.render.answer import Answer
+from muster.render.phrases import WIDTH, counted, fitting, folded, nodes, per_node, pods
+from muster.render.root_text import Page, Paint, root_lines
+from muster.render.tree import Kinship
+from scheduler_core.decision import Decision, Status
+from validators.reports.escape import printable
+
+PLACED_SHOWN, OTHERS_SHOWN, PODS_SHOWN, PROBLEMS_SHOWN = 20, 12, 8, 8
+"""How many of a kind are told one by one, where nothing asks for all."""
+_INDENT = "    "
+
+
+def render(answer: Answer, kinship: Kinship, *, colour: bool = False, every: bool = False) -> str:
+    """The whole report; with *every*, nothing is left out and each pod is named with its node."""
+    page = Page(kinship, Paint(colour), every)
+    lines: list[str] = []
+    for number, decisions in enumerate(answer.cycles()):
+        if number:
+            lines += [page.paint.bold("Once they have left:"), ""]
+        lines += _cycle(decisions, page)
+    lines += _rootless(answer, page)
+    lines += fragmentation.lines(answer.fragments or (), page.paint)
+    lines += _problems(answer, page)
+    lines += folded_summary(answer, page)
+    return "\n".join(lines) + "\n"
+
+
+def _cycle(decisions: Sequence[Decision], page: Page) -> Iterator[str]:
+    groups = [each for each in decisions if each.root.kind != "Pod"]
+    placed, others = 0, 0
+    for decision in groups:
+        if decision.status is Status.SUCCESS:
+            placed += 1
+            told = placed <= PLACED_SHOWN
+        else:
+            others += 1
+            told = others <= OTHERS_SHOWN
+        if told or page.every:
+            yield from root_lines(decision, page)
+            yield ""
+    if not page.every:
+        yield from _more([each for each in groups if each.status is Status.SUCCESS][PLACED_SHOWN:], page)
+        yield from _more([each for each in groups if each.status is not Status.SUCCESS][OTHERS_SHOWN:], page)
+    yield from _single_pods([each for each in decisions if each.root.kind == "Pod"], page)
+
+
+def _more(left_out: Sequence[Decision], page: Page) -> Iterator[str]:
+    """Roots that are not told one by one, in one line for each status."""
+    for status in Status:
+        alike = [each for each in left_out if each.status is status]
+        if not alike:
+            continue
+        number = sum(len(each.assignments) for each in alike)
+        what = f"placed, {counted(number, 'pod')}" if status is Status.SUCCESS else status.value
+        names = [printable(f"{each.root.namespace}/{each.root.name}") for each in alike]
+        head = f"… and {counted(len(alike), 'more root')} {what}: "
+        yield page.paint.of(status, head) + fitting(names, max(WIDTH - len(head), 30))
+        yield ""
+
+
+def _single_pods(decisions: Sequence[Decision], page: Page) -> Iterator[str]:
+    """Pods that are roots of their own: those placed together, the others by equal reason."""
+    told_apart = len(decisions) <= PODS_SHOWN or page.every
+    apart = [each for each in decisions if told_apart or each.victims or each.remedies]
+    for decision in apart:
+        yield from root_lines(decision, page)
+    rest = [] if told_apart else [each for each in decisions if not (each.victims or each.remedies)]
+    if found := {pod: node for each in rest for pod, node in each.assignments.items()}:
+        head = f"✓ {counted(len(found), 'pod')} without a group placed on "
+        yield page.paint.of(Status.SUCCESS, head) + nodes(per_node(found), WIDTH - len(head))
+    reasons: dict[tuple[Status, str], list[str]] = {}
+    for each in rest:
+        for pod, reason in each.pending.items():
+            reasons.setdefault((each.status, reason), []).append(pod)
+    for (status, reason), keys in reasons.items():
+        yield page.paint.of(status, f"{page.mark(status)} {counted(len(keys), 'pod')} without a group: {pods(keys, every=page.every)}")
+        yield from folded(reason, _INDENT)
+    if decisions:
+        yield ""
+
+
+def _rootless(answer: Answer, page: Page) -> Iterator[str]:
+    """Pods that no decision speaks of."""
+    spoken_of = {pod for decision in answer.decisions for pod in decision.pending}
+    reasons: dict[str, list[str]] = {}
+    for pod, reason in answer.pending:
+        if pod not in spoken_of:
+            reasons.setdefault(reason, []).append(pod)
+    for reason, keys in reasons.items():
+        yield page.paint.of(Status.WAIT, f"{page.mark(Status.WAIT)} {counted(len(keys), 'pod')}: {pods(keys, every=page.every)}")
+        yield from folded(reason, _INDENT)
+        yield ""
+
+
+def _problems(answer: Answer, page: Page) -> Iterator[str]:
+    """Inputs that could not be used, those of one kind of trouble together."""
+    if not answer.problems:
+        return
+    yield page.paint.bold("Problems in the input:")
+    alike: dict[str, list[str]] = {}
+    for problem in answer.problems:
+        alike.setdefault(problem.message, []).append(printable(problem.object))
+    shown = list(alike.items()) if page.every else list(alike.items())[:PROBLEMS_SHOWN]
+    for message, objects in shown:
+        named = ", ".join(objects) if page.every else fitting(objects, WIDTH // 2)
+        yield from folded(f"{named}: {message}", "  ")
+    if len(shown) < len(alike):
+        yield f"  … and {counted(sum(map(len, alike.values())) - sum(len(each) for _, each in shown), 'more problem')}"
+    yield ""
+
+
+def folded_summary(answer: Answer, page: Page) -> Iterator[str]:
+    """What it comes to, in a sentence."""
+    if not answer.decisions and not answer.pending:
+        told = "Nothing to place: there is no pending pod among the inputs" if not answer.problems else "Nothing could be decided"
+    else:
+        told = f"{answer.placed:,} of {counted(answer.roots, 'root')} placed: {', '.join(_counts(answer))}"
+    if answer.own is not None and answer.own.roots < answer.roots:
+        told += f"; of PATH, {answer.own.placed:,} of {counted(answer.own.roots, 'root')} placed, {answer.own.pending:,} pending"
+    if answer.problems:
+        told += f"; {counted(len(answer.problems), 'problem')} in the input"
+    if answer.seconds is not None:
+        told += f"; {answer.seconds:.3f} s"
+    yield page.paint.bold(told)
+
+
+def _counts(answer: Answer) -> Iterator[str]:
+    yield f"{counted(answer.pods, 'pod')} placed"
+    if answer.pending:
+        yield f"{len(answer.pending):,} pending"
+    cycles = answer.cycles()
+    if leaving := {victim for decision in answer.decisions for victim in decision.victims}:
+        yield f"{counted(len(leaving), 'pod')} {'would leave' if len(cycles) == 1 else 'evicted'}"

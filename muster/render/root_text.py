@@ -1,0 +1,208 @@
+"""One root of a simulation in words: a line for each group, and below it why pods of it are left, and who would leave for it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+
+from muster.render.phrases import LEAST, WIDTH, bare, counted, fitting, folded, natural, nodes, per_node, pods
+from muster.render.remedies import remedy_lines
+from muster.render.tree import Kinship, Row, rows
+from scheduler_core.conditions import BARE
+from scheduler_core.decision import Decision, Domain, GroupDecision, Status
+from scheduler_core.diagnosis import phrases
+from validators.reports.escape import printable
+
+ROWS_SHOWN = 24
+"""Groups of one tree told one by one, where nothing asks for all."""
+WIDEST = 56
+"""Columns of a cell, beyond which the next ones do not wait for it."""
+REASONS_SHOWN = 4
+_GAP = "  "
+
+_RED, _GREEN, _YELLOW = "31", "32", "33"
+_COLOURS = {Status.SUCCESS: _GREEN, Status.WAIT: _YELLOW}
+_MARKS = {Status.SUCCESS: "✓", Status.WAIT: "○"}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Paint:
+    """Colours for terminals, or none."""
+
+    colour: bool
+
+    def of(self, status: Status, text: str) -> str:
+        """In the colour of a status."""
+        return self._painted(text, _COLOURS.get(status, _RED))
+
+    def going(self, text: str) -> str:
+        """In the colour of what is under way."""
+        return self._painted(text, _YELLOW)
+
+    def bold(self, text: str) -> str:
+        """As a heading."""
+        return self._painted(text, "1")
+
+    def dim(self, text: str) -> str:
+        """As an aside."""
+        return self._painted(text, "2")
+
+    def _painted(self, text: str, code: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.colour and text else text
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Page:
+    """How a report is written."""
+
+    kinship: Kinship
+    paint: Paint
+    every: bool = False
+    """Nothing is left out."""
+
+    def mark(self, status: Status) -> str:
+        """The sign of a status."""
+        return _MARKS.get(status, "✗")
+
+
+def root_lines(decision: Decision, page: Page) -> Iterator[str]:
+    """All lines about one root."""
+    found = rows(decision, page.kinship)
+    shown = found if page.every else found[:ROWS_SHOWN]
+    table = [_cells(row, is_root=row is found[0]) for row in shown]
+    widths = [min(WIDEST, max(len(cells[column]) for cells in table)) for column in range(len(table[0]))]
+    for row, cells in zip(shown, table, strict=True):
+        padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True) if width]
+        yield from _told(row, padded, page)
+        yield from _why(row, decision, page)
+    if len(shown) < len(found):
+        well = sum(row.told.status is Status.SUCCESS for row in found[len(shown) :])
+        yield f"   … and {counted(len(found) - len(shown), 'more group')}, {well:,} placed"
+    yield from remedy_lines(decision, "     ")
+
+
+def _cells(row: Row, *, is_root: bool) -> tuple[str, str, str]:
+    """Who, in which domain, how many pods."""
+    group, domain = row.told.group, row.told.domain
+    name = printable(f"{group.namespace}/{group.name}" if is_root else group.name)
+    where = printable(_place(domain)) if domain else ""
+    count = "" if group.kind == "Pod" else f"{row.placed:,}/{counted(row.wanted, 'pod')}"
+    return f"{row.lead}{_mark(row)} {group.kind} {name}", where, count
+
+
+def _mark(row: Row) -> str:
+    return "→" if row.awaits else _MARKS.get(row.told.status, "✗")
+
+
+def _place(domain: Domain) -> str:
+    """``rack r1``, or ``rack-1`` where the value says already what it is: as the diagnosis has it."""
+    level = phrases.level(domain.key)
+    return domain.value if domain.value.startswith(level) else f"{level} {domain.value}"
+
+
+def _told(row: Row, cells: Sequence[str], page: Page) -> Iterator[str]:
+    """The line of a group: the cells, and where its pods go or what became of it."""
+    plain, status = _GAP.join(cells), row.told.status
+    lead, mark = row.lead, _mark(row)
+    sign = page.paint.going(mark) if row.awaits else page.paint.of(status, mark)
+    head = f"{page.paint.dim(lead)}{sign}{plain[len(lead) + len(mark) :]}"
+    note = "" if status is Status.SUCCESS or (row.above and row.above[-1].status is status) else status.value
+    if note:
+        head, plain = f"{head}{_GAP}{page.paint.of(status, note)}", f"{plain}{_GAP}{note}"
+    yield from _with_nodes(row, head, plain, page)
+
+
+def _with_nodes(row: Row, head: str, plain: str, page: Page) -> Iterator[str]:
+    """*head* with the nodes after it where they fit, else below it."""
+    indent = f"{row.below}  "
+    for pods_to_nodes, words in ((row.assigned, ""), (row.promised, "after eviction on ")):
+        if not pods_to_nodes:
+            continue
+        if page.every:
+            yield head.rstrip()
+            yield from _each(pods_to_nodes, f"{indent}{words}")
+            head = ""
+            continue
+        counts = per_node(pods_to_nodes)
+        room = WIDTH - len(plain) - len(_GAP) - len(words)
+        text = nodes(counts, room)
+        if room >= LEAST or len(text) <= room:
+            head, plain = f"{head}{_GAP}{words}{text}", f"{plain}{_GAP}{words}{text}"
+        else:
+            yield head.rstrip()
+            head = f"{indent}{words}{nodes(counts, WIDTH - len(indent) - len(words))}"
+            plain = head
+    if head:
+        yield head.rstrip()
+
+
+def _each(pods_to_nodes: Mapping[str, str], lead: str) -> Iterator[str]:
+    for pod in sorted(pods_to_nodes, key=natural):
+        yield f"{lead}{printable(bare(pod))} → {printable(pods_to_nodes[pod])}"
+
+
+def _why(row: Row, decision: Decision, page: Page) -> Iterator[str]:
+    """What is said of a group that has not been said above it, and then the reasons of its pods, likewise.
+
+    The scheduler's words stand at the root, and where there are no others.
+    """
+    lead, root = f"{row.below}  ", not row.above
+    said = [decision.message, *(text for above in row.above for text in _texts(above))]
+    if root and not decision.message.startswith(BARE):
+        yield from folded(decision.message, lead)
+    if not row.told.message.startswith(BARE) and not _is_said(row.told.message, said):
+        yield from folded(row.told.message, lead)
+    if root:
+        yield from _leaving(decision, lead, page)
+    by_scheduler = _by_scheduler(row.told)
+    if by_scheduler and (root or not row.told.message or row.told.message.startswith(BARE)) and not _is_said(by_scheduler, said):
+        yield from (page.paint.dim(line) for line in folded(f"in kube-scheduler's words: {by_scheduler}", lead))
+    yield from _reasons(row, (*said, *_texts(row.told)), lead, page)
+
+
+def _texts(told: GroupDecision) -> tuple[str, ...]:
+    """All that is told of a group."""
+    return told.message, *(each.message for each in told.conditions)
+
+
+def _by_scheduler(told: GroupDecision) -> str:
+    """What kube-scheduler would write, without what is added to it here."""
+    return next((text.partition("; ")[0] for text in _texts(told) if text.startswith(BARE)), "")
+
+
+def _reasons(row: Row, said: Sequence[str], lead: str, page: Page) -> Iterator[str]:
+    """Why its pods have no node: those of one reason together, the commonest first."""
+    reasons: dict[str, list[str]] = {}
+    for pod, reason in row.pending.items():
+        if not _is_said(reason, said):
+            reasons.setdefault(reason, []).append(pod)
+    by_number = sorted(reasons.items(), key=lambda each: (-len(each[1]), each[0]))
+    shown = by_number if page.every else by_number[:REASONS_SHOWN]
+    for reason, keys in shown:
+        yield from folded(f"{pods(keys, every=page.every)}: {reason}", lead)
+    if len(shown) < len(by_number):
+        yield f"{lead}… and {counted(sum(len(keys) for _, keys in by_number[len(shown) :]), 'more pod')} for other reasons"
+    rest = len(row.pending) - sum(map(len, reasons.values()))
+    if reasons and rest and row.told.status is not Status.SUCCESS:
+        yield page.paint.dim(f"{lead}{counted(rest, 'more pod')} fitted, or had no turn any more")
+
+
+def _is_said(text: str, messages: Sequence[str]) -> bool:
+    return any(text in message for message in messages)
+
+
+def _leaving(decision: Decision, lead: str, page: Page) -> Iterator[str]:
+    """Who leaves for it, by group."""
+    if not decision.victims:
+        return
+    by_leaf: dict[tuple[str, str, str], list[str]] = {}
+    for pod in decision.victims:
+        leaf = page.kinship.leaf(pod)
+        by_leaf.setdefault((leaf.namespace, leaf.name, leaf.kind), []).append(pod)
+    parts = []
+    for (namespace, name, kind), keys in sorted(by_leaf.items()):
+        named = printable(f"{kind} {namespace}/{name}")
+        parts.append(named if kind == "Pod" else f"{named} ({pods(keys, every=page.every)})")
+    words = f"{counted(len(decision.victims), 'pod')} must leave first: "
+    listed = ", ".join(parts) if page.every else fitting(parts, 3 * WIDTH)
+    yield from (page.paint.going(line) for line in folded(f"{words}{listed}", lead))
