@@ -23,7 +23,7 @@ APPLICATION = "benchmarks.wsgi:app"
 STOCK = ("gthread", "granian")
 GUNICORN_CONFIGURATION = """
 import os, ssl, time
-from webhooks.tls import LivePair
+from webhooks.server.tls import LivePair
 live = LivePair(os.environ["MUSTER_TLS_CERT"], os.environ["MUSTER_TLS_KEY"], 0.1)
 def ssl_context(config, default):
     live.refresh(time.monotonic())

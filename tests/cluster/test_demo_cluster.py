@@ -14,7 +14,7 @@ import pytest
 from muster.commands.demo import wording
 from muster.commands.demo.terminal import DATA
 
-ROOT = DATA.parents[1]
+ROOT = Path(__file__).parents[2]
 SECONDS = 270
 """It runs for half a minute where nothing else does."""
 

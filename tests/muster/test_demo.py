@@ -94,7 +94,7 @@ def test_output_is_the_same_each_time_but_for_the_port_and_the_name_of_the_page(
 
 
 def test_readme_shows_what_is_shown(tmp_path):
-    readme = (Path(command.__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     block = readme.partition("<!-- demo:begin -->\n```\n")[2].partition("\n```\n<!-- demo:end -->")[0]
     parts = [part for part in re.split(r"^…$\n?|^$\n", block, flags=re.MULTILINE) if part.strip()]
     shown = launch(tmp_path).stdout

@@ -138,7 +138,7 @@ def test_a_worker_that_dies_is_replaced_and_its_counts_stay(tmp_path, library):
 
 
 MISBEHAVING = """
-import time, webhooks.admit as admit
+import time, webhooks.admission.verdict as admit
 judge = admit.validate
 def misbehave(request, *rest):
     return {} if request.uid else judge(request, *rest)
