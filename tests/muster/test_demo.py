@@ -37,7 +37,7 @@ def launch(tmp_path, *arguments, **environment):
         [sys.executable, "-m", "muster", "demo", *arguments],
         env=place | environment,
         capture_output=True,
-        wording=True,
+        text=True,
         timeout=90,
         check=False,
     )
