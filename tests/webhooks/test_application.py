@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import signal
 import threading
 import time
 
@@ -194,6 +195,34 @@ def test_the_environment_is_that_of_pep_3333():
     assert ["HTTP_X_FORWARDED_PROTO"] == [name for name in environ if name.startswith("HTTP_")]
     assert not environ["muster.plain"]
     assert environment(scope(scheme="http"), b"")["muster.plain"]
+
+
+def test_a_process_that_nobody_watches_any_more_stops(monkeypatch):
+    """The check of the key pair fails in a way that nobody expected."""
+    killed, ticks = [], []
+    monkeypatch.setattr(os, "kill", lambda *given: killed.append(given))
+
+    def tick():
+        ticks.append(1)
+        if len(ticks) == 2:
+            raise LookupError("unexpected")
+
+    async def run():
+        application = Application(echo, Settings.from_environ({}), Recorder(), parent=os.getppid(), draining=lambda: False, tick=tick)
+        said = asyncio.Queue()
+
+        async def send(message):
+            if message["type"] == "lifespan.startup.complete":
+                while not killed:
+                    await asyncio.sleep(0.01)
+                await said.put({"type": "lifespan.shutdown"})
+
+        await said.put({"type": "lifespan.startup"})
+        await application({"type": "lifespan"}, said.get, send)
+
+    asyncio.run(run())
+
+    assert [(os.getpid(), signal.SIGTERM)] == killed
 
 
 def test_the_tick_is_called_before_the_first_request_and_again_and_again():

@@ -153,6 +153,7 @@ class Application:
         await receive()
         self._tick()
         watch = asyncio.create_task(self._watch())
+        watch.add_done_callback(_stop_if_failed)
         await send({"type": "lifespan.startup.complete"})
         await receive()
         watch.cancel()
@@ -180,16 +181,22 @@ class Application:
             return
 
 
+def _stop_if_failed(watch: asyncio.Task[None]) -> None:
+    """Stop this process when nobody watches it any more; gunicorn starts another."""
+    if not watch.cancelled() and (error := watch.exception()) is not None:
+        log.write("critical", "stopping", {"reason": f"{type(error).__name__}: {error}"})
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
 def _announced(scope: Message, limit: int, too_large: RefusedError) -> int:
-    """Return the bytes to count before the first is received: more than *limit* where Content-Length is."""
-    length = 0
-    for name, value in scope["headers"]:
-        if name == b"content-length":
-            length = int(value)
-        elif name == b"transfer-encoding" and value.strip().lower() != b"chunked":
-            raise RefusedError(400, "the only transfer coding understood is chunked")
-        elif name == b"expect" and length > limit:
-            raise too_large
+    """Return the bytes to count before the first is received: those of Content-Length where that is more than *limit*."""
+    headers = dict(scope["headers"])
+    length = int(headers.get(b"content-length", b"0"))
+    if headers.get(b"transfer-encoding", b"chunked").strip().lower() != b"chunked":
+        raise RefusedError(400, "the only transfer coding understood is chunked")
+    if length > limit and b"expect" in headers:
+        # The client waits to be told to go on: it can be answered at once.
+        raise too_large
     return length if length > limit else 0
 
 
