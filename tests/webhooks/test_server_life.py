@@ -174,8 +174,9 @@ def test_a_bug_in_a_rule_is_500_with_a_traceback_in_the_log_and_the_next_request
         assert 1.0 == server.figure("muster_faults_total")
 
 
-def test_a_stop_answers_what_is_in_flight_and_exits_with_zero(tmp_path, library):
-    with running(tmp_path, MUSTER_SERVER=library) as server:
+def test_a_stop_answers_what_is_in_flight_and_exits_with_zero(tmp_path):
+    patient = {"MUSTER_REQUEST_SECONDS": "20", "MUSTER_STOP_SECONDS": "20"}
+    with running(tmp_path, **patient) as server:
         halves = []
         for _ in range(6):
             sock = server.tls()
