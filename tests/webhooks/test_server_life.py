@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -174,8 +175,8 @@ def test_a_bug_in_a_rule_is_500_with_a_traceback_in_the_log_and_the_next_request
         assert 1.0 == server.figure("muster_faults_total")
 
 
-def test_a_stop_answers_what_is_in_flight_and_exits_with_zero(tmp_path):
-    patient = {"MUSTER_REQUEST_SECONDS": "20", "MUSTER_STOP_SECONDS": "20"}
+def test_a_stop_answers_what_is_in_flight_and_exits_with_zero(tmp_path, library):
+    patient = {"MUSTER_REQUEST_SECONDS": "20", "MUSTER_STOP_SECONDS": "20", "MUSTER_SERVER": library}
     with running(tmp_path, **patient) as server:
         halves = []
         for _ in range(6):
@@ -197,6 +198,50 @@ def test_a_stop_answers_what_is_in_flight_and_exits_with_zero(tmp_path):
         assert refused
         assert [b"HTTP/1.1 200 OK"] * 6 == answers
         assert 0 == server.stop()
+
+
+SLOW_TO_BOOT = """
+import time, gunicorn.util
+from webhooks.server.worker import Worker
+gunicorn.util.seed = lambda: time.sleep({})
+start = Worker.__init__
+def slow(*arguments, **options):
+    time.sleep({})
+    start(*arguments, **options)
+Worker.__init__ = slow
+"""
+
+
+@pytest.mark.parametrize("seconds", [(3, 0), (0, 3)], ids=["before it has handlers", "before its event loop runs"])
+def test_a_stop_reaches_a_worker_that_starts(tmp_path, library, seconds):
+    """Else it would go on, and the master wait for it as long as for requests in flight."""
+    knobs = {"MUSTER_STOP_SECONDS": str(2 * PATIENCE), "MUSTER_SERVER": library}
+    with running(tmp_path, "--workers", "1", before=SLOW_TO_BOOT.format(*seconds), **knobs) as server:
+        assert until(lambda: subprocess.run(["pgrep", "-P", str(server.process.pid)], capture_output=True, check=False).stdout)
+        time.sleep(1)
+
+        assert 0 == server.stop()
+
+
+TELLS_ITS_END = """
+import sys
+from webhooks.server.application import Application
+live = Application._live
+async def tell(self, *channels):
+    await live(self, *channels)
+    sys.stderr.write('{"event": "ended"}' + chr(10))
+Application._live = tell
+"""
+
+
+def test_a_stop_does_not_kill_a_worker_for_a_connection_that_is_idle(tmp_path, library):
+    knobs = {"MUSTER_STOP_SECONDS": "1", "MUSTER_KEEPALIVE_SECONDS": "300", "MUSTER_SERVER": library}
+    with running(tmp_path, "--workers", "1", before=TELLS_ITS_END, **knobs) as server:
+        with contextlib.closing(server.connect()) as idle:
+            assert 200 == server.post(connection=idle)[0]
+
+            assert 0 == server.stop()
+        assert "ended" in {line["event"] for line in server.lines}
 
 
 def answers(server, path="/validate"):

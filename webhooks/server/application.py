@@ -151,6 +151,8 @@ class Application:
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
+        # Held since the fork: from now on somebody handles it.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         self._tick()
         watch = asyncio.create_task(self._watch())
         watch.add_done_callback(_stop_if_failed)

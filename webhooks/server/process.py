@@ -6,6 +6,7 @@ Shell.  It binds before gunicorn starts, so that a mistake is one line and not a
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import json
 import logging
@@ -87,7 +88,7 @@ class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
             "worker_connections": settings.connections,
             "keepalive": int(settings.keepalive_seconds),
             "timeout": int(settings.stuck_seconds),
-            # The workers stop by themselves in time; the master's patience ends later.
+            # The master's patience; that of the workers, which notice a stop a second later, ends before: see _worker_forked.
             "graceful_timeout": int(settings.stop_seconds) + 3,
             "certfile": settings.tls_cert,
             "keyfile": settings.tls_key,
@@ -102,6 +103,7 @@ class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
             "loglevel": "warning",
             "proc_name": "muster",
             "when_ready": self._ready,
+            "post_fork": self._worker_forked,
             "child_exit": _forget,
         }
 
@@ -122,6 +124,9 @@ class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
             "ssl_context_factory": lambda _config, _default: self._live.context(),
         }
         return type("Worker", (UvicornWorker,), {"CONFIG_KWARGS": options})
+
+    def _worker_forked(self, _arbiter: Any, worker: Any) -> None:
+        worker.cfg.set("graceful_timeout", int(self._settings.stop_seconds))
 
     def _ready(self, _arbiter: Any) -> None:
         """Set the signals of gunicorn's master, and print where the server listens, which matters for port 0."""
@@ -146,6 +151,18 @@ class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
         timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGTERM))
         timer.daemon = True
         timer.start()
+
+
+def _hold_stops_at_fork() -> None:
+    """Hold SIGTERM in a new worker until its event loop runs (``Application``, lifespan).
+
+    Before that it would be lost: at first the handler is that of gunicorn's master, which queues for a loop that only the
+    master runs, then one of an event loop that does not run yet.  The worker would go on, accept connections, and be killed
+    with them at the end of the master's patience.
+    """
+    hold = functools.partial(signal.pthread_sigmask, signal.SIG_BLOCK, {signal.SIGTERM})
+    release = functools.partial(signal.pthread_sigmask, signal.SIG_UNBLOCK, {signal.SIGTERM})
+    os.register_at_fork(before=hold, after_in_parent=release)
 
 
 def _serve_probes(application: Application, listener: socket.socket) -> None:
@@ -214,6 +231,7 @@ def serve(settings: Settings, source: Source, create_app: CreateApp | None = Non
         routes.warm_up(settings)
         server = Server(settings, live, source, sockets, create_app or routes.create_app)
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        _hold_stops_at_fork()
         # What stands now stays.  What a review makes is freed by count; the collector has only errors' cycles to find.
         gc.freeze()
         gc.set_threshold(COLLECT_AFTER, 10, 10)
