@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Iterator
 from benchmarks import clusters, load, measure
 from scheduler_core.cycle import CycleOptions, prepared
 from scheduler_core.load import load as load_objects
-from scheduler_core.sidecar.scheduler import Options, Scheduler
-from scheduler_core.sidecar.store import Store
+from scheduler_core.sidecar.cache.cache import Store
+from scheduler_core.sidecar.scheduling.scheduler import Options, Scheduler
 from scheduler_core.sidecar.writes import Bind, Outcome, SetCondition, Write
 
 NODES, PODS = 5_000, 50_000

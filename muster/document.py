@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from muster.commands.sidecar import sidecar
-from scheduler_core.sidecar.telemetry import Telemetry
+from scheduler_core.sidecar.process.metrics import Telemetry
 from validators import rules
 from validators.reports import explain
 from validators.rules.base import About, Operation, Rule, Severity

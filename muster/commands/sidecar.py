@@ -72,7 +72,7 @@ def sidecar(**given: Any) -> None:
     """Run until it is told to stop."""
     from apiserver.connect import ConnectError, configuration
     from muster.render.answer_json import decision_json
-    from scheduler_core.sidecar.run import run
+    from scheduler_core.sidecar.process.main import run
     from webhooks import log
 
     settings = _settings(given)
@@ -89,7 +89,7 @@ def sidecar(**given: Any) -> None:
 
 
 def _settings(given: dict[str, Any]) -> Any:
-    from scheduler_core.sidecar.settings import Mode, Settings
+    from scheduler_core.sidecar.process.settings import Mode, Settings
     from scheduler_core.sidecar.writes import Evicting
 
     names = [each.strip() for each in given["mode"].split(",") if each.strip()]

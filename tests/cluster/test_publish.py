@@ -8,9 +8,9 @@ import pytest
 
 from apiserver.api import Api as Caller
 from apiserver.connect import configuration
-from scheduler_core.sidecar.events import Recorder
-from scheduler_core.sidecar.publish import Publisher
-from scheduler_core.sidecar.requests import GATE, Paths
+from scheduler_core.sidecar.client.event_recorder import Recorder
+from scheduler_core.sidecar.client.requests import GATE, Paths
+from scheduler_core.sidecar.writer.dispatcher import Publisher
 from scheduler_core.sidecar.writes import (
     AddFinalizer,
     Bind,

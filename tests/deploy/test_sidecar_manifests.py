@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from muster.commands.sidecar import MODES, sidecar
-from scheduler_core.sidecar.feed import WATCHED
-from scheduler_core.sidecar.requests import GATE
+from scheduler_core.sidecar.cache.informers import WATCHED
+from scheduler_core.sidecar.client.requests import GATE
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 

@@ -25,7 +25,7 @@ def started(monkeypatch):
     def run(configuration, settings, bind, **_):
         found.append((configuration.host, settings, bind))
 
-    monkeypatch.setattr("scheduler_core.sidecar.run.run", run)
+    monkeypatch.setattr("scheduler_core.sidecar.process.main.run", run)
     return found
 
 
@@ -118,7 +118,7 @@ def test_an_address_that_is_taken_is_a_mistake(kubeconfig, monkeypatch):
     def run(*_, **__):
         raise OSError(98, "Address already in use")
 
-    monkeypatch.setattr("scheduler_core.sidecar.run.run", run)
+    monkeypatch.setattr("scheduler_core.sidecar.process.main.run", run)
     result = invoke("--kubeconfig", kubeconfig)
 
     assert 2 == result.exit_code

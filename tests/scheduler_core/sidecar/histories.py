@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from scheduler_core.sidecar.store import KINDS, Store
+from scheduler_core.sidecar.cache.cache import KINDS, Store
 from scheduler_core.snapshot import ClusterSnapshot
 
 Json = dict[str, Any]

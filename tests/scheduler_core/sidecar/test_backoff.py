@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.sidecar import backoff
+from scheduler_core.sidecar.queue import backoff
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from scheduler_core.load import load
-from scheduler_core.sidecar.requests import GATE, HOSTNAME
-from scheduler_core.sidecar.scheduler import Options
+from scheduler_core.sidecar.client.requests import GATE, HOSTNAME
+from scheduler_core.sidecar.scheduling.scheduler import Options
 from scheduler_core.sidecar.writes import Outcome
 from tests.scheduler_core.builders import composite, leaf, node, pod, pods, racks
 from tests.scheduler_core.oracle.strategies import clusters

@@ -5,8 +5,8 @@ import urllib.request
 
 import pytest
 
-from scheduler_core.sidecar.http import MOST_EXPLAINED, Answers, Server, create_app
-from scheduler_core.sidecar.telemetry import Telemetry
+from scheduler_core.sidecar.process.http import MOST_EXPLAINED, Answers, Server, create_app
+from scheduler_core.sidecar.process.metrics import Telemetry
 
 
 def client(dead=(), unready=(), known=None):
@@ -100,7 +100,7 @@ def test_a_server_takes_a_free_port_and_ends():
 
 
 def test_a_client_that_says_nothing_is_let_go(monkeypatch):
-    monkeypatch.setattr("scheduler_core.sidecar.http.SILENCE_SECONDS", 0.2)
+    monkeypatch.setattr("scheduler_core.sidecar.process.http.SILENCE_SECONDS", 0.2)
     server = Server(create_app(Answers(tuple, tuple, lambda *_: None, bytes)), "127.0.0.1", 0)
     server.start()
     host, _, port = server.address.partition(":")

@@ -11,12 +11,12 @@ import msgspec
 import pytest
 
 from scheduler_core.decision import Decision, Name, Status
-from scheduler_core.sidecar.attempts import Attempt, Phase
-from scheduler_core.sidecar.inbox import Changed, Done, Inbox, Listed, Rehearsed, Unserved
-from scheduler_core.sidecar.loop import IDLE_SECONDS, SETTLE_SECONDS, STUCK_SECONDS, Loop, Parts
-from scheduler_core.sidecar.scheduler import Options, Scheduler
-from scheduler_core.sidecar.store import KINDS, Store
-from scheduler_core.sidecar.telemetry import Telemetry
+from scheduler_core.sidecar.cache.cache import KINDS, Store
+from scheduler_core.sidecar.process.loop import IDLE_SECONDS, SETTLE_SECONDS, STUCK_SECONDS, Loop, Parts
+from scheduler_core.sidecar.process.mailbox import Changed, Done, Inbox, Listed, Rehearsed, Unserved
+from scheduler_core.sidecar.process.metrics import Telemetry
+from scheduler_core.sidecar.queue.entities import Attempt, Phase
+from scheduler_core.sidecar.scheduling.scheduler import Options, Scheduler
 from scheduler_core.sidecar.writes import AddFinalizer, Bind, Evict, Outcome, Ref, Tell
 from tests.scheduler_core.builders import leaf, node, pod
 from tests.scheduler_core.sidecar import histories
@@ -31,8 +31,8 @@ TELL = Tell(GROUP, "Normal", "R", "")
 def clock(monkeypatch):
     """The loop's clock, which stands still unless it is moved."""
     found = SimpleNamespace(now=1000.0)
-    monkeypatch.setattr("scheduler_core.sidecar.loop.time", SimpleNamespace(monotonic=lambda: found.now))
-    monkeypatch.setattr("scheduler_core.sidecar.loop.gc", SimpleNamespace(freeze=lambda: None))
+    monkeypatch.setattr("scheduler_core.sidecar.process.loop.time", SimpleNamespace(monotonic=lambda: found.now))
+    monkeypatch.setattr("scheduler_core.sidecar.process.loop.gc", SimpleNamespace(freeze=lambda: None))
     return found
 
 
@@ -527,7 +527,7 @@ def test_what_is_asked_is_looked_up_by_the_thread_of_the_loop(running):
 
 
 def test_what_is_asked_of_a_loop_that_has_no_time_has_no_answer(monkeypatch):
-    monkeypatch.setattr("scheduler_core.sidecar.loop.ANSWER_SECONDS", 0.01)
+    monkeypatch.setattr("scheduler_core.sidecar.process.loop.ANSWER_SECONDS", 0.01)
     turning = Turning()
 
     with pytest.raises(TimeoutError):

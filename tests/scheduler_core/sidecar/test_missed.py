@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core.nodes import OTHERS
-from scheduler_core.sidecar.nodes_live import MOST_MISSED
+from scheduler_core.sidecar.cache.node_cache import MOST_MISSED
 from scheduler_core.sidecar.writes import Bind
 from tests.scheduler_core.builders import node, pod
 from tests.scheduler_core.sidecar.test_scheduler import MUSTER, Scene, nodes_of, of

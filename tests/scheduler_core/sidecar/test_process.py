@@ -16,8 +16,8 @@ import pytest
 from kubernetes import client
 
 from scheduler_core.search.budget import DEFAULT
-from scheduler_core.sidecar.run import options, run
-from scheduler_core.sidecar.settings import Mode, Settings
+from scheduler_core.sidecar.process.main import options, run
+from scheduler_core.sidecar.process.settings import Mode, Settings
 from scheduler_core.sidecar.writes import Evicting
 from tests.apiserver.fake import serving
 from tests.apiserver.test_lease import Leases
@@ -77,10 +77,10 @@ class Cluster:
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     monkeypatch.setattr("sys.setswitchinterval", lambda _: None)
-    monkeypatch.setattr("scheduler_core.sidecar.loop.gc", SimpleNamespace(freeze=lambda: None))
-    monkeypatch.setattr("scheduler_core.sidecar.loop.SETTLE_SECONDS", 0.0)
+    monkeypatch.setattr("scheduler_core.sidecar.process.loop.gc", SimpleNamespace(freeze=lambda: None))
+    monkeypatch.setattr("scheduler_core.sidecar.process.loop.SETTLE_SECONDS", 0.0)
     monkeypatch.setattr("apiserver.lease.RETRY_SECONDS", 0.05)
-    monkeypatch.setattr("scheduler_core.sidecar.run.CONNECT_SECONDS", 0.001)
+    monkeypatch.setattr("scheduler_core.sidecar.process.main.CONNECT_SECONDS", 0.001)
 
 
 class Process:

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from scheduler_core.sidecar import requests
-from scheduler_core.sidecar.requests import GATE, HOSTNAME, JSON, MERGE_PATCH, STRATEGIC_PATCH, Paths
+from scheduler_core.sidecar.client import requests
+from scheduler_core.sidecar.client.requests import GATE, HOSTNAME, JSON, MERGE_PATCH, STRATEGIC_PATCH, Paths
 from scheduler_core.sidecar.writes import Bind, Condition, Evict, Evicting, Nominate, Ref, Remove, SetCondition, Ungate
 
 PATHS = Paths({"Pod": "/api/v1/pods", "PodGroup": "/apis/scheduling.k8s.io/v1beta1/podgroups"})

@@ -8,10 +8,10 @@ import pytest
 
 from scheduler_core.conditions import INITIALLY_SCHEDULED
 from scheduler_core.decision import Name, Status
-from scheduler_core.sidecar.pods_live import SCHEDULED
-from scheduler_core.sidecar.requests import GATE
-from scheduler_core.sidecar.scheduler import MOST_EAGER, Options, Scheduler
-from scheduler_core.sidecar.store import Store
+from scheduler_core.sidecar.cache.cache import Store
+from scheduler_core.sidecar.cache.pod_cache import SCHEDULED
+from scheduler_core.sidecar.client.requests import GATE
+from scheduler_core.sidecar.scheduling.scheduler import MOST_EAGER, Options, Scheduler
 from scheduler_core.sidecar.writes import Bind, Evict, Nominate, Outcome, Remove, SetCondition, Tell, Ungate
 from tests.scheduler_core.builders import HOST, composite, leaf, node, pod, pods, racks
 from tests.scheduler_core.sidecar import histories

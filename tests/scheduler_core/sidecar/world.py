@@ -8,9 +8,9 @@ import random
 from collections import Counter
 from typing import Any
 
-from scheduler_core.sidecar.requests import GATE, HOSTNAME
-from scheduler_core.sidecar.scheduler import Options, Scheduler
-from scheduler_core.sidecar.store import Store
+from scheduler_core.sidecar.cache.cache import Store
+from scheduler_core.sidecar.client.requests import GATE, HOSTNAME
+from scheduler_core.sidecar.scheduling.scheduler import Options, Scheduler
 from scheduler_core.sidecar.writes import Bind, Evict, Nominate, Outcome, Ref, Remove, SetCondition, Tell, Ungate, Write
 from tests.scheduler_core.sidecar import histories
 from tests.scheduler_core.sidecar.histories import Json, Server

@@ -1,0 +1,230 @@
+"""The cluster as its API server tells it, event by event, and on top of it what we have begun and it does not show yet.
+
+A snapshot of it is that of ``load`` over the same objects; what a cycle needs of it is kept, and brought up to date by what
+changed alone.  Nothing here raises for what an object contains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from scheduler_core import wire
+from scheduler_core.decision import Name as Root
+from scheduler_core.intake.gather import GROUP_OF, Found, Name, Unusable
+from scheduler_core.options import PlacingOptions
+from scheduler_core.placement.site import Site
+from scheduler_core.sidecar.cache.cluster_changes import Reporter
+from scheduler_core.sidecar.cache.freshness import Stamp, Versions, number
+from scheduler_core.sidecar.cache.group_cache import GroupBook, Key, LiveGroup
+from scheduler_core.sidecar.cache.live_snapshot import Assembler
+from scheduler_core.sidecar.cache.node_usage import Standing
+from scheduler_core.sidecar.cache.object_head import MARKED
+from scheduler_core.sidecar.cache.pod_cache import LABELS, LivePod, PodReader
+from scheduler_core.sidecar.writes import Ref
+from scheduler_core.snapshot import ClusterSnapshot, Problem
+from validators.model.group import Group
+from validators.model.objects import CLUSTER_SCOPED
+
+__all__ = ["KINDS", "LABELS", "Store"]
+
+KINDS = ("Node", "Pod", "PodGroup", "CompositePodGroup", "Workload", "PriorityClass", "PodDisruptionBudget")
+"""The kinds that are watched."""
+
+VERSIONS = {"Workload": "v1beta1", "PodGroup": "v1beta1", "CompositePodGroup": "v1alpha3"}
+"""The versions that items of lists have, which do not say it, unless it is told; ``v1`` for the other kinds."""
+
+_FEW_FORMS = 2_000
+"""Forms of pods that are kept before those of pods that are gone are looked for."""
+
+
+class Store:
+    """The objects of a cluster.
+
+    Attributes:
+        standing: pods and nodes, and what is taken.
+        book: groups, and what is said about them.
+        report: what changed that could help a root.
+
+    """
+
+    def __init__(self, membership: tuple[str, ...] = (), versions: Mapping[str, str] | None = None) -> None:
+        """Nothing is there yet.
+
+        Args:
+            membership: labels that name a pod's PodGroup where its spec names none, the first that it has counting.
+            versions: the apiVersion of items of a list, by kind.
+
+        """
+        named = {kind: f"{group}/{VERSIONS.get(kind, 'v1')}".lstrip("/") for kind, group in GROUP_OF.items()}
+        self._api_versions = {**named, **(versions or {})}
+        self._versions = {kind: Versions() for kind in KINDS}
+        self._lacking = set(KINDS)
+        self._reader = PodReader(membership)
+        self._swept = _FEW_FORMS
+        self._unusable: dict[Key, str] = {}
+        self.book = GroupBook()
+        self.standing = Standing(self.book)
+        self.report = Reporter(self.standing, self.book)
+        self._assembler = Assembler(self.standing, self.book, self._unusable)
+
+    @property
+    def synced(self) -> bool:
+        """Whether every kind has been listed, or is not served."""
+        return not self._lacking
+
+    def unserved(self, kind: str) -> None:
+        """The server does not have *kind*."""
+        self.replace(kind, ())
+
+    def replace(self, kind: str, raws: Iterable[wire.Text], resource_version: str = "") -> None:
+        """These are all objects of *kind*, as of that version."""
+        versions, listed = self._versions[kind], set()
+        for raw in raws:
+            if (name := self._take(kind, raw, listed=True)) is not None:
+                listed.add(name)
+        for name in versions.only(listed, number(resource_version)):
+            self._drop(kind, name)
+        self._lacking.discard(kind)
+
+    def apply(self, kind: str, event: str, raw: wire.Text) -> None:
+        """One object was ADDED, MODIFIED or DELETED; an event of another type, or about what is not readable, is passed over."""
+        if event in ("ADDED", "MODIFIED"):
+            self._take(kind, raw, listed=False)
+        elif event == "DELETED" and (marked := _marked(kind, raw)) is not None:
+            _, name, stamp = marked
+            if self._versions[kind].delete(name, stamp):
+                self._drop(kind, name)
+            self._sweep()
+
+    def snapshot(self, roots: Iterable[Root] | None = None) -> ClusterSnapshot:
+        """Everything, or the trees of *roots* with their pods (then without problems)."""
+        return self._assembler.whole() if roots is None else self._assembler.of(roots)
+
+    def everything(self) -> ClusterSnapshot:
+        """Everything, put together as far as it is looked at, while nothing changes; without problems."""
+        return self._assembler.everything()
+
+    def site(self, options: PlacingOptions, ignore: frozenset[str]) -> Site:
+        """What placing works on; its relations must be given back before anything changes."""
+        standing = self.standing
+        ground = standing.ground()
+        nominated = [standing.record(standing.pods.nominated[key]) for key in sorted(standing.pods.nominated)]
+        relations = standing.neighbours.relations(self._assembler.of(()), ground.nodes, standing.meeting)
+        return ground.site(options, ignore, relations, nominated)
+
+    def problems(self) -> tuple[Problem, ...]:
+        """The objects that cannot be used, or not wholly."""
+        return self._assembler.problems()
+
+    def unreadable(self, namespace: str, *kinds: str) -> bool:
+        """Whether an object of these kinds is there that cannot be read, and so may name any group of its namespace."""
+        return any(key[0] in kinds and key[1] == namespace for key in (*self._unusable, *self.book.unusable))
+
+    def counts(self) -> dict[str, int]:
+        """How many objects of each kind there are, pods that have ended among them."""
+        return {kind: len(versions.known) for kind, versions in self._versions.items()}
+
+    def pod(self, ref: Ref) -> LivePod | None:
+        """The pod of that name and uid, if it has not ended."""
+        pod = self.standing.pods.pods.get(ref.key)
+        return pod if pod is not None and ref.uid in ("", pod.stamp.uid) else None
+
+    def group(self, kind: str, namespace: str, name: str) -> LiveGroup | None:
+        """A group that can be used."""
+        return self.book.groups.get((kind, namespace, name))
+
+    def groups(self) -> Iterator[LiveGroup]:
+        """All groups that can be used."""
+        return iter(tuple(self.book.groups.values()))
+
+    def root_of(self, kind: str, namespace: str, name: str) -> Root | None:
+        """The top of the tree that a group is in."""
+        return self.book.root_of((kind, namespace, name))
+
+    def tree(self, root: Root) -> tuple[Group, ...]:
+        """The groups of a tree, parents first."""
+        return tuple(self.book.completed(live) for live in self.book.tree(root))
+
+    def members(self, namespace: str, group: str) -> tuple[LivePod, ...]:
+        """The pods of a PodGroup that have not ended."""
+        return self.standing.pods.members(namespace, group)
+
+    def children(self, namespace: str, composite: str) -> tuple[Group, ...]:
+        """The groups that say they are below a composite."""
+        return tuple(self.book.completed(live) for live in self.book.children(namespace, composite))
+
+    def _take(self, kind: str, raw: wire.Text, *, listed: bool) -> Name | None:
+        """The name of an object that is there, and is kept if it is news; None if it has none."""
+        marked = _marked(kind, raw)
+        if marked is None:
+            return None
+        api_version, name, stamp = marked
+        if self._versions[kind].put(name, stamp, listed=listed):
+            self._keep(Found(kind, api_version or self._api_versions[kind], raw), name, stamp)
+        return name
+
+    def _keep(self, found: Found, name: Name, stamp: Stamp) -> None:
+        if found.kind == "Pod":
+            self._keep_pod(found, name, stamp)
+        elif found.kind == "Node":
+            came = name[1] not in self.standing.nodes.nodes
+            if self.standing.put_node(found)[1]:
+                self.report.node(name[1], came=came)
+        else:
+            before = self.report.before(found.kind, name)
+            self.book.put(found, name, stamp)
+            self.report.group(found.kind, name, before)
+
+    def _drop(self, kind: str, name: Name) -> None:
+        if kind == "Pod":
+            self._unusable.pop((kind, *name), None)
+            if (pod := self.standing.drop("/".join(name))) is not None:
+                self.report.pod(pod, None, self.standing.place_of(pod))
+        elif kind == "Node":
+            if self.standing.drop_node(name[1]):
+                self.report.node(name[1])
+        else:
+            before = self.report.before(kind, name)
+            self.book.drop(kind, name)
+            self.report.group(kind, name, before)
+
+    def _keep_pod(self, found: Found, name: Name, stamp: Stamp) -> None:
+        key = (found.kind, *name)
+        self._unusable.pop(key, None)
+        before = self.standing.pods.pods.get("/".join(name))
+        was = self.standing.place_of(before) if before is not None else ""
+        after: LivePod | None = None
+        try:
+            pod = self._reader.read(found, stamp)
+        except Unusable as error:
+            self._unusable[key] = str(error)
+            self.standing.drop("/".join(name))
+        else:
+            if isinstance(pod, LivePod):
+                after = pod
+                self.standing.put(pod)
+            else:
+                self.standing.end(pod)
+        if before is not None or after is not None:
+            self.report.pod(before, after, was)
+
+    def _sweep(self) -> None:
+        """Forget the forms of pods that are gone, once there are twice as many as there were last time."""
+        if len(self._reader) > self._swept:
+            forms = {pod.draft.form for pod in self.standing.pods.pods.values()}
+            self._reader.sweep(forms)
+            self.standing.sweep(forms)
+            self._swept = max(_FEW_FORMS, 2 * len(self._reader))
+
+
+def _marked(kind: str, raw: wire.Text) -> tuple[str, Name, Stamp] | None:
+    """What an object says of itself: apiVersion, name and stamp; None where that cannot be read."""
+    try:
+        marked = MARKED.decode(raw)
+    except (ValueError, RecursionError):
+        return None
+    meta = marked.metadata
+    if not meta.name:
+        return None
+    name = ("" if kind in CLUSTER_SCOPED else meta.namespace or "default", meta.name)
+    return marked.api_version, name, Stamp(meta.uid, number(meta.resource_version))

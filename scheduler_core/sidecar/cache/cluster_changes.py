@@ -1,0 +1,188 @@
+"""What changed in the cluster since it was last asked, as far as it could help a root that is not placed."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from scheduler_core.decision import Name as Root
+from scheduler_core.intake.gather import Name
+from scheduler_core.sidecar.cache.group_cache import GROUPS, GroupBook, LiveGroup
+from scheduler_core.sidecar.cache.node_usage import Standing
+from scheduler_core.sidecar.cache.pod_cache import LivePod
+from validators.model.cluster import PriorityClass
+from validators.model.workload import Workload
+
+Before = tuple[LiveGroup | Workload | PriorityClass | object | None, Root | None]
+"""What there was of a name, and the root of the tree that it was in."""
+
+
+@dataclasses.dataclass(slots=True)
+class News:
+    """Facts, added up.
+
+    Attributes:
+        roots: roots whose own groups or pods changed, came or went.
+        freed: nodes on which there is more room than before.
+        nodes: nodes that came, went or changed.
+        moved: whether a pod took or left a node, or changed its labels there.
+        budgets: whether a disruption budget changed.
+        ranks: whether a priority class changed.
+        units: whether a group changed that runs, so that its pods may leave with others or by themselves.
+
+    """
+
+    roots: set[Root] = dataclasses.field(default_factory=set)
+    freed: set[str] = dataclasses.field(default_factory=set)
+    nodes: set[str] = dataclasses.field(default_factory=set)
+    moved: bool = False
+    budgets: bool = False
+    ranks: bool = False
+    units: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.roots or self.freed or self.nodes) or self.moved or self.budgets or self.ranks or self.units
+
+
+class Reporter:
+    """Tells what a change means.
+
+    Attributes:
+        news: what was not taken yet.
+        changes: how many changes there were that matter.
+        budgets: how many of them were of disruption budgets.
+
+    """
+
+    def __init__(self, standing: Standing, book: GroupBook) -> None:
+        self.news = News()
+        self.changes = self.budgets = 0
+        self._standing = standing
+        self._book = book
+        self._came: set[str] = set()
+
+    def take(self) -> News:
+        """What changed since this was asked last."""
+        news, self.news = self.news, News()
+        if self._came:
+            news.roots.update(self._counting_again(self._came))
+            self._came = set()
+        return news
+
+    def node(self, name: str, *, came: bool = False) -> None:
+        """A node changed or went, or *came*."""
+        self.changes += 1
+        self.news.nodes.add(name)
+        if came:
+            self._came.add(name)
+
+    def before(self, kind: str, name: Name) -> Before:
+        """What is to be told to ``group`` once it changed."""
+        book = self._book
+        if kind in GROUPS:
+            return book.groups.get((kind, *name)), book.root_of((kind, *name))
+        if kind == "Workload":
+            return book.workloads.get(name), None
+        return (book.classes.get(name[1]) if kind == "PriorityClass" else book.budgets.get(name)), None
+
+    def group(self, kind: str, name: Name, before: Before) -> None:
+        """A group, or what is said about groups, came, went or changed."""
+        after = self.before(kind, name)
+        there, now = before[0], after[0]
+        if kind in GROUPS:
+            self._group(kind, name, before, after)
+        elif there == now:
+            return
+        elif kind == "Workload":
+            self.news.roots.update(root for key in self._book.made_from(name) if (root := self._book.root_of(key)) is not None)
+        elif kind == "PriorityClass":
+            self._standing.rank()
+            self.news.ranks = True
+        else:
+            self.news.budgets = True
+            self.budgets += 1
+        self.changes += 1
+
+    def pod(self, before: LivePod | None, after: LivePod | None, was: str) -> None:
+        """A pod came, went or changed; *was* is the node where it counted before."""
+        at = self._standing.place_of(after) if after is not None else ""
+        moved = was != at or (bool(at) and _differs(before, after))
+        if was and (was != at or _form(before) is not _form(after)):
+            self.news.freed.add(was)
+        promised = before.nominated if before is not None and not was else ""
+        if promised and promised != at and (after is None or after.nominated != promised):
+            self.news.freed.add(promised)
+        self.news.moved |= moved
+        if _differs(before, after):
+            self.changes += 1
+            for pod, where in ((before, was), (after, at)):
+                # A single pod that has a node waits for nothing; that it is gone is told to whoever remembers it.
+                if pod is not None and (pod.draft.group or not where or after is None) and (root := self.root(pod)) is not None:
+                    self.news.roots.add(root)
+
+    def root(self, pod: LivePod) -> Root | None:
+        """The root that *pod* is in, or is; None if its group is not there."""
+        namespace, name = pod.draft.name
+        if pod.draft.group:
+            return self._book.root_of(("PodGroup", namespace, pod.draft.group))
+        return None if pod.draft.reference is not None else Root("Pod", namespace, name)
+
+    def _counting_again(self, nodes: set[str]) -> Iterator[Root]:
+        """The roots of members that are bound to one of *nodes*: while it was away they did not count, and nothing told so of them."""
+        for pod in self._standing.pods.pods.values():
+            if pod.draft.group and pod.draft.node in nodes and (root := self.root(pod)) is not None:
+                yield root
+
+    def _group(self, kind: str, name: Name, before: Before, after: Before) -> None:
+        was, now = before[0], after[0]
+        if isinstance(was, LiveGroup) and isinstance(now, LiveGroup) and _same(was, now):
+            return
+        # Most groups come before any pod of theirs runs: nobody can be made to leave who could not before.
+        self.news.units |= self._runs(kind, name)
+        self.news.roots.update(root for _, root in (before, after) if root is not None)
+        if kind == "CompositePodGroup":
+            # Without it each of its children is the top of a tree of its own.
+            self.news.roots.update(Root(*child.key) for child in self._book.children(*name))
+
+    def _runs(self, kind: str, name: Name) -> bool:
+        """Whether a pod in a group of that name, or below it, has a node."""
+        below = [(kind, *name)]
+        if kind == "CompositePodGroup":
+            below = [live.key for child in self._book.children(*name) for live in self._book.tree(Root(*child.key))]
+        pods, place_of = self._standing.pods, self._standing.place_of
+        return any(place_of(pod) for key in below if key[0] == "PodGroup" for pod in pods.members(*key[1:]))
+
+
+def _same(one: LiveGroup, other: LiveGroup) -> bool:
+    """Whether nothing differs that decides: what a group says of its status does not."""
+    before, after = one.group, other.group
+    return (
+        one.uid == other.uid
+        and before.spec == after.spec
+        and before.metadata.creation_timestamp == after.metadata.creation_timestamp
+        and before.metadata.deletion_timestamp == after.metadata.deletion_timestamp
+    )
+
+
+def _form(pod: LivePod | None) -> object:
+    return pod.draft.form if pod is not None else None
+
+
+def _differs(one: LivePod | None, other: LivePod | None) -> bool:
+    """Whether anything differs that decides about the pod itself: what it is told, and what it is promised, does not."""
+    if one is None or other is None:
+        return one is not other
+    before, after = one.draft, other.draft
+    return (
+        before.form is not after.form
+        or before.node != after.node
+        or before.terminating != after.terminating
+        or before.gates != after.gates
+        or before.group != after.group
+        or one.mark != other.mark
+        or one.stamp.uid != other.stamp.uid
+        or before.labels != after.labels
+        or before.scheduler != after.scheduler
+        or (before.priority, before.class_name, before.policy, before.created)
+        != (after.priority, after.class_name, after.policy, after.created)
+    )

@@ -1,0 +1,273 @@
+"""The groups of a live cluster with all that is said about groups: Workloads, priority classes, disruption budgets.
+
+Which tree a group is in is found by climbing, when it is asked: nothing has to be put right when parents come late or go.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from scheduler_core.decision import Name as Root
+from scheduler_core.intake.gather import Found, Name, Unusable
+from scheduler_core.intake.groups_in import completed, group_priorities, read_budget, read_one
+from scheduler_core.intake.priority import Priorities
+from scheduler_core.intake.reading import attempt
+from scheduler_core.sidecar.cache.freshness import Stamp
+from scheduler_core.sidecar.cache.node_cache import NodeBook
+from scheduler_core.sidecar.writes import Condition
+from scheduler_core.snapshot import Budget, Problem
+from validators.lookup import KnownObjects
+from validators.model.cluster import PriorityClass
+from validators.model.group import CompositePodGroup, Group, PodGroup
+from validators.model.meta import ObjectMeta
+from validators.model.objects import Named, Object
+from validators.model.workload import Workload
+
+Key = tuple[str, str, str]
+"""Kind, namespace, name."""
+
+GROUPS: Mapping[str, type[PodGroup | CompositePodGroup]] = {"PodGroup": PodGroup, "CompositePodGroup": CompositePodGroup}
+_LONGEST_CLIMB = 64
+"""Parents that are looked up before giving up: far more than the four levels that a tree may have."""
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class LiveGroup:
+    """A PodGroup or a CompositePodGroup."""
+
+    key: Key
+    stamp: Stamp
+    group: Group
+    """As it is read; its metadata has the finalizers."""
+    presumed: dict[str, Condition] = dataclasses.field(default_factory=dict)
+    """Conditions that were written and that no event has shown since, by type."""
+    landed: bool = False
+    """Whether all binds of it were acknowledged to this process, as the root of a tree."""
+    complete: Group | None = None
+    """With what its priority class says; None until it is asked for."""
+    priority: int = 0
+
+    @property
+    def uid(self) -> str:
+        """Which object of its name it is."""
+        return self.stamp.uid
+
+    @property
+    def parent(self) -> str:
+        """The name of the composite that it says it is below; empty if none."""
+        return self.group.spec.parent_composite_pod_group_name or ""
+
+    @property
+    def workload(self) -> str:
+        """The name of the Workload that it says it is made from; empty if none."""
+        reference = self.group.spec.workload_ref
+        return reference.workload_name if reference is not None else ""
+
+    def condition(self, type_: str) -> Condition | None:
+        """The condition of that type as it stands, or as it will once the last write is seen."""
+        if (found := self.presumed.get(type_)) is not None:
+            return found if found.status else None
+        for each in self.group.status.conditions or ():
+            if each.type == type_:
+                return Condition(type_, each.status, each.reason, each.message, each.last_transition_time or "")
+        return None
+
+
+class GroupBook:
+    """Groups by kind, namespace and name, joined by their parents' names.
+
+    Attributes:
+        groups: those that can be used.
+        workloads: those that can be used, by namespace and name.
+        classes: those that can be used, by name.
+        budgets: those that can be used, by namespace and name.
+        unusable: why the others cannot, by kind, namespace and name.
+        priorities: what the classes come to.
+
+    """
+
+    def __init__(self) -> None:
+        self.groups: dict[Key, LiveGroup] = {}
+        self.workloads: dict[Name, Workload] = {}
+        self.classes: dict[str, PriorityClass] = {}
+        self.budgets: dict[Name, Budget] = {}
+        self.unusable: dict[Key, str] = {}
+        self.priorities = Priorities(())
+        self._children: dict[Name, dict[Key, LiveGroup]] = {}
+        self._made: dict[Name, set[Key]] = {}
+        self._workloads: tuple[Workload, ...] | None = None
+
+    def put(self, found: Found, name: Name, stamp: Stamp) -> None:
+        """An object of one of these kinds is there, or is another than before."""
+        key = (found.kind, *name)
+        self.unusable.pop(key, None)
+        match found.kind:
+            case "PodGroup":
+                self._keep(found, key, lambda: attempt(found, lambda one: read_one(one, PodGroup))[1], stamp)
+            case "CompositePodGroup":
+                self._keep(found, key, lambda: attempt(found, lambda one: read_one(one, CompositePodGroup))[1], stamp)
+            case "Workload":
+                self._keep(found, key, lambda: attempt(found, lambda one: read_one(one, Workload))[1], stamp)
+            case "PriorityClass":
+                self._keep(found, key, lambda: attempt(found, lambda one: read_one(one, PriorityClass))[1], stamp)
+            case _:
+                self._keep(found, key, lambda: attempt(found, read_budget)[1], stamp)
+
+    def _keep(self, found: Found, key: Key, read: Callable[[], Group | Workload | PriorityClass | Budget | Unusable], stamp: Stamp) -> None:
+        value = read()
+        if isinstance(value, Unusable):
+            self.drop(found.kind, key[1:])
+            self.unusable[key] = str(value)
+        elif isinstance(value, PriorityClass):
+            self.classes[key[2]] = value
+            self._rank()
+        elif isinstance(value, Workload):
+            self.workloads[key[1:]] = value
+            self._workloads = None
+        elif isinstance(value, Budget):
+            self.budgets[key[1:]] = value
+        else:
+            before = self.groups.get(key)
+            self._unlink(key)
+            landed = before is not None and before.landed and before.uid == stamp.uid
+            live = self.groups[key] = LiveGroup(key, stamp, value, landed=landed)
+            if live.parent:
+                self._children.setdefault((key[1], live.parent), {})[key] = live
+            if live.workload:
+                self._made.setdefault((key[1], live.workload), set()).add(key)
+
+    def drop(self, kind: str, name: Name) -> None:
+        """An object is gone."""
+        self.unusable.pop((kind, *name), None)
+        if kind == "PriorityClass":
+            if self.classes.pop(name[1], None) is not None:
+                self._rank()
+        elif kind == "Workload":
+            self.workloads.pop(name, None)
+            self._workloads = None
+        elif kind == "PodDisruptionBudget":
+            self.budgets.pop(name, None)
+        else:
+            self._unlink((kind, *name))
+
+    def made_from(self, workload: Name) -> list[Key]:
+        """The groups that say they are made from a Workload."""
+        return sorted(self._made.get(workload, ()))
+
+    def children(self, namespace: str, name: str) -> Iterable[LiveGroup]:
+        """The groups that say they are below the composite of that name."""
+        return self._children.get((namespace, name), {}).values()
+
+    def root_of(self, key: Key) -> Root | None:
+        """The top of the tree that a group is in, as the queue names it; None if there is no such group.
+
+        The topmost group that is there; of those in a circle the first by name.
+        """
+        live = self.groups.get(key)
+        if live is None:
+            return None
+        way = [live]
+        seen = {key}
+        for _ in range(_LONGEST_CLIMB):
+            above = self.groups.get(("CompositePodGroup", key[1], way[-1].parent)) if way[-1].parent else None
+            if above is None:
+                break
+            if above.key in seen:
+                return Root(*min(each.key for each in way[way.index(above) :]))
+            seen.add(above.key)
+            way.append(above)
+        return Root(*way[-1].key)
+
+    def tree(self, root: Root) -> list[LiveGroup]:
+        """All groups of a tree, parents first; none if its root is not there."""
+        top = self.groups.get((root.kind, root.namespace, root.name))
+        found: dict[Key, LiveGroup] = {}
+        stack = [top] if top is not None else []
+        while stack:
+            live = stack.pop()
+            if live.key not in found:
+                found[live.key] = live
+                if live.key[0] == "CompositePodGroup":
+                    stack.extend(self.children(*live.key[1:]))
+        return list(found.values())
+
+    def completed(self, live: LiveGroup) -> Group:
+        """The group with what its priority class says."""
+        if live.complete is None:
+            (live.complete,) = completed((live.group,), self.priorities, [])
+            (live.priority,) = group_priorities((live.complete,), self.priorities).values()
+        return live.complete
+
+    def problems(self) -> Iterator[Problem]:
+        """What of the groups could not be used as it is written."""
+        found: list[Problem] = []
+        completed((each.group for each in self.groups.values()), self.priorities, found)
+        yield from found
+
+    def everything(self, kind: str) -> Sequence[Object]:
+        """All objects of *kind* that can be used."""
+        if kind == "Workload":
+            if self._workloads is None:
+                self._workloads = tuple(self.workloads.values())
+            return self._workloads
+        if kind == "PriorityClass":
+            return tuple(self.classes.values())
+        return tuple(self.completed(each) for each in self.groups.values() if each.key[0] == kind)
+
+    def _unlink(self, key: Key) -> None:
+        if (live := self.groups.pop(key, None)) is None:
+            return
+        if live.parent:
+            siblings = self._children[key[1], live.parent]
+            del siblings[key]
+            if not siblings:
+                del self._children[key[1], live.parent]
+        if live.workload:
+            made = self._made[key[1], live.workload]
+            made.discard(key)
+            if not made:
+                del self._made[key[1], live.workload]
+
+    def _rank(self) -> None:
+        self.priorities = Priorities(self.classes.values())
+        for each in self.groups.values():
+            each.complete = None
+
+
+class Known(KnownObjects):
+    """What the rules may look up, where it is kept: nothing is gathered before it is asked for."""
+
+    def __init__(self, book: GroupBook, nodes: NodeBook) -> None:
+        super().__init__((), complete=False)
+        self._book = book
+        self._nodes = nodes
+
+    def get(self, kind: str, namespace: str, name: str) -> Object | None:
+        """See Lookup."""
+        book = self._book
+        found: Object | None
+        match kind:
+            case "Node":
+                found = self._nodes.known(name)
+            case "PriorityClass":
+                found = book.classes.get(name)
+                namespace = ""
+            case "Workload":
+                found = book.workloads.get((namespace, name))
+            case _:
+                live = book.groups.get((kind, namespace, name))
+                found = book.completed(live) if live is not None else None
+        if found is None and (kind, namespace, name) in book.unusable:
+            found = Named(kind, ObjectMeta(name=name, namespace=namespace))
+        return super().get(kind, namespace, name) if found is None else found
+
+    def children(self, kind: str, namespace: str, name: str) -> Sequence[Object]:
+        """See Lookup."""
+        return tuple(self._book.completed(each) for each in self._book.children(namespace, name) if each.key[0] == kind)
+
+    def everything(self, kind: str) -> Sequence[Object] | None:
+        """See Lookup."""
+        found = self._nodes.everything() if kind == "Node" else self._book.everything(kind)
+        more = [Named(kind, ObjectMeta(name=key[2], namespace=key[1])) for key in self._book.unusable if key[0] == kind]
+        return (*found, *more) if more else found or None

@@ -1,0 +1,142 @@
+"""The watches of all kinds, whose news go to the inbox.
+
+Edge: the threads of ``apiserver.watch``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from apiserver.api import Api
+from apiserver.discovery import path_of
+from apiserver.watch import Standing, Watcher
+from scheduler_core.sidecar.process.mailbox import Changed, Inbox, Listed, Unserved
+from validators.model.objects import SCHEDULING
+
+VERSIONS = ("v1", "v1beta1", "v1alpha3")
+"""Versions of the groups' API that are understood, the preferred first."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Watched:
+    """A kind that is watched."""
+
+    kind: str
+    group: str
+    resource: str
+    versions: tuple[str, ...]
+
+
+WATCHED = (
+    Watched("PriorityClass", SCHEDULING, "priorityclasses", ("v1",)),
+    Watched("Node", "", "nodes", ("v1",)),
+    Watched("PodDisruptionBudget", "policy", "poddisruptionbudgets", ("v1",)),
+    Watched("Workload", SCHEDULING, "workloads", VERSIONS),
+    Watched("CompositePodGroup", SCHEDULING, "compositepodgroups", VERSIONS),
+    Watched("PodGroup", SCHEDULING, "podgroups", VERSIONS),
+    Watched("Pod", "", "pods", ("v1",)),
+)
+NEEDED = frozenset({"Node", "Pod", "PodGroup"})
+"""Kinds without which there is nothing to do; the others may be missing."""
+UNSERVED = "the API server does not serve {kind} objects: look at its flags --feature-gates (GenericWorkload) and --runtime-config"
+
+
+@dataclasses.dataclass(slots=True)
+class Health:
+    """How it stands with one kind."""
+
+    served: bool = True
+    listed: bool = False
+    heard: float = 0.0
+    complaint: str = ""
+
+
+class Feed:
+    """The watches of all kinds.
+
+    ``paths`` has where each kind is served, before anything of it is told; ``health`` how it stands with each.
+    """
+
+    def __init__(self, api: Api, inbox: Inbox, log: Callable[[str, str], None], *, silence: float) -> None:
+        """*log* hears, once each, of a kind that cannot be watched and why."""
+        self._api, self.inbox, self._log, self._silence = api, inbox, log, silence
+        self.paths: dict[str, str] = {}
+        self.health: dict[str, Health] = {each.kind: Health() for each in WATCHED}
+        self._watchers = tuple(self._watcher(each) for each in WATCHED)
+
+    def start(self) -> None:
+        """Begin to list and watch."""
+        for each in self._watchers:
+            each.start()
+
+    def stop(self) -> None:
+        """End soon."""
+        for each in self._watchers:
+            each.stop()
+
+    def unsynced(self) -> tuple[str, ...]:
+        """The kinds of which not all is known, each with the reason."""
+        return tuple(
+            f"{kind} objects are not listed yet{f': {each.complaint}' if each.complaint else ''}" if each.served else each.complaint
+            for kind, each in self.health.items()
+            if not each.listed and (each.served or kind in NEEDED)
+        )
+
+    def silent(self, seconds: float) -> tuple[str, ...]:
+        """The kinds that have not been heard of for so long, each with the reason."""
+        now = time.monotonic()
+        return tuple(
+            f"{kind} objects have not been heard of for {now - each.heard:.0f} s{f': {each.complaint}' if each.complaint else ''}"
+            for kind, each in self.health.items()
+            if each.served and each.listed and now - each.heard > seconds
+        )
+
+    def _watcher(self, watched: Watched) -> Watcher:
+        def find() -> str:
+            path = path_of(self._api, watched.group, watched.resource, watched.versions)
+            if path:
+                self.paths[watched.kind] = path
+            return path
+
+        return Watcher(self._api, find, _Told(self, watched.kind), silence=self._silence, name=watched.resource)
+
+    def complain(self, kind: str, reason: str) -> None:
+        """Note, and log once, why a kind cannot be watched."""
+        if reason != self.health[kind].complaint:
+            self._log(kind, reason)
+        self.health[kind].complaint = reason
+
+
+class _Told:
+    """One kind's ``apiserver.watch.Sink``."""
+
+    def __init__(self, feed: Feed, kind: str) -> None:
+        self._feed, self._kind = feed, kind
+        self._health = feed.health[kind]
+
+    def replace(self, objects: Sequence[msgspec.Raw]) -> None:
+        """See Sink."""
+        self._feed.inbox.put(Listed(self._kind, objects))
+        self._health.listed = self._health.served = True
+
+    def change(self, event: str, content: msgspec.Raw) -> None:
+        """See Sink."""
+        self._feed.inbox.put(Changed(self._kind, event, content))
+
+    def tell(self, standing: Standing, reason: str) -> None:
+        """See Sink."""
+        if standing is not Standing.FAILED:
+            self._health.heard = time.monotonic()
+        if standing is Standing.HEARD:
+            self._health.complaint = ""
+        elif standing is Standing.UNSERVED:
+            self._health.served = self._health.listed = False
+            self._feed.inbox.put(Unserved(self._kind))
+            if self._kind in NEEDED:
+                self._feed.complain(self._kind, UNSERVED.format(kind=self._kind))
+        else:
+            self._feed.complain(self._kind, reason)

@@ -1,0 +1,120 @@
+"""From what is kept of a cluster to ClusterSnapshots: of everything, or of a few roots."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+from scheduler_core.decision import Name as Root
+from scheduler_core.intake import labels_apart, retired
+from scheduler_core.intake.gather import label, left_out
+from scheduler_core.intake.groups_in import completed, group_priorities
+from scheduler_core.intake.groups_in import problems_of as problems_of_budget
+from scheduler_core.intake.pods_in import homeless, problems_of
+from scheduler_core.pods import PodRecord
+from scheduler_core.sidecar.cache.group_cache import GroupBook, Key, Known
+from scheduler_core.sidecar.cache.lazy_parts import Lazy, LivePriorities
+from scheduler_core.sidecar.cache.node_usage import Standing
+from scheduler_core.sidecar.cache.pod_cache import LivePod
+from scheduler_core.snapshot import ClusterSnapshot, Problem
+from validators.model.group import Group
+
+
+class Assembler:
+    """Makes snapshots of what *standing* and *groups* hold; *unusable* are the pods that cannot be used."""
+
+    def __init__(self, standing: Standing, groups: GroupBook, unusable: dict[Key, str]) -> None:
+        self._standing = standing
+        self._groups = groups
+        self._unusable = unusable
+        self._known = Known(groups, standing.nodes)
+
+    def whole(self) -> ClusterSnapshot:
+        """Everything, as ``load`` has it of the same objects."""
+        made, pods = self._joined()
+        groups = self._sorted((*self._complete(), *completed(made.groups, self._groups.priorities, [])))
+        priorities = group_priorities(groups, self._groups.priorities)
+        found = self._of(groups, pods)
+        return dataclasses.replace(found, priorities=priorities, desired=made.desired, problems=self._problems(groups, pods))
+
+    def problems(self) -> tuple[Problem, ...]:
+        """The inputs that cannot be used, or not wholly."""
+        return self.whole().problems
+
+    def everything(self) -> ClusterSnapshot:
+        """Everything, put together as far as it is looked at, while nothing changes; without problems."""
+        standing = self._standing
+        standing.ground()
+        found = self._of((), ())
+        pods = Lazy(lambda: sorted(standing.records(), key=lambda pod: pod.key))
+        return dataclasses.replace(
+            found, pods=pods, groups=Lazy(lambda: self._sorted(self._complete())), priorities=LivePriorities(self._groups)
+        )
+
+    def of(self, roots: Iterable[Root]) -> ClusterSnapshot:
+        """The trees of *roots* alone, with their pods; and single pods that are roots."""
+        standing = self._standing
+        standing.ground()
+        groups: list[Group] = []
+        pods: list[LivePod] = []
+        for root in roots:
+            if root.kind == "Pod":
+                pod = standing.pods.pods.get(f"{root.namespace}/{root.name}")
+                pods += [pod] if pod is not None else []
+                continue
+            for live in self._groups.tree(root):
+                groups.append(self._groups.completed(live))
+                if live.key[0] == "PodGroup":
+                    pods += standing.pods.members(*live.key[1:])
+        records = sorted((standing.record(pod) for pod in pods if standing.is_here(pod)), key=lambda pod: pod.key)
+        return self._of(self._sorted(groups), records)
+
+    def _of(self, groups: tuple[Group, ...], pods: Iterable[PodRecord]) -> ClusterSnapshot:
+        budgets = self._groups.budgets
+        return ClusterSnapshot(
+            nodes=self._standing.ground().nodes,
+            pods=tuple(pods),
+            groups=groups,
+            priorities=LivePriorities(self._groups),
+            desired={},
+            budgets=tuple(budgets[name] for name in sorted(budgets)),
+            known=self._known,
+        )
+
+    def _joined(self) -> tuple[retired.Made, list[PodRecord]]:
+        """The groups that v1alpha1's pods make, and all pods, these as members of them."""
+        standing = self._standing
+        standing.ground()
+        here = sorted((pod for pod in standing.pods.pods.values() if standing.is_here(pod)), key=lambda pod: pod.key)
+        if not standing.pods.foreign:
+            return retired.Made((), {}), [standing.record(pod) for pod in here]
+        drafts = [dataclasses.replace(pod.draft) for pod in here]
+        groups = [each.group for each in self._groups.groups.values()]
+        made = retired.join(drafts, self._groups.workloads.values(), groups, self._groups.priorities)
+        records = [dataclasses.replace(standing.record(pod), group=draft.group) for pod, draft in zip(here, drafts, strict=True)]
+        return made, records
+
+    def _complete(self) -> list[Group]:
+        return [self._groups.completed(each) for each in self._groups.groups.values()]
+
+    def _sorted(self, groups: Iterable[Group]) -> tuple[Group, ...]:
+        return tuple(sorted(groups, key=lambda each: (each.metadata.namespace, each.metadata.name, each.kind)))
+
+    def _problems(self, groups: tuple[Group, ...], pods: list[PodRecord]) -> tuple[Problem, ...]:
+        standing, book = self._standing, self._groups
+        found: list[Problem] = []
+        unusable = {**book.unusable, **self._unusable, **{("Node", "", name): why for name, why in standing.nodes.unusable.items()}}
+        found += [Problem(label(key[0], key[1:]), left_out(key[0], why)) for key, why in unusable.items()]
+        table = standing.nodes.table((), found)
+        completed(groups, book.priorities, found)
+        for budget in book.budgets.values():
+            found += problems_of_budget(budget)
+        for pod in standing.pods.pods.values():
+            draft = pod.draft
+            if not standing.is_here(pod):
+                found.append(homeless(draft))
+                continue
+            rank = book.priorities.rank(draft.priority, draft.class_name, draft.policy)
+            found += problems_of(draft, rank, standing.nodes.nodes)
+        found += labels_apart.problems(table, groups, pods)
+        return tuple(sorted(set(found), key=lambda each: (each.object, each.message)))

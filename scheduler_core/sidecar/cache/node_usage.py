@@ -1,0 +1,248 @@
+"""Who is on which node, and what is taken there: pods as they are told, and as we have begun to change them.
+
+What is counted is counted once: a change takes out what was there of a pod, and counts what is there now.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator
+
+from scheduler_core.intake.forms import Form
+from scheduler_core.intake.gather import Found
+from scheduler_core.intake.pods_in import record_of, shape_of
+from scheduler_core.nodes import NodeTable
+from scheduler_core.pods import PodRecord, PodShape
+from scheduler_core.sidecar.cache.group_cache import GroupBook
+from scheduler_core.sidecar.cache.node_cache import NodeBook
+from scheduler_core.sidecar.cache.placement_state import Ground
+from scheduler_core.sidecar.cache.pod_affinity import Neighbours
+from scheduler_core.sidecar.cache.pod_cache import Ended, LivePod, PodBook, pinned_to
+from scheduler_core.sidecar.client.requests import GATE, HOSTNAME
+
+
+class Standing:
+    """Pods on nodes.
+
+    Attributes:
+        nodes: the nodes.
+        pods: the pods that have not ended.
+        neighbours: how pods constrain each other.
+
+    """
+
+    def __init__(self, groups: GroupBook) -> None:
+        self.nodes = NodeBook()
+        self.pods = PodBook()
+        self.neighbours = Neighbours()
+        self._groups = groups
+        self._ungates, self._binds = False, ""
+        self._ground: Ground | None = None
+        self._stale = False
+        """Whether a node changed since the ground was made; if nodes came or went there is no ground at all."""
+        self._shapes: dict[Form, PodShape] = {}
+        self._serials = itertools.count()
+
+    def ungate(self, *, ungates: bool, binds: str = "") -> None:
+        """Whether a pod that our gate alone holds counts as one without gates, and one that is marked as on its node.
+
+        Pods of the scheduler *binds* are bound here: once open they are pending like any other, and fit where they are pinned.
+        """
+        if (ungates, binds) != (self._ungates, self._binds):
+            self._ungates, self._binds = ungates, binds
+            self._ground = None
+            self.rank()
+
+    def place_of(self, pod: LivePod) -> str:
+        """The name of the node where it counts; empty while it is pending."""
+        if pod.draft.node:
+            return pod.draft.node
+        if pod.assumed in self.nodes.nodes:
+            return pod.assumed
+        # Whoever may create pods may write the mark too: where we make none, none counts.
+        if self._ungates and pod.mark and pod.draft.scheduler != self._binds and (read := self.nodes.nodes.get(pod.mark)) is not None:
+            host = (read.node.metadata.labels or {}).get(HOSTNAME, "")
+            return pod.mark if host and host == pinned_to(pod) else ""
+        return ""
+
+    def is_here(self, pod: LivePod) -> bool:
+        """Whether it counts at all: not one that says it is on a node that is not there."""
+        return not pod.draft.node or pod.draft.node in self.nodes.nodes
+
+    def record(self, pod: LivePod) -> PodRecord:
+        """*pod*, which is here, as placement sees it.  The ground must be there."""
+        if (record := pod.record) is None:
+            record = pod.record = self._record(pod, self.ground().nodes)
+        return record
+
+    def put(self, pod: LivePod) -> LivePod | None:
+        """*pod* is there, or is another than before; what it was, if anything."""
+        before = self.pods.put(pod)
+        if before is not None:
+            self._uncount(before)
+            _carry_over(before, pod)
+        self._count(pod)
+        return before
+
+    def drop(self, key: str) -> LivePod | None:
+        """The pod is gone; what it was, if anything."""
+        before = self.pods.remove(key)
+        if before is not None:
+            self._uncount(before)
+        return before
+
+    def end(self, ended: Ended) -> LivePod | None:
+        """The pod has run; what it was while it did, if anything."""
+        before = self.drop(ended.key)
+        self.pods.end(ended)
+        return before
+
+    def changed(self, pod: LivePod) -> None:
+        """What is presumed of *pod* changed."""
+        self._uncount(pod)
+        pod.record = None
+        self._count(pod)
+
+    def put_node(self, found: Found) -> tuple[str, bool]:
+        """The node's name, and whether anything changed that matters.  Raises Unusable: it has no name."""
+        name, changed, renumbered = self.nodes.put(found)
+        self._stale |= changed
+        if renumbered:
+            self._ground = None
+        return name, changed
+
+    def drop_node(self, name: str) -> bool:
+        """Whether there was such a node."""
+        there = self.nodes.drop(name)
+        if there:
+            self._ground = None
+        return there
+
+    def rank(self) -> None:
+        """The priority classes are others."""
+        for pod in self.pods.pods.values():
+            pod.record = None
+
+    def ground(self) -> Ground:
+        """The nodes, and what is taken on them."""
+        if self._ground is None or (self._stale and not self._renewed(self._ground)):
+            self._build()
+        self._stale = False
+        if self._ground is None:
+            raise RuntimeError("the ground was just built")
+        return self._ground
+
+    def shape(self, form: Form) -> PodShape | None:
+        """What pods of *form* need; None if it is of something that no node has and no pod here needs."""
+        nodes = self.ground().nodes
+        known = all(nodes.row.has(name) for name, _ in form.demand.requests)
+        return self._shape(form, nodes) if known else None
+
+    def records(self) -> Iterator[PodRecord]:
+        """All pods that are here."""
+        return (self.record(pod) for pod in self.pods.pods.values() if self.is_here(pod))
+
+    def meeting(self) -> Iterator[PodRecord]:
+        """The same, to be counted among those that constrain each other."""
+        for pod in self.pods.pods.values():
+            if self.is_here(pod):
+                pod.met = self.record(pod)
+                yield pod.met
+
+    def sweep(self, forms: set[Form]) -> None:
+        """Forget shapes that no pod has; *forms* are those that pods have."""
+        self._shapes = {form: shape for form, shape in self._shapes.items() if form in forms}
+        self.neighbours.sweep(set(self._shapes.values()))
+        if self._ground is not None:
+            self._ground.fits.clear()
+
+    def _renewed(self, before: Ground) -> bool:
+        """Whether the ground could be made anew under what stands on it: nodes are numbered as they were."""
+        table = self.nodes.table(before.nodes.resources, [])
+        if table.names != before.nodes.names or table.resources != before.nodes.resources:
+            return False
+        ground = self._ground = Ground.of(table)
+        ground.taken = before.taken
+        self.neighbours.recount()
+        for pod in list(self.pods.hanging.values()):
+            self.changed(pod)
+        return True
+
+    def _build(self) -> None:
+        forms = {pod.draft.form for pod in self.pods.pods.values()}
+        requested = {name for form in forms for name, _ in form.demand.requests}
+        ground = self._ground = Ground.of(self.nodes.table(requested, []))
+        self._stale = False
+        self._shapes.clear()
+        self.neighbours.reset()
+        self.pods.nominated.clear()
+        for pod in self.pods.pods.values():
+            pod.record = pod.counted = pod.met = None
+            self._count_on(ground, pod)
+
+    def _count(self, pod: LivePod) -> None:
+        if self._ground is not None:
+            self._count_on(self._ground, pod)
+
+    def _count_on(self, ground: Ground, pod: LivePod) -> None:
+        self.pods.hang(pod)
+        if not self.is_here(pod):
+            return
+        form, nodes = pod.draft.form, ground.nodes
+        if form not in self._shapes and not all(nodes.row.has(name) for name, _ in form.demand.requests):
+            # A resource that nobody has asked for before: the rows are others.
+            self._ground = None
+            return
+        shape, node = self._shape(form, nodes), nodes.index.get(self.place_of(pod), -1)
+        if node >= 0:
+            ground.taken.add(shape, node, 1)
+        elif pod.nominated in nodes.index and not pod.draft.terminating and not pod.leaving:
+            self.pods.nominated[pod.key] = pod
+        self.neighbours.count(shape, 1)
+        if self.neighbours.counting:
+            pod.met = self.record(pod)
+            self.neighbours.meet(pod.met)
+        pod.counted = shape, node
+
+    def _uncount(self, pod: LivePod) -> None:
+        counted, met = pod.counted, pod.met
+        pod.counted = pod.met = None
+        self.pods.nominated.pop(pod.key, None)
+        if counted is None or self._ground is None:
+            return
+        shape, node = counted
+        if node >= 0:
+            self._ground.taken.add(shape, node, -1)
+        self.neighbours.count(shape, -1)
+        if met is not None:
+            self.neighbours.part(met)
+
+    def _record(self, pod: LivePod, nodes: NodeTable) -> PodRecord:
+        draft = pod.draft
+        rank = self._groups.priorities.rank(draft.priority, draft.class_name, draft.policy)
+        node, nominated = nodes.index.get(self.place_of(pod), -1), nodes.index.get(pod.nominated, -1)
+        record = record_of(draft, self._shape(draft.form, nodes), rank, node=node, nominated=nominated)
+        if pod.leaving and not record.terminating:
+            record = dataclasses.replace(record, terminating=True, preempted=pod.evicted)
+        elif pod.evicted and record.terminating:
+            record = dataclasses.replace(record, preempted=True)
+        if self._ungates and draft.gates == (GATE,):
+            record = dataclasses.replace(record, gates=())
+        return record
+
+    def _shape(self, form: Form, nodes: NodeTable) -> PodShape:
+        if (shape := self._shapes.get(form)) is None:
+            shape = self._shapes[form] = shape_of(form, next(self._serials), nodes.row)
+        return shape
+
+
+def _carry_over(before: LivePod, pod: LivePod) -> None:
+    """What we have begun with *before* goes on with *pod*, as far as it does not show by now."""
+    if before.stamp.uid != pod.stamp.uid:
+        return
+    if not pod.draft.node and not pod.mark:
+        pod.assumed, pod.acknowledged = before.assumed, before.acknowledged
+    pod.leaving, pod.evicted = before.leaving and not pod.draft.terminating, before.evicted
+    if not pod.draft.node and pod.draft.nominated != before.promised:
+        pod.promised = before.promised

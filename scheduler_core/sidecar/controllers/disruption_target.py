@@ -1,0 +1,53 @@
+"""Takes back that a group is about to leave, once that is not so any more.
+
+DisruptionTarget says that a group is about to be terminated (the API of PodGroup and CompositePodGroup).  Its pods take theirs
+with them; the group stays, and its pods may come again and run.  Or nobody was made to leave: the process died in between, or the
+last victim may stay.  Told what there is; writes nothing itself.
+"""
+
+from __future__ import annotations
+
+from scheduler_core.conditions import DISRUPTION_TARGET
+from scheduler_core.decision import Name
+from scheduler_core.sidecar.cache.cache import Store
+from scheduler_core.sidecar.cache.group_cache import LiveGroup
+from scheduler_core.sidecar.writes import Condition, Ref, SetCondition
+
+AGAIN_SECONDS = 30.0
+"""A write that has not been seen by then is made again."""
+_GONE = Condition(DISRUPTION_TARGET, "", "", "")
+
+
+class Spared:
+    """What has been written and not been seen yet; *told_by* is what our messages begin with."""
+
+    def __init__(self, told_by: str) -> None:
+        self._prefix = f"{told_by}: preempting "
+        self._sent: dict[SetCondition, float] = {}
+
+    @property
+    def again(self) -> float | None:
+        """When to look though nothing changes; None: not before something does."""
+        return min(self._sent.values(), default=None)
+
+    def wanted(self, store: Store, now: float) -> tuple[SetCondition, ...]:
+        """The writes that are missing at *now*, by kind and name."""
+        self._sent = {write: until for write, until in self._sent.items() if now < until}
+        told = [live for live in store.groups() if self._is_told(live) and _runs(store, live)]
+        writes = [SetCondition(Ref(*live.key, live.uid), _GONE) for live in sorted(told, key=lambda live: live.key)]
+        new = tuple(write for write in writes if write not in self._sent)
+        self._sent |= dict.fromkeys(new, now + AGAIN_SECONDS)
+        return new
+
+    def _is_told(self, live: LiveGroup) -> bool:
+        """Whether it says that it leaves, and it was us who said so."""
+        condition = live.condition(DISRUPTION_TARGET)
+        return condition is not None and condition.status == "True" and condition.message.startswith(self._prefix)
+
+
+def _runs(store: Store, live: LiveGroup) -> bool:
+    """Whether a pod of the group has a node and none leaves: who is made to leave counts as leaving from the first."""
+    leaves = [each.key for each in store.book.tree(Name(*live.key)) if each.key[0] == "PodGroup"]
+    members = [pod for key in leaves for pod in store.members(*key[1:])]
+    leaving = any(pod.leaving or pod.draft.terminating for pod in members)
+    return not leaving and any(store.standing.place_of(pod) for pod in members)

@@ -1,0 +1,163 @@
+"""What the sidecar answers over HTTP: probes, figures, and why a root is where it is.
+
+Edge: flask, on uvicorn; plain HTTP, for the cluster's inside.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import socket
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import flask
+import uvicorn
+from a2wsgi import WSGIMiddleware
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from scheduler_core.sidecar.process.metrics import CONTENT_TYPE
+
+LONGEST_NAME = 253
+THREADS = 4
+SILENCE_SECONDS = 10
+"""How long a connection may be without a request."""
+MOST_EXPLAINED = 4
+"""Decisions that are looked up at once: the thread that decides looks them up, and anybody in the cluster may ask."""
+
+
+@dataclasses.dataclass(slots=True)
+class Answers:
+    """What is asked of the rest.
+
+    Attributes:
+        dead: why the process does not do its work and should be started anew; empty while it does.
+        unready: why it cannot be relied on yet, or not now.
+        explain: the last decision on a root, by namespace and name, as JSON; None where there is none.  Raises TimeoutError, and
+            LookupError with the reason where none is made here.
+        metrics: all figures.
+
+    """
+
+    dead: Callable[[], Sequence[str]]
+    unready: Callable[[], Sequence[str]]
+    explain: Callable[[str, str], Any]
+    metrics: Callable[[], bytes]
+
+    def become(self, other: Answers) -> None:
+        """From now on those of *other*."""
+        self.dead, self.unready, self.explain, self.metrics = other.dead, other.unready, other.explain, other.metrics
+
+
+def unreached(host: str) -> Answers:
+    """Those of a process that waits for the API server: it is not ready, but not dead, and not to be started anew."""
+    why = f"the API server at {host} has not been reached yet"
+
+    def explain(_namespace: str, _name: str) -> NoReturn:
+        raise LookupError(why)
+
+    return Answers(tuple, lambda: (why,), explain, bytes)
+
+
+def create_app(answers: Answers) -> flask.Flask:
+    """The application."""
+    app = flask.Flask("muster-sidecar", static_folder=None)
+    turnstile = threading.BoundedSemaphore(MOST_EXPLAINED)
+
+    @app.get("/healthz")
+    def healthz() -> flask.Response:
+        return _probe(answers.dead())
+
+    @app.get("/readyz")
+    def readyz() -> flask.Response:
+        return _probe([*answers.dead(), *answers.unready()])
+
+    @app.get("/metrics")
+    def metrics() -> flask.Response:
+        return flask.Response(answers.metrics(), content_type=CONTENT_TYPE)
+
+    @app.get("/explain/<namespace>/<name>")
+    def explain(namespace: str, name: str) -> flask.Response:
+        if not turnstile.acquire(blocking=False):
+            return _error(503, f"{MOST_EXPLAINED} questions are being answered, which is as many as may be: ask again in a second")
+        try:
+            found = answers.explain(namespace[:LONGEST_NAME], name[:LONGEST_NAME])
+        except LookupError as error:
+            return _error(404, str(error))
+        except TimeoutError:
+            return _error(503, "there is more to decide than there is time to tell of it: ask again in a second")
+        finally:
+            turnstile.release()
+        if found is None:
+            return _error(404, f"there is no decision on {namespace[:LONGEST_NAME]}/{name[:LONGEST_NAME]}: no root of that name was tried")
+        return flask.jsonify(found)
+
+    return app
+
+
+def _error(status: int, text: str) -> flask.Response:
+    body = flask.jsonify(error=text)
+    body.status_code = status
+    return body
+
+
+def _probe(reasons: Sequence[str]) -> flask.Response:
+    if not reasons:
+        return flask.Response("ok\n", content_type="text/plain; charset=utf-8")
+    return flask.Response("".join(f"{each}\n" for each in reasons), status=503, content_type="text/plain; charset=utf-8")
+
+
+class Server:
+    """HTTP server of *app* in a thread of its own, until stopped.
+
+    Raises:
+        OSError: the address cannot be served on.
+
+    """
+
+    def __init__(self, app: flask.Flask, host: str, port: int) -> None:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        # Bound here: uvicorn ends the process where the address is taken.
+        listener = socket.create_server((host, port), family=family, backlog=128)
+        self._address = listener.getsockname()[:2]
+        wsgi: Any = app
+        config = uvicorn.Config(
+            WSGIMiddleware(wsgi, workers=THREADS),
+            http=_Connection,
+            loop="asyncio",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            log_level="critical",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=SILENCE_SECONDS,
+            timeout_graceful_shutdown=1,
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, args=([listener],), name="http", daemon=True)
+
+    @property
+    def address(self) -> str:
+        """``host:port``, the port that was taken."""
+        host, port = self._address
+        return f"{host!s}:{port}"
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End."""
+        self._server.should_exit = True
+        self._thread.join()
+
+
+class _Connection(H11Protocol):
+    """Connection of uvicorn that is closed where no request comes; uvicorn waits for the first one for ever."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
+        super().connection_made(transport)
+        self.timeout_keep_alive_task = self.loop.call_later(SILENCE_SECONDS, self.timeout_keep_alive_handler)

@@ -1,0 +1,222 @@
+"""The one thread that keeps the store and decides: hears the news, lets the scheduler try what is due, hands writes on.
+
+Shell: the clock.  While another replica leads it hears all the same, so that it can begin at once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from typing import Any
+
+from scheduler_core.decision import Status
+from scheduler_core.sidecar.cache.cache import Store
+from scheduler_core.sidecar.controllers.runner import Keeping
+from scheduler_core.sidecar.process.mailbox import Asked, Changed, Done, Inbox, Listed, News, Rehearsed, Unserved
+from scheduler_core.sidecar.process.metrics import Telemetry
+from scheduler_core.sidecar.process.write_failures import Grievances
+from scheduler_core.sidecar.scheduling.scheduler import Attempt, Scheduler
+from scheduler_core.sidecar.writer.dispatcher import Publisher
+from scheduler_core.sidecar.writes import Evict, Outcome, Tell, Write
+
+MOST_NEWS = 5000
+"""News that are heard before anything is decided."""
+IDLE_SECONDS = 1.0
+SETTLE_SECONDS = 1.0
+"""After leading begins: what the last leader wrote is to be seen first.  Whoever leads from the start has seen it in the lists."""
+STUCK_SECONDS = 120.0
+ANSWER_SECONDS = 5.0
+
+Log = Callable[[str, str, Mapping[str, Any]], None]
+"""Takes level, event and fields."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Parts:
+    """What the loop works with.
+
+    *scheduler* is None where nothing is placed; *term* tells which time this process leads, counted from 1, and 0 while it does not.
+    """
+
+    store: Store
+    scheduler: Scheduler | None
+    keeping: Keeping
+    publisher: Publisher
+    inbox: Inbox
+    telemetry: Telemetry
+    term: Callable[[], int]
+    log: Log
+
+
+class Loop:
+    """Runs until stopped."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._stopped = threading.Event()
+        self._turned = time.monotonic()
+        self._frozen = False
+        self._term = parts.term()
+        self._leading_since = float("-inf")
+        self._grievances = Grievances()
+        self._preempts = parts.scheduler is not None and parts.scheduler.preempts
+
+    def run(self) -> None:
+        """Turn after turn, in this thread."""
+        wait = 0.0
+        while not self._stopped.is_set():
+            wait = self.turn(wait)
+
+    def stop(self) -> None:
+        """End after this turn."""
+        self._stopped.set()
+        self._parts.inbox.put(None)
+
+    def dead(self) -> tuple[str, ...]:
+        """Why it does its work no more; for any thread."""
+        silent = time.monotonic() - self._turned
+        return (f"the loop has not turned for {silent:.0f} s",) if silent > STUCK_SECONDS else ()
+
+    def ask(self, look: Callable[[], Any]) -> Any:
+        """What *look* finds, run by the loop's thread.  For any thread but its own.
+
+        Raises:
+            TimeoutError: it has no time for it.
+
+        """
+        answer: Future[Any] = Future()
+        self._parts.inbox.put(Asked(look, answer))
+        return answer.result(ANSWER_SECONDS)
+
+    def turn(self, wait: float) -> float:
+        """Hear what is new, waiting up to *wait* seconds for it, and do what is due; the seconds until more is."""
+        parts = self._parts
+        rehearsed = [each for each in map(self._hear, parts.inbox.take(wait, MOST_NEWS)) if each is not None]
+        now = self._turned = time.monotonic()
+        leads = self._leads(now)
+        if not leads or parts.scheduler is None:
+            # Nobody asks what changed, and who begins to lead looks at everything: what is kept would only grow.
+            parts.store.report.take()
+        if not parts.store.synced:
+            return IDLE_SECONDS
+        if not self._frozen:
+            # What was listed mostly stays: to search it for garbage takes long, and nothing is decided meanwhile.
+            gc.freeze()
+            self._frozen = True
+        for each in rehearsed:
+            self._rehearsed(each, now)
+        if not leads:
+            return IDLE_SECONDS
+        if now - self._leading_since < SETTLE_SECONDS:
+            return SETTLE_SECONDS
+        # What waits for a place waits for nothing else.
+        self._place(now)
+        self._submit(parts.keeping.wanted(time.monotonic()))
+        return self._rest(time.monotonic())
+
+    def _leads(self, now: float) -> bool:
+        term = self._parts.term()
+        # Another may have led between two turns.
+        if term not in (0, self._term):
+            self._leading_since = now
+            if self._parts.scheduler is not None:
+                self._parts.scheduler.restart()
+            self._parts.keeping.restart()
+        self._term = term
+        self._parts.telemetry.leader.set(term > 0)
+        return term > 0
+
+    def _hear(self, news: News) -> Rehearsed | None:
+        store = self._parts.store
+        match news:
+            case Changed(kind, event, content):
+                store.apply(kind, event, content)
+                self._parts.telemetry.events.labels(kind=kind).inc()
+                self._parts.keeping.changed(kind)
+            case Listed(kind, objects):
+                store.replace(kind, objects)
+                self._parts.keeping.changed(kind)
+            case Unserved(kind):
+                store.unserved(kind)
+                self._parts.keeping.changed(kind)
+            case Done(write, outcome, why):
+                self._done(write, outcome, why, time.monotonic())
+            case Asked(look, answer):
+                answer.set_result(look())
+            case Rehearsed():
+                return news
+        return None
+
+    def _done(self, write: Write, outcome: Outcome, why: str, now: float) -> None:
+        parts = self._parts
+        parts.telemetry.writes.labels(kind=type(write).__name__, outcome=outcome.value).inc()
+        if (told := self._grievances.told(write, outcome, why, now)) is not None:
+            parts.log("warning", "write", told)
+        if parts.scheduler is not None:
+            self._submit(parts.scheduler.done(write, outcome, why, now))
+
+    def _rehearsed(self, news: Rehearsed, now: float) -> None:
+        scheduler = self._parts.scheduler
+        if scheduler is None or not scheduler.awaits(news.root, news.plan):
+            return
+        if news.refused is not None:
+            self._parts.telemetry.preempted(news.root, 0)
+            self._submit(scheduler.eviction_refused(news.root, news.refused.pod, news.why, now))
+            return
+        writes = scheduler.approve(news.root, now)
+        self._parts.telemetry.preempted(news.root, sum(isinstance(each, Evict) for each in writes))
+        self._submit(writes)
+
+    def _submit(self, writes: Iterable[Write]) -> None:
+        """Hand on what was decided on in the term as it was when this turn began, whatever it is by now."""
+        self._parts.publisher.submit(writes, self._term)
+
+    def _place(self, now: float) -> None:
+        """Try what is due."""
+        parts = self._parts
+        if parts.scheduler is None:
+            return
+        due = parts.scheduler.due(now)
+        if due is not None and due <= now:
+            began = time.monotonic()
+            attempts = parts.scheduler.attempt(now, time.monotonic)
+            seconds = time.monotonic() - began
+            parts.telemetry.decided([each.decision for each in attempts if each.decision is not None], seconds)
+            parts.telemetry.looked_at(parts.scheduler.looked, seconds)
+            for each in attempts:
+                self._attempted(each, (time.monotonic() - began) / len(attempts))
+        parts.telemetry.waiting(parts.scheduler.counts())
+
+    def _rest(self, now: float) -> float:
+        """The seconds until something is due."""
+        due = self._parts.scheduler.due(now) if self._parts.scheduler is not None else None
+        return max(0.0, min(self._parts.keeping.due(now), IDLE_SECONDS, IDLE_SECONDS if due is None else due - now))
+
+    def _attempted(self, attempt: Attempt, seconds: float) -> None:
+        parts = self._parts
+        self._submit(attempt.writes)
+        if attempt.plan:
+            root, plan = attempt.root, attempt.plan
+            parts.publisher.rehearse(plan, lambda refused, why: parts.inbox.put(Rehearsed(root, plan, refused, why)))
+        if attempt.decision is not None:
+            parts.telemetry.attempted(attempt.decision, seconds, planned=bool(attempt.plan))
+            # What becomes of a plan is told when its dry run has ended.
+            if self._preempts and attempt.decision.status is Status.UNSCHEDULABLE and not attempt.plan:
+                parts.telemetry.preempted(attempt.root, 0)
+            if not all(isinstance(each, Tell) for each in attempt.writes):
+                parts.log("info", "attempt", _fields(attempt))
+
+
+def _fields(attempt: Attempt) -> dict[str, Any]:
+    name, decision = attempt.root, attempt.decision
+    return {
+        "root": f"{name.kind} {name.namespace}/{name.name}",
+        "status": decision.status.value if decision is not None else "",
+        "pods": len(decision.assignments) if decision is not None else 0,
+        "victims": len(attempt.plan),
+        "message": decision.message[:500] if decision is not None else "",
+    }

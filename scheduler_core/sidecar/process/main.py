@@ -1,0 +1,226 @@
+"""The sidecar as a process: the parts joined, started in order, and stopped so that nothing is left half done.
+
+Shell: threads and signals.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
+
+from kubernetes import client
+
+from apiserver.api import TRANSPORT, Api, ReplyError
+from apiserver.discovery import minor_version
+from apiserver.election import Election
+from apiserver.lease import Lease
+from scheduler_core.decision import Decision
+from scheduler_core.search.budget import DEFAULT
+from scheduler_core.sidecar.cache.cache import LABELS, Store
+from scheduler_core.sidecar.cache.informers import Feed
+from scheduler_core.sidecar.client.event_recorder import Recorder
+from scheduler_core.sidecar.client.requests import Paths
+from scheduler_core.sidecar.controllers.runner import Keeping
+from scheduler_core.sidecar.process.http import Answers, Server, create_app, unreached
+from scheduler_core.sidecar.process.loop import Log, Loop, Parts
+from scheduler_core.sidecar.process.mailbox import Done, Inbox
+from scheduler_core.sidecar.process.metrics import Telemetry
+from scheduler_core.sidecar.process.settings import Mode, Settings
+from scheduler_core.sidecar.scheduling.scheduler import Options, Scheduler
+from scheduler_core.sidecar.writer.dispatcher import Publisher
+
+CONTROLLER = "muster.dev/sidecar"
+FOREVER = 3600.0
+SWITCH_SECONDS = 0.0005
+"""How long one thread may keep the others waiting: what decides would hold up each write at every step of it."""
+MOST_OF_A_TRACE = 3000
+"""Characters of a log line that say where a thread died."""
+CONNECT_SECONDS = 5.0
+"""Between two attempts to reach the API server at the start."""
+
+
+class Sidecar:
+    """All parts of one replica."""
+
+    def __init__(self, configuration: client.Configuration, settings: Settings, minor: int, log: Log) -> None:
+        configuration.connection_pool_maxsize = settings.writers + 12
+        self._settings, self._log = settings, log
+        self._inbox = Inbox()
+        api = Api(configuration)
+        self._feed = Feed(
+            api,
+            self._inbox,
+            lambda kind, reason: log("warning", "watch", {"kind": kind, "reason": reason}),
+            silence=settings.silence_seconds,
+        )
+        self._telemetry = Telemetry(settings.scheduler_name)
+        self._lease = self._candidate(api)
+        self._publisher = Publisher(
+            api,
+            Paths(self._feed.paths),
+            lambda *told: self._inbox.put(Done(*told)),
+            remaining=self._remaining,
+            term=self._term,
+            recorder=Recorder(CONTROLLER, settings.identity),
+        )
+        store = Store(LABELS if settings.by_label else ())
+        self._scheduler = Scheduler(store, options(settings)) if settings.places else None
+        keeping = Keeping(settings, store, self._telemetry, minor)
+        self.loop = Loop(Parts(store, self._scheduler, keeping, self._publisher, self._inbox, self._telemetry, self._term, log))
+
+    def start(self) -> None:
+        """Begin to watch, to stand for the lease, and to write."""
+        self._feed.start()
+        self._publisher.start(self._settings.writers)
+        if self._lease is not None:
+            self._lease.start()
+
+    def stop(self) -> None:
+        """What is being written is finished before the lease is given up."""
+        self._feed.stop()
+        self._publisher.stop()
+        if self._lease is not None:
+            self._lease.stop()
+
+    def answers(self, as_json: Callable[[Decision], Any]) -> Answers:
+        """What is told over HTTP; *as_json* writes a decision."""
+        return Answers(self.loop.dead, self._unready, lambda namespace, name: self._explain(namespace, name, as_json), self._telemetry.text)
+
+    def _candidate(self, api: Api) -> Lease | None:
+        if self._settings.lease is None:
+            return None
+        namespace, name = self._settings.lease
+        return Lease(
+            api, namespace, name, Election(self._settings.identity), lambda level, text: self._log(level, "lease", {"message": text})
+        )
+
+    def _remaining(self) -> float:
+        return FOREVER if self._lease is None else self._lease.remaining()
+
+    def _term(self) -> int:
+        return 1 if self._lease is None else self._lease.term()
+
+    def _unready(self) -> tuple[str, ...]:
+        reasons = self._feed.unsynced() or self._feed.silent(2 * self._settings.silence_seconds)
+        trouble = self._lease.trouble() if self._lease is not None else ""
+        return (*reasons, trouble) if trouble else reasons
+
+    def _explain(self, namespace: str, name: str, as_json: Callable[[Decision], Any]) -> Any:
+        scheduler = self._scheduler
+        if scheduler is None:
+            raise LookupError("nothing is decided here: neither place nor ungate is among the modes")
+        if not self._term():
+            raise LookupError("this replica does not lead, and decides nothing: ask the one that does")
+        # Raises TimeoutError.
+        found = self.loop.ask(lambda: scheduler.explain(namespace, name))
+        return None if found is None else as_json(found)
+
+
+def options(settings: Settings) -> Options:
+    """The knobs as the scheduler has them."""
+    return Options(
+        scheduler_name=settings.scheduler_name,
+        place=Mode.PLACE in settings.modes,
+        ungate=Mode.UNGATE in settings.modes,
+        preempt=Mode.PREEMPT in settings.modes,
+        evicting=settings.evicting,
+        strategy=settings.strategy,
+        budget=settings.budget or DEFAULT,
+        gates=settings.gates,
+    )
+
+
+def run(
+    configuration: client.Configuration, settings: Settings, bind: tuple[str, int], *, log: Log, as_json: Callable[[Decision], Any]
+) -> None:
+    """Run until SIGTERM or SIGINT.
+
+    Raises:
+        OSError: *bind* cannot be served on.
+        SystemExit: a thread has died, without which nothing here can be relied on; the status is 1.
+
+    """
+    stopping = threading.Event()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    answers = unreached(configuration.host)
+    with _signals(stopping), _deaths(stopping, log) as dead, _served(bind, answers) as address:
+        log("info", "listening", {"address": address, "modes": ",".join(sorted(settings.modes))})
+        minor = _minor(Api(configuration), stopping, log)
+        if minor is not None:
+            log("info", "connected", {"server": configuration.host, "kubernetes": f"1.{minor}"})
+            sidecar = Sidecar(configuration, settings, minor, log)
+            answers.become(sidecar.answers(as_json))
+            _work(sidecar, stopping, log)
+    if dead:
+        raise SystemExit(1)
+
+
+def _work(sidecar: Sidecar, stopping: threading.Event, log: Log) -> None:
+    """All parts at work until told to stop."""
+    sidecar.start()
+    thread = threading.Thread(target=sidecar.loop.run, name="loop")
+    thread.start()
+    stopping.wait()
+    log("info", "stopping", {})
+    sidecar.loop.stop()
+    thread.join()
+    sidecar.stop()
+
+
+@contextlib.contextmanager
+def _served(bind: tuple[str, int], answers: Answers) -> Iterator[str]:
+    """The address where *answers* are given."""
+    server = Server(create_app(answers), *bind)
+    server.start()
+    try:
+        yield server.address
+    finally:
+        server.stop()
+
+
+@contextlib.contextmanager
+def _deaths(stopping: threading.Event, log: Log) -> Iterator[list[str]]:
+    """The names of the threads that died of what nobody expected; with the first the process is to stop, and to be started anew."""
+    dead: list[str] = []
+
+    def died(args: threading.ExceptHookArgs) -> None:
+        dead.append(args.thread.name if args.thread is not None else "")
+        told = "".join(traceback.format_exception(args.exc_type, args.exc_value, args.exc_traceback))
+        log("error", "died", {"thread": dead[-1], "reason": told[-MOST_OF_A_TRACE:]})
+        stopping.set()
+
+    before, threading.excepthook = threading.excepthook, died
+    try:
+        yield dead
+    finally:
+        threading.excepthook = before
+
+
+def _minor(api: Api, stopping: threading.Event, log: Log) -> int | None:
+    """The server's minor version, asked until there is an answer; None if told to stop meanwhile."""
+    while not stopping.is_set():
+        try:
+            return minor_version(api)
+        except (ReplyError, ValueError, *TRANSPORT) as error:
+            log("warning", "connect", {"server": api.host, "reason": f"{type(error).__name__}: {error}"[:300]})
+            stopping.wait(CONNECT_SECONDS)
+    return None
+
+
+@contextlib.contextmanager
+def _signals(stopping: threading.Event) -> Iterator[None]:
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        stopping.set()
+
+    before = {each: signal.signal(each, stop) for each in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,266 @@
+"""What the sidecar tells about itself in figures.
+
+Edge: prometheus_client.  Names, labels, their values and buckets are those of kube-scheduler 1.37 where it has them, with
+``muster_`` for ``scheduler_``; ``placement_total`` is KEP-5732's name of what that calls ``generated_placements_total``.  No object
+can add to them: no label takes a value from outside but those of the largest gangs, which are few at a time, and are told anew each
+time.
+"""
+
+from __future__ import annotations
+
+import bisect
+import collections
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+
+import prometheus_client
+from prometheus_client.metrics import MetricWrapperBase
+
+from scheduler_core.decision import Decision, Name, Status
+from scheduler_core.fragmentation import Fragment
+from scheduler_core.placement.looked import Looked
+from scheduler_core.sidecar.queue.entities import Phase
+
+CONTENT_TYPE = prometheus_client.CONTENT_TYPE_PLAIN_0_0_4
+SECONDS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 2.048, 4.096, 8.192, 16.384)
+"""kube-scheduler's buckets for the durations of its attempts."""
+_POD_VICTIMS = (1, 2, 4, 8, 16, 32, 64)
+_GROUP_VICTIMS = (*_POD_VICTIMS, 128, 256, 512, 1024)
+
+_SCHEDULED, _UNSCHEDULABLE, _PREEMPTING, _ERROR = "scheduled", "unschedulable", "waiting_on_preemption", "error"
+_RESULTS = {Status.SUCCESS: _SCHEDULED, Status.UNSCHEDULABLE: _UNSCHEDULABLE, Status.UNRESOLVABLE: _UNSCHEDULABLE}
+"""kube-scheduler's results; all else is an error."""
+_OF_A_ROOT = ("result", "profile")
+_QUEUES = {
+    Phase.ACTIVE: "active",
+    Phase.BACKOFF: "backoff",
+    Phase.PARKED: "unschedulable",
+    Phase.PREEMPTING: "unschedulable",
+    Phase.WAITING: "gated",
+}
+"""In which of kube-scheduler's queues a root would be; one whose binds are under way has been taken out of all of them."""
+_UNDER_WAY = {Phase.FLYING: "binding", Phase.PREEMPTING: "preempting"}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Described:
+    """One figure: its name in Prometheus, its labels, and what it is."""
+
+    name: str
+    labels: tuple[str, ...]
+    about: str
+
+
+class Telemetry:
+    """The figures of one process."""
+
+    def __init__(self, profile: str = "muster") -> None:
+        """*profile* is what kube-scheduler calls so: the name of the scheduler."""
+        self._profile = profile
+        self._looked = Looked()
+        self.registry = prometheus_client.CollectorRegistry()
+        # Memory, files and when it was started, as every component tells them.
+        prometheus_client.ProcessCollector(registry=self.registry)
+        self._of_attempts()
+        self._of_queues()
+        self._of_placements()
+        self._of_preemption()
+        self._of_the_process()
+
+    def _counter(self, name: str, about: str, labels: Sequence[str] = ()) -> prometheus_client.Counter:
+        return prometheus_client.Counter(f"muster_{name}", about, labels, registry=self.registry)
+
+    def _gauge(self, name: str, about: str, labels: Sequence[str] = ()) -> prometheus_client.Gauge:
+        return prometheus_client.Gauge(f"muster_{name}", about, labels, registry=self.registry)
+
+    def _histogram(
+        self, name: str, about: str, labels: Sequence[str] = (), buckets: Sequence[float] = SECONDS
+    ) -> prometheus_client.Histogram:
+        return prometheus_client.Histogram(f"muster_{name}", about, labels, buckets=buckets, registry=self.registry)
+
+    def _of_attempts(self) -> None:
+        self.pod_attempts = self._counter(
+            "schedule_attempts", "Number of attempts to schedule pods, by the result. Members of groups count too.", _OF_A_ROOT
+        )
+        self.pod_seconds = self._histogram(
+            "scheduling_attempt_duration_seconds",
+            "Scheduling attempt latency in seconds (scheduling algorithm + binding) up to where the writes begin. "
+            "The pods of a group have equal shares of its attempt.",
+            _OF_A_ROOT,
+        )
+        self.pod_algorithm_seconds = self._histogram(
+            "scheduling_algorithm_duration_seconds",
+            "Scheduling algorithm latency in seconds of pods that are in no group: their share of the time of a cycle.",
+        )
+        self.attempts = self._counter(
+            "podgroup_schedule_attempts",
+            "Number of attempts to schedule pod group, by the result. A tree of groups counts once.",
+            _OF_A_ROOT,
+        )
+        self.attempt_seconds = self._histogram(
+            "podgroup_scheduling_attempt_duration_seconds",
+            "Pod group scheduling attempt latency in seconds, from the snapshot to the writes.",
+            _OF_A_ROOT,
+        )
+        self.algorithm_seconds = self._histogram(
+            "podgroup_scheduling_algorithm_duration_seconds",
+            "Pod group scheduling algorithm latency in seconds: its share of the time of a cycle.",
+        )
+
+    def _of_queues(self) -> None:
+        self.queued = self._gauge(
+            "queued_entities",
+            "Number of queued scheduling entities ('pod' or 'podgroup', which a tree of groups is too) by the queue type: 'active': it "
+            "is their turn; 'backoff': left alone for some time; 'unschedulable': tried in vain, or victims are on their way; 'gated': "
+            "members, parents or open gates are lacking.",
+            ("queue", "type"),
+        )
+        self.under_way = self._gauge(
+            "under_way_entities",
+            "Entities of which binds ('binding'; they are in no queue) or victims ('preempting'; in 'unschedulable' too) are under way.",
+            ("work", "type"),
+        )
+
+    def _of_placements(self) -> None:
+        self.placements = self._counter("placement", "Candidate placements of groups: generated_placements_total by its name in KEP-5732.")
+        self.generated = self._counter(
+            "generated_placements", "Number of candidate placements generated when scheduling pod groups.", ("profile",)
+        )
+        self.evaluations = self._counter(
+            "placement_evaluations",
+            "Number of candidate placements evaluated when scheduling pod groups, by result ('feasible' or 'infeasible').",
+            _OF_A_ROOT,
+        )
+        self.evaluation_seconds = self._histogram(
+            "placement_evaluation_duration_seconds",
+            "Latency in seconds of evaluating a single candidate placement when scheduling pod groups, by result: "
+            "its share of the time of a cycle, since they are evaluated together.",
+            _OF_A_ROOT,
+        )
+
+    def _of_preemption(self) -> None:
+        self.pod_victims = self._histogram(
+            "preemption_victims",
+            "Number of selected preemption victims for preemption initiated by a single pod, as they begin to leave.",
+            buckets=_POD_VICTIMS,
+        )
+        self.pod_preemptions = self._counter("preemption_attempts", "Total preemption attempts in the cluster till now for single pods.")
+        self.victims = self._histogram(
+            "workload_preemption_victims",
+            "Number of pod preemption victims caused by workload preemption, as they begin to leave.",
+            buckets=_GROUP_VICTIMS,
+        )
+        self.preemptions = self._counter(
+            "workload_preemption_attempts",
+            "Total preemption attempts initiated by workload (including pod groups) in the cluster till now, by the result: "
+            "'Success': victims begin to leave; 'Unschedulable': none would help, or they must not.",
+            ("result",),
+        )
+
+    def _of_the_process(self) -> None:
+        self.writes = self._counter("writes", "Writes, by kind and by what became of them.", ("kind", "outcome"))
+        self.events = self._counter("watch_events", "Changes that were watched.", ("kind",))
+        self.invalid = self._gauge("invalid_trees", "Trees that break a rule.")
+        self.leader = self._gauge("leader", "1 while this process may write.")
+        self.largest_gang = self._gauge(
+            "largest_gang", "The largest gang of pods of a shape that fits into one domain of a level now.", ("level", "shape")
+        )
+
+    def looked_at(self, looked: Looked, seconds: float) -> None:
+        """Tell what was looked at until now, and that the last of it took *seconds*."""
+        generated = looked.generated - self._looked.generated
+        for result, count in (
+            ("feasible", looked.feasible - self._looked.feasible),
+            ("infeasible", looked.infeasible - self._looked.infeasible),
+        ):
+            if count:
+                self.evaluations.labels(result, self._profile).inc(count)
+                _observe(self.evaluation_seconds.labels(result, self._profile), seconds / generated, count)
+        self.placements.inc(generated)
+        self.generated.labels(self._profile).inc(generated)
+        self._looked = dataclasses.replace(looked)
+
+    def fragmentation(self, fragments: Iterable[Fragment]) -> None:
+        """Tell these, and none of those told before."""
+        self.largest_gang.clear()
+        for each in fragments:
+            self.largest_gang.labels(level=each.key, shape=each.shape).set(each.largest)
+
+    def decided(self, decisions: Sequence[Decision], seconds: float) -> None:
+        """Tell that it took *seconds* to decide on all of these."""
+        for each in decisions:
+            of_its_kind = self.pod_algorithm_seconds if _is_pod(each.root) else self.algorithm_seconds
+            of_its_kind.observe(seconds / len(decisions))
+
+    def attempted(self, decision: Decision, seconds: float, *, planned: bool = False) -> None:
+        """Count an attempt that took so long; *planned*: others are to leave for it."""
+        if decision.status is Status.WAIT:
+            # kube-scheduler does not try what is gated, and has no result for it.
+            return
+        result = _RESULTS.get(decision.status, _ERROR)
+        pods = {result: 1} if _is_pod(decision.root) else _members(decision, result)
+        for of_pods, count in pods.items():
+            self.pod_attempts.labels(of_pods, self._profile).inc(count)
+            _observe(self.pod_seconds.labels(of_pods, self._profile), seconds / sum(pods.values()), count)
+        if _is_pod(decision.root):
+            return
+        # Room that is promised by a decision that makes nobody leave is that of victims that have not left yet.
+        if result == _UNSCHEDULABLE and (planned or (decision.nominations and not decision.victims)):
+            result = _PREEMPTING
+        self.attempts.labels(result, self._profile).inc()
+        self.attempt_seconds.labels(result, self._profile).observe(seconds)
+
+    def preempted(self, root: Name, victims: int) -> None:
+        """Count a try to make room for *root*, for which so many pods are made to leave; none: it was in vain."""
+        if _is_pod(root):
+            self.pod_preemptions.inc()
+        else:
+            self.preemptions.labels((Status.SUCCESS if victims else Status.UNSCHEDULABLE).value).inc()
+        if victims:
+            (self.pod_victims if _is_pod(root) else self.victims).observe(victims)
+
+    def waiting(self, roots: Mapping[tuple[Phase, str], int]) -> None:
+        """Tell how many roots wait, by what for and by their kind."""
+        for named, gauge in ((_QUEUES, self.queued), (_UNDER_WAY, self.under_way)):
+            sums = {(name, kind): 0 for name in named.values() for kind in ("pod", "podgroup")}
+            for (phase, kind), count in roots.items():
+                if phase in named:
+                    sums[named[phase], "pod" if kind == "Pod" else "podgroup"] += count
+            for labels, count in sums.items():
+                gauge.labels(*labels).set(count)
+
+    def described(self) -> tuple[Described, ...]:
+        """What each figure is, by name."""
+        found = [each for each in vars(self).values() if isinstance(each, MetricWrapperBase)]
+        return tuple(sorted((_described(each) for each in found), key=lambda each: each.name))
+
+    def text(self) -> bytes:
+        """All figures in Prometheus' text format."""
+        return prometheus_client.generate_latest(self.registry)
+
+
+def _described(metric: MetricWrapperBase) -> Described:
+    (family,) = metric.describe()
+    suffix = "_total" if family.type == "counter" else ""
+    return Described(f"{family.name}{suffix}", tuple(metric._labelnames), family.documentation)  # noqa: SLF001 - nothing public tells them
+
+
+def _is_pod(root: Name) -> bool:
+    return root.kind == "Pod"
+
+
+def _members(decision: Decision, result: str) -> Mapping[str, int]:
+    """How many pods of a group came to what: as kube-scheduler tells it, which leaves some out of a group that it places."""
+    found: collections.Counter[str] = collections.Counter()
+    if decision.status is Status.SUCCESS:
+        found[_SCHEDULED] = len(decision.assignments)
+    found[_UNSCHEDULABLE if result == _SCHEDULED else result] = len(decision.pending)
+    return +found
+
+
+def _observe(histogram: prometheus_client.Histogram, value: float, times: int) -> None:
+    """Observe *value* so many times: there are more placements in a cycle than can be told one by one."""
+    # Nothing public does so.
+    at = bisect.bisect_left(histogram._upper_bounds, value)  # noqa: SLF001
+    histogram._sum.inc(value * times)  # noqa: SLF001
+    histogram._buckets[at].inc(times)  # noqa: SLF001

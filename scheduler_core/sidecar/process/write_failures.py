@@ -1,0 +1,43 @@
+"""Which writes that were not made are told in the log, and how often.
+
+Told what became of each; writes nothing itself.  What is refused once is mostly refused a thousand times, for one reason.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scheduler_core.sidecar.writer.work_queue import target
+from scheduler_core.sidecar.writes import Outcome, Write
+
+EVERY_SECONDS = 60.0
+"""For which one kind of write is told of once; how many more there were is told with the next."""
+_TOLD = frozenset({Outcome.REFUSED, Outcome.FAILED})
+_LONGEST = 500
+_Key = tuple[str, str, Outcome]
+
+
+class Grievances:
+    """What was told of, and when."""
+
+    def __init__(self) -> None:
+        self._until: dict[_Key, float] = {}
+        self._untold: dict[_Key, int] = {}
+
+    def told(self, write: Write, outcome: Outcome, why: str, now: float) -> dict[str, Any] | None:
+        """The fields of the line that tells of it; None where there is nothing to tell, or it has just been told of its like."""
+        if outcome not in _TOLD:
+            return None
+        about = target(write)
+        key = type(write).__name__, about.kind, outcome
+        if now < self._until.get(key, now):
+            self._untold[key] = self._untold.get(key, 0) + 1
+            return None
+        self._until[key] = now + EVERY_SECONDS
+        return {
+            "write": key[0],
+            "object": f"{about.kind} {about.key}",
+            "outcome": outcome.value,
+            "reason": why[:_LONGEST],
+            "untold": self._untold.pop(key, 0),
+        }

@@ -1,0 +1,116 @@
+"""Which roots that were not placed are worth another try: those that something could have helped since.
+
+A root that fitted nowhere fits somewhere only by what changed.  Room that was freed helps nobody who may not run there, or for
+whom it is too small still; what came or moved helps only those who hang on where others are.  So most changes wake few roots.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from scheduler_core.decision import Name as Root
+from scheduler_core.intake.forms import Form
+from scheduler_core.nodes import Nodes
+from scheduler_core.sidecar.cache.cache import Store
+from scheduler_core.sidecar.cache.cluster_changes import News
+from scheduler_core.sidecar.cache.placement_state import Ground
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Interest:
+    """What could help a root.
+
+    Attributes:
+        forms: what its pods need, each kind once.
+        hosts: nodes on which members run.
+        related: whether it hangs on where other pods are.
+        preempts: whether others might leave for it, so that room counts that is not free.
+
+    """
+
+    forms: frozenset[Form] = frozenset()
+    hosts: frozenset[str] = frozenset()
+    related: bool = False
+    preempts: bool = False
+
+
+NOTHING = Interest()
+"""Of a root that only a change of its own can help."""
+
+
+class Parked:
+    """Roots that wait for something to change."""
+
+    def __init__(self, store: Store, ignore: frozenset[str]) -> None:
+        self._store, self._ignore = store, ignore
+        self._roots: dict[Root, Interest] = {}
+
+    def __len__(self) -> int:
+        return len(self._roots)
+
+    def __contains__(self, root: Root) -> bool:
+        return root in self._roots
+
+    def park(self, root: Root, interest: Interest) -> None:
+        """*root* waits for what *interest* says."""
+        self._roots[root] = interest
+
+    def leave(self, root: Root) -> None:
+        """*root* waits no more."""
+        self._roots.pop(root, None)
+
+    def woken(self, news: News) -> list[Root]:
+        """The roots that *news* could help; they are not parked any more."""
+        if not self._roots or not news:
+            return []
+        woken = list(self._roots) if news.ranks else list(self._helped(news))
+        for root in woken:
+            del self._roots[root]
+        return woken
+
+    def _helped(self, news: News) -> Iterator[Root]:
+        room = _Room(self._store.standing.ground(), self._store, self._ignore, news)
+        for root, interest in self._roots.items():
+            if (
+                not news.nodes.isdisjoint(interest.hosts)
+                or (interest.related and (news.moved or news.nodes))
+                or (interest.preempts and (news.budgets or news.units))
+                or room.helps(interest)
+            ):
+                yield root
+
+
+class _Room:
+    """Whether a pod of some form could use one of the nodes that changed; asked once for each form."""
+
+    def __init__(self, ground: Ground, store: Store, ignore: frozenset[str], news: News) -> None:
+        self._ground, self._store = ground, store
+        self._fit = ground.fit(ignore)
+        self._nodes = _indices(ground, news.freed | news.nodes)
+        self._known: dict[tuple[Form, bool], bool] = {}
+
+    def helps(self, interest: Interest) -> bool:
+        """Whether any pod of the root could."""
+        return bool(len(self._nodes)) and any(self._fits(form, free=not interest.preempts) for form in interest.forms)
+
+    def _fits(self, form: Form, *, free: bool) -> bool:
+        if (known := self._known.get((form, free))) is None:
+            known = self._known[form, free] = self._has_room(form, free=free)
+        return known
+
+    def _has_room(self, form: Form, *, free: bool) -> bool:
+        if (shape := self._store.standing.shape(form)) is None:
+            return False
+        static = self._fit.static(shape)
+        nodes = self._nodes if static.mask is None else self._nodes[static.mask[self._nodes]]
+        left = self._ground.nodes.allocatable[static.rows][:, nodes]
+        if free:
+            left = left - self._ground.taken.sums()[static.rows][:, nodes]
+        return bool((left >= static.amounts).all(axis=0).any())
+
+
+def _indices(ground: Ground, names: Iterable[str]) -> Nodes:
+    return np.array(sorted(ground.nodes.index[name] for name in names if name in ground.nodes.index), dtype=np.int64)

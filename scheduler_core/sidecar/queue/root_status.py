@@ -1,0 +1,255 @@
+"""How it stands with one root of a live cluster: what is to be placed, what is placed, and what of that would have to be undone.
+
+A gang is *partial* while members of it have a node, fewer than it needs, and its condition does not say that it was placed once:
+then binding was broken off.  What the condition says is final: a gang that was placed once is never undone (KEP-6012, Status).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterator
+
+from scheduler_core.conditions import INITIALLY_SCHEDULED
+from scheduler_core.decision import Name as Root
+from scheduler_core.queueing.age import Age, age
+from scheduler_core.queueing.trees import minimum
+from scheduler_core.sidecar.cache.cache import Store
+from scheduler_core.sidecar.cache.group_cache import Key, LiveGroup
+from scheduler_core.sidecar.cache.pod_cache import LivePod, pinned_to
+from scheduler_core.sidecar.client.requests import GATE
+from scheduler_core.sidecar.writes import Ref
+from validators.model.workload import MAX_DEPTH
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Whose:
+    """Which pods are ours to place: those of a scheduler's name (empty: none), and those that our gate holds."""
+
+    scheduler: str
+    ungates: bool
+
+    def has(self, pod: LivePod) -> bool:
+        """Whether *pod* is, or was, ours to place."""
+        return self.places(pod) or (self.ungates and bool(pod.mark))
+
+    def places(self, pod: LivePod) -> bool:
+        """Whether *pod* is ours to place while it has no node; one that we have opened is its own scheduler's to bind."""
+        return self.opens(pod) or bool(self.scheduler and pod.draft.scheduler == self.scheduler)
+
+    def opens(self, pod: LivePod) -> bool:
+        """Whether it is placed by removing our gate."""
+        return self.ungates and GATE in pod.draft.gates
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Survey:
+    """One root.
+
+    Attributes:
+        root: the top of the tree, or the single pod.
+        ref: the same, as writes name it.
+        size: members.
+        priority: that of the root.
+        age: since when it is there.
+        to_place: pending members that are ours to place.
+        held: keys of pending members that are not, beside ones that our gate holds.
+        ready: whether there are members enough, and none with a gate.
+        placed: members that have a node, are on their way to one, or were pinned to one that is gone, and are not leaving.
+        leaving: whether a member leaves while the root has never been placed as a whole.
+        loose: members of ours that have a node in gangs that are partial.
+        hanging: whether the root is a gang that has never been placed, and lacks members that count as on a node and are not bound.
+        finished: groups that have what they need and do not say so, parents first.
+        settled: whether the root, or a group below it, says that it was placed once.
+
+    """
+
+    root: Root
+    ref: Ref
+    size: int
+    priority: int
+    age: Age
+    to_place: tuple[LivePod, ...]
+    held: frozenset[str] = frozenset()
+    ready: bool = True
+    placed: tuple[LivePod, ...] = ()
+    leaving: bool = False
+    loose: tuple[LivePod, ...] = ()
+    hanging: bool = False
+    finished: tuple[LiveGroup, ...] = ()
+    settled: bool = False
+
+    @property
+    def order(self) -> tuple[bool, int, Age, str, str, str]:
+        """Partial roots first, then as the queue has it: priority, age, name."""
+        return not self.loose, -self.priority, self.age, self.root.namespace, self.root.name, self.root.kind
+
+
+def survey(store: Store, root: Root, whose: Whose) -> Survey | None:
+    """How it stands with *root*; None if it is not there, or nothing of it is ours."""
+    if root.kind == "Pod":
+        return _of_pod(store, root, whose)
+    if store.book.root_of((root.kind, root.namespace, root.name)) != root:
+        # It has come to be a part of another tree.
+        return None
+    return _Tree(store, root, store.book.tree(root), whose).survey()
+
+
+def _of_pod(store: Store, root: Root, whose: Whose) -> Survey | None:
+    standing = store.standing
+    pod = standing.pods.pods.get(f"{root.namespace}/{root.name}")
+    if pod is None or pod.draft.group or pod.draft.reference is not None or not whose.has(pod):
+        return None
+    draft = pod.draft
+    if draft.node or _leaves(pod):
+        return None
+    priority = store.book.priorities.rank(draft.priority, draft.class_name, draft.policy).value
+    if standing.place_of(pod):
+        return Survey(root, pod.ref, 1, priority, age(draft.created), (), placed=(pod,))
+    if not whose.places(pod):
+        return None
+    return Survey(root, pod.ref, 1, priority, age(draft.created), (pod,), ready=not _closed(pod, whose))
+
+
+class _Tree:
+    """The groups of one tree with their members, looked through once."""
+
+    def __init__(self, store: Store, root: Root, groups: list[LiveGroup], whose: Whose) -> None:
+        self._store, self._root, self._whose = store, root, whose
+        self._groups = {live.key: live for live in groups}
+        self._top = groups[0]
+        self._members: dict[Key, list[LivePod]] = {}
+        self._placed: Counter[Key] = Counter()
+        self._firm: Counter[Key] = Counter()
+        standing = store.standing
+        for live in groups:
+            if live.key[0] == "PodGroup":
+                found = [pod for pod in standing.pods.members(*live.key[1:]) if standing.is_here(pod)]
+                self._members[live.key] = found
+                ended = standing.pods.ended(*live.key[1:])
+                self._placed[live.key] = ended + sum(bool(standing.place_of(pod)) for pod in found)
+                self._firm[live.key] = ended + sum(map(_is_firm, found))
+
+    def survey(self) -> Survey | None:
+        """None if nothing of it is ours."""
+        store, whose, place_of = self._store, self._whose, self._store.standing.place_of
+        members = [pod for found in self._members.values() for pod in found]
+        if not any(map(whose.has, members)):
+            return None
+        placed = [pod for pod in members if place_of(pod) or self._is_astray(pod)]
+        pending = [pod for pod in members if not place_of(pod) and not _leaves(pod) and not self._is_astray(pod)]
+        gated = any(map(whose.opens, pending))
+        ours = [pod for pod in pending if whose.places(pod)]
+        # Beside pods that our gate holds others are placed by their scheduler; beside pods of our scheduler there are to be none.
+        held = frozenset(pod.key for pod in pending if not whose.places(pod)) if gated else frozenset()
+        closed = any(_closed(pod, whose) for pod in pending if pod.key not in held)
+        settled = any(map(_was_placed, self._groups.values()))
+        sound = self._is_sound()
+        completed = store.book.completed(self._top)
+        return Survey(
+            root=self._root,
+            ref=Ref(*self._top.key, self._top.uid),
+            size=len(members),
+            priority=self._top.priority,
+            age=age(completed.metadata.creation_timestamp),
+            to_place=tuple(ours),
+            held=held,
+            ready=sound and not closed and not self._top.parent and self._has_quorum(self._top),
+            placed=tuple(pod for pod in placed if not _leaves(pod)),
+            leaving=not settled and any(map(_leaves, placed)),
+            loose=tuple(self._loose_pods()) if sound else (),
+            hanging=sound and not settled and self._hangs(placed),
+            finished=tuple(self._finished(self._top)) if sound else (),
+            settled=settled,
+        )
+
+    def _children(self, live: LiveGroup) -> list[LiveGroup]:
+        return [self._groups[child.key] for child in self._store.book.children(*live.key[1:])] if live.key[0] != "PodGroup" else []
+
+    def _is_sound(self) -> bool:
+        """Whether the tree has a root, and no more levels than it may have: any other is invalid, and nothing of it is touched."""
+        level, levels = [self._top], 0
+        while level:
+            levels += 1
+            if levels > MAX_DEPTH:
+                return False
+            level = [child for live in level for child in self._children(live)]
+        return ("CompositePodGroup", self._root.namespace, self._top.parent) not in self._groups
+
+    def _has_quorum(self, live: LiveGroup) -> bool:
+        wanted = minimum(live.group)
+        if live.key[0] == "PodGroup":
+            # One that is being deleted before it had a node fills no place; its successor is about to come.
+            return sum(bool(self._store.standing.place_of(pod)) or not _leaves(pod) for pod in self._members[live.key]) >= wanted
+        return sum(map(self._has_quorum, self._children(live))) >= wanted
+
+    def _is_complete(self, live: LiveGroup, counts: Counter[Key]) -> bool:
+        """Whether a group has what it needs, by pods in each of its leaves."""
+        wanted = minimum(live.group)
+        if live.key[0] == "PodGroup":
+            return counts[live.key] >= wanted
+        return sum(self._is_complete(child, counts) for child in self._children(live)) >= wanted
+
+    def _is_astray(self, pod: LivePod) -> bool:
+        """Whether it was pinned to a node that is gone: it can run nowhere, and its selector cannot be taken back."""
+        gone = self._whose.ungates and bool(pod.mark) and not pod.draft.node and pod.mark not in self._store.standing.nodes.nodes
+        return gone and bool(pinned_to(pod))
+
+    def _hangs(self, placed: list[LivePod]) -> bool:
+        gang = self._top.group.spec.scheduling_policy.gang is not None
+        return gang and not all(map(_is_firm, placed)) and not self._is_complete(self._top, self._firm)
+
+    def _is_settled(self, live: LiveGroup) -> bool:
+        return _was_placed(live) or any(map(self._is_settled, self._children(live)))
+
+    def _loose_pods(self) -> Iterator[LivePod]:
+        """Who would have to go: what another scheduler has bound is not ours to take back."""
+        for live in self._loose(self._top):
+            for pod in self._members[live.key]:
+                if self._store.standing.place_of(pod) and not _leaves(pod) and self._whose.has(pod):
+                    yield pod
+
+    def _loose(self, live: LiveGroup) -> Iterator[LiveGroup]:
+        """The leaves whose pods are part of a gang that is partial."""
+        if self._is_settled(live) or self._is_complete(live, self._placed):
+            for child in self._children(live):
+                yield from self._loose(child)
+        else:
+            yield from self._occupied(live)
+
+    def _occupied(self, live: LiveGroup) -> Iterator[LiveGroup]:
+        if self._placed[live.key]:
+            yield live
+        for child in self._children(live):
+            yield from self._occupied(child)
+
+    def _finished(self, live: LiveGroup) -> Iterator[LiveGroup]:
+        if self._is_complete(live, self._firm):
+            if not _is_true(live):
+                yield live
+            for child in self._children(live):
+                yield from self._finished(child)
+
+
+def _is_true(live: LiveGroup) -> bool:
+    condition = live.condition(INITIALLY_SCHEDULED[live.key[0]])
+    return condition is not None and condition.status == "True"
+
+
+def _was_placed(live: LiveGroup) -> bool:
+    """Whether it was placed once: it says so, or will as soon as that can be written."""
+    return live.landed or _is_true(live)
+
+
+def _is_firm(pod: LivePod) -> bool:
+    """Whether the pod is bound for certain: it shows, or the API server has confirmed it."""
+    return bool(pod.draft.node) or (pod.acknowledged and GATE not in pod.draft.gates)
+
+
+def _leaves(pod: LivePod) -> bool:
+    return pod.draft.terminating or pod.leaving
+
+
+def _closed(pod: LivePod, whose: Whose) -> bool:
+    """Whether a gate that we do not remove holds the pod."""
+    return bool(pod.draft.gates) and not (whose.ungates and pod.gated_by_us)

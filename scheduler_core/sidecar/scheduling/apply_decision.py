@@ -1,0 +1,120 @@
+"""What follows from a decision on a root: the writes, and what the root waits for then."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from scheduler_core.decision import Decision, Status
+from scheduler_core.sidecar.client.requests import HOSTNAME
+from scheduler_core.sidecar.queue.entities import Attempt, Phase, Refusal, State
+from scheduler_core.sidecar.queue.next_action import Desk
+from scheduler_core.sidecar.queue.queueing_hints import NOTHING, Interest
+from scheduler_core.sidecar.queue.root_status import Survey
+from scheduler_core.sidecar.scheduling.decide import Decided
+from scheduler_core.sidecar.scheduling.preemption_plan import Plan
+from scheduler_core.sidecar.writes import Bind, Ref, Ungate, Write
+
+_UNPLACED = frozenset({Status.UNSCHEDULABLE, Status.UNRESOLVABLE})
+
+
+class Outcomes:
+    """Turns decisions into attempts."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def of(self, state: State, survey: Survey, decided: Decided, now: float) -> Attempt:
+        """What comes of *decided*, which was decided on *survey*."""
+        desk, decision = self._desk, decided.decision
+        if decision.status is Status.SUCCESS and (node := desk.placer.unpinnable(decision, survey)):
+            why = f"node {node} has no label {HOSTNAME}, by which a pod is pinned to it"
+            decision = dataclasses.replace(decision, status=Status.ERROR, message=why, assignments={})
+        # Of others nobody asks but those who are told of it, for whom not all are remembered.
+        state.decision = decision if decision.status is Status.SUCCESS else None
+        desk.decisions.put(decision)
+        return (self._placed if decision.status is Status.SUCCESS else self._failed)(state, survey, decided, decision, now)
+
+    def launch(self, state: State, binds: tuple[Bind | Ungate, ...]) -> None:
+        """*binds* are under way."""
+        state.flying = {write.pod: write for write in binds}
+        for ref in state.flying:
+            self._desk.flights[ref] = state.root
+        state.broken = False
+        self._desk.turns.put(state, Phase.FLYING)
+
+    def refused(self, state: State, victims: frozenset[Ref], now: float) -> None:
+        """*victims* would not leave for the root: as things stand they are not asked again.
+
+        The root is tried again after its back-off: what could have helped it while it had a plan did not wake it.
+        """
+        desk = self._desk
+        state.refusal = Refusal(victims, desk.store.report.budgets, now + desk.options.flush_seconds)
+        desk.look(state.root, now, hint=True)
+
+    def _placed(self, state: State, survey: Survey, decided: Decided, decision: Decision, now: float) -> Attempt:
+        desk = self._desk
+        state.awaits = False
+        binds = desk.placer.binds(decision, survey)
+        told = self._told(state, survey, decision, now)
+        if binds:
+            self.launch(state, binds)
+        else:
+            desk.back_off(state, now)
+            self._park(state, survey, decided, now)
+        return Attempt(state.root, decision, (*binds, *told))
+
+    def _failed(self, state: State, survey: Survey, decided: Decided, decision: Decision, now: float) -> Attempt:
+        desk = self._desk
+        desk.back_off(state, now)
+        state.awaits = bool(decision.nominations) and not decision.victims
+        writes = self._told(state, survey, decision, now)
+        plan = self._plan(state, decision, now)
+        if plan is not None:
+            state.plan = desk.plans[state.root] = plan
+            desk.turns.put(state, Phase.PREEMPTING)
+            desk.turns.wake_at(state, plan.since + desk.options.plan_seconds, now)
+            return Attempt(state.root, decision, writes, desk.preempting.evictions(plan))
+        if desk.options.preempt and (state.root.kind != "Pod" or _may_preempt(survey)):
+            writes = (*writes, *desk.placer.nominations(decision, survey))
+        if survey.loose and not state.awaits and decision.status in _UNPLACED:
+            writes = (*writes, *desk.placer.undone(survey, decision.message))
+        self._park(state, survey, decided, now)
+        return Attempt(state.root, decision, writes)
+
+    def _plan(self, state: State, decision: Decision, now: float) -> Plan | None:
+        """The plan that *decision* has, unless it would be refused as the last one was."""
+        desk, refusal = self._desk, state.refusal
+        if not desk.options.preempt or decision.status not in _UNPLACED:
+            return None
+        if refusal is not None and refusal.budgets == desk.store.report.budgets and now < refusal.until:
+            if desk.preempting.victims(decision) & refusal.victims:
+                return None
+        return desk.preempting.plan(decision, now)
+
+    def _told(self, state: State, survey: Survey, decision: Decision, now: float) -> tuple[Write, ...]:
+        afresh = now - state.told_at >= self._desk.options.retell_seconds
+        if afresh:
+            state.told_at = now
+        return self._desk.placer.told(decision, survey, afresh=afresh)
+
+    def _park(self, state: State, survey: Survey, decided: Decided, now: float) -> None:
+        desk = self._desk
+        state.flush_at = now + desk.options.flush_seconds
+        desk.parked.park(state.root, self._interest(survey, decided))
+        desk.look(state.root, now, hint=False)
+
+    def _interest(self, survey: Survey, decided: Decided) -> Interest:
+        status, standing = decided.decision.status, self._desk.store.standing
+        if status in {Status.WAIT, Status.INVALID}:
+            return NOTHING
+        return Interest(
+            forms=frozenset(pod.draft.form for pod in survey.to_place),
+            hosts=frozenset(standing.place_of(pod) for pod in survey.placed),
+            related=decided.related,
+            preempts=self._desk.options.preempt and decided.preempts,
+        )
+
+
+def _may_preempt(survey: Survey) -> bool:
+    """Whether a single pod may; one that may not keeps the nomination that it has."""
+    return any(pod.record is not None and pod.record.preempts for pod in survey.to_place)

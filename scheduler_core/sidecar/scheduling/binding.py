@@ -1,0 +1,136 @@
+"""From decisions to writes: binds, and what groups and pods are told.
+
+Binds come leaf by leaf, so that what a crash leaves behind is as little broken as it can be.  That a gang was placed is told
+only once every bind of it is acknowledged: until then a restart takes it for partial, and finishes or undoes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scheduler_core.conditions import initially_scheduled
+from scheduler_core.decision import Decision, Status
+from scheduler_core.sidecar.cache.assumed_pods import Assumed
+from scheduler_core.sidecar.cache.cache import Store
+from scheduler_core.sidecar.cache.group_cache import LiveGroup
+from scheduler_core.sidecar.cache.pod_cache import SCHEDULED
+from scheduler_core.sidecar.client.requests import HOSTNAME
+from scheduler_core.sidecar.queue.root_status import Survey, Whose
+from scheduler_core.sidecar.writes import Bind, Condition, Nominate, Ref, Remove, SetCondition, Tell, Ungate, Write
+
+NORMAL, WARNING = "Normal", "Warning"
+_FAILED = frozenset({Status.UNSCHEDULABLE, Status.UNRESOLVABLE, Status.ERROR})
+_TOLD = frozenset({*_FAILED, Status.INVALID})
+"""... of which pods and events tell; what groups are told of an invalid tree is a mode of its own."""
+
+
+class Placer:
+    """Makes the writes of decisions, and presumes what they will have done."""
+
+    def __init__(self, store: Store, assumed: Assumed, whose: Whose) -> None:
+        self._store, self._assumed, self._whose = store, assumed, whose
+
+    def binds(self, decision: Decision, survey: Survey) -> tuple[Bind | Ungate, ...]:
+        """What puts the pods of a root where *decision* says; they are assumed there."""
+        found: list[Bind | Ungate] = []
+        for pod in sorted(survey.to_place, key=lambda pod: (pod.draft.group, pod.key)):
+            node = decision.assignments.get(pod.key)
+            if node is None:
+                continue
+            opens = self._whose.opens(pod)
+            if self._assumed.assume(pod.ref, node):
+                found.append(Ungate(pod.ref, node, self.host(node)) if opens else Bind(pod.ref, node))
+        return tuple(found)
+
+    def unpinnable(self, decision: Decision, survey: Survey) -> str:
+        """The first node that a pod cannot be pinned to, as it has no host name; empty if there is none."""
+        nodes = {decision.assignments[pod.key] for pod in survey.to_place if self._whose.opens(pod) and pod.key in decision.assignments}
+        return min((node for node in nodes if not self.host(node)), default="")
+
+    def host(self, node: str) -> str:
+        """The host name of a node, as its label says; empty if it has none."""
+        read = self._store.standing.nodes.nodes.get(node)
+        return (read.node.metadata.labels or {}).get(HOSTNAME, "") if read is not None else ""
+
+    def committed(self, survey: Survey, decision: Decision | None) -> tuple[Write, ...]:
+        """That the groups that have what they need were placed, children before parents, and an event on the root."""
+        writes: list[Write] = []
+        for live in reversed(survey.finished):
+            found = initially_scheduled(live.key[0], Status.SUCCESS)
+            writes += self._told(_ref(live), live.condition(found.type), found.type, found.status, found.reason, found.message)
+        if survey.finished and survey.finished[0].key == (survey.root.kind, survey.root.namespace, survey.root.name):
+            writes.append(Tell(survey.ref, NORMAL, "Scheduled", _placed(survey, decision)))
+        return tuple(writes)
+
+    def told(self, decision: Decision, survey: Survey, *, afresh: bool) -> tuple[Write, ...]:
+        """What its groups and pods are told of *decision*: that they are not placed, and why.
+
+        Pods that have been told that they are unschedulable are told another reason only where it is told *afresh*.
+        """
+        writes = [*self._to_groups(decision), *self._to_pods(decision, survey, afresh=afresh)]
+        if decision.status in _TOLD:
+            message = decision.message or decision.pending.get(f"{survey.root.namespace}/{survey.root.name}", "")
+            writes.append(Tell(survey.ref, WARNING, "FailedScheduling", message))
+        return tuple(writes)
+
+    def nominations(self, decision: Decision, survey: Survey) -> tuple[Nominate, ...]:
+        """Nominations that *decision* takes back."""
+        if decision.status not in _FAILED:
+            return ()
+        lost = [pod for pod in survey.to_place if pod.nominated and pod.key not in decision.nominations]
+        for pod in lost:
+            self._assumed.promise(pod.ref, "")
+        return tuple(Nominate(pod.ref, "") for pod in lost)
+
+    def undone(self, survey: Survey, why: str) -> tuple[Write, ...]:
+        """What takes a gang back that is partial and cannot be finished; its pods count as leaving."""
+        message = f"{survey.root.kind} {survey.root.name} was placed in part and cannot be finished: {why}"
+        pods = sorted(survey.loose or filter(self._whose.has, survey.placed), key=lambda pod: pod.key)
+        for pod in pods:
+            self._assumed.leave(pod.ref, evicted=False)
+        return (
+            *(Remove(pod.ref, message) for pod in pods),
+            Tell(survey.ref, WARNING, "PlacementUndone", f"{message}; {len(pods)} pods are deleted"),
+        )
+
+    def _to_groups(self, decision: Decision) -> Iterator[Write]:
+        for each in decision.groups:
+            live = self._store.group(each.group.kind, each.group.namespace, each.group.name)
+            if live is None or live.landed or each.status not in _FAILED:
+                continue
+            for found in each.conditions:
+                there = live.condition(found.type)
+                # True is final, also where it was written and does not show yet.
+                if found.status == "False" and (there is None or there.status != "True"):
+                    yield from self._told(_ref(live), there, found.type, found.status, found.reason, found.message)
+
+    def _to_pods(self, decision: Decision, survey: Survey, *, afresh: bool) -> Iterator[Write]:
+        reason = "SchedulerError" if decision.status in (Status.ERROR, Status.INVALID) else "Unschedulable"
+        for pod in survey.to_place:
+            message = decision.pending.get(pod.key)
+            # Why a pod with gates waits is told by the API server.
+            if message is None or self._whose.opens(pod) or decision.status not in {*_TOLD, Status.SUCCESS}:
+                continue
+            if not afresh and pod.told is not None and (pod.told.status, pod.told.reason) == ("False", reason):
+                continue
+            yield from self._told(pod.ref, pod.told, SCHEDULED, "False", reason, message)
+
+    def _told(self, target: Ref, before: Condition | None, type_: str, status: str, reason: str, message: str) -> list[Write]:
+        """The condition, unless it stands so."""
+        if before is not None and (before.status, before.reason, before.message) == (status, reason, message):
+            return []
+        since = before.since if before is not None and before.status == status else ""
+        condition = Condition(type_, status, reason, message, since)
+        self._assumed.presume(target, condition)
+        return [SetCondition(target, condition)]
+
+
+def _ref(live: LiveGroup) -> Ref:
+    return Ref(*live.key, live.uid)
+
+
+def _placed(survey: Survey, decision: Decision | None) -> str:
+    """What the event says: how many pods, and where."""
+    domain = decision.groups[0].domain if decision is not None and decision.groups else None
+    where = f", in {domain.key} {domain.value}" if domain is not None else ""
+    return f"{len(survey.placed)} pods have a node{where}"

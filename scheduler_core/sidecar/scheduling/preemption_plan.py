@@ -1,0 +1,187 @@
+"""Victims of a proved plan: chosen, tried dry, proved once more, told to leave, awaited.
+
+A plan is *proposed* while its evictions are tried dry; its victims count as leaving and its room is kept meanwhile, so that no
+other root counts on either.  It is *under way* once it was proved again and the evictions are sent; until the last victim is
+gone the root is left alone.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from collections.abc import Collection, Mapping
+
+from scheduler_core.conditions import disruption_target
+from scheduler_core.decision import Decision, Name
+from scheduler_core.preemption.units import Units
+from scheduler_core.queueing.trees import minimum
+from scheduler_core.sidecar.cache.assumed_pods import Assumed
+from scheduler_core.sidecar.cache.cache import Store
+from scheduler_core.sidecar.cache.group_cache import LiveGroup
+from scheduler_core.sidecar.cache.pod_cache import LivePod
+from scheduler_core.sidecar.scheduling.binding import NORMAL
+from scheduler_core.sidecar.writes import Condition, Evict, Evicting, Nominate, Ref, SetCondition, Tell, Write
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Plan:
+    """Who is to leave for a root, and where its pods go then."""
+
+    root: Name
+    victims: dict[str, Ref]
+    """By key."""
+    nominations: dict[str, str]
+    since: float
+    under_way: bool = False
+    changes: int = -1
+    """How many changes there had been when it was last proved."""
+    disrupted: dict[Ref, frozenset[Ref]] = dataclasses.field(default_factory=dict)
+    """The groups that were told that they have to leave, each with its victims that have not been found to stay."""
+
+
+class Preempting:
+    """Makes plans of decisions, and the writes of plans."""
+
+    def __init__(self, store: Store, assumed: Assumed, evicting: Evicting, told_by: str) -> None:
+        self._store, self._assumed = store, assumed
+        self._evicting, self._told_by = evicting, told_by
+
+    def plan(self, decision: Decision, now: float) -> Plan | None:
+        """The plan that *decision* has; None where there is none, or where the API server would refuse it.
+
+        Evictions that break a disruption budget are refused, so that a plan with such a one would evict in vain.
+        """
+        pods = self._victims(decision)
+        if not pods or not self.is_allowed(decision):
+            return None
+        plan = Plan(decision.root, {pod.key: pod.ref for pod in pods}, self._kept(decision), now)
+        self._hold(plan)
+        return plan
+
+    def victims(self, decision: Decision) -> frozenset[Ref]:
+        """Who is to leave."""
+        return frozenset(pod.ref for pod in self._victims(decision))
+
+    def is_allowed(self, decision: Decision) -> bool:
+        """Whether the API server would let all victims leave, as far as the decision tells."""
+        return self._evicting is not Evicting.EVICT or decision.preemption is None or not decision.preemption.violating
+
+    def evictions(self, plan: Plan) -> tuple[Evict, ...]:
+        """What makes the victims leave."""
+        message = f"{self._told_by}: preempting to accommodate a higher priority {plan.root.kind.lower()}"
+        return tuple(Evict(plan.victims[key], message, self._evicting) for key in sorted(plan.victims))
+
+    def is_proved(self, plan: Plan) -> bool:
+        """Whether nothing has changed since it was proved."""
+        return plan.changes == self._store.report.changes
+
+    def release(self, plan: Plan) -> None:
+        """The plan does not come about: its victims stay, and its room is kept no more."""
+        for ref in plan.victims.values():
+            self._assumed.stay(ref)
+        for pod in self._nominated(plan):
+            self._assumed.unpromise(pod.ref)
+
+    def renew(self, plan: Plan, decision: Decision) -> bool:
+        """Take over what *decision*, which proved it again, leaves of a plan that was released; False if nothing is left of it."""
+        pods = self._victims(decision)
+        # A pod of the same name made since is another, whose eviction was not tried.
+        if not pods or not self.victims(decision) <= {*plan.victims.values()}:
+            return False
+        plan.victims = {pod.key: pod.ref for pod in pods}
+        plan.nominations = self._kept(decision)
+        self._hold(plan)
+        return True
+
+    def begin(self, plan: Plan) -> tuple[Write, ...]:
+        """What is written once the plan stands: where the root's pods will go, who is disrupted, and who leaves."""
+        plan.under_way = True
+        pods = [pod for ref in plan.victims.values() if (pod := self._store.pod(ref)) is not None]
+        message = f"{self._told_by}: preempting to accommodate a higher priority {plan.root.kind.lower()}"
+        plan.disrupted = groups = self._disrupted(pods)
+        condition = disruption_target(message)
+        wanted = Condition(condition.type, condition.status, condition.reason, condition.message)
+        by = f"Preempted by {plan.root.kind} {plan.root.namespace}/{plan.root.name}"
+        return (
+            *(Nominate(pod.ref, plan.nominations[pod.key]) for pod in self._nominated(plan)),
+            *(SetCondition(target, wanted) for target in groups),
+            *self.evictions(plan),
+            *(Tell(target, NORMAL, "Preempted", by) for target in groups),
+            *(Tell(target, NORMAL, "Preempted", f"{by}: {count} of its pods") for target, count in self._thinned(pods, groups)),
+            *(Tell(pod.ref, NORMAL, "Preempted", f"{by} on node {self._store.standing.place_of(pod)}") for pod in pods),
+        )
+
+    def stays(self, plan: Plan, ref: Ref) -> tuple[Write, ...]:
+        """What is written now that the victim *ref* does not leave: a group of which nobody does is disrupted no more."""
+        del plan.victims[ref.key]
+        plan.disrupted = {group: victims - {ref} for group, victims in plan.disrupted.items()}
+        spared = sorted(group for group, victims in plan.disrupted.items() if not victims)
+        for group in spared:
+            del plan.disrupted[group]
+        return tuple(SetCondition(group, Condition(disruption_target("").type, "", "", "")) for group in spared)
+
+    def prune(self, plan: Plan) -> bool:
+        """Leave out the victims that are gone; whether none is left."""
+        plan.victims = {key: ref for key, ref in plan.victims.items() if self._store.pod(ref) is not None}
+        return not plan.victims
+
+    def _kept(self, decision: Decision) -> dict[str, str]:
+        """The nominations of *decision* but those of pods whose group has too few of them, and so is not placed by it.
+
+        Greedy names these too, as kube-scheduler does; they would hold the room against their own siblings.
+        """
+        named = dict(decision.nominations)
+        top = self._store.group(decision.root.kind, decision.root.namespace, decision.root.name)
+        leaves = self._whole(top, named) if top is not None else None
+        if not leaves:
+            return named
+        pods = self._store.standing.pods.pods
+        return {key: node for key, node in named.items() if key not in pods or pods[key].draft.group in leaves}
+
+    def _whole(self, live: LiveGroup, nominations: Mapping[str, str]) -> frozenset[str] | None:
+        """The PodGroups below *live* that have what they need with *nominations*; None if it has not."""
+        wanted, standing = minimum(live.group), self._store.standing
+        if live.key[0] == "PodGroup":
+            there = [pod for pod in standing.pods.members(*live.key[1:]) if pod.key in nominations or standing.place_of(pod)]
+            return frozenset({live.key[2]}) if len(there) + standing.pods.ended(*live.key[1:]) >= wanted else None
+        below = [self._whole(self._store.book.groups[child.key], nominations) for child in self._store.book.children(*live.key[1:])]
+        whole = [found for found in below if found is not None]
+        return frozenset().union(*whole) if len(whole) >= wanted else None
+
+    def _victims(self, decision: Decision) -> list[LivePod]:
+        pods = self._store.standing.pods.pods
+        return [pods[key] for key in decision.victims if key in pods]
+
+    def _nominated(self, plan: Plan) -> list[LivePod]:
+        pods = self._store.standing.pods.pods
+        return [pods[key] for key in sorted(plan.nominations) if key in pods]
+
+    def _hold(self, plan: Plan) -> None:
+        for ref in plan.victims.values():
+            self._assumed.leave(ref, evicted=True)
+        for pod in self._nominated(plan):
+            self._assumed.promise(pod.ref, plan.nominations[pod.key])
+        plan.changes = self._store.report.changes
+
+    def _disrupted(self, pods: list[LivePod]) -> dict[Ref, frozenset[Ref]]:
+        """The groups of disruption mode ``all`` that leave as a whole, in the order of their names, each with those of *pods* in it."""
+        store = self._store
+        snapshot = store.snapshot({root for pod in pods if (root := store.report.root(pod)) is not None})
+        units = Units((), snapshot.groups, snapshot.priorities)
+        found: dict[Ref, set[Ref]] = {}
+        for pod in pods:
+            owner = units.tie(pod.name[0], pod.draft.group).owner if pod.draft.group else None
+            if owner is not None and (target := self._target(owner)) is not None:
+                found.setdefault(target, set()).add(pod.ref)
+        ordered = sorted(found, key=lambda target: (target.namespace, target.name, target.kind))
+        return {target: frozenset(found[target]) for target in ordered}
+
+    def _thinned(self, pods: list[LivePod], disrupted: Mapping[Ref, Collection[Ref]]) -> list[tuple[Ref, int]]:
+        """The groups whose pods leave one by one, in the order of their names, each with how many of *pods* do."""
+        whole = {ref for victims in disrupted.values() for ref in victims}
+        owners = [Name("PodGroup", pod.name[0], pod.draft.group) for pod in pods if pod.draft.group and pod.ref not in whole]
+        return sorted(collections.Counter(filter(None, map(self._target, owners))).items(), key=lambda each: each[0].key)
+
+    def _target(self, owner: Name) -> Ref | None:
+        live = self._store.group(owner.kind, owner.namespace, owner.name)
+        return Ref(*live.key, live.uid) if live is not None else None

@@ -1,0 +1,197 @@
+"""The scheduler of a live cluster: which roots are tried when, what is written, and what follows from what became of it.
+
+It is told the time, and hears of the cluster through the store; nothing here waits or writes.  Whatever it has begun can be
+broken off at any point: all it needs to go on is in the cluster.  A root that is bound in part, and whose condition does not say
+that it was placed, comes first after a restart, and is finished or undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from scheduler_core.decision import Decision, Status
+from scheduler_core.decision import Name as Root
+from scheduler_core.placement.looked import Looked
+from scheduler_core.sidecar.cache.cache import Store
+from scheduler_core.sidecar.queue.entities import Attempt, Phase, State
+from scheduler_core.sidecar.queue.next_action import Desk, Options, Task
+from scheduler_core.sidecar.queue.root_status import Survey
+from scheduler_core.sidecar.scheduling.apply_decision import Outcomes
+from scheduler_core.sidecar.scheduling.decide import decide, refused
+from scheduler_core.sidecar.scheduling.write_results import Landing
+from scheduler_core.sidecar.writes import Evict, Outcome, Ref, Tell, Write
+
+__all__ = ["Attempt", "Options", "Scheduler"]
+
+Clock = Callable[[], float]
+MOST_EAGER = 3
+"""Attempts from which on a root whose plan has come to nothing waits: where much changes, every plan may be out of date."""
+_ROOTS = ("CompositePodGroup", "PodGroup", "Pod")
+"""The kinds of roots, in the order in which a name is looked for among them."""
+
+
+class Scheduler:
+    """Places the roots of *store*; all calls come from one thread."""
+
+    def __init__(self, store: Store, options: Options) -> None:
+        self._store, self._options = store, options
+        self.looked = Looked()
+        """Candidate placements looked at so far."""
+        self._begin()
+
+    def restart(self) -> None:
+        """Judge everything from the store, as after a start: leadership was gained."""
+        self._desk.assumed.reset()
+        self._begin()
+
+    def due(self, now: float) -> float | None:
+        """When there is something to be done: at most *now*: at once; None: not before the next event."""
+        return now if self._store.report.news else self._desk.turns.due(now, full=self._is_full())
+
+    def attempt(self, now: float, clock: Clock | None = None) -> tuple[Attempt, ...]:
+        """One cycle over some of the roots whose turn it is; with a *clock*, none is begun after ``options.seconds``."""
+        self._desk.hear(now)
+        began = clock() if clock is not None else 0.0
+        done, batch = self._gathered(now) if not self._is_full() else ((), [])
+        if not batch:
+            return done
+        stop = (lambda: clock() - began > self._options.seconds) if clock is not None else lambda: False
+        held = frozenset[str]().union(*(survey.held for _, survey in batch))
+        decided = decide(self._store, [survey.root for _, survey in batch], self._desk.means, held, stop, self.looked)
+        by_root = {each.decision.root: each for each in decided}
+        attempts = list(done)
+        kept_in_vain = False
+        for state, survey in batch:
+            each = by_root.get(survey.root)
+            if each is None or (kept_in_vain and each.decision.status is not Status.SUCCESS):
+                self._desk.turns.ready(state, survey)
+                continue
+            attempts.append(self._outcomes.of(state, survey, each, now))
+            # Those after it did not find the room that its victims were to make, though nobody leaves.
+            kept_in_vain |= bool(each.decision.victims) and state.plan is None
+        return tuple(attempts)
+
+    def done(self, write: Write, outcome: Outcome, why: str, now: float) -> tuple[Write, ...]:
+        """What is to be written next, now that *write* ended with *outcome*."""
+        return () if isinstance(write, Tell) else self._landing.of(write, outcome, why, now)
+
+    def awaits(self, root: Root, evictions: tuple[Evict, ...]) -> bool:
+        """Whether the plan of *root* waits for the dry run of just these, and not of those of an earlier one."""
+        state = self._desk.turns.states.get(root)
+        plan = state.plan if state is not None else None
+        return plan is not None and not plan.under_way and self._desk.preempting.evictions(plan) == evictions
+
+    def approve(self, root: Root, now: float) -> tuple[Write, ...]:
+        """What is written now that the plan of *root* passed its dry run; nothing if it does not stand any more."""
+        desk = self._desk
+        state = desk.turns.states.get(root)
+        plan = state.plan if state is not None else None
+        if state is None or plan is None or plan.under_way:
+            return ()
+        if not desk.preempting.is_proved(plan):
+            desk.preempting.release(plan)
+            survey = desk.survey(root)
+            decision = self._decided_again(survey) if survey is not None else None
+            if decision is None or not desk.preempting.renew(plan, decision):
+                desk.close(state)
+                if state.attempts < MOST_EAGER:
+                    state.not_before = now
+                desk.look(root, now, hint=True)
+                return ()
+        return desk.preempting.begin(plan)
+
+    def eviction_refused(self, root: Root, pod: Ref, why: str, now: float) -> tuple[Write, ...]:
+        """What is written now that the API server would not evict *pod*: the plan of *root* is dropped."""
+        desk = self._desk
+        state = desk.turns.states.get(root)
+        if state is None or state.plan is None or state.plan.under_way:
+            return ()
+        desk.preempting.release(state.plan)
+        desk.close(state)
+        self._outcomes.refused(state, frozenset({pod}), now)
+        survey = desk.survey(root)
+        if survey is None:
+            return ()
+        return (Tell(survey.ref, "Warning", "FailedScheduling", f"{pod.key} would have to leave, and must not: {why}"),)
+
+    def explain(self, namespace: str, name: str) -> Decision | None:
+        """The last decision on the root of that name, or on that which a group or pod of that name is in; None if there is none."""
+        root = self._root_named(namespace, name)
+        if root is None:
+            return self._stray(namespace, name)
+        survey = self._desk.survey(root)
+        if survey is not None and survey.to_place and (found := refused(self._store, root, self._desk.means, survey.held)) is not None:
+            return found
+        return self._desk.decisions.get(root)
+
+    @property
+    def preempts(self) -> bool:
+        """Whether it looks for others that could leave."""
+        return self._options.preempt
+
+    def counts(self) -> dict[tuple[Phase, str], int]:
+        """Roots, by what they wait for and by kind."""
+        return {(phase, kind): self._desk.turns.counts[phase, kind] for phase in Phase for kind in _ROOTS}
+
+    def _is_full(self) -> bool:
+        """Whether so many binds are under way that no further cycle is begun; once there are fewer, a whole batch is tried."""
+        return len(self._desk.flights) >= self._options.most_flying
+
+    def _begin(self) -> None:
+        self._desk = Desk(self._store, self._options)
+        self._outcomes = Outcomes(self._desk)
+        self._landing = Landing(self._desk, self._outcomes)
+        self._store.report.news.roots.update(self._all_roots())
+
+    def _all_roots(self) -> Iterator[Root]:
+        for live in self._store.groups():
+            if (root := self._store.book.root_of(live.key)) is not None:
+                yield root
+        for pod in self._store.standing.pods.pods.values():
+            if not pod.draft.group and not pod.draft.node and (root := self._store.report.root(pod)) is not None:
+                yield root
+
+    def _gathered(self, now: float) -> tuple[tuple[Attempt, ...], list[tuple[State, Survey]]]:
+        """What is done without a decision, and the roots to decide on."""
+        desk, options = self._desk, self._options
+        done: list[Attempt] = []
+        batch: list[tuple[State, Survey]] = []
+        pods = 0
+        while len(batch) < options.batch_roots and pods < options.batch_pods and (state := desk.turns.next()) is not None:
+            survey = desk.survey(state.root)
+            if survey is None:
+                desk.forget(state.root)
+                continue
+            match desk.task(state, survey, now):
+                case Task.TRY:
+                    batch.append((state, survey))
+                    pods += len(survey.to_place)
+                case None:
+                    desk.route(state, survey, now)
+                case task:
+                    done.append(Attempt(state.root, None, self._landing.chore(task, state, survey, now)))
+                    desk.look(state.root, now, hint=False)
+        return tuple(done), batch
+
+    def _decided_again(self, survey: Survey) -> Decision | None:
+        """The decision on a root as things stand; None if it has not to make anybody leave, or must not."""
+        if not survey.to_place or not survey.ready:
+            return None
+        (decided,) = decide(self._store, [survey.root], self._desk.means, survey.held)
+        decision = decided.decision
+        return decision if decision.status is not Status.SUCCESS and self._desk.preempting.is_allowed(decision) else None
+
+    def _stray(self, namespace: str, name: str) -> Decision | None:
+        """What a pod waits for whose group is not there."""
+        pod = self._store.standing.pods.pods.get(f"{namespace}/{name}")
+        if pod is None or not pod.draft.group or not self._desk.whose.has(pod):
+            return None
+        why = f'waiting for pods\'s pod group "{pod.draft.group}" to appear in scheduling queue'
+        return Decision(Root("Pod", namespace, name), Status.WAIT, why, pending={pod.key: why})
+
+    def _root_named(self, namespace: str, name: str) -> Root | None:
+        for kind in _ROOTS[:2]:
+            if (root := self._store.book.root_of((kind, namespace, name))) is not None:
+                return root
+        pod = self._store.standing.pods.pods.get(f"{namespace}/{name}")
+        return self._store.report.root(pod) if pod is not None else None

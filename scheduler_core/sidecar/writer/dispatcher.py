@@ -1,0 +1,215 @@
+"""Carries out writes: the only writer to the API server.
+
+Edge: a pool of threads.  Before each request the lease is asked; what was decided while leading and comes too late is
+dropped, also where this process leads again by then: another may have led in between.  Requests at a bad moment are
+repeated, an answer that was lost is looked for, and the server's word to wait holds for all.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+from apiserver.api import TRANSPORT, Api, ReplyError
+from scheduler_core.sidecar.client.errors import FORBIDDING, QUIETING, SERVERS_OWN, TOO_MANY, Next, after, seen
+from scheduler_core.sidecar.client.event_recorder import Recorder
+from scheduler_core.sidecar.client.requests import Paths
+from scheduler_core.sidecar.writer.executor import REQUEST_SECONDS, Carrier, NotLeadingError
+from scheduler_core.sidecar.writer.work_queue import Lanes, Plan, Task
+from scheduler_core.sidecar.writes import Evict, Outcome, Tell, Write
+
+WORKERS = 8
+TRIED_SECONDS = 60.0
+FORBIDDEN_SECONDS = 10.0
+"""A server that has just begun knows no roles yet, and forbids what it will allow."""
+FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
+LONGEST_QUIET = 30.0
+"""For which all writes are put off at most, however long the server asks for."""
+_LOST = "another leads"
+
+Told = Callable[[Write, Outcome, str], None]
+"""Hears once of each write but events, and of equal ones that waited: what became of it, and why.  Called by the pool's threads."""
+
+
+class Publisher:
+    """*remaining* are the seconds for which writes may be made, 0 where they may not; *term* counts the times that they may."""
+
+    def __init__(
+        self,
+        api: Api,
+        paths: Paths,
+        told: Told,
+        *,
+        remaining: Callable[[], float],
+        term: Callable[[], int],
+        recorder: Recorder,
+    ) -> None:
+        self._told, self._remaining, self._term = told, remaining, term
+        self._carrier = Carrier(api, paths, recorder, remaining)
+        self._lanes = Lanes()
+        self._changed = threading.Condition()
+        self._threads: list[threading.Thread] = []
+        self._stopped = False
+
+    def start(self, workers: int = WORKERS) -> None:
+        """Begin, with so many threads."""
+        self._threads = [threading.Thread(target=self._work, name=f"publish-{number}", daemon=True) for number in range(workers)]
+        for each in self._threads:
+            each.start()
+
+    def stop(self, seconds: float = REQUEST_SECONDS) -> None:
+        """Begin nothing more, and wait for what is being written."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
+        until = time.monotonic() + seconds
+        for each in self._threads:
+            each.join(max(0.0, until - time.monotonic()))
+
+    def submit(self, writes: Iterable[Write], term: int | None = None) -> None:
+        """Carry these out: those of one object in this order, others side by side.
+
+        What is left of them in another term than *term*, in which they were decided on (None: now), is dropped.
+        """
+        decided = self._term() if term is None else term
+        self._put(Task(each, term=decided) for each in writes)
+
+    def rehearse(self, writes: Sequence[Evict], told: Callable[[Evict | None, str], None]) -> None:
+        """Ask the server whether it would allow these, and evict nobody.
+
+        *told* hears once, when all have been asked: the first that it would not allow, and why; None if there is none.
+        """
+        if not writes:
+            told(None, "")
+            return
+        plan = Plan(told, len(writes))
+        self._put(Task(each, plan=plan) for each in writes)
+
+    @property
+    def requests(self) -> int:
+        """Requests made so far, about."""
+        return self._carrier.requests
+
+    @property
+    def pressing(self) -> int:
+        """Writes that are not done, without events."""
+        with self._changed:
+            return self._lanes.pressing
+
+    def _put(self, tasks: Iterable[Task]) -> None:
+        new = tuple(tasks)
+        if not new:
+            return
+        with self._changed:
+            for each in new:
+                self._lanes.put(each)
+            self._changed.notify(len(new))
+
+    def _work(self) -> None:
+        while (task := self._take()) is not None:
+            self._settle(task, *self._attempt(task))
+
+    def _take(self) -> Task | None:
+        with self._changed:
+            while not self._stopped:
+                now = time.monotonic()
+                if (task := self._lanes.take(now)) is not None:
+                    return task
+                moment = self._lanes.next_at()
+                self._changed.wait(None if moment is None else max(0.0, moment - now))
+            return None
+
+    def _settle(self, task: Task, outcome: Outcome | None, why: str) -> None:
+        """Note what became of a task; without an outcome it is tried again."""
+        with self._changed:
+            if outcome is None:
+                wait = min(FIRST_WAIT * 2 ** (task.tries - 1), LONGEST_WAIT) * random.uniform(0.5, 1.0)  # noqa: S311 - not for secrets
+                self._lanes.again(task, time.monotonic() + wait)
+                self._changed.notify()
+                return
+            self._lanes.done(task)
+            over = task.plan is None or _rehearsed(task.plan, task.write, outcome, why)
+            # What was next in the lane: one thread is enough for it.
+            self._changed.notify()
+        if task.plan is not None:
+            if over:
+                task.plan.told(task.plan.refused, task.plan.why)
+        elif not isinstance(task.write, Tell):
+            self._told(task.write, outcome, why)
+
+    def _attempt(self, task: Task) -> tuple[Outcome | None, str]:
+        """Carry a task out; without an outcome it is to be tried again."""
+        if not task.tries:
+            # Not since it was submitted: where many writes wait, one bad moment would be the end of it.
+            task.until = time.monotonic() + TRIED_SECONDS
+        task.tries += 1
+        try:
+            return self._carry(task)
+        except ReplyError as error:
+            return self._answered(task, error)
+        except NotLeadingError:
+            return Outcome.DROPPED, _LOST
+        except KeyError as error:
+            return Outcome.REFUSED, f"the server does not have {error}"
+        except (ValueError, *TRANSPORT) as error:
+            task.looked = task.unknown = True
+            return self._later(task, f"{type(error).__name__}: {error}")
+
+    def _answered(self, task: Task, error: ReplyError) -> tuple[Outcome | None, str]:
+        match after(error.code, error.causes, task.write):
+            case Next.GONE:
+                return Outcome.GONE, str(error)
+            case Next.OVER:
+                return Outcome.REFUSED, str(error)
+            case Next.WHOSE:
+                return self._whose(task, error)
+            case Next.LOOK:
+                task.looked = True
+            case Next.AGAIN:
+                if error.retry_after is not None and error.code in QUIETING:
+                    self._pause(min(error.retry_after, LONGEST_QUIET))
+                if error.code in FORBIDDING:
+                    task.until = min(task.until, time.monotonic() + FORBIDDEN_SECONDS)
+                task.looked |= error.code != TOO_MANY
+                task.unknown |= error.code >= SERVERS_OWN
+        certain = error.code in FORBIDDING and not task.unknown
+        return self._later(task, str(error), Outcome.REFUSED if certain else Outcome.FAILED)
+
+    def _pause(self, seconds: float) -> None:
+        with self._changed:
+            # Requests that were on their way together may be told different times.
+            self._lanes.paused_until = max(self._lanes.paused_until, time.monotonic() + seconds)
+
+    def _whose(self, task: Task, error: ReplyError) -> tuple[Outcome | None, str]:
+        """A patch that names another's uid is invalid: then the object is not there; otherwise the write is."""
+        try:
+            found = seen(task.write, self._carrier.look(task.write))
+        except (ReplyError, NotLeadingError, ValueError, *TRANSPORT):
+            return self._later(task, str(error))
+        return found if found is not None and found[0] is Outcome.GONE else (Outcome.REFUSED, str(error))
+
+    def _later(self, task: Task, why: str, otherwise: Outcome = Outcome.FAILED) -> tuple[Outcome | None, str]:
+        return (None, why) if time.monotonic() < task.until else (otherwise, why)
+
+    def _carry(self, task: Task) -> tuple[Outcome | None, str]:
+        write = task.write
+        # A rehearsal changes nothing.
+        if self._remaining() <= 0 or (task.plan is None and task.term != self._term()):
+            return Outcome.DROPPED, _LOST
+        if task.looked and not isinstance(write, Tell):
+            task.looked = False
+            if (found := seen(write, self._carrier.look(write))) is not None:
+                return found
+            task.unknown = False
+        return self._carrier.carry(write, rehearsal=task.plan is not None)
+
+
+def _rehearsed(plan: Plan, write: Write, outcome: Outcome, why: str) -> bool:
+    """Note what the server would do with one eviction of a plan; whether it was the last."""
+    plan.waiting -= 1
+    # A victim that is gone already stands in nobody's way.
+    if outcome not in (Outcome.DONE, Outcome.GONE) and plan.refused is None and isinstance(write, Evict):
+        plan.refused, plan.why = write, why
+    return plan.waiting == 0

@@ -1,0 +1,187 @@
+"""Carries out one write, once: the requests that it takes, in order.
+
+Edge: the API server, and the time of day for what people read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from apiserver.api import TRANSPORT, Api, ReplyError
+from scheduler_core.conditions import INITIALLY_SCHEDULED
+from scheduler_core.sidecar.client import requests
+from scheduler_core.sidecar.client.errors import NOT_FOUND
+from scheduler_core.sidecar.client.event_recorder import Recorder
+from scheduler_core.sidecar.client.requests import Paths, Request
+from scheduler_core.sidecar.writer.work_queue import target
+from scheduler_core.sidecar.writes import (
+    AddFinalizer,
+    Bind,
+    Evict,
+    Evicting,
+    Nominate,
+    Outcome,
+    Remove,
+    RemoveFinalizer,
+    SetCondition,
+    Tell,
+    Ungate,
+    Write,
+)
+
+REQUEST_SECONDS = 10.0
+_SHORTEST_SECONDS = 0.1
+EVENTS_PATH = "/apis/events.k8s.io/v1/namespaces"
+
+_ENCODE = msgspec.json.Encoder().encode
+_DECODE = msgspec.json.Decoder().decode
+
+
+class NotLeadingError(Exception):
+    """Another may lead by now: the request was not made."""
+
+
+class Carrier:
+    """*remaining* are the seconds for which writes may be made: it is asked before each request, and none is waited for longer."""
+
+    def __init__(self, api: Api, paths: Paths, recorder: Recorder, remaining: Callable[[], float]) -> None:
+        self._api, self._paths, self._recorder, self._remaining = api, paths, recorder, remaining
+        self._recording = threading.Lock()
+        self.requests = 0
+        """Requests made so far, about."""
+
+    def carry(self, write: Write, *, rehearsal: bool) -> tuple[Outcome, str]:
+        """Carry *write* out; of a rehearsal only ask.
+
+        Raises:
+            ReplyError: the server would not.
+            OSError, urllib3.exceptions.HTTPError, ValueError: there was no answer that can be read.
+            KeyError: the kind is not served.
+            NotLeadingError: the time was up before the last request that counts.
+
+        """
+        match write:
+            case Bind():
+                self._send(requests.bind(write, self._paths))
+            case Nominate():
+                self._send(requests.nominate(write, self._paths))
+            case SetCondition() if _takes_back(write):
+                return self._by_content(write)
+            case SetCondition():
+                self._send(requests.set_condition(write, self._paths, _now()))
+            case Evict() | Remove():
+                self._leave(write, rehearsal=rehearsal)
+            case Tell():
+                self._tell(write)
+            case Ungate() | AddFinalizer() | RemoveFinalizer():
+                return self._by_content(write)
+        return Outcome.DONE, ""
+
+    def _leave(self, write: Evict | Remove, *, rehearsal: bool) -> None:
+        """Make a pod leave.  The eviction API writes a reason of its own, which ours replaces; a deletion writes none."""
+        leave, disrupt = requests.leave(write, self._paths, dry_run=rehearsal), requests.disrupt(write, self._paths, _now())
+        if rehearsal:
+            self._send(leave)
+        elif isinstance(write, Evict) and write.by is Evicting.EVICT:
+            self._send(leave)
+            with contextlib.suppress(ReplyError, NotLeadingError):
+                # It leaves whatever its condition says, and may be gone already.
+                self._send(disrupt)
+        else:
+            self._send(disrupt)
+            self._send(leave)
+
+    def _by_content(self, write: Ungate | AddFinalizer | RemoveFinalizer | SetCondition) -> tuple[Outcome, str]:
+        """What depends on the object as it is: read, and changed only if it is still that."""
+        content = self.look(write)
+        ref = target(write)
+        if content is None or (ref.uid and content["metadata"].get("uid") != ref.uid):
+            return Outcome.GONE, "it is not there any more"
+        if isinstance(write, Ungate):
+            request = requests.ungate(write, content, self._paths)
+        elif isinstance(write, SetCondition):
+            request = _unless_true(write, content, self._paths)
+        else:
+            request = _finalizers(write, content, self._paths)
+        if request is not None:
+            self._send(request)
+        return Outcome.DONE, ""
+
+    def look(self, write: Write) -> Any:
+        """The object, parsed; None if it is not there."""
+        try:
+            content = _DECODE(self._send(Request("GET", self._paths.of(target(write)))))
+        except ReplyError as error:
+            if error.code == NOT_FOUND:
+                return None
+            raise
+        if not isinstance(content, dict) or not isinstance(content.get("metadata"), dict):
+            # Of what stands between us and the server.
+            raise ValueError("the answer is no object")  # noqa: TRY004 - nobody here has called anything wrongly
+        return content
+
+    def _tell(self, tell: Tell) -> None:
+        version = self._paths.api_version(tell.target.kind)
+        with self._recording:
+            posting = self._recorder.posting(tell, version, time.monotonic(), _now())
+        if posting is None:
+            return
+        path, body = f"{EVENTS_PATH}/{posting.namespace}/events", _ENCODE(posting.body)
+        again = Request("PATCH", f"{path}/{posting.name}", body, requests.MERGE_PATCH)
+        try:
+            self._send(again if posting.count > 1 else Request("POST", path, body))
+        except (ReplyError, NotLeadingError, ValueError, *TRANSPORT):
+            # There may be nothing that could be counted.
+            with self._recording:
+                self._recorder.lost(tell)
+            raise
+
+    def _send(self, request: Request) -> bytes:
+        if (left := self._remaining()) <= 0:
+            raise NotLeadingError
+        self.requests += 1
+        return self._api.send(
+            request.method,
+            request.path,
+            request.body,
+            content_type=request.content_type,
+            query=[("dryRun", "All")] if request.dry_run else [],
+            seconds=max(_SHORTEST_SECONDS, min(REQUEST_SECONDS, left)),
+        )
+
+
+def _takes_back(write: SetCondition) -> bool:
+    """Whether a group is told that it was not placed, or nothing of that any more: it may have been placed since."""
+    return write.condition.status != "True" and write.condition.type == INITIALLY_SCHEDULED.get(write.target.kind)
+
+
+def _unless_true(write: SetCondition, content: Any, paths: Paths) -> Request | None:
+    """The request that puts the condition there; None where it says True by now, which is final, whoever wrote it."""
+    for each in (content.get("status") or {}).get("conditions") or ():
+        if each.get("type") == write.condition.type and each.get("status") == "True":
+            return None
+    return requests.set_condition(write, paths, _now(), content["metadata"].get("resourceVersion") or "")
+
+
+def _finalizers(write: AddFinalizer | RemoveFinalizer, content: Any, paths: Paths) -> Request | None:
+    """The request that adds or removes the finalizer; None where that is so already, or must not be."""
+    metadata = content["metadata"]
+    have = tuple(metadata.get("finalizers") or ())
+    leaving = bool(metadata.get("deletionTimestamp"))
+    adding = isinstance(write, AddFinalizer)
+    # The server takes no new finalizer for an object that is being deleted, and one that is not keeps its protection.
+    if adding in (write.finalizer in have, leaving):
+        return None
+    wanted = (*have, write.finalizer) if adding else tuple(each for each in have if each != write.finalizer)
+    return requests.finalizers(write.target, content, wanted, paths)
+
+
+def _now() -> str:
+    return dt.datetime.now(dt.UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -1,0 +1,362 @@
+"""What follows from a decision, and what the root waits for then."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scheduler_core.decision import Decision, GroupDecision, Name, Status
+from scheduler_core.sidecar.cache.cluster_changes import News
+from scheduler_core.sidecar.queue.entities import Attempt, Phase, State
+from scheduler_core.sidecar.queue.next_action import Desk, Options
+from scheduler_core.sidecar.queue.root_status import Survey
+from scheduler_core.sidecar.scheduling.apply_decision import Outcomes
+from scheduler_core.sidecar.scheduling.decide import Decided
+from scheduler_core.sidecar.writes import Bind, Evict, Nominate, Ref, Remove, SetCondition, Tell
+from tests.scheduler_core.builders import HOST, leaf, node, pod, pods
+from tests.scheduler_core.sidecar.histories import Json, Watched
+from tests.scheduler_core.sidecar.test_preemption_plan import budget
+from tests.scheduler_core.sidecar.test_scheduler import GATED, MUSTER, G, bound, nodes_of, of, said, told
+
+NO_ROOM = "0/1 nodes are available"
+
+
+class Office(Watched):
+    """A desk with one root on it, g unless it is another, and what follows from decisions on it."""
+
+    def __init__(self, *objects: Json, root: Name = G, **options: Any) -> None:
+        super().__init__(node("n1"), node("n2"), *objects)
+        self.desk = Desk(self.store, Options(**{"settle_seconds": 0.0, **options}))
+        self.outcomes = Outcomes(self.desk)
+        self.root = root
+        self.store.report.take()
+
+    @property
+    def survey(self) -> Survey:
+        found = self.desk.survey(self.root)
+        assert found is not None
+        return found
+
+    @property
+    def state(self) -> State:
+        return self.desk.turns.state(self.survey)
+
+    def comes(self, decision: Decision, now: float = 0.0, **more: Any) -> Attempt:
+        """What comes of *decision*."""
+        return self.outcomes.of(self.state, self.survey, Decided(decision, **more), now)
+
+    def wakes(self, **news: Any) -> bool:
+        """Whether such news wake the root; it stays parked if not."""
+        return [self.root] == self.desk.parked.woken(News(**news))
+
+
+def waiting(count: int = 2, cpu: str = "1", **more: Any) -> list[Json]:
+    """The gang g, whose pods wait."""
+    return [leaf("g", count), *pods("g", count, cpu, **{**MUSTER, **more})]
+
+
+def preempting(**options: Any) -> Office:
+    """Two pods of low priority on n1, and a gang of a higher one."""
+    low = [pod(f"low-{number}", on="n1", priority=0) for number in range(2)]
+    return Office(*low, leaf("g", 1, priority=10), pod("g-0", "g", priority=10, **MUSTER), **{"preempt": True, **options})
+
+
+def placed(*names: str, root: Name = G) -> Decision:
+    return Decision(root, Status.SUCCESS, assignments={f"default/{name}": "n1" for name in names})
+
+
+def failed(*victims: str, status: Status = Status.UNSCHEDULABLE, nominated: tuple[str, ...] = (), why: str = NO_ROOM) -> Decision:
+    nominations = {f"default/{name}": "n1" for name in nominated}
+    pending = {"default/g-0": why}
+    return Decision(G, status, why, nominations=nominations, victims=tuple(f"default/{name}" for name in victims), pending=pending)
+
+
+def evicts(attempt: Attempt) -> list[str]:
+    return [each.pod.name for each in attempt.plan]
+
+
+def test_binds_of_what_was_placed_are_under_way():
+    office = Office(*waiting())
+    attempt = office.comes(placed("g-0", "g-1"))
+    binds = of(Bind, [*attempt.writes])
+    assert {"g-0": "n1", "g-1": "n1"} == nodes_of(binds)
+    assert {bind.pod: bind for bind in binds} == office.state.flying
+    assert {bind.pod: G for bind in binds} == office.desk.flights
+    assert (Phase.FLYING, False) == (office.state.phase, G in office.desk.parked)
+
+
+def test_failures_are_counted_on_while_binds_are_under_way():
+    office = Office(*waiting())
+    office.comes(failed())
+    office.comes(failed(), 1.0)
+    office.comes(placed("g-0", "g-1"), 3.0)
+    assert 2 == office.state.attempts
+
+
+def test_bind_that_failed_before_is_forgotten_when_others_begin():
+    office = Office(*waiting())
+    office.state.broken = True
+    office.comes(placed("g-0", "g-1"))
+    assert not office.state.broken
+
+
+def test_pods_that_are_left_over_are_told_after_the_binds():
+    office = Office(leaf("g", 1), *pods("g", 2, **MUSTER))
+    decision = Decision(G, Status.SUCCESS, assignments={"default/g-0": "n1"}, pending={"default/g-1": NO_ROOM})
+    assert [Bind, SetCondition] == [type(write) for write in office.comes(decision).writes]
+
+
+def test_root_that_was_placed_with_nothing_to_bind_is_left_alone():
+    office = Office(leaf("g", 1), bound(pod("g-0", "g", **MUSTER), "n1"), pod("g-1", "g", **MUSTER))
+    assert () == office.comes(placed()).writes
+    assert (1, True) == (office.state.attempts, G in office.desk.parked)
+
+
+def test_every_decision_is_kept_to_be_told():
+    office = Office(*waiting())
+    decision = failed()
+    office.comes(decision)
+    assert decision is office.desk.decisions.get(G)
+
+
+@pytest.mark.parametrize(("decision", "kept"), [(placed("g-0"), True), (failed(), False)], ids=["placed", "not placed"])
+def test_a_root_itself_keeps_no_decision_but_the_one_that_placed_it(decision, kept):
+    office = Office(*waiting(1))
+    office.comes(decision)
+    assert (decision if kept else None) is office.state.decision
+
+
+def test_root_that_failed_is_left_alone_longer_each_time_and_waits_for_what_could_help_it():
+    office = Office(*waiting())
+    for now, seconds in ((0.0, 1.0), (1.0, 2.0), (3.0, 4.0), (7.0, 8.0), (15.0, 10.0), (25.0, 10.0)):
+        attempt = office.comes(failed(), now)
+        assert now + seconds == office.state.not_before
+        assert ((), Phase.PARKED) == (attempt.plan, office.state.phase)
+        assert now + 300.0 == office.state.flush_at
+
+
+@pytest.mark.parametrize(
+    ("status", "want"),
+    [
+        pytest.param(Status.UNSCHEDULABLE, True, id="no room"),
+        pytest.param(Status.UNRESOLVABLE, True, id="no room even if others left"),
+        pytest.param(Status.ERROR, True, id="an error"),
+        pytest.param(Status.WAIT, False, id="it waits for itself"),
+        pytest.param(Status.INVALID, False, id="it is invalid"),
+    ],
+)
+def test_room_wakes_a_root_that_could_use_it(status, want):
+    office = Office(*waiting())
+    office.comes(failed(status=status))
+    assert want == office.wakes(freed={"n1"})
+
+
+@pytest.mark.parametrize(
+    ("cpu", "options", "more", "news", "want"),
+    [
+        pytest.param("1", {}, {}, {"freed": {"n1"}}, True, id="room for a pod"),
+        pytest.param("9", {}, {}, {"freed": {"n1"}}, False, id="room that is too small"),
+        pytest.param("1", {}, {}, {"moved": True}, False, id="another pod"),
+        pytest.param("1", {}, {"related": True}, {"moved": True}, True, id="another pod, of which it keeps away"),
+        pytest.param("1", {}, {"preempts": True}, {"budgets": True}, False, id="a budget where nobody may preempt"),
+        pytest.param("1", {"preempt": True}, {}, {"budgets": True}, False, id="a budget, and it may not preempt"),
+        pytest.param("1", {"preempt": True}, {"preempts": True}, {"budgets": True}, True, id="a budget, and it may"),
+    ],
+)
+def test_parked_root_is_woken_by_what_its_decision_hangs_on(cpu, options, more, news, want):
+    office = Office(*waiting(cpu=cpu), **options)
+    office.comes(failed(), **more)
+    assert want == office.wakes(**news)
+
+
+def test_node_of_a_member_wakes_the_root():
+    office = Office(leaf("g", 1), pod("g-0", "g", "9", **MUSTER), bound(pod("g-1", "g", **MUSTER), "n2"))
+    office.comes(failed())
+    assert not office.wakes(nodes={"n1"})
+    assert office.wakes(nodes={"n2"})
+
+
+def test_victims_are_asked_for_and_the_root_waits_for_the_answer():
+    office = preempting(plan_seconds=600.0)
+    attempt = office.comes(failed("low-0", nominated=("g-0",)), 7.0)
+    assert (["low-0"], Phase.PREEMPTING) == (evicts(attempt), office.state.phase)
+    assert office.state.plan is office.desk.plans[G]
+    assert ([], [("g", "FailedScheduling")]) == (of(Evict, [*attempt.writes]), told([*attempt.writes]))
+    assert 607.0 == office.desk.turns.due(7.0)
+
+
+@pytest.mark.parametrize(
+    ("status", "options"),
+    [
+        pytest.param(Status.UNSCHEDULABLE, {"preempt": False}, id="preemption is off"),
+        pytest.param(Status.ERROR, {}, id="an error"),
+        pytest.param(Status.WAIT, {}, id="it waits"),
+    ],
+)
+def test_nobody_is_asked_to_leave(status, options):
+    office = preempting(**options)
+    assert () == office.comes(failed("low-0", status=status)).plan
+    assert {} == office.desk.plans
+
+
+@pytest.mark.parametrize(
+    ("victim", "now", "change", "want"),
+    [
+        pytest.param("low-0", 309.9, False, [], id="the same victim"),
+        pytest.param("low-0", 310.0, False, ["low-0"], id="the same victim after a long time"),
+        pytest.param("low-0", 20.0, True, ["low-0"], id="the same victim once a budget changed"),
+        pytest.param("low-1", 20.0, False, ["low-1"], id="another victim"),
+    ],
+)
+def test_refused_eviction_is_not_asked_for_again_as_things_stand(victim, now, change, want):
+    office = preempting(flush_seconds=300.0)
+    office.happens(budget(0))
+    refused = office.store.standing.pods.pods["default/low-0"].ref
+    office.outcomes.refused(office.state, frozenset({refused}), 10.0)
+    if change:
+        office.happens(budget(1))
+    assert want == evicts(office.comes(failed(victim, nominated=("g-0",)), now))
+
+
+def test_plan_of_which_one_victim_was_refused_is_not_made_with_others_besides():
+    office = preempting()
+    office.outcomes.refused(office.state, frozenset({office.store.standing.pods.pods["default/low-0"].ref}), 0.0)
+    assert [] == evicts(office.comes(failed("low-0", "low-1")))
+    assert G in office.desk.parked
+
+
+def test_root_whose_victims_would_not_leave_is_tried_again_after_its_back_off():
+    office = preempting()
+    office.comes(failed("low-0", nominated=("g-0",)))
+    state = office.state
+    office.desk.close(state)
+    office.outcomes.refused(state, frozenset(), 0.5)
+    assert (Phase.BACKOFF, False) == (state.phase, G in office.desk.parked)
+    assert 1.0 == office.desk.turns.due(0.5)
+
+
+def test_root_that_is_gone_when_its_victims_refuse_is_forgotten():
+    office = preempting()
+    state = office.state
+    office.server.delete(("Pod", "default", "g-0"))
+    office.happens()
+    office.outcomes.refused(state, frozenset(), 0.0)
+    assert {} == office.desk.turns.states
+
+
+def test_pods_are_pinned_to_no_node_without_a_host_name():
+    bare = node("n1")
+    del bare["metadata"]["labels"][HOST]
+    office = Office(bare, leaf("g", 1), pod("g-0", "g", **GATED), place=False, ungate=True)
+    verdict = GroupDecision(G, Status.SUCCESS)
+    decision = Decision(G, Status.SUCCESS, assignments={"default/g-0": "n1"}, groups=(verdict,))
+    writes = office.comes(decision).writes
+    (event,) = writes
+    assert isinstance(event, Tell)
+    assert (True, True) == ("node n1" in event.message, HOST in event.message)
+    found = office.desk.decisions.get(G)
+    assert found is not None
+    assert (Status.ERROR, {}) == (found.status, found.assignments)
+    assert office.wakes(nodes={"n1"}), "it may come to have one"
+
+
+def partial(**options: Any) -> Office:
+    """A gang of two of which one is bound."""
+    low = pod("low-0", on="n1", priority=0)
+    members = [bound(pod("g-1", "g", priority=10, **MUSTER), "n1"), pod("g-0", "g", priority=10, **MUSTER)]
+    return Office(low, leaf("g", 2, priority=10), *members, **{"preempt": True, **options})
+
+
+@pytest.mark.parametrize(
+    ("decision", "want"),
+    [
+        pytest.param(failed(), ["g-1"], id="no room"),
+        pytest.param(failed(status=Status.UNRESOLVABLE), ["g-1"], id="no room even if others left"),
+        pytest.param(failed(status=Status.ERROR), [], id="an error says nothing"),
+        pytest.param(failed(status=Status.WAIT), [], id="it waits"),
+        pytest.param(failed(nominated=("g-0",)), [], id="others leave for it already"),
+        pytest.param(failed("low-0", nominated=("g-0",)), [], id="others are to leave for it"),
+    ],
+)
+def test_gang_that_is_partial_and_finds_no_room_is_undone(decision, want):
+    assert want == [write.pod.name for write in of(Remove, [*partial().comes(decision).writes])]
+
+
+def test_gang_that_is_partial_and_whose_victims_refuse_is_undone():
+    office = partial()
+    office.outcomes.refused(office.state, frozenset({office.store.standing.pods.pods["default/low-0"].ref}), 0.0)
+    writes = [*office.comes(failed("low-0", nominated=("g-0",))).writes]
+    assert ["g-1"] == [write.pod.name for write in of(Remove, writes)]
+
+
+def test_gang_that_was_placed_and_fails_for_what_is_left_is_not_undone():
+    office = Office(leaf("g", 1), bound(pod("g-1", "g", **MUSTER), "n1"), pod("g-0", "g", **MUSTER))
+    assert [] == of(Remove, [*office.comes(failed()).writes])
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "want"),
+    [
+        pytest.param(failed(), failed(nominated=("g-0",)), True, id="others are leaving"),
+        pytest.param(failed(nominated=("g-0",)), failed(), False, id="nobody leaves any more"),
+        pytest.param(failed(nominated=("g-0",)), failed("low-0", nominated=("g-0",)), False, id="others are asked to leave anew"),
+        pytest.param(failed(nominated=("g-0",)), placed("g-0"), False, id="it was placed"),
+    ],
+)
+def test_root_awaits_only_those_who_leave_already(first, then, want):
+    office = partial()
+    office.comes(first)
+    office.comes(then, 1.0)
+    assert want == office.state.awaits
+
+
+@pytest.mark.parametrize(
+    ("now", "want"),
+    [pytest.param(59.9, [], id="too soon"), pytest.param(60.0, ["g-0"], id="in time")],
+)
+def test_pods_are_told_another_reason_seldom(now, want):
+    office = Office(*waiting(), retell_seconds=60.0)
+    assert ["g-0"] == [name for name, _, _ in said([*office.comes(failed()).writes])]
+    assert want == [name for name, _, _ in said([*office.comes(failed(why="another reason"), now).writes])]
+
+
+def test_time_to_tell_pods_is_counted_from_when_they_were_told():
+    office = Office(*waiting(), retell_seconds=60.0)
+    told_at = []
+    for now in range(0, 200, 25):
+        if said([*office.comes(failed(why=f"reason {now}"), float(now)).writes]):
+            told_at.append(now)
+    assert [0, 75, 150] == told_at
+
+
+@pytest.mark.parametrize(
+    ("root", "policy", "options", "want"),
+    [
+        pytest.param(G, "PreemptLowerPriority", {"preempt": True}, ["g-0"], id="of a group"),
+        pytest.param(G, "Never", {"preempt": True}, ["g-0"], id="of a group that may not preempt"),
+        pytest.param(G, "PreemptLowerPriority", {"preempt": False}, [], id="where preemption is off"),
+    ],
+)
+def test_nomination_of_a_root_that_failed_is_taken_back(root, policy, options, want):
+    member = pod("g-0", "g", nominated="n1", preemptionPolicy=policy, **MUSTER)
+    office = Office(leaf("g", 1), member, root=root, **options)
+    assert want == [write.pod.name for write in of(Nominate, [*office.comes(failed()).writes])]
+
+
+@pytest.mark.parametrize(("policy", "want"), [("PreemptLowerPriority", ["one"]), ("Never", [])])
+def test_single_pod_keeps_its_nomination_where_it_may_not_preempt(policy, want):
+    root = Name("Pod", "default", "one")
+    office = Office(pod("one", nominated="n1", priority=5, preemptionPolicy=policy, **MUSTER), root=root, preempt=True)
+    office.store.standing.record(office.survey.to_place[0])
+    decision = Decision(root, Status.UNSCHEDULABLE, NO_ROOM, pending={"default/one": NO_ROOM})
+    assert want == [write.pod.name for write in of(Nominate, [*office.comes(decision).writes])]
+
+
+def test_refusal_names_who_would_not_leave():
+    office = preempting()
+    ref = Ref("Pod", "default", "low-0", "uid")
+    office.outcomes.refused(office.state, frozenset({ref}), 3.0)
+    refusal = office.state.refusal
+    assert refusal is not None
+    assert (frozenset({ref}), office.store.report.budgets, 303.0) == (refusal.victims, refusal.budgets, refusal.until)

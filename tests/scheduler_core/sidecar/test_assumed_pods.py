@@ -1,0 +1,327 @@
+"""What is presumed counts at once, gives way to what is seen, and is taken back where it failed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scheduler_core.decision import Name
+from scheduler_core.sidecar.cache.assumed_pods import Assumed
+from scheduler_core.sidecar.cache.pod_cache import SCHEDULED, LivePod
+from scheduler_core.sidecar.writes import Condition, Ref
+from tests.scheduler_core.builders import leaf, node, pod
+from tests.scheduler_core.sidecar.histories import Json, Watched
+from tests.scheduler_core.sidecar.test_scheduler import G, bound
+from tests.scheduler_core.sidecar.world import TERMINATING
+
+PLACED = "PodGroupInitiallyScheduled"
+TRUE = Condition(PLACED, "True", "Scheduled", "")
+FALSE = Condition(PLACED, "False", "Unschedulable", "no room")
+
+
+class Known(Watched):
+    """A store with two nodes and a group with a pod that waits and one that runs, and what is presumed of them."""
+
+    def __init__(self, *more: Json) -> None:
+        super().__init__(node("n1"), node("n2"), leaf("g", 2), pod("g-0", "g"), pod("g-1", "g", on="n2"), *more)
+        self.assumed = Assumed(self.store)
+        self.store.report.take()
+        self.store.standing.ground()
+
+    def pod(self, name: str = "g-0") -> LivePod:
+        return self.store.standing.pods.pods[f"default/{name}"]
+
+    def where(self, name: str = "g-0") -> str:
+        return self.store.standing.place_of(self.pod(name))
+
+    def taken(self, where: str) -> int:
+        """Millicores that are taken on a node."""
+        ground = self.store.standing.ground()
+        return int(ground.taken.sums()[ground.nodes.row["cpu"], ground.nodes.index[where]])
+
+    def condition(self) -> Condition | None:
+        live = self.store.group("PodGroup", "default", "g")
+        assert live is not None
+        return live.condition(PLACED)
+
+
+@pytest.fixture
+def known() -> Known:
+    return Known()
+
+
+def gone(name: str, kind: str = "Pod") -> tuple[str, str, str]:
+    return kind, "" if kind == "Node" else "default", name
+
+
+def with_condition(condition: Condition) -> Json:
+    fields = {"type": condition.type, "status": condition.status, "reason": condition.reason, "message": condition.message}
+    return {**leaf("g", 2), "status": {"conditions": [fields]}}
+
+
+def test_pod_takes_room_where_it_is_assumed_to_be(known):
+    assert known.assumed.assume(known.pod().ref, "n1")
+    assert ("n1", 1000) == (known.where(), known.taken("n1"))
+    assert not known.pod().acknowledged
+
+
+@pytest.mark.parametrize(
+    ("spoil", "name", "where"),
+    [
+        pytest.param(lambda known: known.happens(gone("g-0")), "g-0", "n1", id="it is gone"),
+        pytest.param(lambda known: known.happens(gone("g-0"), pod("g-0", "g")), "g-0", "n1", id="another of its name is there"),
+        pytest.param(lambda known: None, "g-1", "n1", id="it has a node"),
+        pytest.param(lambda known: known.assumed.assume(known.pod().ref, "n2"), "g-0", "n1", id="it is on its way to a node"),
+        pytest.param(lambda known: known.assumed.leave(known.pod().ref, evicted=False), "g-0", "n1", id="it is about to be deleted"),
+        pytest.param(lambda known: known.happens(deleted(pod("g-0", "g"))), "g-0", "n1", id="it is being deleted"),
+        pytest.param(lambda known: None, "g-0", "n9", id="there is no such node"),
+    ],
+)
+def test_pod_that_cannot_be_bound_is_not_assumed(known, spoil, name, where):
+    ref = known.pod(name).ref
+    spoil(known)
+    assert not known.assumed.assume(ref, where)
+    assert 0 == known.taken("n1")
+
+
+def deleted(each: Json) -> Json:
+    return {**each, "metadata": {**each["metadata"], "deletionTimestamp": TERMINATING}}
+
+
+def test_pod_that_did_not_get_there_gives_its_room_back_and_its_root_is_looked_at(known):
+    known.assumed.assume(known.pod().ref, "n1")
+    known.assumed.acknowledge(known.pod().ref)
+    known.store.report.take()
+    known.assumed.forget(known.pod().ref)
+    news = known.store.report.take()
+    assert ("", 0, False) == (known.where(), known.taken("n1"), known.pod().acknowledged)
+    assert ({"n1"}, {G}, True) == (news.freed, news.roots, news.moved)
+
+
+@pytest.mark.parametrize(
+    "take_back",
+    [
+        pytest.param(lambda known: known.assumed.forget(known.pod().ref), id="a bind that was not begun"),
+        pytest.param(lambda known: known.assumed.forget(known.pod("g-1").ref), id="a bind that shows"),
+        pytest.param(lambda known: known.assumed.stay(known.pod("g-1").ref), id="a deletion that was not begun"),
+        pytest.param(lambda known: known.assumed.unpromise(known.pod().ref), id="a nomination that was not begun"),
+        pytest.param(lambda known: known.assumed.forget(Ref("Pod", "default", "none", "1")), id="a bind of a pod that is not there"),
+        pytest.param(lambda known: known.assumed.promise(known.pod("g-1").ref, "n1"), id="a nomination of a pod with a node"),
+    ],
+)
+def test_nothing_changes_where_nothing_was_presumed(known, take_back):
+    before = known.store.report.changes
+    take_back(known)
+    assert (before, False) == (known.store.report.changes, bool(known.store.report.news))
+    assert (0, 1000) == (known.taken("n1"), known.taken("n2"))
+
+
+def test_only_what_was_assumed_is_acknowledged(known):
+    known.assumed.acknowledge(known.pod().ref)
+    assert not known.pod().acknowledged
+    known.assumed.assume(known.pod().ref, "n1")
+    known.assumed.acknowledge(known.pod().ref)
+    assert known.pod().acknowledged
+
+
+def test_bind_that_shows_takes_the_place_of_what_was_assumed(known):
+    known.assumed.assume(known.pod().ref, "n1")
+    known.happens(bound(pod("g-0", "g"), "n2"))
+    assert ("n2", "", 0, 2000) == (known.where(), known.pod().assumed, known.taken("n1"), known.taken("n2"))
+
+
+def test_event_that_does_not_show_the_bind_yet_leaves_the_pod_where_it_is_assumed(known):
+    known.assumed.assume(known.pod().ref, "n1")
+    known.assumed.acknowledge(known.pod().ref)
+    known.happens(pod("g-0", "g", labels={"app": "a"}))
+    assert ("n1", True, 1000) == (known.where(), known.pod().acknowledged, known.taken("n1"))
+
+
+def test_pod_of_the_same_name_made_since_has_none_of_it(known):
+    known.assumed.assume(known.pod().ref, "n1")
+    known.assumed.leave(known.pod("g-1").ref, evicted=True)
+    known.happens(gone("g-0"), pod("g-0", "g"), gone("g-1"), pod("g-1", "g", on="n2"))
+    assert ("", 0, False, False) == (known.where(), known.taken("n1"), known.pod("g-1").leaving, known.pod("g-1").evicted)
+
+
+def test_node_that_goes_takes_along_what_was_assumed_on_it(known):
+    known.assumed.assume(known.pod().ref, "n1")
+    known.happens(gone("n1", "Node"))
+    assert "" == known.where()
+    assert known.assumed.assume(known.pod().ref, "n2")
+    assert 2000 == known.taken("n2")
+
+
+@pytest.mark.parametrize("evicted", [pytest.param(True, id="for a preemption"), pytest.param(False, id="with its gang")])
+def test_pod_that_is_about_to_be_deleted_counts_as_terminating(known, evicted):
+    known.assumed.leave(known.pod("g-1").ref, evicted=evicted)
+    record = known.store.standing.record(known.pod("g-1"))
+    assert (True, evicted, 1000) == (record.terminating, record.preempted, known.taken("n2"))
+
+
+def test_pod_that_is_being_deleted_already_is_not_leaving_for_us():
+    known = Known(deleted(pod("old", on="n1")))
+    known.assumed.leave(known.pod("old").ref, evicted=True)
+    assert (False, False) == (known.pod("old").leaving, known.store.standing.record(known.pod("old")).preempted)
+
+
+def test_pod_that_is_not_deleted_after_all_counts_as_before_and_its_root_is_looked_at(known):
+    known.assumed.leave(known.pod("g-1").ref, evicted=True)
+    known.store.report.take()
+    known.assumed.stay(known.pod("g-1").ref)
+    record = known.store.standing.record(known.pod("g-1"))
+    assert (False, False, {G}) == (record.terminating, record.preempted, known.store.report.take().roots)
+
+
+def test_eviction_that_shows_is_still_known_to_be_a_preemption(known):
+    known.assumed.leave(known.pod("g-1").ref, evicted=True)
+    known.happens(deleted(pod("g-1", "g", on="n2")))
+    record = known.store.standing.record(known.pod("g-1"))
+    assert (True, True, False) == (record.terminating, record.preempted, known.pod("g-1").leaving)
+
+
+@pytest.mark.parametrize(
+    ("stands", "node_", "want"),
+    [
+        pytest.param("", "n1", "n1", id="a first nomination"),
+        pytest.param("n2", "n1", "n1", id="another node than before"),
+        pytest.param("n2", "", "", id="none any more"),
+        pytest.param("n1", "n1", "n1", id="the same"),
+    ],
+)
+def test_promise_counts_until_it_is_taken_back(stands, node_, want):
+    known = Known(pod("one", nominated=stands))
+    ref = known.pod("one").ref
+    known.assumed.promise(ref, node_)
+    assert want == known.pod("one").nominated
+    assert (want != "") == ("default/one" in known.store.standing.pods.nominated)
+    known.assumed.unpromise(ref)
+    assert stands == known.pod("one").nominated
+
+
+def test_node_of_a_promise_that_is_taken_back_is_told_to_be_freer(known):
+    known.assumed.promise(known.pod().ref, "n1")
+    assert set() == known.store.report.take().freed
+    known.assumed.promise(known.pod().ref, "n1")
+    assert set() == known.store.report.take().freed
+    known.assumed.promise(known.pod().ref, "n2")
+    assert {"n1"} == known.store.report.take().freed
+    known.assumed.unpromise(known.pod().ref)
+    assert {"n2"} == known.store.report.take().freed
+
+
+def test_promise_lasts_over_events_that_do_not_show_it_and_no_longer_than_the_one_that_does(known):
+    known.assumed.promise(known.pod().ref, "n1")
+    known.happens(pod("g-0", "g", labels={"app": "a"}))
+    assert "n1" == known.pod().nominated
+    known.happens(pod("g-0", "g", nominated="n1"))
+    known.happens(pod("g-0", "g", nominated="n2"))
+    assert "n2" == known.pod().nominated
+
+
+def test_condition_that_is_being_written_counts_until_an_event_shows_the_group():
+    known = Known(with_condition(FALSE))
+    live = known.store.group("PodGroup", "default", "g")
+    assert live is not None
+    known.assumed.presume(Ref("PodGroup", "default", "g", live.uid), TRUE)
+    assert TRUE == known.condition()
+    known.happens(with_condition(FALSE))
+    assert FALSE == known.condition()
+
+
+@pytest.mark.parametrize(
+    ("uid", "want"),
+    [
+        pytest.param("", TRUE, id="any of that name"),
+        pytest.param("another", FALSE, id="another of that name"),
+    ],
+)
+def test_condition_is_presumed_of_the_group_that_is_written_alone(uid, want):
+    known = Known(with_condition(FALSE))
+    known.assumed.presume(Ref("PodGroup", "default", "none", uid), TRUE)
+    known.assumed.presume(Ref("PodGroup", "default", "g", uid), TRUE)
+    assert want == known.condition()
+
+
+def test_condition_that_was_not_written_leaves_what_stands():
+    known = Known(with_condition(FALSE))
+    known.assumed.presume(Ref("PodGroup", "default", "g"), TRUE)
+    known.assumed.unpresume(Ref("PodGroup", "default", "g"), "OfAnotherType")
+    assert TRUE == known.condition()
+    known.assumed.unpresume(Ref("PodGroup", "default", "g"), PLACED)
+    assert FALSE == known.condition()
+
+
+def test_condition_that_is_taken_away_is_none():
+    known = Known(with_condition(FALSE))
+    known.assumed.presume(Ref("PodGroup", "default", "g"), Condition(PLACED, "", "", ""))
+    assert known.condition() is None
+
+
+def test_what_a_pod_is_told_counts_until_it_could_not_be_written(known):
+    ref, why = known.pod().ref, Condition(SCHEDULED, "False", "Unschedulable", "no room")
+    known.assumed.presume(ref, why)
+    assert why == known.pod().told
+    known.assumed.unpresume(ref, SCHEDULED)
+    assert known.pod().told is None
+
+
+def test_nothing_is_presumed_after_a_reset():
+    known = Known(with_condition(FALSE), pod("one", nominated="n2"))
+    known.assumed.assume(known.pod().ref, "n1")
+    known.assumed.acknowledge(known.pod().ref)
+    known.assumed.leave(known.pod("g-1").ref, evicted=False)
+    known.assumed.promise(known.pod("one").ref, "n1")
+    known.assumed.presume(Ref("PodGroup", "default", "g"), TRUE)
+    known.store.report.take()
+    known.assumed.reset()
+    running = known.pod("g-1")
+    assert ("", False, 0) == (known.where(), known.pod().acknowledged, known.taken("n1"))
+    assert (False, False, False) == (running.leaving, running.evicted, known.store.standing.record(running).terminating)
+    assert ("n2", FALSE) == (known.pod("one").nominated, known.condition())
+    assert {"n1"} == known.store.report.take().freed
+
+
+@pytest.mark.parametrize(
+    "presumption",
+    [
+        pytest.param(lambda known, ref: known.assumed.assume(ref, "n1"), id="a bind"),
+        pytest.param(lambda known, ref: known.assumed.leave(ref, evicted=True), id="an eviction"),
+        pytest.param(lambda known, ref: known.assumed.promise(ref, "n1"), id="a nomination"),
+    ],
+)
+def test_presumption_and_its_end_both_count_as_changes(known, presumption):
+    def changes() -> int:
+        return known.store.report.changes
+
+    ref: Any = known.pod().ref
+    before = changes()
+    presumption(known, ref)
+    between = changes()
+    known.assumed.forget(ref)
+    known.assumed.stay(ref)
+    known.assumed.unpromise(ref)
+    assert before < between < changes()
+
+
+def test_root_of_a_single_pod_is_the_pod():
+    known = Known(pod("one"))
+    known.assumed.assume(known.pod("one").ref, "n1")
+    known.assumed.forget(known.pod("one").ref)
+    assert {Name("Pod", "default", "one")} == known.store.report.take().roots
+
+
+def test_single_pod_that_runs_on_waits_for_nothing():
+    known = Known(pod("one", on="n1"))
+    known.assumed.leave(known.pod("one").ref, evicted=True)
+    known.assumed.stay(known.pod("one").ref)
+    assert (set(), False) == (known.store.report.take().roots, known.pod("one").leaving)
+
+
+def test_pod_whose_group_is_gone_has_no_root_to_be_looked_at(known):
+    known.assumed.assume(known.pod().ref, "n1")
+    known.happens(gone("g", "PodGroup"))
+    known.store.report.take()
+    known.assumed.forget(known.pod().ref)
+    assert (set(), 0) == (known.store.report.take().roots, known.taken("n1"))

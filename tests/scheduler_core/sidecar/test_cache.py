@@ -1,0 +1,269 @@
+"""A store fed by events is the cluster that ``load`` makes of the objects they lead to."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from muster.render import answer_json
+from muster.render.answer import Answer
+from scheduler_core.cycle import CycleOptions, run_cycle
+from scheduler_core.decision import Name, Status
+from scheduler_core.load import load
+from scheduler_core.sidecar.cache.cache import KINDS, LABELS, Store
+from scheduler_core.sidecar.cache.freshness import REMEMBERED
+from scheduler_core.sidecar.client.requests import GATE
+from scheduler_core.sidecar.scheduling.decide import Means, decide
+from tests.scheduler_core.builders import HOST, leaf, node, pod, promising
+from tests.scheduler_core.sidecar import histories
+from tests.scheduler_core.sidecar.histories import Server, aligned, told
+
+MANY = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@st.composite
+def fed(draw, *, apart=True):
+    """A server with a store that heard of it in one way or another."""
+    objects, others = draw(promising(apart=apart)), draw(promising(apart=apart))
+    server = draw(histories.histories(objects, others))
+    store = Store()
+    events = draw(histories.deliveries(server.events))
+    begun = draw(st.integers(0, len(events)))
+    if begun:
+        early = Server()
+        for event, each in server.events[: max(0, begun - 1)]:
+            name = histories.name_of(each)
+            early.version += 1
+            if event == "DELETED":
+                early.objects.pop(name, None)
+            else:
+                early.objects[name] = each
+        early.fill(store)
+    looks = draw(st.integers(1, 10))
+    for number, event in enumerate(events):
+        histories.feed(store, [event])
+        if number % looks == 0:
+            # What is kept between two looks must not show in the second.
+            store.snapshot()
+            store.site(Means().placing, frozenset()).relations.give_back()
+    return server, store
+
+
+@MANY
+@given(fed())
+def test_store_is_what_load_makes_of_the_same_objects(case):
+    server, store = case
+    want = load([histories.raw(each) for each in server.objects.values()])
+    got = store.snapshot()
+    assert told(want) == told(got)
+
+
+@MANY
+@given(fed(), st.sampled_from(["complete", "greedy"]))
+def test_cycle_over_a_store_decides_as_over_loaded_objects(case, strategy):
+    server, store = case
+    whole = store.snapshot()
+    reference = aligned(load([histories.raw(each) for each in server.objects.values()]), whole)
+    wanted = run_cycle(reference, CycleOptions(strategy=strategy)).decisions
+    roots = [each.root for each in wanted]
+    for _ in range(2):
+        # The second time as the first: a cycle leaves the store as it found it.
+        got = [each.decision for each in decide(store, roots, Means(strategy=strategy))]
+        assert json_of(wanted) == json_of(got)
+
+
+def json_of(decisions):
+    return answer_json.render(Answer.of(decisions, (), ()))
+
+
+def keys(store):
+    return {pod.key: store.standing.place_of(pod) for pod in store.standing.pods.pods.values()}
+
+
+def full(*objects):
+    """A store of these objects."""
+    server = Server()
+    for each in objects:
+        server.put(each)
+    store = Store()
+    server.fill(store)
+    return server, store
+
+
+def stranger(pod, **more):
+    return {**pod, "metadata": {**pod["metadata"], **more}}
+
+
+def test_store_is_synced_once_every_kind_was_listed_or_is_not_served():
+    store = Store()
+    for kind in KINDS[:-1]:
+        assert not store.synced
+        store.replace(kind, [])
+    assert not store.synced
+    store.unserved(KINDS[-1])
+    assert store.synced
+
+
+def test_list_after_a_gap_drops_what_is_gone():
+    server, store = full(node("n1"), pod("a", on="n1"), pod("b", on="n1"))
+    server.delete(("Pod", "default", "a"))
+    server.put(pod("c", on="n1"))
+    store.replace("Pod", server.listed("Pod"), str(server.version))
+    assert {"default/b": "n1", "default/c": "n1"} == keys(store)
+
+
+def test_event_of_an_older_pod_of_the_same_name_changes_nothing():
+    server, store = full(node("n1"), pod("a", on="n1"))
+    server.delete(("Pod", "default", "a"))
+    server.put(pod("a"))
+    histories.feed(store, server.events[-1:])
+    histories.feed(store, server.events[:-1])
+    assert {"default/a": ""} == keys(store)
+
+
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+def test_pod_that_has_ended_gives_its_room_back_and_is_counted_once(phase):
+    server, store = full(node("n1"), leaf("g", 2), pod("a", "g", on="n1"))
+    assert 1000 == store.standing.ground().taken.sums()[0, 0]
+    done = pod("a", "g", on="n1")
+    done["status"] = {"phase": phase}
+    for _ in range(2):
+        server.put(done)
+        histories.feed(store, server.events[-1:])
+        assert 1 == store.standing.pods.ended("default", "g")
+    assert ({}, 0) == (keys(store), store.standing.ground().taken.sums()[0, 0])
+    server.delete(("Pod", "default", "a"))
+    histories.feed(store, server.events[-1:])
+    assert 0 == store.standing.pods.ended("default", "g")
+
+
+@pytest.mark.parametrize(
+    ("membership", "labels", "group", "want"),
+    [
+        pytest.param(LABELS, {LABELS[0]: "mine"}, "", "mine", id="by our label"),
+        pytest.param(LABELS, {LABELS[1]: "theirs"}, "", "theirs", id="by the label of others"),
+        pytest.param(LABELS, {LABELS[1]: "theirs", LABELS[0]: "mine"}, "", "mine", id="by ours before others'"),
+        pytest.param(LABELS, {LABELS[0]: "mine"}, "spec", "spec", id="by the spec before any label"),
+        pytest.param((), {LABELS[0]: "mine"}, "", "", id="not by label unless asked for"),
+    ],
+)
+def test_pod_is_a_member_by_its_spec_or_by_label(membership, labels, group, want):
+    store = Store(membership)
+    store.apply("Pod", "ADDED", histories.raw(pod("a", group, labels=labels)))
+    (found,) = store.standing.pods.pods.values()
+    assert want == found.draft.group
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        pytest.param("Pod", b"{", id="no JSON"),
+        pytest.param("Pod", b"[]", id="no object"),
+        pytest.param("Pod", b'{"metadata": {}}', id="no name"),
+        pytest.param("Pod", b'{"metadata": {"name": "a"}, "spec": 3}', id="a pod of another shape"),
+        pytest.param("Node", b'{"metadata": {"name": "a"}, "status": {"allocatable": {"cpu": "much"}}}', id="a node of another shape"),
+        pytest.param("PodGroup", b'{"metadata": {"name": "a"}, "spec": {"schedulingPolicy": 3}}', id="a group of another shape"),
+        pytest.param("PriorityClass", b'{"metadata": {"name": "a"}, "value": "high"}', id="a class of another shape"),
+        pytest.param("PodDisruptionBudget", b'{"metadata": {"name": "a"}, "spec": []}', id="a budget of another shape"),
+        pytest.param("Workload", b'{"metadata": {"name": "a"}, "spec": []}', id="a Workload of another shape"),
+    ],
+)
+def test_content_that_cannot_be_used_is_told_and_not_raised(kind, text):
+    store = Store()
+    store.apply(kind, "ADDED", text)
+    store.replace(kind, [text])
+    named = b"name" in text
+    assert named == bool(store.problems())
+    store.apply(kind, "DELETED", text)
+    assert () == store.problems()
+
+
+def test_object_that_comes_to_be_unusable_is_used_no_more():
+    server, store = full(node("n1"), leaf("g", 1))
+    broken = leaf("g", 1, priorityClassName=5)
+    server.put(broken)
+    histories.feed(store, server.events[-1:])
+    assert ((), 1) == (tuple(store.groups()), len(store.problems()))
+
+
+def test_heartbeat_of_a_node_leaves_the_ground_as_it_is():
+    server, store = full(node("n1"), pod("a", on="n1"))
+    ground, changes = store.standing.ground(), store.report.changes
+    beat = node("n1")
+    beat["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
+    beat["status"]["images"] = [{"names": ["x"]}]
+    server.put(beat)
+    histories.feed(store, server.events[-1:])
+    assert (True, changes) == (store.standing.ground() is ground, store.report.changes)
+
+
+def test_label_of_a_node_changes_the_ground_and_not_what_is_taken():
+    server, store = full(node("n1"), pod("a", on="n1"))
+    before = store.standing.ground()
+    server.put(node("n1", rack="r9"))
+    histories.feed(store, server.events[-1:])
+    after = store.standing.ground()
+    assert (True, False, ("r9",)) == (before.taken is after.taken, before is after, after.nodes.column("rack").values)
+    assert 1000 == after.taken.sums()[0, 0]
+
+
+def test_pod_counts_where_it_is_pinned_only_if_its_selector_says_so():
+    marked = stranger(pod("a", nodeSelector={HOST: "n1"}), annotations={GATE: "n1"})
+    loose = stranger(pod("b"), annotations={GATE: "n1"})
+    gated = stranger(pod("c", nodeSelector={HOST: "n1"}, schedulingGates=[{"name": GATE}]), annotations={GATE: "n1"})
+    gone = stranger(pod("d", nodeSelector={HOST: "n9"}), annotations={GATE: "n9"})
+    _, store = full(node("n1"), marked, loose, gated, gone)
+    assert {""} == set(keys(store).values()), "where nobody pins, anybody may have written the mark"
+    store.standing.ungate(ungates=True)
+    assert {"default/a": "n1", "default/b": "", "default/c": "", "default/d": ""} == keys(store)
+
+
+def test_pod_that_is_marked_takes_no_room_where_nobody_pins():
+    greedy = stranger(pod("a", cpu="1000", nodeSelector={HOST: "n1"}), annotations={GATE: "n1"})
+    _, store = full(node("n1"), greedy)
+    sums = [int(store.standing.ground().taken.sums()[0, 0])]
+    for ungates in (True, False):
+        store.standing.ungate(ungates=ungates)
+        sums.append(int(store.standing.ground().taken.sums()[0, 0]))
+    assert [0, 1_000_000, 0] == sums
+
+
+def test_what_a_pod_said_that_is_gone_binds_nobody():
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": HOST, "labelSelector": {}}]}}
+    server, store = full(
+        node("n1"), pod("shy", on="n1", affinity=apart), pod("other", on="n1", affinity=apart), leaf("g", 1), pod("a", "g")
+    )
+    root = Name("PodGroup", "default", "g")
+    means = Means(preempt=False)
+    assert Status.UNSCHEDULABLE is decide(store, [root], means)[0].decision.status
+    server.delete(("Pod", "default", "shy"))
+    histories.feed(store, server.events[-1:])
+    assert Status.UNSCHEDULABLE is decide(store, [root], means)[0].decision.status
+    late = pod("late", affinity=apart)
+    server.put(late)
+    server.delete(("Pod", "default", "other"))
+    histories.feed(store, server.events[-2:])
+    assert decide(store, [root], means)[0].related
+    server.delete(("Pod", "default", "late"))
+    histories.feed(store, server.events[-1:])
+    (found,) = decide(store, [root], means)
+    assert (Status.SUCCESS, False) == (found.decision.status, found.related)
+
+
+def test_churn_leaves_nothing_behind():
+    store = Store()
+    store.replace("Node", [histories.raw(node("n1"))])
+    for number in range(12_000):
+        made = stranger(
+            pod(f"p{number}", on="n1", labels={"job": f"j{number}"}, nodeSelector={"job": f"j{number}"}),
+            uid=f"u{number}",
+            resourceVersion=str(2 * number + 1),
+        )
+        store.apply("Pod", "ADDED", histories.raw(made))
+        made["metadata"]["resourceVersion"] = str(2 * number + 2)
+        store.apply("Pod", "DELETED", histories.raw(made))
+    standing, reader = store.standing, store._reader
+    assert (0, 0) == (len(standing.pods.pods), store.counts()["Pod"])
+    assert max(len(reader), len(standing._shapes), len(store._versions["Pod"]._gone)) <= REMEMBERED
+    assert 0 == standing.ground().taken.sums().sum()

@@ -1,0 +1,97 @@
+"""A group that was to leave, and does not: when that is taken back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scheduler_core.sidecar.cache.assumed_pods import Assumed
+from scheduler_core.sidecar.cache.cache import Store
+from scheduler_core.sidecar.controllers.disruption_target import AGAIN_SECONDS, Spared
+from scheduler_core.sidecar.writes import SetCondition
+from tests.scheduler_core.builders import composite, leaf, node, pod
+from tests.scheduler_core.sidecar.histories import Json, Server
+from tests.scheduler_core.sidecar.world import TERMINATING
+
+OURS = "muster: preempting to accommodate a higher priority podgroup"
+
+
+def told(each: Json, message: str = OURS, status: str = "True") -> Json:
+    condition = {"type": "DisruptionTarget", "status": status, "reason": "PreemptionByScheduler", "message": message}
+    return {**each, "status": {"conditions": [{**condition, "lastTransitionTime": TERMINATING}]}}
+
+
+def deleted(each: Json) -> Json:
+    return {**each, "metadata": {**each["metadata"], "deletionTimestamp": TERMINATING}}
+
+
+def ended(each: Json) -> Json:
+    return {**each, "status": {"phase": "Succeeded"}}
+
+
+def filled(*objects: Json) -> Store:
+    server, store = Server(), Store()
+    for each in (node("n1"), *objects):
+        server.put(each)
+    server.fill(store)
+    return store
+
+
+def taken_back(*objects: Json) -> list[str]:
+    return [write.target.name for write in Spared("muster").wanted(filled(*objects), 0.0)]
+
+
+RUNNING = pod("w-0", "w", on="n1")
+
+
+@pytest.mark.parametrize(
+    ("objects", "want"),
+    [
+        pytest.param([told(leaf("w", 1)), RUNNING], ["w"], id="it runs"),
+        pytest.param([told(leaf("w", 1)), RUNNING, pod("w-1", "w")], ["w"], id="it runs, and a further pod waits"),
+        pytest.param([told(leaf("w", 1)), RUNNING, deleted(pod("w-1", "w", on="n1"))], [], id="a pod of it leaves"),
+        pytest.param([told(leaf("w", 1))], [], id="all of it has left"),
+        pytest.param([told(leaf("w", 1)), pod("w-0", "w")], [], id="it waits"),
+        pytest.param([told(leaf("w", 1)), ended(RUNNING)], [], id="it has ended"),
+        pytest.param([leaf("w", 1), RUNNING], [], id="it says nothing of it"),
+        pytest.param([told(leaf("w", 1), status="False"), RUNNING], [], id="it says that it stays"),
+        pytest.param([told(leaf("w", 1), "mustermann: preempting x"), RUNNING], [], id="another scheduler says so"),
+        pytest.param([told(composite("top", 1)), leaf("w", 1, parent="top"), RUNNING], ["top"], id="a tree that runs"),
+        pytest.param(
+            [
+                *(told(composite("top", 1)), leaf("w", 1, parent="top"), RUNNING),
+                *(leaf("v", 1, parent="top"), deleted(pod("v-0", "v", on="n1"))),
+            ],
+            [],
+            id="a tree of which a pod leaves",
+        ),
+        pytest.param([told(leaf("b", 1)), told(leaf("a", 1)), pod("x", "a", on="n1"), pod("y", "b", on="n1")], ["a", "b"], id="two"),
+    ],
+)
+def test_what_runs_and_does_not_leave_is_said_to_leave_no_more(objects: list[Json], want: list[str]):
+    assert want == taken_back(*objects)
+
+
+def test_condition_is_taken_off_the_very_group_that_was_looked_at():
+    store = filled(told(leaf("w", 1)), RUNNING)
+    (write,) = Spared("muster").wanted(store, 0.0)
+    assert ("DisruptionTarget", "") == (write.condition.type, write.condition.status)
+    assert store.book.groups["PodGroup", "default", "w"].uid == write.target.uid != ""
+
+
+def test_victims_of_a_plan_leave_from_the_first():
+    store = filled(told(leaf("w", 1)), RUNNING)
+    assumed, ref = Assumed(store), store.standing.pods.pods["default/w-0"].ref
+    assumed.leave(ref, evicted=True)
+    assert () == Spared("muster").wanted(store, 0.0)
+    assumed.stay(ref)
+    assert 1 == len(Spared("muster").wanted(store, 0.0))
+
+
+def test_write_that_is_not_seen_is_made_again_after_a_while():
+    store, spared = filled(told(leaf("w", 1)), RUNNING), Spared("muster")
+    found: list[Any] = [spared.wanted(store, moment) for moment in (0.0, AGAIN_SECONDS - 0.1, AGAIN_SECONDS)]
+    assert [1, 0, 1] == [len(each) for each in found]
+    assert {SetCondition} == {type(write) for each in found for write in each}
+    assert 2 * AGAIN_SECONDS == spared.again

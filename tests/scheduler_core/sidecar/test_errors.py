@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+
+from scheduler_core.sidecar.client.errors import Next, after, seen
+from scheduler_core.sidecar.writes import Bind, Condition, Evict, Nominate, Outcome, Ref, Remove, SetCondition, Tell
+
+POD = Ref("Pod", "a", "p", "uid-p")
+BIND, EVICT = Bind(POD, "n1"), Evict(POD, "")
+TELL = Tell(POD, "Normal", "R", "")
+
+
+@pytest.mark.parametrize(
+    ("code", "write", "causes", "want"),
+    [
+        pytest.param(429, BIND, (), Next.AGAIN, id="too many requests"),
+        pytest.param(429, EVICT, (), Next.AGAIN, id="too many requests for an eviction"),
+        pytest.param(429, EVICT, ("DisruptionBudget",), Next.OVER, id="a budget forbids it"),
+        pytest.param(500, BIND, (), Next.AGAIN, id="an internal error"),
+        pytest.param(503, BIND, (), Next.AGAIN, id="unavailable"),
+        pytest.param(504, BIND, (), Next.AGAIN, id="a timeout"),
+        pytest.param(520, BIND, (), Next.AGAIN, id="a failure of what stands between"),
+        pytest.param(404, BIND, (), Next.GONE, id="not there"),
+        pytest.param(409, BIND, (), Next.LOOK, id="a conflict"),
+        pytest.param(422, BIND, (), Next.WHOSE, id="invalid, or of another uid"),
+        pytest.param(422, TELL, (), Next.OVER, id="an invalid event"),
+        pytest.param(403, BIND, (), Next.AGAIN, id="forbidden, perhaps by a server that knows no roles yet"),
+        pytest.param(400, BIND, (), Next.OVER, id="malformed"),
+    ],
+)
+def test_what_an_error_means(code, write, causes, want):
+    assert want is after(code, causes, write)
+
+
+def content(uid="uid-p", node="", *, leaving=False):
+    metadata = {"uid": uid, **({"deletionTimestamp": "2026-01-01T00:00:00Z"} if leaving else {})}
+    return {"metadata": metadata, "spec": {"nodeName": node} if node else {}}
+
+
+@pytest.mark.parametrize(
+    ("write", "found", "want"),
+    [
+        pytest.param(BIND, content(node="n1"), Outcome.DONE, id="bound as wanted"),
+        pytest.param(BIND, content(node="n2"), Outcome.REFUSED, id="bound elsewhere"),
+        pytest.param(BIND, content(), None, id="not bound yet"),
+        pytest.param(BIND, content(leaving=True), Outcome.GONE, id="being deleted"),
+        pytest.param(BIND, content(uid="other", node="n1"), Outcome.GONE, id="another of the name"),
+        pytest.param(BIND, None, Outcome.GONE, id="not there"),
+        pytest.param(EVICT, content(leaving=True), Outcome.DONE, id="on its way"),
+        pytest.param(EVICT, content(), None, id="not evicted yet"),
+        pytest.param(Remove(POD, ""), content(leaving=True), Outcome.DONE, id="being removed"),
+        pytest.param(Nominate(POD, "n"), content(leaving=True), Outcome.GONE, id="nothing to nominate"),
+        pytest.param(SetCondition(POD, Condition("T", "True", "R", "")), content(leaving=True), None, id="a condition of what leaves"),
+    ],
+)
+def test_what_became_of_a_write_whose_answer_was_lost(write, found, want):
+    answer = seen(write, found)
+
+    assert want == (answer and answer[0])

@@ -1,0 +1,82 @@
+"""One write, carried out: the requests that it takes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from scheduler_core.conditions import INITIALLY_SCHEDULED
+from scheduler_core.sidecar.client.event_recorder import Recorder
+from scheduler_core.sidecar.client.requests import Paths
+from scheduler_core.sidecar.writer.executor import Carrier
+from scheduler_core.sidecar.writes import Condition, Outcome, Ref, SetCondition
+from tests.apiserver.fake import serving
+
+GROUPS = "/apis/scheduling.k8s.io"
+PATHS = Paths({"PodGroup": f"{GROUPS}/v1beta1/podgroups", "CompositePodGroup": f"{GROUPS}/v1alpha3/compositepodgroups"})
+GROUP = Ref("PodGroup", "default", "g", "uid-g")
+TYPE = INITIALLY_SCHEDULED["PodGroup"]
+
+
+class Held:
+    """An API server with one group, and what was changed there."""
+
+    def __init__(self, *conditions: dict[str, str], uid: str = "uid-g") -> None:
+        self.content = {"metadata": {"name": "g", "uid": uid, "resourceVersion": "7"}, "status": {"conditions": [*conditions]}}
+        self.changes: list[Any] = []
+
+    def __call__(self, method: str, _path: str, body: bytes) -> tuple[int, dict[str, str], Any]:
+        if method != "GET":
+            self.changes.append(json.loads(body))
+        return 200, {}, self.content
+
+
+def carried(held: Held, condition: Condition, target: Ref = GROUP) -> tuple[Outcome, list[str]]:
+    """The outcome, and the methods of the requests."""
+    with serving(held) as (server, api):
+        outcome, _ = Carrier(api, PATHS, Recorder("muster.dev/sidecar", "test"), lambda: 100.0).carry(
+            SetCondition(target, condition), rehearsal=False
+        )
+        return outcome, [method for method, *_ in server.requests]
+
+
+NOT_TRUE = (
+    pytest.param(Condition(TYPE, "False", "Invalid", "the tree is invalid"), id="told"),
+    pytest.param(Condition(TYPE, "", "", ""), id="taken away"),
+)
+
+
+@pytest.mark.parametrize("condition", NOT_TRUE)
+def test_a_condition_that_says_true_by_now_stays(condition):
+    held = Held({"type": TYPE, "status": "True"})
+
+    assert (Outcome.DONE, ["GET"]) == carried(held, condition)
+
+
+@pytest.mark.parametrize("condition", NOT_TRUE)
+def test_a_condition_that_does_not_is_changed_only_while_the_group_is_as_it_was_seen(condition):
+    held = Held({"type": TYPE, "status": "False"}, {"type": "Other", "status": "True"})
+
+    assert (Outcome.DONE, ["GET", "PATCH"]) == carried(held, condition)
+    (patch,) = held.changes
+    assert {"uid": "uid-g", "resourceVersion": "7"} == patch["metadata"]
+
+
+def test_a_group_that_was_made_since_is_told_nothing():
+    held = Held(uid="another")
+
+    assert (Outcome.GONE, ["GET"]) == carried(held, Condition(TYPE, "False", "Invalid", "the tree is invalid"))
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        pytest.param(Condition(TYPE, "True", "Scheduled", ""), id="that it was placed"),
+        pytest.param(Condition("muster.dev/Valid", "False", "Invalid", "x"), id="our own"),
+        pytest.param(Condition("DisruptionTarget", "True", "PreemptionByScheduler", "x"), id="that it leaves"),
+    ],
+)
+def test_any_other_condition_takes_one_request(condition):
+    assert (Outcome.DONE, ["PATCH"]) == carried(Held(), condition)

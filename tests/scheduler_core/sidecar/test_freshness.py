@@ -1,0 +1,108 @@
+"""Which events are news."""
+
+from __future__ import annotations
+
+import pytest
+
+from scheduler_core.sidecar.cache import freshness
+from scheduler_core.sidecar.cache.freshness import REMEMBERED, Stamp, Versions, number
+
+A, B = ("default", "a"), ("default", "b")
+
+
+@pytest.mark.parametrize(
+    ("written", "want"),
+    [
+        pytest.param("12", 12, id="a number"),
+        pytest.param("", 0, id="none"),
+        pytest.param("12a", 0, id="not a number"),
+        pytest.param("-3", 0, id="negative"),
+        pytest.param("٣", 0, id="digits of another script"),
+        pytest.param("9" * 24, int("9" * 24), id="as long as it may be"),
+        pytest.param("9" * 25, 0, id="too long"),
+    ],
+)
+def test_version_is_a_number_or_unknown(written, want):
+    assert want == number(written)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "want"),
+    [
+        pytest.param(Stamp("u", 5), Stamp("u", 6), True, id="newer"),
+        pytest.param(Stamp("u", 5), Stamp("u", 5), False, id="the same again"),
+        pytest.param(Stamp("u", 5), Stamp("u", 4), False, id="older"),
+        pytest.param(Stamp("u", 5), Stamp("v", 6), True, id="another of its name, newer"),
+        pytest.param(Stamp("u", 5), Stamp("v", 4), False, id="another of its name, older"),
+        pytest.param(Stamp("u", 0), Stamp("u", 0), True, id="without versions"),
+        pytest.param(Stamp("u", 5), Stamp("u", 0), True, id="a version that is unknown"),
+    ],
+)
+def test_object_that_is_there_is_news_unless_it_is_older(before, after, want):
+    kept = Versions()
+    assert kept.put(A, before)
+    assert want == kept.put(A, after)
+
+
+@pytest.mark.parametrize(
+    ("gone", "want"),
+    [
+        pytest.param(Stamp("u", 6), True, id="it"),
+        pytest.param(Stamp("u", 4), True, id="it, though the version is older: a deletion is final"),
+        pytest.param(Stamp("t", 4), False, id="one before it"),
+        pytest.param(Stamp("v", 9), True, id="one after it"),
+        pytest.param(Stamp("", 0), True, id="whichever"),
+    ],
+)
+def test_deletion_is_news_unless_it_is_of_one_before(gone, want):
+    kept = Versions()
+    kept.put(A, Stamp("u", 5))
+    assert want == kept.delete(A, gone)
+    assert want == (A not in kept.known)
+
+
+def test_late_event_of_what_was_deleted_brings_nothing_back():
+    kept = Versions()
+    kept.put(A, Stamp("u", 5))
+    kept.delete(A, Stamp("u", 7))
+    assert not kept.put(A, Stamp("u", 6))
+    assert not kept.put(A, Stamp("u", 8))
+    assert kept.put(A, Stamp("v", 8))
+
+
+def test_deletions_are_remembered_up_to_a_number():
+    kept = Versions()
+    for each in range(REMEMBERED + 1):
+        kept.delete(("default", str(each)), Stamp(f"u{each}", 5))
+    assert kept.put(("default", "0"), Stamp("u0", 6))
+    assert not kept.put(("default", "1"), Stamp("u1", 6))
+
+
+def test_list_drops_what_it_lacks_and_what_is_older_is_no_news_after_it():
+    kept = Versions()
+    kept.put(A, Stamp("u", 5))
+    kept.put(B, Stamp("w", 6))
+    assert [B] == kept.only({A}, 9)
+    assert not kept.put(B, Stamp("w", 8))
+    assert kept.put(B, Stamp("w", 10))
+
+
+def test_list_that_is_older_than_an_object_does_not_drop_it():
+    kept = Versions()
+    kept.put(A, Stamp("u", 10))
+    assert [] == kept.only(set(), 9)
+    assert A in kept.known
+
+
+def test_list_without_a_version_is_taken_at_its_word():
+    kept = Versions()
+    kept.put(A, Stamp("u", 10))
+    assert [A] == kept.only(set(), 0)
+
+
+def test_object_of_a_list_is_news_though_an_older_list_lacked_it():
+    kept = Versions()
+    kept.only(set(), 9)
+    assert not kept.put(A, Stamp("u", 8))
+    assert kept.put(A, Stamp("u", 8), listed=True)
+    assert freshness.Stamp("u", 8) == kept.known[A]

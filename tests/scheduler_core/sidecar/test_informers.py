@@ -1,0 +1,211 @@
+"""What the watches of all kinds tell the inbox, and what they tell of themselves."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import msgspec
+import pytest
+
+from apiserver.watch import Standing
+from scheduler_core.sidecar.cache.cache import KINDS
+from scheduler_core.sidecar.cache.informers import NEEDED, WATCHED, Feed
+from scheduler_core.sidecar.process.mailbox import Changed, Inbox, Listed, Unserved
+from tests.apiserver.fake import serving
+
+KIND_OF = {each.resource: each.kind for each in WATCHED}
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch):
+    found = SimpleNamespace(now=1000.0)
+    monkeypatch.setattr("scheduler_core.sidecar.cache.informers.time", SimpleNamespace(monotonic=lambda: found.now))
+    return found
+
+
+class Watching:
+    """A feed whose watches are spoken for, and what it logged."""
+
+    def __init__(self, api=None):
+        self.logged = []
+        self.feed = Feed(api, Inbox(), lambda *told: self.logged.append(told), silence=90.0)
+        self.watchers = {KIND_OF[each._name]: each for each in self.feed._watchers}
+        self.sinks = {kind: each._sink for kind, each in self.watchers.items()}
+
+    def list_all(self, *but):
+        for kind, sink in self.sinks.items():
+            if kind not in but:
+                sink.replace([])
+                sink.tell(Standing.HEARD, "")
+
+    def news(self):
+        return [*self.feed.inbox.take(0.0, 100)]
+
+
+def test_every_kind_that_is_kept_is_watched():
+    assert set(KINDS) == {each.kind for each in WATCHED}
+
+
+def test_news_go_to_the_inbox_in_order_with_their_kind():
+    watching = Watching()
+    one, two = msgspec.Raw(b'{"a": 1}'), msgspec.Raw(b'{"a": 2}')
+    watching.sinks["Pod"].replace([one])
+    watching.sinks["Node"].change("ADDED", two)
+    watching.sinks["Pod"].change("DELETED", one)
+    watching.sinks["Workload"].tell(Standing.UNSERVED, "")
+
+    want = [Listed("Pod", [one]), Changed("Node", "ADDED", two), Changed("Pod", "DELETED", one), Unserved("Workload")]
+    assert want == watching.news()
+
+
+def test_how_it_stands_is_no_news():
+    watching = Watching()
+    watching.sinks["Pod"].tell(Standing.HEARD, "")
+    watching.sinks["Pod"].tell(Standing.FAILED, "x")
+
+    assert [] == watching.news()
+
+
+def test_each_kind_is_missed_until_it_is_listed():
+    watching = Watching()
+    assert {f"{kind} objects are not listed yet" for kind in KINDS} == set(watching.feed.unsynced())
+    watching.list_all("Pod")
+    assert ("Pod objects are not listed yet",) == watching.feed.unsynced()
+    watching.list_all()
+
+    assert () == watching.feed.unsynced()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_kind_that_is_not_served_is_missed_only_if_nothing_can_be_done_without_it(kind):
+    watching = Watching()
+    watching.list_all(kind)
+    watching.sinks[kind].tell(Standing.UNSERVED, "")
+
+    assert (kind in NEEDED) == bool(watching.feed.unsynced())
+
+
+def test_a_kind_that_was_served_and_is_no_more_is_to_be_listed_anew_when_it_is_again():
+    watching = Watching()
+    watching.list_all()
+    watching.sinks["PodGroup"].tell(Standing.UNSERVED, "")
+    (why,) = watching.feed.unsynced()
+    assert why.startswith("the API server does not serve PodGroup objects: ")
+    assert ("PodGroup", why) in watching.logged
+    watching.sinks["PodGroup"].replace([])
+
+    assert () == watching.feed.unsynced()
+
+
+def test_why_a_kind_cannot_be_watched_is_part_of_what_is_missed():
+    watching = Watching()
+    watching.list_all("Node")
+    watching.sinks["Node"].tell(Standing.FAILED, "HTTP 403: forbidden")
+
+    assert ("Node objects are not listed yet: HTTP 403: forbidden",) == watching.feed.unsynced()
+
+
+def test_a_complaint_is_logged_once_until_the_kind_was_heard_of():
+    watching = Watching()
+    sink = watching.sinks["Node"]
+    for standing, reason in (
+        *[(Standing.FAILED, "down")] * 3,
+        (Standing.FAILED, "still down"),
+        (Standing.HEARD, ""),
+        (Standing.FAILED, "down"),
+    ):
+        sink.tell(standing, reason)
+
+    assert [("Node", "down"), ("Node", "still down"), ("Node", "down")] == watching.logged
+
+
+@pytest.mark.parametrize(
+    ("seconds", "want"),
+    [pytest.param(90.0, (), id="at the limit"), pytest.param(91.0, ("Pod objects have not been heard of for 91 s",), id="beyond")],
+)
+def test_a_kind_that_is_not_heard_of_is_told(clock, seconds, want):
+    watching = Watching()
+    watching.list_all()
+    clock.now += seconds
+    for kind in set(KINDS) - {"Pod"}:
+        watching.sinks[kind].tell(Standing.HEARD, "")
+
+    assert want == watching.feed.silent(90.0)
+
+
+def test_a_failure_is_no_sign_of_life_and_is_told_with_the_silence(clock):
+    watching = Watching()
+    watching.list_all()
+    clock.now += 100.0
+    for kind in set(KINDS) - {"Pod"}:
+        watching.sinks[kind].tell(Standing.HEARD, "")
+    watching.sinks["Pod"].tell(Standing.FAILED, "down")
+
+    assert ("Pod objects have not been heard of for 100 s: down",) == watching.feed.silent(90.0)
+
+
+@pytest.mark.parametrize("standing", [pytest.param(None, id="not listed yet"), pytest.param(Standing.UNSERVED, id="not served")])
+def test_of_a_kind_of_which_nothing_is_known_silence_is_not_told(clock, standing):
+    watching = Watching()
+    if standing is not None:
+        watching.sinks["Workload"].tell(standing, "")
+    clock.now += 1000.0
+
+    assert () == watching.feed.silent(90.0)
+
+
+SERVED = {
+    "/api/v1": ["nodes", "pods"],
+    "/apis/scheduling.k8s.io/v1beta1": ["podgroups", "workloads"],
+    "/apis/scheduling.k8s.io/v1alpha3": ["podgroups", "workloads", "compositepodgroups"],
+    "/apis/scheduling.k8s.io/v1": ["priorityclasses"],
+    "/apis/policy/v1": ["poddisruptionbudgets"],
+}
+
+
+def discovery(_, path, __):
+    if path not in SERVED:
+        return 404, {}, {}
+    return 200, {}, {"resources": [{"name": each} for each in SERVED[path]]}
+
+
+def test_each_kind_is_found_in_the_best_version_and_its_path_is_known_before_it_is_watched():
+    with serving(discovery) as (_, api):
+        watching = Watching(api)
+        found = {kind: watcher._find() for kind, watcher in watching.watchers.items()}
+
+    group = "/apis/scheduling.k8s.io"
+    want = {
+        "PriorityClass": f"{group}/v1/priorityclasses",
+        "Node": "/api/v1/nodes",
+        "PodDisruptionBudget": "/apis/policy/v1/poddisruptionbudgets",
+        "Workload": f"{group}/v1beta1/workloads",
+        "CompositePodGroup": f"{group}/v1alpha3/compositepodgroups",
+        "PodGroup": f"{group}/v1beta1/podgroups",
+        "Pod": "/api/v1/pods",
+    }
+    assert (want, want) == (found, watching.feed.paths)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_proxy_that_has_lost_its_server_is_not_believed_that_a_kind_is_gone(kind):
+    """All that is known of it stays: to the others every pod, or every member of a tree, would seem to be gone."""
+    asked = []
+
+    def lost(_, path, __):
+        asked.append(path)
+        if len(asked) == 12:
+            watcher.stop()
+        return 404, {}, b"default backend - 404"
+
+    with serving(lost) as (_, api):
+        watching = Watching(api)
+        watching.list_all()
+        watching.news()
+        watcher = watching.watchers[kind]
+        watcher._wait = 0.0
+        watcher.run()
+
+    assert [] == watching.news()
+    assert {(kind, "HTTP 404: no reason given")} == set(watching.logged)
+    assert () == watching.feed.unsynced()

@@ -1,0 +1,62 @@
+"""The queue between the threads that hear and the one that decides."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from scheduler_core.sidecar.process.mailbox import Inbox, Unserved
+
+PATIENCE = 20
+
+
+def filled(*news):
+    inbox = Inbox()
+    for each in news:
+        inbox.put(each)
+    return inbox
+
+
+A, B, C = Unserved("A"), Unserved("B"), Unserved("C")
+
+
+@pytest.mark.parametrize(
+    ("most", "first", "then"),
+    [
+        pytest.param(2, [A, B], [C], id="fewer than there are"),
+        pytest.param(3, [A, B, C], [], id="as many"),
+        pytest.param(9, [A, B, C], [], id="more"),
+    ],
+)
+def test_news_are_taken_in_the_order_of_arrival_and_no_more_at_once_than_asked_for(most, first, then):
+    inbox = filled(A, B, C)
+
+    assert first == [*inbox.take(0.0, most)]
+    assert then == [*inbox.take(0.0, most)]
+
+
+@pytest.mark.parametrize(
+    "seconds", [pytest.param(0.0, id="no time"), pytest.param(-1.0, id="less than none"), pytest.param(0.001, id="some")]
+)
+def test_where_there_is_nothing_nothing_is_taken(seconds):
+    assert [] == [*Inbox().take(seconds, 10)]
+
+
+@pytest.mark.parametrize(
+    "news", [pytest.param([None], id="alone"), pytest.param([None, A], id="before news"), pytest.param([A, None, B], id="among news")]
+)
+def test_what_only_wakes_up_is_no_news(news):
+    assert [each for each in news if each] == [*filled(*news).take(0.0, 10)]
+
+
+@pytest.mark.parametrize(("news", "want"), [pytest.param(A, [A], id="by news"), pytest.param(None, [], id="by nothing else")])
+def test_who_waits_is_woken_up(news, want):
+    inbox, taken = Inbox(), []
+    waiting = threading.Thread(target=lambda: taken.extend(inbox.take(PATIENCE, 10)))
+    waiting.start()
+    inbox.put(news)
+    waiting.join(PATIENCE / 2)
+
+    assert not waiting.is_alive()
+    assert want == taken

@@ -1,0 +1,44 @@
+"""The process: how it ends."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from kubernetes import client
+
+from scheduler_core.sidecar.process.loop import Loop
+from scheduler_core.sidecar.process.main import run
+from scheduler_core.sidecar.process.settings import Mode, Settings
+from tests.apiserver.fake import serving
+
+ANYWHERE = ("127.0.0.1", 0)
+
+
+def nothing_served(_method: str, path: str, _body: bytes) -> tuple[int, dict[str, str], Any]:
+    return (200, {}, {"minor": "37"}) if path == "/version" else (404, {}, {})
+
+
+@pytest.mark.parametrize("mode", [Mode.PLACE, Mode.VALIDATE])
+def test_a_process_of_which_a_thread_died_says_so_and_ends_with_an_error(mode, monkeypatch):
+    lines: list[tuple[str, str, Mapping[str, Any]]] = []
+
+    def dies(_loop: Loop) -> None:
+        raise ZeroDivisionError("what nobody expected")
+
+    monkeypatch.setattr(Loop, "run", dies)
+    monkeypatch.setattr("sys.setswitchinterval", lambda _: None)
+    before = threading.excepthook
+    with serving(nothing_served) as (_, api):
+        configuration = client.Configuration(host=api.host)
+        configuration.retries = False
+        settings = Settings(modes=frozenset({mode}), lease=None, identity="one")
+        with pytest.raises(SystemExit) as raised:
+            run(configuration, settings, ANYWHERE, log=lambda *line: lines.append(line), as_json=lambda decision: decision)
+
+    assert (1, before) == (raised.value.code, threading.excepthook)
+    (told,) = [fields for level, event, fields in lines if (level, event) == ("error", "died")]
+    assert "loop" == told["thread"]
+    assert told["reason"].endswith("ZeroDivisionError: what nobody expected\n")

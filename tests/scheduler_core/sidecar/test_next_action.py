@@ -1,0 +1,550 @@
+"""What is to be done about a root next, and what it waits for if nothing is."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from scheduler_core.decision import Decision, Eviction, Name, Status
+from scheduler_core.sidecar.cache.pod_cache import LivePod
+from scheduler_core.sidecar.client.requests import GATE
+from scheduler_core.sidecar.queue.entities import Phase, State
+from scheduler_core.sidecar.queue.next_action import Desk, Options, Task
+from scheduler_core.sidecar.queue.queueing_hints import NOTHING, Interest
+from scheduler_core.sidecar.queue.root_status import Survey
+from scheduler_core.sidecar.scheduling.preemption_plan import Plan
+from scheduler_core.sidecar.writes import Bind
+from tests.scheduler_core.builders import HOST, composite, leaf, node, pod, pods
+from tests.scheduler_core.sidecar.histories import Json, Watched
+from tests.scheduler_core.sidecar.test_scheduler import GATED, MUSTER, G, bound
+from tests.scheduler_core.sidecar.world import TERMINATING
+
+
+class Room(Watched):
+    """A desk in a small cluster: n1, and n2 with a pod that may have to leave."""
+
+    def __init__(self, *objects: Json, **options: Any) -> None:
+        super().__init__(node("n1"), node("n2"), pod("low", on="n2", priority=0), *objects)
+        self.desk = Desk(self.store, Options(**{"settle_seconds": 0.0, **options}))
+        self.store.report.take()
+
+    def pod(self, name: str) -> LivePod:
+        return self.store.standing.pods.pods[f"default/{name}"]
+
+    def looks(self, now: float = 0.0, *, hint: bool = True, root: Name = G) -> Phase | None:
+        """The phase of a root once it was looked at; None if it is not there any more."""
+        self.desk.look(root, now, hint=hint)
+        state = self.desk.turns.states.get(root)
+        return state.phase if state is not None else None
+
+    @property
+    def state(self) -> State:
+        return self.desk.turns.states[G]
+
+    def plans(self, *victims: str, under_way: bool = False) -> Plan:
+        """A plan of g, made at the moment 0."""
+        names = tuple(f"default/{name}" for name in victims or ("low",))
+        decision = Decision(G, Status.UNSCHEDULABLE, nominations={"default/g-0": "n2"}, victims=names, preemption=Eviction(1, 1))
+        plan = self.desk.preempting.plan(decision, 0.0)
+        assert plan is not None
+        self.state.plan = self.desk.plans[G] = plan
+        plan.under_way = under_way
+        self._goes_on()
+        return plan
+
+    def flies(self) -> Bind:
+        """A bind of g-0 is under way."""
+        write = Bind(self.pod("g-0").ref, "n1")
+        self.desk.assumed.assume(write.pod, "n1")
+        self.state.flying = {write.pod: write}
+        self.desk.flights[write.pod] = G
+        self._goes_on()
+        return write
+
+    def _goes_on(self) -> None:
+        """It is not its turn any more: it waits for what was begun."""
+        self.state.turn = False
+        self.store.report.take()
+        self.looks()
+
+
+def room(count: int = 2, minimum: int = 2, **options: Any) -> Room:
+    """A gang, looked at once."""
+    found = Room(leaf("g", minimum), *pods("g", count, **MUSTER), **options)
+    found.looks()
+    return found
+
+
+def gone(name: str, kind: str = "Pod") -> tuple[str, str, str]:
+    return kind, "default", name
+
+
+def deleted(each: Json) -> Json:
+    return {**each, "metadata": {**each["metadata"], "deletionTimestamp": TERMINATING}}
+
+
+# What is to be done.
+
+
+class Case:
+    """The facts on which it hangs what is to be done, each as it is asked for."""
+
+    def __init__(self, *, parked: bool = False, **facts: Any) -> None:
+        objects = [leaf("g", 3), pod("g-0", "g", **MUSTER), bound(pod("g-1", "g", **MUSTER), "n1"), bound(pod("g-2", "g"), "n1")]
+        self.room = Room(*objects, pinned_seconds=300.0, patience_seconds=30.0, most_failures=3)
+        waits, runs, foreign = (self.room.pod(f"g-{number}") for number in range(3))
+        live = self.room.store.group("PodGroup", "default", "g")
+        named = {"waits": (waits,), "runs": (runs,), "foreign": (foreign,), "g": (live,)}
+        found = self.room.desk.survey(G)
+        assert found is not None
+        fields = {field.name for field in dataclasses.fields(Survey)}
+        blank = {"to_place": (), "loose": (), "placed": (), "finished": (), "hanging": False}
+        of_survey = {name: named[value] if isinstance(value, str) else value for name, value in facts.items() if name in fields}
+        self.survey = dataclasses.replace(found, **{**blank, **of_survey})
+        self.state = State(G, found.ref.uid, **{name: value for name, value in facts.items() if name not in fields})
+        if parked:
+            self.room.desk.parked.park(G, NOTHING)
+
+    def task(self, now: float) -> Task | None:
+        return self.room.desk.task(self.state, self.survey, now)
+
+
+UNSURE: Any = {"a bind": None}
+
+
+@pytest.mark.parametrize(
+    ("facts", "now", "want"),
+    [
+        pytest.param({}, 0.0, None, id="nothing"),
+        pytest.param({"to_place": "waits"}, 0.0, Task.TRY, id="pods wait"),
+        pytest.param({"to_place": "waits", "not_before": 5.0}, 4.75, None, id="before its back-off is over"),
+        pytest.param({"to_place": "waits", "not_before": 5.0}, 5.0, Task.TRY, id="once its back-off is over"),
+        pytest.param({"to_place": "waits", "ready": False}, 0.0, None, id="members are missing"),
+        pytest.param({"to_place": "waits", "leaving": True}, 0.0, None, id="a member leaves first"),
+        pytest.param({"to_place": "waits", "parked": True}, 0.0, None, id="nothing could help it"),
+        pytest.param(
+            {"to_place": "waits", "unsure": UNSURE, "not_before": 5.0}, 4.0, None, id="a bind is unknown, before its back-off is over"
+        ),
+        pytest.param({"to_place": "waits", "unsure": UNSURE, "not_before": 5.0}, 5.0, Task.REBIND, id="a bind is unknown"),
+        pytest.param({"finished": "g"}, 0.0, Task.COMMIT, id="it has what it needs"),
+        pytest.param({"finished": "g", "commit_after": 5.0}, 4.75, None, id="before it may be recorded again"),
+        pytest.param({"finished": "g", "commit_after": 5.0}, 5.0, Task.COMMIT, id="once it may be recorded again"),
+        pytest.param({"finished": "g", "to_place": "waits"}, 0.0, Task.COMMIT, id="it has what it needs, and more waits"),
+        pytest.param(
+            {"finished": "g", "to_place": "waits", "commit_after": 5.0}, 0.0, Task.TRY, id="it is to be recorded later, and more waits"
+        ),
+        pytest.param({"finished": "g", "unsure": UNSURE}, 0.0, Task.REBIND, id="it has what it needs, and a bind is unknown"),
+    ],
+)
+def test_what_is_to_be_done_next(facts, now, want):
+    assert want is Case(**facts).task(now)
+
+
+LOOSE = {"loose": "runs", "partial_since": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("facts", "now", "want"),
+    [
+        pytest.param(LOOSE, 29.75, None, id="it may still be finished"),
+        pytest.param(LOOSE, 30.0, Task.UNDO, id="what it needs did not come"),
+        pytest.param({**LOOSE, "partial_since": None}, 99.0, None, id="it is not known since when"),
+        pytest.param({**LOOSE, "leaving": True}, 99.0, None, id="it is being undone"),
+        pytest.param({**LOOSE, "awaits": True}, 99.0, None, id="others leave for it"),
+        pytest.param({**LOOSE, "to_place": "waits"}, 99.0, Task.TRY, id="the rest can be tried"),
+        pytest.param({**LOOSE, "to_place": "waits", "not_before": 100.0}, 99.0, None, id="the rest can be tried later"),
+        pytest.param({**LOOSE, "to_place": "waits", "failures": 2}, 0.0, Task.TRY, id="binds of the rest failed twice"),
+        pytest.param({**LOOSE, "to_place": "waits", "failures": 3}, 0.0, Task.UNDO, id="binds of the rest failed too often"),
+        pytest.param({**LOOSE, "to_place": "waits", "parked": True}, 29.75, None, id="nothing could help the rest, for a while"),
+        pytest.param({**LOOSE, "to_place": "waits", "parked": True}, 30.0, Task.UNDO, id="nothing could help the rest"),
+        pytest.param({**LOOSE, "to_place": "waits", "ready": False}, 30.0, Task.UNDO, id="the rest has a gate"),
+        pytest.param({"hanging_since": 0.0, "placed": "runs"}, 299.75, None, id="pinned pods may still be bound"),
+        pytest.param({"hanging_since": 0.0, "placed": "runs"}, 300.0, Task.UNDO, id="pinned pods were not bound"),
+        pytest.param({"hanging_since": 0.0, "placed": "foreign"}, 300.0, None, id="none of ours is there to be deleted"),
+        pytest.param({"hanging_since": 0.0}, 300.0, None, id="none is there to be deleted"),
+    ],
+)
+def test_gang_is_undone_when_it_cannot_be_finished(facts, now, want):
+    assert want is Case(**facts).task(now)
+
+
+# What a root waits for.
+
+
+def closed(*, by: str) -> list[Json]:
+    return [leaf("g", 1), pod("g-0", "g", schedulingGates=[{"name": by}], **MUSTER)]
+
+
+@pytest.mark.parametrize(
+    ("objects", "want"),
+    [
+        pytest.param([leaf("g", 1), *pods("g", 1, **MUSTER)], Phase.ACTIVE, id="it can be tried"),
+        pytest.param([leaf("g", 2), *pods("g", 1, **MUSTER)], Phase.WAITING, id="it lacks members"),
+        pytest.param(closed(by="other"), Phase.WAITING, id="a gate holds it"),
+        pytest.param([leaf("g", 1, parent="top"), *pods("g", 1, **MUSTER)], Phase.WAITING, id="it lacks its parent"),
+        pytest.param([leaf("g", 1), *pods("g", 1)], None, id="its pods are another scheduler's"),
+        pytest.param([leaf("g", 1)], None, id="it has no pods"),
+        pytest.param(pods("g", 1, **MUSTER), None, id="it is not there"),
+        pytest.param([leaf("g", 1), bound(pod("g-0", "g", **MUSTER), "n1")], Phase.ACTIVE, id="it is to be recorded as placed"),
+        pytest.param([leaf("g"), bound(pod("g-0", "g", **MUSTER), "n1")], Phase.ACTIVE, id="it is to be recorded, without a minimum"),
+    ],
+)
+def test_root_is_counted_by_what_it_waits_for(objects, want):
+    assert want is Room(*objects).looks()
+
+
+def test_root_waits_for_further_members_before_it_is_first_tried_and_only_then():
+    here = Room(leaf("g", 1), *pods("g", 1, **MUSTER), settle_seconds=5.0)
+    assert Phase.BACKOFF is here.looks()
+    assert 5.0 == here.desk.turns.due(0.0)
+    here.happens(pod("g-1", "g", **MUSTER))
+    assert Phase.BACKOFF is here.looks(4.75)
+    assert Phase.ACTIVE is here.looks(5.0)
+
+
+def test_time_to_wait_for_further_members_begins_once_there_are_enough():
+    here = Room(leaf("g", 2), pod("g-0", "g", **MUSTER), settle_seconds=5.0)
+    assert Phase.WAITING is here.looks()
+    here.happens(pod("g-1", "g", **MUSTER))
+    assert Phase.BACKOFF is here.looks(10.0)
+    assert 15.0 == here.desk.turns.due(10.0)
+
+
+def test_gang_that_is_partial_is_finished_at_once():
+    here = Room(leaf("g", 2), bound(pod("g-0", "g", **MUSTER), "n1"), pod("g-1", "g", **MUSTER), settle_seconds=5.0)
+    assert Phase.ACTIVE is here.looks()
+
+
+def test_root_for_which_nothing_is_left_to_do_is_dropped():
+    here = room(count=1, minimum=1)
+    here.desk.assumed.assume(here.pod("g-0").ref, "n1")
+    assert Phase.WAITING is here.looks(), "until it is bound"
+    here.happens(bound(pod("g-0", "g", **MUSTER), "n1"))
+    assert Phase.ACTIVE is here.looks(), "until that is recorded"
+    found = here.desk.survey(G)
+    assert found is not None
+    here.desk.placer.committed(found, None)
+    assert None is here.looks()
+
+
+def test_root_whose_binds_are_under_way_is_left_alone_whatever_happens():
+    here = room()
+    here.flies()
+    assert Phase.FLYING is here.looks(1000.0)
+
+
+def test_root_whose_binds_are_under_way_is_not_gone_through_for_each_of_them(monkeypatch):
+    here = room()
+    here.flies()
+    monkeypatch.setattr(here.desk, "survey", None)
+    assert Phase.FLYING is here.looks()
+
+
+@pytest.mark.parametrize(
+    ("changes", "want"),
+    [
+        pytest.param([gone("g", "PodGroup")], None, id="it is gone"),
+        pytest.param([gone("g", "PodGroup"), leaf("g", 2)], Phase.ACTIVE, id="it is made anew"),
+        pytest.param([composite("top", 1), leaf("g", 2, parent="top")], None, id="it is part of another tree by now"),
+    ],
+)
+def test_root_whose_binds_are_under_way_is_given_up_where_it_is_not_what_it_was(changes, want):
+    here = room(count=3)
+    here.flies()
+    here.happens(*changes)
+    assert want is here.looks()
+
+
+@pytest.mark.parametrize(("hint", "want"), [(True, Phase.ACTIVE), (False, Phase.PARKED)])
+def test_parked_root_is_tried_again_on_a_hint_alone(hint, want):
+    here = room()
+    here.desk.parked.park(G, Interest())
+    here.state.flush_at, here.state.turn = 300.0, False
+    assert want is here.looks(hint=hint)
+    assert (not hint) == (G in here.desk.parked)
+
+
+def test_root_that_is_made_anew_has_nothing_of_the_one_before():
+    here = room()
+    here.desk.back_off(here.state, 0.0)
+    here.desk.parked.park(G, NOTHING)
+    here.happens(gone("g", "PodGroup"), leaf("g", 2))
+    assert Phase.ACTIVE is here.looks()
+    assert (0, 0.0, False) == (here.state.attempts, here.state.not_before, G in here.desk.parked)
+
+
+# Plans.
+
+
+@pytest.mark.parametrize(
+    ("under_way", "left", "now", "want"),
+    [
+        pytest.param(False, True, 599.75, Phase.PREEMPTING, id="proposed"),
+        pytest.param(True, True, 599.75, Phase.PREEMPTING, id="under way"),
+        pytest.param(False, False, 1.0, Phase.PREEMPTING, id="proposed, and its victim is gone by itself"),
+        pytest.param(True, False, 1.0, Phase.ACTIVE, id="its victim has left"),
+        pytest.param(False, True, 600.0, Phase.ACTIVE, id="proposed for too long"),
+        pytest.param(True, True, 600.0, Phase.ACTIVE, id="its victim has not left in time"),
+    ],
+)
+def test_root_with_a_plan_waits_for_its_victims(under_way, left, now, want):
+    here = room(plan_seconds=600.0)
+    here.plans(under_way=under_way)
+    if not left:
+        here.happens(gone("low"))
+    assert want is here.looks(now)
+    over = want is Phase.ACTIVE
+    assert (over, over) == (here.state.plan is None, G not in here.desk.plans)
+
+
+def test_plan_that_was_proposed_for_too_long_holds_nothing_any_more_and_one_that_is_under_way_does():
+    for under_way in (False, True):
+        here = room(plan_seconds=600.0)
+        here.plans(under_way=under_way)
+        here.looks(600.0)
+        assert (under_way, "n2" if under_way else "") == (here.pod("low").leaving, here.pod("g-0").nominated)
+
+
+def test_root_whose_victims_have_left_does_not_wait_for_its_back_off():
+    here = room()
+    here.plans(under_way=True)
+    here.state.not_before = 50.0
+    here.happens(gone("low"))
+    here.desk.hear(5.0)
+    assert (Phase.ACTIVE, 5.0) == (here.state.phase, here.state.not_before)
+
+
+def test_root_is_woken_when_its_plan_has_lasted_too_long():
+    here = room(plan_seconds=600.0)
+    here.plans()
+    here.looks(1.0)
+    assert 600.0 == here.desk.turns.due(1.0)
+
+
+@pytest.mark.parametrize(
+    ("under_way", "want"),
+    [pytest.param(False, False, id="who were only asked for stay"), pytest.param(True, True, id="who were told to leave go")],
+)
+def test_victims_of_a_root_that_is_gone(under_way, want):
+    here = room()
+    here.plans(under_way=under_way)
+    here.happens(gone("g", "PodGroup"))
+    assert None is here.looks()
+    assert (want, {}) == (here.pod("low").leaving, here.desk.plans)
+
+
+# What is forgotten.
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda here: here.happens(gone("g", "PodGroup")), id="its group is gone"),
+        pytest.param(lambda here: here.happens(gone("g", "PodGroup"), leaf("g", 1)), id="its group was made anew"),
+        pytest.param(lambda here: here.happens(pod("g-0", "g")), id="it is another scheduler's"),
+    ],
+)
+def test_room_of_a_bind_of_which_nothing_is_known_is_given_back_with_the_root(change):
+    here = room(count=1, minimum=1)
+    write = here.flies()
+    here.state.flying, here.state.unsure = {}, {write.pod: write}
+    change(here)
+    here.looks(1.0)
+    assert "" == here.store.standing.place_of(here.pod("g-0"))
+
+
+def test_pod_whose_room_is_given_back_is_placed_for_the_group_that_was_made_anew():
+    here = room(count=1, minimum=1)
+    write = here.flies()
+    here.state.flying, here.state.unsure = {}, {write.pod: write}
+    here.happens(gone("g", "PodGroup"), leaf("g", 1))
+    here.desk.hear(1.0)
+    here.desk.hear(1.0)
+    assert Phase.ACTIVE is here.state.phase
+
+
+@pytest.mark.parametrize(
+    ("change", "want"),
+    [
+        pytest.param(lambda here: None, True, id="nothing shows"),
+        pytest.param(lambda here: here.happens(pod("g-0", "g", labels={"a": "b"}, **MUSTER)), True, id="it changed otherwise"),
+        pytest.param(lambda here: here.happens(bound(pod("g-0", "g", **MUSTER), "n1")), False, id="it shows where it was bound"),
+        pytest.param(lambda here: here.happens(bound(pod("g-0", "g", **MUSTER), "n2")), False, id="it shows elsewhere"),
+        pytest.param(lambda here: here.happens(gone("g-0")), False, id="it is gone"),
+        pytest.param(lambda here: here.happens(gone("g-0"), pod("g-0", "g", **MUSTER)), False, id="it was made anew"),
+    ],
+)
+def test_bind_of_which_nothing_is_known_is_repeated_while_nothing_shows(change, want):
+    here = room()
+    write = here.flies()
+    here.state.flying, here.state.unsure = {}, {write.pod: write}
+    change(here)
+    here.looks(1.0)
+    assert ({write.pod: write} if want else {}) == here.state.unsure
+
+
+def test_root_of_whose_binds_nothing_is_known_is_woken_to_repeat_them():
+    here = room(count=1, minimum=1)
+    write = here.flies()
+    here.state.flying, here.state.unsure = {}, {write.pod: write}
+    here.desk.back_off(here.state, 1.0)
+    assert Phase.BACKOFF is here.looks(1.0)
+    assert 2.0 == here.desk.turns.due(1.0)
+    here.desk.hear(2.0)
+    assert Phase.ACTIVE is here.state.phase
+
+
+def test_root_that_is_gone_is_not_parked_any_more():
+    here = room()
+    here.desk.parked.park(G, NOTHING)
+    here.happens(gone("g", "PodGroup"))
+    here.looks(hint=False)
+    assert 0 == len(here.desk.parked)
+
+
+def test_root_that_is_not_known_can_be_forgotten():
+    here = room()
+    here.desk.forget(Name("PodGroup", "default", "h"))
+    assert [G] == [*here.desk.turns.states]
+
+
+def test_decision_on_a_root_that_is_gone_is_not_told_any_more():
+    here = room()
+    here.desk.decisions.put(Decision(G, Status.SUCCESS))
+    here.happens(gone("g", "PodGroup"))
+    here.looks()
+    assert None is here.desk.decisions.get(G)
+
+
+# Since when.
+
+
+def test_gang_is_partial_since_it_was_first_seen_so_and_no_more_once_it_is_not():
+    here = Room(leaf("g", 2), bound(pod("g-0", "g", **MUSTER), "n1"), patience_seconds=30.0)
+    here.looks(5.0)
+    here.looks(9.0)
+    assert (5.0, 35.0) == (here.state.partial_since, here.desk.turns.due(9.0))
+    here.happens(bound(pod("g-1", "g", **MUSTER), "n1"))
+    here.looks(20.0)
+    assert None is here.state.partial_since
+
+
+def test_gang_hangs_since_it_was_first_seen_pinned_and_no_more_once_it_is_bound():
+    pinned = pod("g-0", "g", nodeSelector={HOST: "n1"})
+    pinned["metadata"]["annotations"] = {GATE: "n1"}
+    here = Room(leaf("g", 1), pinned, place=False, ungate=True, pinned_seconds=300.0)
+    assert Phase.WAITING is here.looks(5.0)
+    assert (5.0, 305.0) == (here.state.hanging_since, here.desk.turns.due(5.0))
+    here.happens(bound(pinned, "n1"))
+    here.looks(9.0)
+    assert None is here.state.hanging_since
+
+
+def test_record_that_may_be_made_again_later_wakes_the_root():
+    here = Room(leaf("g", 1), bound(pod("g-0", "g", **MUSTER), "n1"))
+    here.looks()
+    here.state.commit_after = 7.0
+    assert Phase.WAITING is here.looks(2.0)
+    assert 7.0 == here.desk.turns.due(2.0)
+
+
+# News.
+
+
+def test_root_is_woken_once_its_time_has_come_though_nothing_happened():
+    here = room()
+    here.state.turn = False
+    here.desk.back_off(here.state, 0.0)
+    here.desk.parked.park(G, NOTHING)
+    here.state.flush_at = 300.0
+    here.looks(hint=False)
+    here.desk.hear(299.75)
+    assert Phase.PARKED is here.state.phase
+    here.desk.hear(300.0)
+    assert Phase.ACTIVE is here.state.phase
+
+
+def test_parked_root_is_tried_when_news_come_that_could_help_it():
+    here = room()
+    here.desk.parked.park(G, Interest(related=True))
+    here.state.flush_at, here.state.turn = 300.0, False
+    here.happens(pod("other", on="n1"))
+    here.desk.hear(1.0)
+    assert (Phase.ACTIVE, False) == (here.state.phase, G in here.desk.parked)
+
+
+def test_parked_root_is_woken_early_without_being_tried_where_it_is_not_time_to_try_it():
+    here = room(patience_seconds=30.0)
+    here.desk.parked.park(G, NOTHING)
+    here.state.flush_at, here.state.turn = 300.0, False
+    here.looks(hint=False)
+    here.desk.turns.wake_at(here.state, 30.0, 0.0)
+    here.desk.hear(30.0)
+    assert (Phase.PARKED, True) == (here.state.phase, G in here.desk.parked)
+
+
+def test_root_is_looked_at_when_it_comes_and_when_it_goes():
+    here = Room()
+    here.happens(leaf("g", 1), pod("g-0", "g", **MUSTER))
+    here.desk.hear(0.0)
+    assert Phase.ACTIVE is here.state.phase
+    here.happens(gone("g-0"))
+    here.desk.hear(0.0)
+    assert {} == here.desk.turns.states
+
+
+def test_plan_closes_when_the_last_of_its_victims_has_left():
+    here = Room(leaf("g", 2), *pods("g", 2, **MUSTER), pod("low-2", on="n2", priority=0))
+    here.looks()
+    plan = here.plans("low", "low-2", under_way=True)
+    here.happens(gone("low"))
+    here.desk.hear(1.0)
+    assert (Phase.PREEMPTING, ["default/low-2"]) == (here.state.phase, [*plan.victims])
+    here.happens(gone("low-2"))
+    here.desk.hear(2.0)
+    assert (Phase.ACTIVE, {}) == (here.state.phase, here.desk.plans)
+
+
+# What is ours.
+
+
+@pytest.mark.parametrize(
+    ("options", "pod_", "want"),
+    [
+        pytest.param({}, MUSTER, True, id="pods of our scheduler are bound"),
+        pytest.param({"scheduler_name": "other"}, MUSTER, False, id="pods of another are not"),
+        pytest.param({"place": False}, MUSTER, False, id="none is where nothing is placed"),
+        pytest.param({"place": False, "ungate": True}, GATED, True, id="pods that our gate holds are opened"),
+        pytest.param({}, GATED, False, id="they are not unless that is asked for"),
+    ],
+)
+def test_roots_that_are_ours_are_told_by_the_options(options, pod_, want):
+    assert want == (Room(leaf("g", 1), pod("g-0", "g", **pod_), **options).looks() is not None)
+
+
+@pytest.mark.parametrize(("strategy", "steps"), [("complete", 7), ("greedy", 0)])
+def test_options_tell_how_roots_are_decided_on(strategy, steps):
+    means = Options(strategy=strategy, budget=7, preempt=True, ignore=frozenset({"f"})).means
+    assert (steps, True, frozenset({"f"})) == (means.steps, means.preempt, means.ignore)
+
+
+@pytest.mark.parametrize(
+    ("size", "want"),
+    [pytest.param(8, [1.0, 2.0, 4.0, 8.0, 10.0], id="a small one"), pytest.param(16, [2.0, 4.0, 8.0, 16.0, 20.0], id="twice as large")],
+)
+def test_back_off_grows_with_failures_and_size(size, want):
+    here = room()
+    here.state.size = size
+    for seconds in want:
+        here.desk.back_off(here.state, 100.0)
+        assert 100.0 + seconds == here.state.not_before
+
+
+def test_root_that_leaves_its_tree_to_a_pod_that_is_being_deleted_waits():
+    here = Room(leaf("g", 2), deleted(bound(pod("g-0", "g", **MUSTER), "n1")), *(pod(f"g-{each}", "g", **MUSTER) for each in (1, 2)))
+    assert Phase.WAITING is here.looks()
+    here.happens(gone("g-0"))
+    here.desk.hear(1.0)
+    assert Phase.ACTIVE is here.state.phase

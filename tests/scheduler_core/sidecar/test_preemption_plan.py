@@ -1,0 +1,313 @@
+"""Plans: what is one, what it holds, when it is proved no more, and what is written for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scheduler_core.decision import Decision, Eviction, Status
+from scheduler_core.sidecar.cache.assumed_pods import Assumed
+from scheduler_core.sidecar.scheduling.preemption_plan import Plan, Preempting
+from scheduler_core.sidecar.writes import Evict, Evicting, Nominate, Ref, SetCondition, Tell
+from tests.scheduler_core.builders import composite, leaf, node, pod, pods
+from tests.scheduler_core.sidecar.histories import Json, Watched
+from tests.scheduler_core.sidecar.test_scheduler import MUSTER, G, of, said, told
+from tests.scheduler_core.sidecar.world import TERMINATING
+
+
+class Scarce(Watched):
+    """A node that is full, a gang that needs half of it, and what makes plans."""
+
+    def __init__(self, *more: Json, by: Evicting = Evicting.EVICT) -> None:
+        low = [pod(f"low-{number}", on="n1", priority=0) for number in range(4)]
+        super().__init__(node("n1", cpu="4"), *low, leaf("g", 2, priority=10), *pods("g", 2, priority=10, **MUSTER), *more)
+        self.assumed = Assumed(self.store)
+        self.preempting = Preempting(self.store, self.assumed, by, "muster")
+        self.store.standing.ground()
+
+    def goes(self, name: str, kind: str = "Pod") -> None:
+        self.happens((kind, "default", name))
+
+    def plan(self, *victims: str, **more: Any) -> Plan:
+        found = self.preempting.plan(decision(*(victims or ("low-1", "low-0")), **more), 5.0)
+        assert found is not None
+        return found
+
+    def begin(self, *victims: str) -> list[Any]:
+        return [*self.preempting.begin(self.plan(*victims))]
+
+    def leaving(self) -> list[str]:
+        return sorted(each.name[1] for each in self.store.standing.pods.pods.values() if each.leaving and each.evicted)
+
+    def nominated(self) -> dict[str, str]:
+        return {each.name[1]: each.nominated for each in self.store.standing.pods.pods.values() if each.nominated}
+
+
+BOTH = {"g-0": "n1", "g-1": "n1"}
+
+
+def decision(*victims: str, nominated: dict[str, str] | None = None, violating: int | None = 0) -> Decision:
+    """That *victims* have to leave for g; *violating* of them break a budget, None where it is not told."""
+    where = BOTH if nominated is None else nominated
+    return Decision(
+        G,
+        Status.UNSCHEDULABLE,
+        nominations={f"default/{name}": node_ for name, node_ in where.items()},
+        victims=tuple(f"default/{name}" for name in victims),
+        preemption=None if violating is None else Eviction(len(victims), len(victims), violating),
+    )
+
+
+@pytest.fixture
+def scarce() -> Scarce:
+    return Scarce()
+
+
+@pytest.mark.parametrize(
+    ("by", "violating", "want"),
+    [
+        pytest.param(Evicting.EVICT, 0, True, id="evictions that break no budget"),
+        pytest.param(Evicting.EVICT, 1, False, id="one that does"),
+        pytest.param(Evicting.EVICT, None, True, id="evictions of which that is not told"),
+        pytest.param(Evicting.DELETE, 1, True, id="deletions, which no budget forbids"),
+    ],
+)
+def test_plan_that_the_api_server_would_refuse_is_none(by, violating, want):
+    scarce = Scarce(by=by)
+    plan = scarce.preempting.plan(decision("low-0", violating=violating), 0.0)
+    assert (want, ["low-0"] if want else []) == (plan is not None, scarce.leaving())
+    assert (BOTH if want else {}) == scarce.nominated()
+
+
+@pytest.mark.parametrize("victims", [(), ("none",)], ids=["nobody", "nobody who is there"])
+def test_decision_that_makes_nobody_leave_has_no_plan(scarce, victims):
+    assert None is scarce.preempting.plan(decision(*victims), 0.0)
+    assert {} == scarce.nominated()
+
+
+def test_plan_says_who_leaves_for_whom_since_when(scarce):
+    plan = scarce.plan()
+    assert (G, 5.0, False) == (plan.root, plan.since, plan.under_way)
+    assert {"default/low-0": "low-0", "default/low-1": "low-1"} == {key: ref.name for key, ref in plan.victims.items()}
+    assert all(ref.uid for ref in plan.victims.values())
+
+
+def test_victims_of_a_plan_count_as_leaving_and_its_room_is_promised(scarce):
+    scarce.plan()
+    assert (["low-0", "low-1"], BOTH) == (scarce.leaving(), scarce.nominated())
+
+
+def test_promise_to_a_pod_that_is_gone_is_none():
+    scarce = Scarce()
+    scarce.goes("g-1")
+    plan = scarce.plan()
+    assert {"g-0": "n1"} == scarce.nominated()
+    assert ["g-0"] == [write.pod.name for write in of(Nominate, [*scarce.preempting.begin(plan)])]
+
+
+@pytest.mark.parametrize("by", list(Evicting))
+def test_evictions_come_by_name_and_say_by_whom_and_for_what(by):
+    scarce = Scarce(by=by)
+    evictions = scarce.preempting.evictions(scarce.plan("low-2", "low-0", "low-1"))
+    assert ["low-0", "low-1", "low-2"] == [each.pod.name for each in evictions]
+    assert {("muster: preempting to accommodate a higher priority podgroup", by)} == {(each.message, each.by) for each in evictions}
+
+
+def budget(allowed: int) -> Json:
+    spec = {"selector": {"matchLabels": {"app": "a"}}}
+    metadata = {"name": "b", "namespace": "default"}
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": metadata,
+        "spec": spec,
+        "status": {"disruptionsAllowed": allowed},
+    }
+
+
+def priority_class(value: int) -> Json:
+    return {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "c"}, "value": value}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda scarce: scarce.happens(node("n2")), id="a node came"),
+        pytest.param(lambda scarce: scarce.happens(node("n1", cpu="8")), id="a node grew"),
+        pytest.param(lambda scarce: scarce.goes("low-3"), id="a pod went"),
+        pytest.param(lambda scarce: scarce.happens(pod("new")), id="a pod came"),
+        pytest.param(lambda scarce: scarce.happens(pod("low-3", on="n1", priority=20)), id="a pod became more important"),
+        pytest.param(lambda scarce: scarce.goes("g-1"), id="a member went"),
+        pytest.param(lambda scarce: scarce.happens(leaf("g", 1, priority=10)), id="its group changed"),
+        pytest.param(lambda scarce: scarce.happens(leaf("other", 1)), id="a group came"),
+        pytest.param(lambda scarce: scarce.happens(budget(0)), id="a budget came"),
+        pytest.param(lambda scarce: scarce.happens(priority_class(7)), id="a priority class came"),
+        pytest.param(lambda scarce: scarce.plan("low-3", nominated={}), id="another plan was made"),
+        pytest.param(lambda scarce: scarce.assumed.stay(Ref("Pod", "default", "low-0")), id="a victim stays after all"),
+    ],
+)
+def test_plan_is_proved_until_anything_changes(scarce, change):
+    plan = scarce.plan()
+    assert scarce.preempting.is_proved(plan)
+    change(scarce)
+    assert not scarce.preempting.is_proved(plan)
+
+
+def test_plan_stays_proved_over_what_does_not_matter(scarce):
+    plan = scarce.plan()
+    heartbeat = node("n1", cpu="4")
+    heartbeat["status"]["conditions"] = [{"type": "Ready", "status": "True", "lastHeartbeatTime": TERMINATING}]
+    why = pod("g-0", "g", priority=10, **MUSTER)
+    why["status"] = {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no room"}]}
+    scarce.happens(heartbeat, why)
+    assert scarce.preempting.is_proved(plan)
+
+
+def test_plan_that_does_not_come_about_leaves_everything_as_it_was(scarce):
+    plan = scarce.plan()
+    scarce.preempting.release(plan)
+    assert ([], {}) == (scarce.leaving(), scarce.nominated())
+    assert not scarce.preempting.is_proved(plan)
+
+
+def test_nomination_that_stood_before_a_plan_stands_after_it():
+    scarce = Scarce(node("n2"), pod("g-0", "g", nominated="n2", priority=10, **MUSTER))
+    plan = scarce.plan()
+    assert BOTH == scarce.nominated()
+    scarce.preempting.release(plan)
+    assert {"g-0": "n2"} == scarce.nominated()
+
+
+@pytest.mark.parametrize(
+    ("again", "want"),
+    [
+        pytest.param(("low-0", "low-1"), True, id="the same"),
+        pytest.param(("low-1",), True, id="fewer"),
+        pytest.param(("low-0", "low-2"), False, id="another besides"),
+        pytest.param(("low-2",), False, id="another instead"),
+        pytest.param((), False, id="nobody"),
+    ],
+)
+def test_plan_that_is_proved_again_may_only_need_fewer(scarce, again, want):
+    plan = scarce.plan()
+    scarce.happens(pod("new"))
+    scarce.preempting.release(plan)
+    assert want == scarce.preempting.renew(plan, decision(*again, nominated={"g-0": "n1"}))
+    assert (sorted(again) if want else []) == scarce.leaving()
+    assert ({"g-0": "n1"} if want else {}) == scarce.nominated()
+    assert want == scarce.preempting.is_proved(plan)
+    if want:
+        assert [*again] == [each.pod.name for each in scarce.preempting.evictions(plan)]
+
+
+def test_pod_of_the_same_name_made_since_is_no_victim_of_the_plan(scarce):
+    plan = scarce.plan()
+    scarce.goes("low-0")
+    scarce.happens(pod("low-0", on="n1", priority=0))
+    scarce.preempting.release(plan)
+    assert not scarce.preempting.renew(plan, decision("low-0", "low-1"))
+    assert [] == scarce.leaving()
+
+
+def whole(name: str = "w", parent: str = "", **more: Any) -> list[Json]:
+    """A group that leaves as a whole, of low-0 and low-1."""
+    mode = {"disruptionMode": {"all": {}}}
+    return [leaf(name, 2, parent=parent, priority=0, **mode, **more), *(pod(f"low-{each}", name, on="n1", priority=0) for each in range(2))]
+
+
+def test_room_is_promised_before_groups_are_told_before_pods_leave_before_events():
+    scarce = Scarce(*whole())
+    kinds = [type(write) for write in scarce.begin()]
+    assert [Nominate] * 2 + [SetCondition] + [Evict] * 2 + [Tell] * 3 == kinds
+
+
+def test_nominations_say_where_each_pod_of_the_root_goes_by_name(scarce):
+    writes = scarce.preempting.begin(scarce.plan("low-0", nominated={"g-1": "n1", "g-0": "n1"}))
+    assert [("g-0", "n1"), ("g-1", "n1")] == [(write.pod.name, write.node) for write in of(Nominate, [*writes])]
+
+
+def test_plan_is_under_way_once_it_has_begun(scarce):
+    plan = scarce.plan()
+    scarce.preempting.begin(plan)
+    assert plan.under_way
+
+
+def test_group_that_leaves_as_a_whole_is_told_once_and_why():
+    writes = Scarce(*whole()).begin()
+    (write,) = of(SetCondition, writes)
+    condition = write.condition
+    assert ("w", "DisruptionTarget", "True") == (write.target.name, condition.type, condition.status)
+    message = "muster: preempting to accommodate a higher priority podgroup"
+    assert ("PreemptionByScheduler", message) == (condition.reason, condition.message)
+    assert write.target.uid
+
+
+@pytest.mark.parametrize(
+    ("objects", "want"),
+    [
+        pytest.param(
+            [leaf("w", 2, priority=0), *(pod(f"low-{each}", "w", on="n1", priority=0) for each in range(2))], [], id="pods may leave alone"
+        ),
+        pytest.param([], [], id="pods without a group"),
+        pytest.param(
+            [composite("top", 1, priority=0, disruptionMode={"all": {}}), *whole(parent="top")], ["top"], id="the topmost group leaves"
+        ),
+        pytest.param([composite("top", 1, priority=0), *whole(parent="top")], ["w"], id="the group above may stay"),
+    ],
+)
+def test_only_the_topmost_group_of_mode_all_is_told(objects, want):
+    assert want == [name for name, _, _ in said(Scarce(*objects).begin())]
+
+
+def test_groups_are_told_by_name():
+    second = [leaf("a", 1, priority=0, disruptionMode={"all": {}}), pod("low-2", "a", on="n1", priority=0)]
+    assert ["a", "w"] == [name for name, _, _ in said(Scarce(*whole(), *second).begin("low-0", "low-1", "low-2"))]
+
+
+def test_events_tell_groups_and_pods_by_whom_they_are_preempted_and_where():
+    writes = Scarce(*whole()).begin("low-0")
+    assert [("w", "Preempted"), ("low-0", "Preempted")] == told(writes)
+    messages = [each.message for each in of(Tell, writes)]
+    assert ["Preempted by PodGroup default/g", "Preempted by PodGroup default/g on node n1"] == messages
+
+
+def test_a_group_that_only_some_pods_leave_is_told_how_many():
+    members = [pod(f"low-{each}", group, on="n1", priority=0) for each, group in enumerate("wvw")]
+    told = of(Tell, Scarce(leaf("w", 1, priority=0), leaf("v", 1, priority=0), *members).begin("low-0", "low-1", "low-2", "low-3"))
+    messages = [(each.target.name, each.message) for each in told if each.target.kind == "PodGroup"]
+
+    by = "Preempted by PodGroup default/g"
+    assert [("v", f"{by}: 1 of its pods"), ("w", f"{by}: 2 of its pods")] == messages
+
+
+@pytest.mark.parametrize(
+    ("change", "want"),
+    [
+        pytest.param(lambda scarce: None, ["low-0", "low-1"], id="nobody has left"),
+        pytest.param(lambda scarce: scarce.goes("low-0"), ["low-1"], id="one is gone"),
+        pytest.param(lambda scarce: (scarce.goes("low-0"), scarce.happens(pod("low-0", on="n1"))), ["low-1"], id="one is made again"),
+        pytest.param(lambda scarce: scarce.happens(ended("low-0")), ["low-1"], id="one has ended"),
+        pytest.param(lambda scarce: scarce.happens(deleted("low-0")), ["low-0", "low-1"], id="one is being deleted"),
+        pytest.param(lambda scarce: (scarce.goes("low-0"), scarce.happens(ended("low-1"))), [], id="all have left"),
+    ],
+)
+def test_plan_awaits_those_who_are_still_there(scarce, change, want):
+    plan = scarce.plan()
+    change(scarce)
+    assert (want == []) == scarce.preempting.prune(plan)
+    assert want == sorted(ref.name for ref in plan.victims.values())
+
+
+def ended(name: str) -> Json:
+    each = pod(name, on="n1")
+    return {**each, "status": {"phase": "Succeeded"}}
+
+
+def deleted(name: str) -> Json:
+    each = pod(name, on="n1", priority=0)
+    return {**each, "metadata": {**each["metadata"], "deletionTimestamp": TERMINATING}}
+
+
+def test_victims_are_told_of_those_who_are_there(scarce):
+    assert {"low-0"} == {ref.name for ref in scarce.preempting.victims(decision("low-0", "none"))}
