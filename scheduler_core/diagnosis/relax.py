@@ -14,7 +14,7 @@ from scheduler_core.placement.leaf import try_leaf
 from scheduler_core.placement.signature import Form
 from scheduler_core.placement.site import Site
 from scheduler_core.pods import PodShape
-from scheduler_core.relations import AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY, LACKS_TOPOLOGY, SPREAD
+from scheduler_core.relations.reasons import AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY, LACKS_TOPOLOGY, SPREAD
 from scheduler_core.topology import Placement
 from scheduler_core.wire import Taint, Toleration
 

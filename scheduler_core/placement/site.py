@@ -13,7 +13,7 @@ from scheduler_core.options import PlacingOptions
 from scheduler_core.placement.looked import Looked
 from scheduler_core.placement.node_score import Floats
 from scheduler_core.placement.plugins import Plugins
-from scheduler_core.relations import Relations
+from scheduler_core.relations.relations import Relations
 from scheduler_core.snapshot import ClusterSnapshot
 from scheduler_core.topology import Topology
 

@@ -17,7 +17,7 @@ from scheduler_core.nodes import Bools, Ints, Nodes
 from scheduler_core.placement.node_score import Floats, ladder
 from scheduler_core.placement.soft import bonus_of
 from scheduler_core.pods import PodRecord, PodShape, Port
-from scheduler_core.relations import Relations
+from scheduler_core.relations.relations import Relations
 
 INTER_POD_WEIGHT = 2
 _ANY = "0.0.0.0"  # noqa: S104 - how core/v1 writes "every address of the host", not a socket

@@ -19,7 +19,7 @@ from scheduler_core.options import PlacingOptions
 from scheduler_core.placement.node_score import Floats
 from scheduler_core.placement.site import Site
 from scheduler_core.pods import PodRecord, PodShape, Port
-from scheduler_core.relations import Relations
+from scheduler_core.relations.relations import Relations
 from scheduler_core.topology import Topology
 
 MOST_CHANGES = 10_000

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 
 from scheduler_core.nodes import NodeTable
 from scheduler_core.pods import PodRecord, PodShape
-from scheduler_core.relations import Relations
 from scheduler_core.relations.census import Census
+from scheduler_core.relations.relations import Relations
 from scheduler_core.relations.terms import says_something
 from scheduler_core.snapshot import ClusterSnapshot
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core import relations
 from scheduler_core.nodes import NodeTable
 from scheduler_core.pods import PodRecord
-from scheduler_core.relations import Relations
+from scheduler_core.relations import reasons
+from scheduler_core.relations.relations import Relations
 from scheduler_core.wire import Affinity, LabelSelector, PodAffinityTerm
 from tests.scheduler_core.relations.world import HOST, ZONE, far, near, pod, rather_far, rather_near, shape, snapshot, table, term, zones
 
@@ -174,7 +174,7 @@ def test_only_the_nodes_within_may_count() -> None:
     known = Relations(snapshot(nodes, comer, pod("b", node=0)))
 
     assert [[True, True, False]] == [mask.tolist() for _, mask in known.filter(comer, nodes.everything)]
-    assert [(relations.AFFINITY, [False, False])] == [
+    assert [(reasons.AFFINITY, [False, False])] == [
         (reason, mask.tolist()) for reason, mask in known.filter(comer, nodes.everything[1:], nodes.everything[1:])
     ]
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scheduler_core import relations
 from scheduler_core.nodes import NodeTable
 from scheduler_core.pods import PodRecord
-from scheduler_core.relations import Relations
+from scheduler_core.relations import reasons
+from scheduler_core.relations.relations import Relations, normalise
 from scheduler_core.wire import (
     Affinity,
     LabelSelector,
@@ -153,11 +153,11 @@ def compare(known: Relations, nodes: NodeTable, cluster: naive.Cluster, pods: Se
         scores = [naive.score(nodes, seen, comer, node) for node in everywhere]
         untold = np.ones(len(nodes), dtype=bool)
 
-        assert lacking == masks.get(relations.LACKS_TOPOLOGY, untold).tolist()
-        assert crowded == masks.get(relations.SPREAD, untold).tolist()
-        assert near_ == masks.get(relations.AFFINITY, untold).tolist()
-        assert far_ == masks.get(relations.ANTI_AFFINITY, untold).tolist()
-        assert others == masks.get(relations.EXISTING_ANTI_AFFINITY, untold).tolist()
+        assert lacking == masks.get(reasons.LACKS_TOPOLOGY, untold).tolist()
+        assert crowded == masks.get(reasons.SPREAD, untold).tolist()
+        assert near_ == masks.get(reasons.AFFINITY, untold).tolist()
+        assert far_ == masks.get(reasons.ANTI_AFFINITY, untold).tolist()
+        assert others == masks.get(reasons.EXISTING_ANTI_AFFINITY, untold).tolist()
         assert scores == known.score(comer, nodes.everything, inside).tolist()
         assert known.touches(comer) or (all(lacking + crowded + near_ + far_ + others) and not any(scores))
 
@@ -263,7 +263,7 @@ def test_a_pod_that_the_snapshot_does_not_have_counts_with_all_before_it() -> No
     known.assume(tried, 2)
     comer = pod("b", APART)
 
-    assert [(relations.ANTI_AFFINITY, [False, False, False, True])] == [
+    assert [(reasons.ANTI_AFFINITY, [False, False, False, True])] == [
         (reason, mask.tolist()) for reason, mask in known.filter(comer, nodes.everything)
     ]
 
@@ -281,13 +281,13 @@ def test_one_that_is_assumed_binds_the_next_until_it_is_rewound() -> None:
     known.assume(first, 0)
 
     assert [
-        (relations.ANTI_AFFINITY, [False, True]),
-        (relations.EXISTING_ANTI_AFFINITY, [False, True]),
+        (reasons.ANTI_AFFINITY, [False, True]),
+        (reasons.EXISTING_ANTI_AFFINITY, [False, True]),
     ] == [(reason, mask.tolist()) for reason, mask in known.filter(second, nodes.everything)]
 
     known.rewind(mark)
 
-    assert [(relations.ANTI_AFFINITY, [True, True])] == [(reason, mask.tolist()) for reason, mask in known.filter(second, nodes.everything)]
+    assert [(reasons.ANTI_AFFINITY, [True, True])] == [(reason, mask.tolist()) for reason, mask in known.filter(second, nodes.everything)]
 
 
 def test_filters_stand_in_the_order_in_which_upstream_runs_them() -> None:
@@ -296,11 +296,11 @@ def test_filters_stand_in_the_order_in_which_upstream_runs_them() -> None:
     known = Relations(snapshot(zones("ab"), comer, pod("b", APART, node=0)))
 
     assert [
-        relations.LACKS_TOPOLOGY,
-        relations.SPREAD,
-        relations.AFFINITY,
-        relations.ANTI_AFFINITY,
-        relations.EXISTING_ANTI_AFFINITY,
+        reasons.LACKS_TOPOLOGY,
+        reasons.SPREAD,
+        reasons.AFFINITY,
+        reasons.ANTI_AFFINITY,
+        reasons.EXISTING_ANTI_AFFINITY,
     ] == [reason for reason, _ in known.filter(comer, zones("ab").everything)]
 
 
@@ -318,7 +318,7 @@ def test_filters_stand_in_the_order_in_which_upstream_runs_them() -> None:
     ],
 )
 def test_normalise(raw: list[int], want: list[int]) -> None:
-    assert want == relations.normalise(np.array(raw, dtype=np.int64)).tolist()
+    assert want == normalise(np.array(raw, dtype=np.int64)).tolist()
 
 
 REQUIRED, PREFERRED = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"

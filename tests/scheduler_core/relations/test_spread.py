@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core import relations
 from scheduler_core.nodes import NodeTable
 from scheduler_core.pods import PodRecord
-from scheduler_core.relations import Relations
+from scheduler_core.relations import reasons
+from scheduler_core.relations.relations import Relations
 from scheduler_core.wire import (
     Affinity,
     NodeAffinity,
@@ -24,7 +24,7 @@ from tests.scheduler_core.relations.world import HOST, ZONE, pod, shape, snapsho
 def verdicts(nodes: NodeTable, comer: PodRecord, *others: PodRecord) -> str:
     """A letter a node: ``+`` may run, ``.`` too many there, ``-`` lacks a label."""
     masks = dict(Relations(snapshot(nodes, comer, *others)).filter(comer, nodes.everything))
-    lacks, crowded = masks[relations.LACKS_TOPOLOGY], masks[relations.SPREAD]
+    lacks, crowded = masks[reasons.LACKS_TOPOLOGY], masks[reasons.SPREAD]
     return "".join("-" if not lacks[node] else "+" if crowded[node] else "." for node in range(len(nodes)))
 
 
@@ -175,8 +175,8 @@ def test_equal_constraints_of_pods_that_may_use_other_nodes_are_told_apart() -> 
     anywhere, pool = pod("a", shape(None, [constraint])), pod("a", shape(None, [constraint], node_selector=(("pool", "x"),)))
     known = Relations(snapshot(nodes, anywhere, pool, *running("01222")))
 
-    assert [True, True, False] == dict(known.filter(anywhere, nodes.everything))[relations.SPREAD].tolist()
-    assert [True, True, True] == dict(known.filter(pool, nodes.everything))[relations.SPREAD].tolist()
+    assert [True, True, False] == dict(known.filter(anywhere, nodes.everything))[reasons.SPREAD].tolist()
+    assert [True, True, True] == dict(known.filter(pool, nodes.everything))[reasons.SPREAD].tolist()
 
 
 def test_a_terminating_pod_that_goes_is_not_taken_off_the_count() -> None:
@@ -185,11 +185,11 @@ def test_a_terminating_pod_that_goes_is_not_taken_off_the_count() -> None:
     comer = spreads(spread(ZONE, "a"))
     known = Relations(snapshot(nodes, comer, leaving, *running("0")))
 
-    assert [False, True] == dict(known.filter(comer, nodes.everything))[relations.SPREAD].tolist()
+    assert [False, True] == dict(known.filter(comer, nodes.everything))[reasons.SPREAD].tolist()
 
     known.remove(leaving, 0)
 
-    assert [False, True] == dict(known.filter(comer, nodes.everything))[relations.SPREAD].tolist()
+    assert [False, True] == dict(known.filter(comer, nodes.everything))[reasons.SPREAD].tolist()
 
 
 def test_only_the_nodes_within_make_up_domains() -> None:
@@ -198,5 +198,5 @@ def test_only_the_nodes_within_make_up_domains() -> None:
     known = Relations(snapshot(nodes, comer, *running("01")))
     two = nodes.everything[:2]
 
-    assert [True, True] == dict(known.filter(comer, two, two))[relations.SPREAD].tolist()
-    assert [False, False] == dict(known.filter(comer, two))[relations.SPREAD].tolist()
+    assert [True, True] == dict(known.filter(comer, two, two))[reasons.SPREAD].tolist()
+    assert [False, False] == dict(known.filter(comer, two))[reasons.SPREAD].tolist()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scheduler_core.ledger import Load
 from scheduler_core.nodes import CPU, MEMORY, PODS
 from scheduler_core.options import PlacingOptions
-from scheduler_core.relations import Relations
+from scheduler_core.relations.relations import Relations
 from scheduler_core.sidecar.cache.placement_state import MOST_CHANGES, Ground, Taken
 from scheduler_core.snapshot import ClusterSnapshot
 from tests.scheduler_core.builders import record, shape, table
