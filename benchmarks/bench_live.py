@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 
 from benchmarks import clusters, load, measure
-from scheduler_core.cycle import CycleOptions, prepared
-from scheduler_core.load import load as load_objects
+from scheduler_core.cycle.run_cycle import CycleOptions, prepared
+from scheduler_core.loading.load import load as load_objects
 from scheduler_core.sidecar.cache.cache import Store
 from scheduler_core.sidecar.scheduling.scheduler import Options, Scheduler
 from scheduler_core.sidecar.writes import Bind, Outcome, SetCondition, Write

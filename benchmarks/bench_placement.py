@@ -12,14 +12,14 @@ import time
 from collections.abc import Callable, Iterable
 
 from benchmarks import clusters, measure
-from scheduler_core import cycle
-from scheduler_core.cycle import CycleOptions
-from scheduler_core.decision import Status
-from scheduler_core.load import load
+from scheduler_core.cycle import run_cycle
+from scheduler_core.cycle.run_cycle import CycleOptions
+from scheduler_core.loading.load import load
+from scheduler_core.model.decision import Status
+from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.placement.greedy import Greedy
-from scheduler_core.placement.signature import Signatures
-from scheduler_core.placement.site import Site
-from scheduler_core.snapshot import ClusterSnapshot
+from scheduler_core.placement.placement_request import Signatures
+from scheduler_core.placement.state import Site
 
 KUBE_SCHEDULER = {"gang": 48, "tree": 44, "large": 47}
 """Pods per second of its algorithm's time, measured on two cores."""
@@ -71,7 +71,7 @@ def _fillers() -> Iterable[clusters.Json]:
 
 def _row(name: str, objects: list[clusters.Json], limit: int, other: int) -> list[str]:
     snapshot = _snapshot(objects)
-    roots = len(cycle.queued(snapshot, CycleOptions()))
+    roots = len(run_cycle.queued(snapshot, CycleOptions()))
     pods = sum(pod.node < 0 for pod in snapshot.pods)
     rounds = measure.in_turns({"ours": lambda: _pods_a_second(snapshot), "afresh": lambda: _afresh(snapshot)}, ROUNDS)
     ours = rounds.median("ours")
@@ -88,7 +88,7 @@ def _snapshot(objects: Iterable[clusters.Json]) -> ClusterSnapshot:
 
 
 def _pods_a_second(snapshot: ClusterSnapshot) -> float:
-    decider, roots = cycle.prepared(snapshot, CycleOptions())
+    decider, roots = run_cycle.prepared(snapshot, CycleOptions())
     gc.freeze()  # as muster simulate does
     started = time.perf_counter()
     decisions = [decider.decide(root) for root in roots]
@@ -100,7 +100,7 @@ def _pods_a_second(snapshot: ClusterSnapshot) -> float:
 
 def _seconds_a_root(snapshot: ClusterSnapshot, after: int) -> float:
     """Seconds for each root once the first *after* have been decided on."""
-    decider, roots = cycle.prepared(snapshot, CycleOptions())
+    decider, roots = run_cycle.prepared(snapshot, CycleOptions())
     for root in roots[:after]:
         decider.decide(root)
     started = time.perf_counter()
@@ -112,7 +112,7 @@ def _seconds_a_root(snapshot: ClusterSnapshot, after: int) -> float:
 def _afresh(snapshot: ClusterSnapshot) -> float:
     """Pods per second where nothing is remembered and each pod is tried by itself."""
     greedy = Greedy(Site.of(snapshot, CycleOptions().placing), Signatures(lambda _: True, one_by_one=True))
-    roots = cycle.queued(snapshot, CycleOptions())[:_FRESH]
+    roots = run_cycle.queued(snapshot, CycleOptions())[:_FRESH]
     roots = roots[: 1 if sum(len(leaf.waiting) for leaf in roots[0].leaves()) > 100 else _FRESH]
     started, placed = time.perf_counter(), 0
     for root in roots:
@@ -124,7 +124,7 @@ def _afresh(snapshot: ClusterSnapshot) -> float:
 
 
 def _one(snapshot: ClusterSnapshot, status: Status, *, victims: bool) -> float:
-    decider, roots = cycle.prepared(snapshot, CycleOptions())
+    decider, roots = run_cycle.prepared(snapshot, CycleOptions())
     started = time.perf_counter()
     (decision,) = [decider.decide(root) for root in roots]
     seconds = time.perf_counter() - started

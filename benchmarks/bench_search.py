@@ -1,6 +1,6 @@
 """How often a placement that exists is found, and what looking for it costs: strategies greedy and complete beside the truth.
 
-The trees are those of ``tests.scheduler_core.exact.corpus``: a placement is planted in one zone, one rack for each child, and what
+The trees are those of ``tests.scheduler_core.cp_sat.corpus``: a placement is planted in one zone, one rack for each child, and what
 is not slack is taken by pods that run.  What is possible at all CP-SAT says, of the packages for development.  A model of the
 same rule on slots (racks with room for so many equal pods, children in the order given) fails on 41, 26, 11 and 1 % of such trees
 at 0, 5, 10 and 20 % slack, and with a quarter of optional pods that it places too on 94, 92, 77 and 26 %.
@@ -17,12 +17,12 @@ import time
 from collections.abc import Callable, Iterable
 
 from benchmarks import clusters, measure
-from scheduler_core import cycle
-from scheduler_core.cycle import CycleOptions
-from scheduler_core.decision import Decision, Status
-from scheduler_core.load import load
-from scheduler_core.snapshot import ClusterSnapshot
-from tests.scheduler_core.exact import corpus, model
+from scheduler_core.cycle import run_cycle
+from scheduler_core.cycle.run_cycle import CycleOptions
+from scheduler_core.loading.load import load
+from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.snapshot import ClusterSnapshot
+from tests.scheduler_core.cp_sat import corpus, model
 
 TREES = 400
 """For each row of the first table."""
@@ -167,7 +167,7 @@ def _placing(snapshot: ClusterSnapshot, strategy: str) -> Callable[[], float]:
     """Pods per second for all roots of *snapshot*, measured when called."""
 
     def run() -> float:
-        decider, roots = cycle.prepared(snapshot, CycleOptions(strategy=strategy))
+        decider, roots = run_cycle.prepared(snapshot, CycleOptions(strategy=strategy))
         gc.freeze()  # as muster simulate does
         started = time.perf_counter()
         decisions = [decider.decide(root) for root in roots]
@@ -181,7 +181,7 @@ def _placing(snapshot: ClusterSnapshot, strategy: str) -> Callable[[], float]:
 
 def _timed(snapshot: ClusterSnapshot, strategy: str) -> tuple[Decision, float]:
     """The decision on the one root, and the seconds of the processor that it took: the slowest of many must not be told by others' work."""
-    decider, (root,) = cycle.prepared(snapshot, CycleOptions(strategy=strategy))
+    decider, (root,) = run_cycle.prepared(snapshot, CycleOptions(strategy=strategy))
     gc.freeze()
     started = time.process_time()
     decision = decider.decide(root)

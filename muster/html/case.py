@@ -11,10 +11,10 @@ from muster.html.placed_pods import Standing
 from muster.html.topology_areas import Survey
 from muster.render.answer import Answer
 from muster.render.tree import Kinship
-from scheduler_core.cycle import CycleOptions
-from scheduler_core.decision import Decision, Domain, Status
-from scheduler_core.fit import Fit
-from scheduler_core.snapshot import ClusterSnapshot
+from scheduler_core.cycle.run_cycle import CycleOptions
+from scheduler_core.model.decision import Decision, Domain, Status
+from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.plugins.static_filters import Fit
 
 T = TypeVar("T")
 

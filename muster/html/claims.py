@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from scheduler_core.entity import Entity
-from scheduler_core.pods import PodShape
+from scheduler_core.model.entity import Entity
+from scheduler_core.model.pods import PodShape
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from muster.html.claims import Chain, Claim, claims
 from muster.html.free_capacity import Turn
 from muster.render.phrases import natural
 from scheduler_core.diagnosis import phrases
-from scheduler_core.fit import AFFINITY, UNSCHEDULABLE, Fit
-from scheduler_core.nodes import PODS, Bools, Ints
-from scheduler_core.topology import Placement, Topology
+from scheduler_core.model.nodes import PODS, Bools, Ints
+from scheduler_core.model.topology import Placement, Topology
+from scheduler_core.plugins.static_filters import AFFINITY, UNSCHEDULABLE, Fit
 
 FIGURES, ROWS, SEGMENTS, ALIKE = 4, 12, 32, 3
 """Of a root so many figures, of a figure so many domains, of a domain so many nodes one by one, of alike ones so many names, at most."""

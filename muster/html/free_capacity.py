@@ -9,13 +9,13 @@ from collections.abc import Collection, Iterator
 import numpy as np
 
 from muster.render.answer import Answer
-from scheduler_core.cycle import CycleOptions, queued
-from scheduler_core.decision import Decision, Name, Status
-from scheduler_core.entity import Entity
-from scheduler_core.gated import gated
-from scheduler_core.nodes import Ints
-from scheduler_core.pods import PodShape
-from scheduler_core.snapshot import ClusterSnapshot
+from scheduler_core.cycle.run_cycle import CycleOptions, queued
+from scheduler_core.loading.feature_gates import gated
+from scheduler_core.model.decision import Decision, Name, Status
+from scheduler_core.model.entity import Entity
+from scheduler_core.model.nodes import Ints
+from scheduler_core.model.pods import PodShape
+from scheduler_core.model.snapshot import ClusterSnapshot
 
 _TRIED = (Status.UNSCHEDULABLE, Status.UNRESOLVABLE)
 

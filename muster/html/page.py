@@ -16,8 +16,8 @@ import jinja2
 
 from muster.html import page_content
 from muster.render.answer import Answer
-from scheduler_core.cycle import CycleOptions
-from scheduler_core.snapshot import ClusterSnapshot
+from scheduler_core.cycle.run_cycle import CycleOptions
+from scheduler_core.model.snapshot import ClusterSnapshot
 from validators.reports.escape import printable
 
 _TEMPLATES = Path(__file__).parent / "templates"

@@ -13,10 +13,10 @@ from muster.html.unplaced_roots import Open
 from muster.html.wording import bare_names, reasons, some
 from muster.render.answer import Answer
 from muster.render.phrases import counted, nodes, per_node
-from scheduler_core.cycle import CycleOptions
-from scheduler_core.decision import Decision, Name
-from scheduler_core.fragmentation import Fragment
-from scheduler_core.snapshot import ClusterSnapshot
+from scheduler_core.cycle.run_cycle import CycleOptions
+from scheduler_core.diagnosis.fragmentation import Fragment
+from scheduler_core.model.decision import Decision, Name
+from scheduler_core.model.snapshot import ClusterSnapshot
 
 TREES, ALONE, LEAVING, REASONS, PROBLEMS, FRAGMENTS = 400, 20, 400, 60, 400, 400
 """Trees that are placed, pods without a group among them, groups that leave, reasons, problems, lines about fragmentation: at most so many."""

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from muster.render.answer import Answer
-from scheduler_core.fit import Fit
-from scheduler_core.nodes import CPU, EPHEMERAL, MEMORY, PODS, Bools, Ints, NodeTable
-from scheduler_core.pods import PodRecord, PodShape
-from scheduler_core.snapshot import ClusterSnapshot
+from scheduler_core.model.nodes import CPU, EPHEMERAL, MEMORY, PODS, Bools, Ints, NodeTable
+from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.plugins.static_filters import Fit
 
 _SHAPES = 64
 """Kinds of pods that are asked, at most, whether a node is closed to all of them."""

@@ -10,9 +10,9 @@ from muster.html.failure_text import KINDS, Picture
 from muster.html.wording import AWAITS, Said, bare_names, mark, reasons, sentences, some
 from muster.render.phrases import counted, nodes, per_node
 from muster.render.tree import Kinship, Row, rows
-from scheduler_core.conditions import BARE
-from scheduler_core.decision import Condition, Decision, Domain, Name, Status, Step
 from scheduler_core.diagnosis import phrases
+from scheduler_core.model.conditions import BARE
+from scheduler_core.model.decision import Condition, Decision, Domain, Name, Status, Step
 
 LONGEST = 110
 """Columns of a list of nodes."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from muster.render.phrases import natural
 from scheduler_core.diagnosis import phrases
-from scheduler_core.nodes import NodeTable
+from scheduler_core.model.nodes import NodeTable
 
 KNOWN = (
     *("region", "zone", "datacenter", "room", "row", "block", "gce-topology-block", "network-node-layer-1"),

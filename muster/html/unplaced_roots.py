@@ -10,9 +10,9 @@ from muster.html.case import Case, Listed
 from muster.html.failure_figure import Figure
 from muster.html.root_cards import Card
 from muster.html.wording import mark
-from scheduler_core.decision import Decision, Name
-from scheduler_core.topology import Topology
-from scheduler_core.wording import cut
+from scheduler_core.model.decision import Decision, Name
+from scheduler_core.model.topology import Topology
+from scheduler_core.model.wording import cut
 
 CARDS, ALONE, BRIEFS = 24, 3, 400
 """Roots told with all that is known of why, pods without a group among them, and roots told in a line, at most."""

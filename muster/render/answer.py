@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from scheduler_core.decision import Decision, Name, Status
-from scheduler_core.fragmentation import Fragment
-from scheduler_core.snapshot import Problem
+from scheduler_core.diagnosis.fragmentation import Fragment
+from scheduler_core.model.decision import Decision, Name, Status
+from scheduler_core.model.snapshot import Problem
 
 ALL_PLACED, NOT_PLACED, NOTHING_DECIDED = 0, 1, 2
 """Exit statuses."""

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 
 from muster.render.answer import Answer
-from scheduler_core.decision import Condition, Decision, GroupDecision, Remedy, Step
+from scheduler_core.model.decision import Condition, Decision, GroupDecision, Remedy, Step
 
 VERSION = 1
 _MILLISECONDS = 3

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from muster.render.phrases import counted
 from muster.render.root_text import Paint
-from scheduler_core.fragmentation import Fragment
+from scheduler_core.diagnosis.fragmentation import Fragment
 from validators.reports.escape import printable
 
 

@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
 from muster.render.phrases import folded
-from scheduler_core.cycle import CycleOptions
-from scheduler_core.decision import Decision, Status
-from scheduler_core.snapshot import ClusterSnapshot
+from scheduler_core.cycle.run_cycle import CycleOptions
+from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.snapshot import ClusterSnapshot
 from validators.model.decode import Source
 
 BY_DEFAULT = 3
@@ -25,8 +25,8 @@ def with_remedies(
     places = [place for place in sorted(last.values()) if decisions[place].status not in _HOPELESS][:number]
     if not places:
         return tuple(decisions)
-    from scheduler_core.whatif.book import Book
-    from scheduler_core.whatif.remedies import advise
+    from scheduler_core.whatif.edits.raw_objects import Book
+    from scheduler_core.whatif.remedies.remedies import advise
 
     book, found = Book(objects), list(decisions)
     for place in places:

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from muster.render.phrases import LEAST, WIDTH, bare, counted, fitting, folded, natural, nodes, per_node, pods
 from muster.render.remedies import remedy_lines
 from muster.render.tree import Kinship, Row, rows
-from scheduler_core.conditions import BARE
-from scheduler_core.decision import Decision, Domain, GroupDecision, Status
 from scheduler_core.diagnosis import phrases
+from scheduler_core.model.conditions import BARE
+from scheduler_core.model.decision import Decision, Domain, GroupDecision, Status
 from validators.reports.escape import printable
 
 ROWS_SHOWN = 24

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from scheduler_core.decision import Decision, GroupDecision, Name
-from scheduler_core.snapshot import ClusterSnapshot
+from scheduler_core.model.decision import Decision, GroupDecision, Name
+from scheduler_core.model.snapshot import ClusterSnapshot
 from validators.model.objects import namespace_of
 
 

@@ -8,19 +8,19 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from scheduler_core import fit
-from scheduler_core.diagnosis import phrases, refusals, relax
-from scheduler_core.diagnosis.holding import Held, homogeneous, picks
-from scheduler_core.diagnosis.refusals import Refusals
-from scheduler_core.diagnosis.shortage import shortages
-from scheduler_core.diagnosis.standing import rewound, stand
-from scheduler_core.nodes import Nodes
+from scheduler_core.diagnosis import node_refusals, phrases, relaxed_filters
+from scheduler_core.diagnosis.domain_capacity import Held, homogeneous, picks
+from scheduler_core.diagnosis.node_refusals import Refusals
+from scheduler_core.diagnosis.resource_shortage import shortages
+from scheduler_core.diagnosis.with_pods import rewound, stand
+from scheduler_core.model.nodes import Nodes
+from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.topology import Placement
+from scheduler_core.model.wire import Taint
 from scheduler_core.placement.greedy import Greedy
-from scheduler_core.placement.signature import Form
-from scheduler_core.placement.site import Site
-from scheduler_core.pods import PodRecord
-from scheduler_core.topology import Placement
-from scheduler_core.wire import Taint
+from scheduler_core.placement.placement_request import Form
+from scheduler_core.placement.state import Site
+from scheduler_core.plugins import static_filters
 
 _REASONS = 3
 """Reasons told of a domain, at most."""
@@ -56,8 +56,8 @@ def clause(greedy: Greedy, form: Form, held: Held, goal: int) -> Clause:
     pod = form.entity.waiting[int(failed[0]) if len(failed) else -1]
     with rewound(site):
         stand(site, form, nodes)
-        found = refusals.look(site, pod, held.domain.nodes)
-    what_if = relax.best(site, form, held.domain, found)
+        found = node_refusals.look(site, pod, held.domain.nodes)
+    what_if = relaxed_filters.best(site, form, held.domain, found)
     helps = what_if if what_if is not None and what_if.pods > held.pods else None
     short = shortages(found, site.nodes, max(goal - held.pods, 1), _taken(form, nodes))
     why = [*short, *_node_reasons(site, found, helps)][:_REASONS]
@@ -66,8 +66,8 @@ def clause(greedy: Greedy, form: Form, held: Held, goal: int) -> Clause:
 
 def clause_for_more(site: Site, form: Form, domain: Placement, left: Sequence[PodRecord]) -> str:
     """What *domain*, as it stands, is short of to take the pods *left* as well."""
-    found = refusals.look(site, left[0], domain.nodes)
-    what_if = relax.best(site, form, domain, found) if homogeneous(form) else None
+    found = node_refusals.look(site, left[0], domain.nodes)
+    what_if = relaxed_filters.best(site, form, domain, found) if homogeneous(form) else None
     helps = what_if if what_if is not None and what_if.pods else None
     why = [*shortages(found, site.nodes, len(left), {}), *_node_reasons(site, found, helps)][:_REASONS]
     only = Clause(Held(domain, 0), "; ".join(why))
@@ -117,17 +117,19 @@ def _taken(form: Form, nodes: Nodes) -> dict[int, int]:
     return taken
 
 
-def _node_reasons(site: Site, found: Refusals, helps: relax.WhatIf | None) -> list[str]:
+def _node_reasons(site: Site, found: Refusals, helps: relaxed_filters.WhatIf | None) -> list[str]:
     """Other reasons than requests, those of the most nodes first; what *helps* tells already is left out."""
     counts = [(reason, int(mask.sum())) for reason, mask in (*found.static.items(), *found.others.items())]
     counts.sort(key=lambda each: (-each[1], each[0]))
-    taints = {reason: taint for reason, _ in counts if reason in found.static and (taint := relax.taint_of(found, reason, site.nodes))}
+    taints = {
+        reason: taint for reason, _ in counts if reason in found.static and (taint := relaxed_filters.taint_of(found, reason, site.nodes))
+    }
     told = helps.reason if helps is not None and helps.counted else ""
     if len(taints) <= _TAINTS:
         return [_worded(found, *each, taints) for each in counts if each[0] != told]
     tainted = sum(count for reason, count in counts if reason in taints)
     some = f"{phrases.some_of(tainted, len(found.nodes))} {'has' if tainted == 1 else 'have'}"
-    listed = phrases.listed([relax.written(taint) for taint in taints.values()], _REASONS)
+    listed = phrases.listed([relaxed_filters.written(taint) for taint in taints.values()], _REASONS)
     others = (_worded(found, *each, taints) for each in counts if each[0] not in taints and each[0] != told)
     return [f"{some} untolerated taints: {listed}", *others]
 
@@ -135,14 +137,14 @@ def _node_reasons(site: Site, found: Refusals, helps: relax.WhatIf | None) -> li
 def _worded(found: Refusals, reason: str, count: int, taints: Mapping[str, Taint]) -> str:
     """*reason* for people: which taint, which selector, which port."""
     some, shape, one = phrases.some_of(count, len(found.nodes)), found.pod.shape, count == 1
-    if reason == fit.UNSCHEDULABLE:
+    if reason == static_filters.UNSCHEDULABLE:
         return f"{some} {'is' if one else 'are'} unschedulable"
-    if reason == fit.AFFINITY:
-        return f"{some} {'does' if one else 'do'} not match its {relax.selection(shape)}"
-    if reason == fit.PORTS:
+    if reason == static_filters.AFFINITY:
+        return f"{some} {'does' if one else 'do'} not match its {relaxed_filters.selection(shape)}"
+    if reason == static_filters.PORTS:
         ports = phrases.listed([f"{port}/{protocol}" for protocol, _, port in shape.ports])
         return f"{some} {'has' if one else 'have'} host port {ports} taken"
     if reason in taints:
-        return f"{some} {'has' if one else 'have'} the untolerated taint {relax.written(taints[reason])}"
+        return f"{some} {'has' if one else 'have'} the untolerated taint {relaxed_filters.written(taints[reason])}"
     known = reason.startswith("node(s) ")
     return f"{some} {reason.removeprefix('node(s) ')}" if known else reason

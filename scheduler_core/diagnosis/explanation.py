@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 
-from scheduler_core.decision import Name, Status
-from scheduler_core.diagnosis import phrases, uncertain
-from scheduler_core.diagnosis.standing import rewound
-from scheduler_core.diagnosis.tree import Path, Tree, subject
+from scheduler_core.diagnosis import greedy_limits, phrases
+from scheduler_core.diagnosis.tree_cause import Path, Tree, subject
+from scheduler_core.diagnosis.with_pods import rewound
+from scheduler_core.model.decision import Name, Status
+from scheduler_core.model.wording import cut
 from scheduler_core.placement.greedy import BARE, Greedy
 from scheduler_core.placement.outcome import Outcome
-from scheduler_core.placement.signature import Form
-from scheduler_core.wording import cut
+from scheduler_core.placement.placement_request import Form
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def explain(greedy: Greedy, form: Form, outcome: Outcome) -> Diagnosis:
             told[phrases.SHOWN :] = [f"{phrases.counted(more, 'more group')} {'is' if more == 1 else 'are'} short of nodes"]
     else:
         told = tree.failing(form, greedy.site.topology.root, path)
-        doubt = uncertain.sentence(greedy, form)
+        doubt = greedy_limits.sentence(greedy, form)
     message = cut(". ".join(told), phrases.LONGEST)
     groups = {name: cut(text, phrases.LONGEST) for name, text in tree.groups.items() if text}
     return Diagnosis(message, groups, dict(_pods(form, outcome, tree)), cut(doubt, phrases.LONGEST))

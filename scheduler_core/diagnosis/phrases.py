@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scheduler_core.topology import Placement
+from scheduler_core.model.topology import Placement
 
 SHOWN = 4
 """Domains, groups or reasons named in a row, at most; of the rest the number."""

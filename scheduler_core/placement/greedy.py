@@ -12,18 +12,18 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from scheduler_core.decision import Search, Status
-from scheduler_core.entity import Entity
-from scheduler_core.nodes import Ints, Nodes
-from scheduler_core.placement import generate, score
-from scheduler_core.placement.board import Board
-from scheduler_core.placement.children import Tally, inadmissible
-from scheduler_core.placement.leaf import try_leaf
+from scheduler_core.model.decision import Search, Status
+from scheduler_core.model.entity import Entity
+from scheduler_core.model.nodes import Ints, Nodes
+from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.topology import Division, Placement
+from scheduler_core.placement import candidate_placements, placement_score
+from scheduler_core.placement.composite_progress import Tally, inadmissible
+from scheduler_core.placement.domain_cache import Board
 from scheduler_core.placement.outcome import Outcome
-from scheduler_core.placement.signature import Form, Signatures
-from scheduler_core.placement.site import Site
-from scheduler_core.pods import PodRecord
-from scheduler_core.topology import Division, Placement
+from scheduler_core.placement.placement_request import Form, Signatures
+from scheduler_core.placement.pod_group import try_leaf
+from scheduler_core.placement.state import Site
 
 BARE = "pod group is unschedulable"
 """What upstream says of a root that could place no new pod."""
@@ -88,14 +88,14 @@ class Greedy:
         """
         key = form.entity.key
         if self.site.plugins.generators or (self.site.plugins and key):
-            found = generate.merged(generate.parts(self.site, form, placement))
+            found = candidate_placements.merged(candidate_placements.parts(self.site, form, placement))
             return tuple(self._made(key, name, nodes) for name, nodes in sorted(found.items()))
         if not key:
             return (placement,)
         domains = self.site.topology.divide(placement, key).domains
         if not form.pinned:
             return domains
-        value = generate.pinned_value(self.site.nodes, key, form.pinned)
+        value = candidate_placements.pinned_value(self.site.nodes, key, form.pinned)
         return tuple(domain for domain in domains if domain.value == value)
 
     def attempt(self, form: Form, placement: Placement) -> Outcome:
@@ -116,10 +116,10 @@ class Greedy:
 
     def _in_pinned_domain(self, form: Form, placement: Placement, key: str) -> Outcome:
         try:
-            value = generate.pinned_value(self.site.nodes, key, form.pinned)
-        except generate.PinError as error:
+            value = candidate_placements.pinned_value(self.site.nodes, key, form.pinned)
+        except candidate_placements.PinError as error:
             return Outcome(Status.ERROR, placement, 0, str(error))
-        domain = generate.in_domain(self.site.topology, placement, key, value)
+        domain = candidate_placements.in_domain(self.site.topology, placement, key, value)
         if domain is None:
             return self._nowhere(placement)
         outcome = self.attempt(form, domain)
@@ -135,7 +135,7 @@ class Greedy:
         if not len(feasible):
             return self._none(len(division.domains), lambda row: board.outcome(form, row))
         feasible = self._considered(form, division.domains, feasible)
-        row = score.choose(feasible, board.tight, board.counts, board.holds)
+        row = placement_score.choose(feasible, board.tight, board.counts, board.holds)
         if row < 0:
             return Outcome(Status.ERROR, placement, 0, NOT_COMPARABLE)
         return board.outcome(form, row)
@@ -155,16 +155,16 @@ class Greedy:
             if holding:
                 return np.array(holding[:1], dtype=np.int64)
         if options.percentage_of_placements < 100:
-            return feasible[: generate.enough(options.percentage_of_placements, places)]
+            return feasible[: candidate_placements.enough(options.percentage_of_placements, places)]
         return feasible
 
     def _best_generated(self, form: Form, placement: Placement) -> Outcome:
         """As ``_best``, with what plugins generate, score and check."""
         try:
-            parts = generate.parts(self.site, form, placement)
-        except generate.PinError as error:
+            parts = candidate_placements.parts(self.site, form, placement)
+        except candidate_placements.PinError as error:
             return Outcome(Status.ERROR, placement, 0, str(error))
-        found = generate.merged(parts)
+        found = candidate_placements.merged(parts)
         if not found:
             return self._nowhere(placement)
         places = [self._made(form.entity.key, name, nodes) for name, nodes in sorted(found.items())]
@@ -184,14 +184,14 @@ class Greedy:
         nodes, ledger = self.site.nodes, self.site.ledger
         rooms = [nodes.allocatable[:2, place.nodes].sum(axis=1) for place in places]
         taken = [ledger.scored[:, place.nodes].sum(axis=1) + outcome.scored for place, outcome in zip(places, outcomes, strict=True)]
-        tight = score.tightness(np.array(rooms).T, np.array(taken).T)
+        tight = placement_score.tightness(np.array(rooms).T, np.array(taken).T)
         for row, (place, outcome) in enumerate(zip(places, outcomes, strict=True)):
             pods = assigned(form, outcome)
             tight[row] += sum(each.score(form.entity, place.nodes, pods, nodes) for each in self.site.plugins.scorers)
         running = sum(len(leaf.running) for leaf in form.entity.leaves())
         counts = np.array([running + outcome.placed for outcome in outcomes])
         holds = np.array([outcome.holds for outcome in outcomes]) if form.entity.desired else None
-        return score.choose(np.arange(len(places)), tight, counts, holds)
+        return placement_score.choose(np.arange(len(places)), tight, counts, holds)
 
     def _made(self, key: str, name: str, nodes: Nodes) -> Placement:
         at = (key, name, nodes.tobytes())
@@ -209,7 +209,7 @@ class Greedy:
 
     def _nowhere(self, placement: Placement) -> Outcome:
         status = Status.UNRESOLVABLE if self.site.options.four_statuses else Status.UNSCHEDULABLE
-        return Outcome(status, placement, 0, generate.NONE_FOUND)
+        return Outcome(status, placement, 0, candidate_placements.NONE_FOUND)
 
     def _board(self, form: Form, division: Division) -> Board:
         if not form.memorable:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 
-from scheduler_core.decision import Status
-from scheduler_core.ledger import Load
-from scheduler_core.nodes import Nodes
-from scheduler_core.topology import Placement
+from scheduler_core.model.decision import Status
+from scheduler_core.model.ledger import Load
+from scheduler_core.model.nodes import Nodes
+from scheduler_core.model.topology import Placement
 
 
 @dataclasses.dataclass(slots=True, eq=False)

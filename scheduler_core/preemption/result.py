@@ -9,9 +9,9 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from scheduler_core.decision import Status
-from scheduler_core.pods import PodRecord
-from scheduler_core.preemption.units import Below, Unit, Units
+from scheduler_core.model.decision import Status
+from scheduler_core.model.pods import PodRecord
+from scheduler_core.preemption.units.units import Below, Unit, Units
 
 NEVER = "not eligible due to preemptionPolicy=Never."
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from scheduler_core.decision import Name
+from scheduler_core.model.decision import Name
 from scheduler_core.queueing.trees import Tree, Trees, minimum, name_of
 from validators.hierarchy.tree import Node
 from validators.model.group import PodGroup

@@ -9,11 +9,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator
 
-from scheduler_core.decision import Name
-from scheduler_core.entity import Entity
-from scheduler_core.pods import PodRecord
-from scheduler_core.queueing.age import Age, age
-from scheduler_core.snapshot import ClusterSnapshot
+from scheduler_core.model.decision import Name
+from scheduler_core.model.entity import Entity
+from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.queueing.creation_time import Age, age
 from validators.gates import PREEMPTION_POLICY, Gates
 from validators.hierarchy.tree import GroupTree, Node
 from validators.model.group import Group, PodGroup

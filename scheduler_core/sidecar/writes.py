@@ -1,4 +1,4 @@
-"""What the sidecar may write to the API server: values, made by those who decide and carried out by ``publish`` alone.
+"""What the sidecar may write to the API server: values, made by those who decide and carried out by ``writer`` alone.
 
 Every write names the uid it was decided for, so that an object of the same name made since is left alone, and each can be
 made twice without harm: a restart repeats what it does not know to be done.

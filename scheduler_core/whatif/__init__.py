@@ -1,1 +1,6 @@
-"""What would help: changes near at hand, tried on a copy of the cluster before they are told."""
+"""What would help a root that is not placed; imports ``cycle``.
+
+edits     changes of a cluster
+trial     a root tried on a changed cluster
+remedies  changes that work, and constraints that conflict
+"""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from muster.render.tree import Kinship
-from scheduler_core.decision import Condition, Decision, Domain, GroupDecision, Name, Status
+from scheduler_core.model.decision import Condition, Decision, Domain, GroupDecision, Name, Status
 
 NAMESPACE = "default"
 RACK = "topology.example/rack"

@@ -16,7 +16,7 @@ from benchmarks import clusters
 from muster import cli
 from muster.html import page
 from muster.render.answer import Answer
-from scheduler_core.load import load
+from scheduler_core.loading.load import load
 from tests.muster import paged
 from tests.muster.paged import RACK, ZONE, gang, group, machine, member, racks
 

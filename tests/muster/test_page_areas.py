@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from muster.html.topology_areas import Area, Survey, areas, identity, levels
-from scheduler_core.load import load
+from scheduler_core.loading.load import load
 from tests.muster.paged import RACK, ZONE, machine
 
 BLOCK, SLOT, LEGACY = "cloud.google.com/gce-topology-block", "example.com/slot", "failure-domain.beta.kubernetes.io/zone"

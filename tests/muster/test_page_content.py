@@ -11,8 +11,8 @@ import pytest
 from muster.html import page_content
 from muster.html.case import Listed
 from muster.html.page_content import content
-from scheduler_core.fragmentation import Fragment
-from scheduler_core.snapshot import Problem
+from scheduler_core.diagnosis.fragmentation import Fragment
+from scheduler_core.model.snapshot import Problem
 from tests.muster import paged
 from tests.muster.paged import RACK, gang, member, racks
 

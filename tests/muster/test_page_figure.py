@@ -6,7 +6,7 @@ import pytest
 
 from muster.html.failure_figure import ROWS, Segment, figures
 from muster.html.free_capacity import turns
-from scheduler_core.topology import Topology
+from scheduler_core.model.topology import Topology
 from tests.muster import paged
 from tests.muster.paged import GPU, RACK, ZONE, gang, group, machine, member, racks
 

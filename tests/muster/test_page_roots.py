@@ -8,7 +8,7 @@ import pytest
 
 from muster.html import root_cards
 from muster.html.wording import Said
-from scheduler_core.decision import Decision, Domain, Eviction, GroupDecision, Remedy, Search, Status, Step
+from scheduler_core.model.decision import Decision, Domain, Eviction, GroupDecision, Remedy, Search, Status, Step
 from tests.muster.simulated import composite, failed_gang, kinship, leaf, members, placed_tree, preempting, single_left, told
 
 KIN = kinship({"a": "run", "b": "run"}, a=2, b=2, g=3, urgent=2, low=2)

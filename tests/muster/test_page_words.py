@@ -9,8 +9,8 @@ import pytest
 from muster.html import wording
 from muster.html.wording import Said
 from muster.render.answer import Answer, Share
-from scheduler_core.decision import Status
-from scheduler_core.snapshot import Problem
+from scheduler_core.model.decision import Status
+from scheduler_core.model.snapshot import Problem
 from tests.muster import simulated
 
 

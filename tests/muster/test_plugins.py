@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from muster.commands.simulate import placement_plugins
-from scheduler_core.cycle import CycleOptions, run_cycle
-from scheduler_core.load import load
+from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
+from scheduler_core.loading.load import load
 
 NODES = [
     {

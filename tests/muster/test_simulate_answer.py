@@ -7,8 +7,8 @@ import dataclasses
 import pytest
 
 from muster.render.answer import Answer
-from scheduler_core.decision import Decision, Status
-from scheduler_core.snapshot import Problem
+from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.snapshot import Problem
 from tests.muster.simulated import failed_gang, leaf, placed_tree, preempting, single, single_left, told
 
 PROBLEM = Problem("Node n", "status.allocatable is missing; the node is left out")

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from muster.commands.simulate.command import simulate
-from tests.scheduler_core.certificate.checker import accepts
+from tests.scheduler_core.exact.certificate.checker import accepts
 from tests.scheduler_core.oracle.test_brute import composite, leaf, members, node
 
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from muster import cli
 from muster.render import fragmentation
 from muster.render.root_text import Paint
-from scheduler_core.fragmentation import Fragment
+from scheduler_core.diagnosis.fragmentation import Fragment
 from tests.muster.simulated import node, pod
 
 

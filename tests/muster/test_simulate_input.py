@@ -12,7 +12,7 @@ import pytest
 
 from muster.commands.progress import Progress
 from muster.commands.simulate import cluster_input
-from scheduler_core.intake import gather
+from scheduler_core.loading import gather
 from tests.muster.simulated import node, pod
 
 NODE, OTHER = json.dumps(node("n1")), json.dumps(node("n2"))

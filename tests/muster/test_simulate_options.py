@@ -7,9 +7,9 @@ import pytest
 from muster.commands.simulate import request
 from muster.commands.simulate.request import Asked, BadQuestion, with_options
 from muster.commands.simulate.what_if import Addition
-from scheduler_core.cycle import CycleOptions
-from scheduler_core.intake import forms
-from scheduler_core.options import PlacingOptions
+from scheduler_core.cycle.run_cycle import CycleOptions
+from scheduler_core.loading import pod_forms
+from scheduler_core.model.options import PlacingOptions
 from validators.gates import Gates
 
 
@@ -109,5 +109,5 @@ def test_a_field_is_ignored_with_or_without_its_place(field):
 
 
 def test_every_field_that_is_not_modelled_can_be_ignored():
-    volumes = {f"spec.volumes.{name}" for name in forms._VOLUMES.values()}
+    volumes = {f"spec.volumes.{name}" for name in pod_forms._VOLUMES.values()}
     assert volumes | {"spec.resourceClaims", "spec.topologySpreadConstraints"} == request.IGNORABLE

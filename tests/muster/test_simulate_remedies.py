@@ -13,7 +13,7 @@ from muster.commands.simulate.request import Asked, BadQuestion, with_options
 from muster.render import answer_json, answer_text
 from muster.render.answer import Answer
 from muster.render.tree import Kinship
-from scheduler_core.decision import Decision, Remedy, Status, Step
+from scheduler_core.model.decision import Decision, Remedy, Status, Step
 from tests.muster.simulated import failed_gang, gang, lone, node, pod
 
 OBJECTS = [

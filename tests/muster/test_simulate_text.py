@@ -8,8 +8,8 @@ import pytest
 
 from muster.render import answer_text, root_text
 from muster.render.answer import Answer
-from scheduler_core.decision import Decision, Status
-from scheduler_core.snapshot import Problem
+from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.snapshot import Problem
 from tests.muster.simulated import (
     composite,
     failed_gang,

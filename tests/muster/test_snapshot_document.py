@@ -20,9 +20,9 @@ from muster.commands.snapshot import fields
 from muster.commands.snapshot.document import kept
 from muster.commands.snapshot.fields import FIELDS, Each, Leaf, OrScalar
 from muster.render import answer_json
-from scheduler_core import wire
-from scheduler_core.cycle import CycleOptions
-from scheduler_core.intake.gather import GROUP_OF
+from scheduler_core.cycle.run_cycle import CycleOptions
+from scheduler_core.loading.gather import GROUP_OF
+from scheduler_core.model import wire
 from tests.muster.simulated import gang, node, pod
 from tests.scheduler_core.oracle.strategies import clusters
 from tests.scheduler_core.oracle.test_oracle import SCENARIOS, objects_of

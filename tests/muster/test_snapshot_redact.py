@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 
 from muster.commands.snapshot.document import kept
-from scheduler_core.cycle import CycleOptions, run_cycle
-from scheduler_core.load import load
+from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
+from scheduler_core.loading.load import load
 from tests.muster.simulated import gang, node, pod
 from tests.scheduler_core.oracle.strategies import clusters
 from tests.scheduler_core.oracle.test_oracle import SCENARIOS, objects_of

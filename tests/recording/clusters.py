@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.recording.commands import answer
 from tests.scheduler_core import test_agreement
-from tests.scheduler_core.exact import corpus
+from tests.scheduler_core.cp_sat import corpus
 
 STEP = 25
 """Clusters in one recorded answer."""

@@ -10,7 +10,7 @@ from typing import Any
 from scheduler_core.sidecar.client import requests
 from scheduler_core.sidecar.process.metrics import Telemetry as SidecarTelemetry
 from scheduler_core.sidecar.writes import Bind, Evict, Nominate, Remove, SetCondition, Tell, Ungate
-from tests.scheduler_core.exact import corpus
+from tests.scheduler_core.cp_sat import corpus
 from tests.scheduler_core.sidecar.test_crashes import gated, options
 from tests.scheduler_core.sidecar.world import Luck, World
 from webhooks.server.metrics import Telemetry as WebhookTelemetry

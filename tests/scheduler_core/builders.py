@@ -13,19 +13,19 @@ from hypothesis import strategies as st
 
 from muster.render import answer_json
 from muster.render.answer import Answer
-from scheduler_core.cycle import CycleOptions, Result, queued, run_cycle
-from scheduler_core.decision import Decision
-from scheduler_core.entity import Entity
-from scheduler_core.load import load
-from scheduler_core.nodes import BUILT_IN, NodeTable
-from scheduler_core.options import PlacingOptions
+from scheduler_core.cycle.run_cycle import CycleOptions, Result, queued, run_cycle
+from scheduler_core.loading.load import load
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.entity import Entity
+from scheduler_core.model.nodes import BUILT_IN, NodeTable
+from scheduler_core.model.options import PlacingOptions
+from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.wire import Taint
+from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import Outcome
-from scheduler_core.placement.plugins import Plugins
-from scheduler_core.placement.signature import Form
-from scheduler_core.placement.site import Site
-from scheduler_core.pods import PodRecord, PodShape
-from scheduler_core.wire import Taint
+from scheduler_core.placement.placement_request import Form
+from scheduler_core.placement.state import Site
 from tests.scheduler_core.oracle.strategies import Size, clusters
 
 Json = dict[str, Any]

@@ -9,18 +9,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scheduler_core import diagnosis, queue
-from scheduler_core.decision import Name, Status
+from scheduler_core import diagnosis
 from scheduler_core.diagnosis import phrases
-from scheduler_core.entity import Entity
-from scheduler_core.load import load
-from scheduler_core.options import PlacingOptions
+from scheduler_core.loading.load import load
+from scheduler_core.model.decision import Name, Status
+from scheduler_core.model.entity import Entity
+from scheduler_core.model.options import PlacingOptions
+from scheduler_core.model.topology import Placement
+from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.placement.greedy import BARE, Greedy, assigned
 from scheduler_core.placement.outcome import Outcome
-from scheduler_core.placement.plugins import Plugins
-from scheduler_core.placement.signature import Form
-from scheduler_core.placement.site import Site
-from scheduler_core.topology import Placement
+from scheduler_core.placement.placement_request import Form
+from scheduler_core.placement.state import Site
+from scheduler_core.queueing import scheduling_queue
 from tests.scheduler_core.oracle import brute
 from tests.scheduler_core.oracle.strategies import Size, clusters
 
@@ -99,7 +100,7 @@ def tried(
     """Each root that is ready, tried on the cluster as it is."""
     snapshot = load(objects)
     greedy = Greedy(Site.of(snapshot, options or PlacingOptions(), plugins=plugins or Plugins()))
-    forms = [greedy.form(entity) for entity in queue.build(snapshot, queue.Options()).ready]
+    forms = [greedy.form(entity) for entity in scheduling_queue.build(snapshot, scheduling_queue.Options()).ready]
     return [(greedy, form, greedy.place(form)) for form in forms]
 
 

@@ -179,7 +179,7 @@ def _place(stage: Stage) -> None:
     from muster.html import page
     from muster.render import answer_text
     from muster.render.tree import Kinship
-    from scheduler_core.cycle import CycleOptions
+    from scheduler_core.cycle.run_cycle import CycleOptions
 
     stage.title("3  Placement: who would run where, who would leave for it, and why not")
     stage.tell(

@@ -6,10 +6,10 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from scheduler_core.cycle import CycleOptions
-from scheduler_core.decision import Decision
-from scheduler_core.proofs import certificates
-from scheduler_core.snapshot import ClusterSnapshot
+from scheduler_core.cycle.proofs import certificates
+from scheduler_core.cycle.run_cycle import CycleOptions
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.snapshot import ClusterSnapshot
 
 VERSION = 1
 

@@ -18,9 +18,9 @@ import click
 from muster.commands.progress import Progress
 from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.what_if import source
-from scheduler_core import split, wire
-from scheduler_core.intake import gather
-from scheduler_core.snapshot import Problem
+from scheduler_core.loading import gather, json_values
+from scheduler_core.model import wire
+from scheduler_core.model.snapshot import Problem
 from validators.lint import documents, files
 from validators.lint.documents import Document
 from validators.lint.limits import LARGEST_FILE
@@ -149,7 +149,7 @@ def _take_json(name: str, content: bytes, inputs: Inputs) -> bool:
     good: list[Source] = []
     bad: list[Problem] = []
     place = 0
-    for value in split.split(content):
+    for value in json_values.split(content):
         text = bytes(value) if isinstance(value, memoryview) else value
         if (why := _not_json(text)) is None:
             good.append(text)

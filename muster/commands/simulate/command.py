@@ -147,7 +147,7 @@ def _one(
 ) -> int:
     from muster.commands.simulate import cluster_input, simulation
     from muster.commands.simulate.what_if import WhatIfError
-    from scheduler_core.queueing.order import OrderError
+    from scheduler_core.queueing.queue_order import OrderError
 
     inputs = cluster_input.read(paths, objects, progress)
     if not inputs.files:
@@ -191,7 +191,7 @@ def _asked(chosen: dict[str, Any]) -> Asked:
 
     """
     from muster.commands.simulate.request import Asked, BadQuestion, with_options
-    from scheduler_core.cycle import CycleOptions
+    from scheduler_core.cycle.run_cycle import CycleOptions
 
     asked = Asked(CycleOptions(gates=options.gates_of(chosen.pop("gates"))))
     given = {to_camel(name): value for name, value in chosen.items() if value is not None and value is not False and value != ()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from muster.commands import options
-from scheduler_core.intake.gather import Found, Unusable
+from scheduler_core.loading.gather import Found, Unusable
 
 _SHOWN = 5
 

@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Iterable
 
 from muster.render.answer import Answer, Share
-from scheduler_core.decision import Decision, Name
-from scheduler_core.intake.gather import label
-from scheduler_core.snapshot import ClusterSnapshot, Problem
+from scheduler_core.loading.gather import label
+from scheduler_core.model.decision import Decision, Name
+from scheduler_core.model.snapshot import ClusterSnapshot, Problem
 
 _WAITING = frozenset({"Pod", "PodGroup", "CompositePodGroup"})
 

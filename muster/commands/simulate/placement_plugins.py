@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from importlib import metadata
 
 from muster.commands.options import near
-from scheduler_core.placement.plugins import Plugins
+from scheduler_core.placement.extension_points import Plugins
 
 GROUPS = {
     "generators": "muster.placement_generators",

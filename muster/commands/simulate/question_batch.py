@@ -18,9 +18,9 @@ from muster.commands.simulate.cluster_input import LARGEST_JSON, Inputs
 from muster.commands.simulate.request import Asked, BadQuestion, with_options
 from muster.commands.simulate.what_if import WhatIfError
 from muster.render import answer_json
-from scheduler_core import wire
-from scheduler_core.intake import gather
-from scheduler_core.queueing.order import OrderError
+from scheduler_core.loading import gather
+from scheduler_core.model import wire
+from scheduler_core.queueing.queue_order import OrderError
 from validators.lint import files
 from validators.model.decode import Source
 

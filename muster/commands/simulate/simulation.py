@@ -13,11 +13,11 @@ from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.request import Asked
 from muster.render import remedies
 from muster.render.answer import Answer
-from scheduler_core.cycle import run_cycle
-from scheduler_core.fragmentation import fragments
-from scheduler_core.gated import gated
-from scheduler_core.load import load
-from scheduler_core.snapshot import ClusterSnapshot, Problem
+from scheduler_core.cycle.run_cycle import run_cycle
+from scheduler_core.diagnosis.fragmentation import fragments
+from scheduler_core.loading.feature_gates import gated
+from scheduler_core.loading.load import load
+from scheduler_core.model.snapshot import ClusterSnapshot, Problem
 from validators.model.decode import Source
 
 

@@ -15,11 +15,11 @@ from typing import Any
 
 from muster.commands import options
 from muster.commands.simulate import drain
-from scheduler_core import wire
-from scheduler_core.intake.gather import Found, Name, Unusable, gather, label, written_name
-from scheduler_core.intake.reading import SEVERAL
-from scheduler_core.snapshot import Problem
-from scheduler_core.whatif.machines import belongs_to_its_node, companion
+from scheduler_core.loading.gather import Found, Name, Unusable, gather, label, written_name
+from scheduler_core.loading.read_objects import SEVERAL
+from scheduler_core.model import wire
+from scheduler_core.model.snapshot import Problem
+from scheduler_core.whatif.edits.node_templates import belongs_to_its_node, companion
 from validators.model import decode
 from validators.model.decode import Source
 from validators.model.objects import CLUSTER_SCOPED

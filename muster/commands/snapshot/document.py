@@ -11,9 +11,9 @@ from muster.commands.simulate.what_if import whole_name
 from muster.commands.snapshot.fields import FIELDS, Shape
 from muster.commands.snapshot.prune import pruned
 from muster.commands.snapshot.redact import redacted
-from scheduler_core import wire
-from scheduler_core.intake.gather import DEEP, Found, Name, Unusable, gather, label
-from scheduler_core.snapshot import Problem
+from scheduler_core.loading.gather import DEEP, Found, Name, Unusable, gather, label
+from scheduler_core.model import wire
+from scheduler_core.model.snapshot import Problem
 from validators.model.decode import Source
 
 Content = dict[str, Any]

@@ -10,8 +10,8 @@ import dataclasses
 import enum
 from collections.abc import Mapping
 
-from scheduler_core import wire
-from scheduler_core.conditions import INITIALLY_SCHEDULED
+from scheduler_core.model import wire
+from scheduler_core.model.conditions import INITIALLY_SCHEDULED
 
 
 class Leaf(enum.Enum):

@@ -9,9 +9,9 @@ from typing import Any
 
 from apiserver.api import TRANSPORT, Api, ReplyError
 from apiserver.connect import ConnectError, configuration
-from scheduler_core import wire
-from scheduler_core.intake.gather import GROUP_OF
-from scheduler_core.snapshot import Problem
+from scheduler_core.loading.gather import GROUP_OF
+from scheduler_core.model import wire
+from scheduler_core.model.snapshot import Problem
 from validators.model import decode
 
 PAGE = 500

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from scheduler_core import wire
-from scheduler_core.decision import Name as Root
-from scheduler_core.intake.gather import GROUP_OF, Found, Name, Unusable
-from scheduler_core.options import PlacingOptions
-from scheduler_core.placement.site import Site
+from scheduler_core.loading.gather import GROUP_OF, Found, Name, Unusable
+from scheduler_core.model import wire
+from scheduler_core.model.decision import Name as Root
+from scheduler_core.model.options import PlacingOptions
+from scheduler_core.model.snapshot import ClusterSnapshot, Problem
+from scheduler_core.placement.state import Site
 from scheduler_core.sidecar.cache.cluster_changes import Reporter
 from scheduler_core.sidecar.cache.freshness import Stamp, Versions, number
 from scheduler_core.sidecar.cache.group_cache import GroupBook, Key, LiveGroup
@@ -21,7 +22,6 @@ from scheduler_core.sidecar.cache.node_usage import Standing
 from scheduler_core.sidecar.cache.object_head import MARKED
 from scheduler_core.sidecar.cache.pod_cache import LABELS, LivePod, PodReader
 from scheduler_core.sidecar.writes import Ref
-from scheduler_core.snapshot import ClusterSnapshot, Problem
 from validators.model.group import Group
 from validators.model.objects import CLUSTER_SCOPED
 

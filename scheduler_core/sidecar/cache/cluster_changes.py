@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from scheduler_core.decision import Name as Root
-from scheduler_core.intake.gather import Name
+from scheduler_core.loading.gather import Name
+from scheduler_core.model.decision import Name as Root
 from scheduler_core.sidecar.cache.group_cache import GROUPS, GroupBook, LiveGroup
 from scheduler_core.sidecar.cache.node_usage import Standing
 from scheduler_core.sidecar.cache.pod_cache import LivePod

@@ -9,7 +9,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 
-from scheduler_core.intake.gather import Name
+from scheduler_core.loading.gather import Name
 
 REMEMBERED = 10_000
 """Deletions that are remembered, the oldest forgotten first: a watch is late by far fewer events."""

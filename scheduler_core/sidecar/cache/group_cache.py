@@ -8,15 +8,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from scheduler_core.decision import Name as Root
-from scheduler_core.intake.gather import Found, Name, Unusable
-from scheduler_core.intake.groups_in import completed, group_priorities, read_budget, read_one
-from scheduler_core.intake.priority import Priorities
-from scheduler_core.intake.reading import attempt
+from scheduler_core.loading.gather import Found, Name, Unusable
+from scheduler_core.loading.priority import Priorities
+from scheduler_core.loading.read_groups import completed, group_priorities, read_budget, read_one
+from scheduler_core.loading.read_objects import attempt
+from scheduler_core.model.decision import Name as Root
+from scheduler_core.model.snapshot import Budget, Problem
 from scheduler_core.sidecar.cache.freshness import Stamp
 from scheduler_core.sidecar.cache.node_cache import NodeBook
 from scheduler_core.sidecar.writes import Condition
-from scheduler_core.snapshot import Budget, Problem
 from validators.lookup import KnownObjects
 from validators.model.cluster import PriorityClass
 from validators.model.group import CompositePodGroup, Group, PodGroup

@@ -5,18 +5,18 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
-from scheduler_core.decision import Name as Root
-from scheduler_core.intake import labels_apart, retired
-from scheduler_core.intake.gather import label, left_out
-from scheduler_core.intake.groups_in import completed, group_priorities
-from scheduler_core.intake.groups_in import problems_of as problems_of_budget
-from scheduler_core.intake.pods_in import homeless, problems_of
-from scheduler_core.pods import PodRecord
+from scheduler_core.loading import label_case, v1alpha1
+from scheduler_core.loading.gather import label, left_out
+from scheduler_core.loading.read_groups import completed, group_priorities
+from scheduler_core.loading.read_groups import problems_of as problems_of_budget
+from scheduler_core.loading.read_pods import homeless, problems_of
+from scheduler_core.model.decision import Name as Root
+from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.snapshot import ClusterSnapshot, Problem
 from scheduler_core.sidecar.cache.group_cache import GroupBook, Key, Known
 from scheduler_core.sidecar.cache.lazy_parts import Lazy, LivePriorities
 from scheduler_core.sidecar.cache.node_usage import Standing
 from scheduler_core.sidecar.cache.pod_cache import LivePod
-from scheduler_core.snapshot import ClusterSnapshot, Problem
 from validators.model.group import Group
 
 
@@ -81,16 +81,16 @@ class Assembler:
             known=self._known,
         )
 
-    def _joined(self) -> tuple[retired.Made, list[PodRecord]]:
+    def _joined(self) -> tuple[v1alpha1.Made, list[PodRecord]]:
         """The groups that v1alpha1's pods make, and all pods, these as members of them."""
         standing = self._standing
         standing.ground()
         here = sorted((pod for pod in standing.pods.pods.values() if standing.is_here(pod)), key=lambda pod: pod.key)
         if not standing.pods.foreign:
-            return retired.Made((), {}), [standing.record(pod) for pod in here]
+            return v1alpha1.Made((), {}), [standing.record(pod) for pod in here]
         drafts = [dataclasses.replace(pod.draft) for pod in here]
         groups = [each.group for each in self._groups.groups.values()]
-        made = retired.join(drafts, self._groups.workloads.values(), groups, self._groups.priorities)
+        made = v1alpha1.join(drafts, self._groups.workloads.values(), groups, self._groups.priorities)
         records = [dataclasses.replace(standing.record(pod), group=draft.group) for pod, draft in zip(here, drafts, strict=True)]
         return made, records
 
@@ -116,5 +116,5 @@ class Assembler:
                 continue
             rank = book.priorities.rank(draft.priority, draft.class_name, draft.policy)
             found += problems_of(draft, rank, standing.nodes.nodes)
-        found += labels_apart.problems(table, groups, pods)
+        found += label_case.problems(table, groups, pods)
         return tuple(sorted(set(found), key=lambda each: (each.object, each.message)))

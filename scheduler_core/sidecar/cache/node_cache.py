@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scheduler_core import wire
-from scheduler_core.intake.gather import Found, Unusable
-from scheduler_core.intake.nodes_in import NodeRead, node_table, read_node
-from scheduler_core.intake.reading import attempt
-from scheduler_core.nodes import NodeTable
-from scheduler_core.snapshot import Problem
+from scheduler_core.loading.gather import Found, Unusable
+from scheduler_core.loading.read_nodes import NodeRead, node_table, read_node
+from scheduler_core.loading.read_objects import attempt
+from scheduler_core.model import wire
+from scheduler_core.model.nodes import NodeTable
+from scheduler_core.model.snapshot import Problem
 from validators.model.cluster import Node
 from validators.model.meta import ObjectMeta
 

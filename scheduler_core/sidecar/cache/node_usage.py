@@ -9,11 +9,11 @@ import dataclasses
 import itertools
 from collections.abc import Iterator
 
-from scheduler_core.intake.forms import Form
-from scheduler_core.intake.gather import Found
-from scheduler_core.intake.pods_in import record_of, shape_of
-from scheduler_core.nodes import NodeTable
-from scheduler_core.pods import PodRecord, PodShape
+from scheduler_core.loading.gather import Found
+from scheduler_core.loading.pod_forms import Form
+from scheduler_core.loading.read_pods import record_of, shape_of
+from scheduler_core.model.nodes import NodeTable
+from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.sidecar.cache.group_cache import GroupBook
 from scheduler_core.sidecar.cache.node_cache import NodeBook
 from scheduler_core.sidecar.cache.placement_state import Ground

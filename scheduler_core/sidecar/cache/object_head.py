@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from scheduler_core.wire import Wire
+from scheduler_core.model.wire import Wire
 
 
 class Meta(Wire, frozen=True, gc=False):

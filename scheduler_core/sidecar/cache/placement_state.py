@@ -11,16 +11,16 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from scheduler_core.fit import Fit
-from scheduler_core.ledger import Ledger
-from scheduler_core.nodes import Ints, Nodes, NodeTable
-from scheduler_core.nominations import Nominations
-from scheduler_core.options import PlacingOptions
-from scheduler_core.placement.node_score import Floats
-from scheduler_core.placement.site import Site
-from scheduler_core.pods import PodRecord, PodShape, Port
-from scheduler_core.relations.relations import Relations
-from scheduler_core.topology import Topology
+from scheduler_core.model.ledger import Ledger
+from scheduler_core.model.nodes import Ints, Nodes, NodeTable
+from scheduler_core.model.nominations import Nominations
+from scheduler_core.model.options import PlacingOptions
+from scheduler_core.model.pods import PodRecord, PodShape, Port
+from scheduler_core.model.topology import Topology
+from scheduler_core.placement.state import Site
+from scheduler_core.plugins.noderesources import Floats
+from scheduler_core.plugins.pod_relations import Relations
+from scheduler_core.plugins.static_filters import Fit
 
 MOST_CHANGES = 10_000
 """So many at most wait to be added up: nobody may ask for the sums for long, while pods come and go."""

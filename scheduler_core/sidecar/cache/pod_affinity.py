@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from scheduler_core.nodes import NodeTable
-from scheduler_core.pods import PodRecord, PodShape
-from scheduler_core.relations.census import Census
-from scheduler_core.relations.relations import Relations
-from scheduler_core.relations.terms import says_something
-from scheduler_core.snapshot import ClusterSnapshot
+from scheduler_core.model.nodes import NodeTable
+from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.plugins.pod_counts import Census
+from scheduler_core.plugins.pod_relations import Relations
+from scheduler_core.plugins.pod_terms import says_something
 
 _SLACK = 50_000
 """So many changes at least are counted before all is counted anew: what pods said that are gone adds up until then."""

@@ -10,12 +10,12 @@ import dataclasses
 from collections import Counter
 from collections.abc import Collection, Iterator
 
-from scheduler_core import wire
-from scheduler_core.intake.forms import Form
-from scheduler_core.intake.gather import Found, Name
-from scheduler_core.intake.pods_in import Draft, Reader
-from scheduler_core.intake.reading import name_in, typed
-from scheduler_core.pods import PodRecord, PodShape
+from scheduler_core.loading.gather import Found, Name
+from scheduler_core.loading.pod_forms import Form
+from scheduler_core.loading.read_objects import name_in, typed
+from scheduler_core.loading.read_pods import Draft, Reader
+from scheduler_core.model import wire
+from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.sidecar.cache.freshness import Stamp
 from scheduler_core.sidecar.client.requests import GATE, HOSTNAME
 from scheduler_core.sidecar.writes import Condition, Ref

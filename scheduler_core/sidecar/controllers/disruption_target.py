@@ -7,8 +7,8 @@ last victim may stay.  Told what there is; writes nothing itself.
 
 from __future__ import annotations
 
-from scheduler_core.conditions import DISRUPTION_TARGET
-from scheduler_core.decision import Name
+from scheduler_core.model.conditions import DISRUPTION_TARGET
+from scheduler_core.model.decision import Name
 from scheduler_core.sidecar.cache.cache import Store
 from scheduler_core.sidecar.cache.group_cache import LiveGroup
 from scheduler_core.sidecar.writes import Condition, Ref, SetCondition

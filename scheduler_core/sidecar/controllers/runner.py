@@ -9,8 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from scheduler_core import fragmentation
-from scheduler_core.gated import gated
+from scheduler_core.diagnosis import fragmentation
+from scheduler_core.loading.feature_gates import gated
 from scheduler_core.queueing.trees import Trees
 from scheduler_core.sidecar.cache.cache import Store
 from scheduler_core.sidecar.controllers.disruption_target import Spared
@@ -64,7 +64,7 @@ class _Look:
 
 
 class _Members:
-    """The store, as ``protect.Membership`` asks it."""
+    """The store, as ``finalizers.Membership`` asks it."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -14,12 +14,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 
-from scheduler_core.conditions import INITIALLY_SCHEDULED
-from scheduler_core.decision import Name
-from scheduler_core.queueing import violations
+from scheduler_core.model.conditions import INITIALLY_SCHEDULED
+from scheduler_core.model.decision import Name
+from scheduler_core.model.wording import LONGEST, listed
+from scheduler_core.queueing import tree_violations
 from scheduler_core.queueing.trees import Tree, Trees, name_of
 from scheduler_core.sidecar.writes import Condition, Ref, SetCondition, Tell, Write
-from scheduler_core.wording import LONGEST, listed
 from validators.gates import Gates
 from validators.model.group import Condition as Held
 from validators.model.group import Group
@@ -81,7 +81,7 @@ class Validity:
         writes: list[Write] = []
         moments: list[float] = []
         for tree in trees.all:
-            messages = _messages(tree, violations.of(tree, trees, self._gates))
+            messages = _messages(tree, tree_violations.of(tree, trees, self._gates))
             if messages:
                 watched = found[tree.name] = self._watched(tree.name, messages, now)
                 due = self._due(watched)

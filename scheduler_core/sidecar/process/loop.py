@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from typing import Any
 
-from scheduler_core.decision import Status
+from scheduler_core.model.decision import Status
 from scheduler_core.sidecar.cache.cache import Store
 from scheduler_core.sidecar.controllers.runner import Keeping
 from scheduler_core.sidecar.process.mailbox import Asked, Changed, Done, Inbox, Listed, News, Rehearsed, Unserved

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from scheduler_core.decision import Name
+from scheduler_core.model.decision import Name
 from scheduler_core.sidecar.writes import Evict, Outcome, Write
 
 

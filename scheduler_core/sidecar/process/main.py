@@ -20,8 +20,8 @@ from apiserver.api import TRANSPORT, Api, ReplyError
 from apiserver.discovery import minor_version
 from apiserver.election import Election
 from apiserver.lease import Lease
-from scheduler_core.decision import Decision
-from scheduler_core.search.budget import DEFAULT
+from scheduler_core.exact.step_budget import DEFAULT
+from scheduler_core.model.decision import Decision
 from scheduler_core.sidecar.cache.cache import LABELS, Store
 from scheduler_core.sidecar.cache.informers import Feed
 from scheduler_core.sidecar.client.event_recorder import Recorder

@@ -16,9 +16,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import prometheus_client
 from prometheus_client.metrics import MetricWrapperBase
 
-from scheduler_core.decision import Decision, Name, Status
-from scheduler_core.fragmentation import Fragment
-from scheduler_core.placement.looked import Looked
+from scheduler_core.diagnosis.fragmentation import Fragment
+from scheduler_core.model.decision import Decision, Name, Status
+from scheduler_core.placement.counters import Looked
 from scheduler_core.sidecar.queue.entities import Phase
 
 CONTENT_TYPE = prometheus_client.CONTENT_TYPE_PLAIN_0_0_4

@@ -9,8 +9,8 @@ import heapq
 import itertools
 from collections.abc import Iterator
 
-from scheduler_core.decision import Decision
-from scheduler_core.decision import Name as Root
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.decision import Name as Root
 from scheduler_core.sidecar.queue.root_status import Survey
 from scheduler_core.sidecar.scheduling.preemption_plan import Plan
 from scheduler_core.sidecar.writes import Bind, Evict, Ref, Ungate, Write

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import enum
 
-from scheduler_core.decision import Name as Root
-from scheduler_core.search.budget import DEFAULT
+from scheduler_core.exact.step_budget import DEFAULT
+from scheduler_core.model.decision import Name as Root
 from scheduler_core.sidecar.cache.assumed_pods import Assumed
 from scheduler_core.sidecar.cache.cache import Store
 from scheduler_core.sidecar.queue import backoff

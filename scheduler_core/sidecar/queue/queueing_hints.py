@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from scheduler_core.decision import Name as Root
-from scheduler_core.intake.forms import Form
-from scheduler_core.nodes import Nodes
+from scheduler_core.loading.pod_forms import Form
+from scheduler_core.model.decision import Name as Root
+from scheduler_core.model.nodes import Nodes
 from scheduler_core.sidecar.cache.cache import Store
 from scheduler_core.sidecar.cache.cluster_changes import News
 from scheduler_core.sidecar.cache.placement_state import Ground

@@ -10,9 +10,9 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterator
 
-from scheduler_core.conditions import INITIALLY_SCHEDULED
-from scheduler_core.decision import Name as Root
-from scheduler_core.queueing.age import Age, age
+from scheduler_core.model.conditions import INITIALLY_SCHEDULED
+from scheduler_core.model.decision import Name as Root
+from scheduler_core.queueing.creation_time import Age, age
 from scheduler_core.queueing.trees import minimum
 from scheduler_core.sidecar.cache.cache import Store
 from scheduler_core.sidecar.cache.group_cache import Key, LiveGroup

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from scheduler_core.decision import Decision, Status
+from scheduler_core.model.decision import Decision, Status
 from scheduler_core.sidecar.client.requests import HOSTNAME
 from scheduler_core.sidecar.queue.entities import Attempt, Phase, Refusal, State
 from scheduler_core.sidecar.queue.next_action import Desk

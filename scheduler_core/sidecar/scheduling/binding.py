@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scheduler_core.conditions import initially_scheduled
-from scheduler_core.decision import Decision, Status
+from scheduler_core.model.conditions import initially_scheduled
+from scheduler_core.model.decision import Decision, Status
 from scheduler_core.sidecar.cache.assumed_pods import Assumed
 from scheduler_core.sidecar.cache.cache import Store
 from scheduler_core.sidecar.cache.group_cache import LiveGroup

@@ -5,15 +5,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Sequence
 
-from scheduler_core import queue
-from scheduler_core.decider import Decider
-from scheduler_core.decision import Decision, Name
-from scheduler_core.options import PlacingOptions
-from scheduler_core.placement.looked import Looked
-from scheduler_core.queueing.order import spellings
-from scheduler_core.search.budget import DEFAULT
+from scheduler_core.cycle.decider import Decider
+from scheduler_core.exact.step_budget import DEFAULT
+from scheduler_core.model.decision import Decision, Name
+from scheduler_core.model.options import PlacingOptions
+from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.placement.counters import Looked
+from scheduler_core.queueing import scheduling_queue
+from scheduler_core.queueing.queue_order import spellings
 from scheduler_core.sidecar.cache.cache import Store
-from scheduler_core.snapshot import ClusterSnapshot
 from validators.gates import Gates
 
 COMPLETE, GREEDY = "complete", "greedy"
@@ -85,7 +85,7 @@ def decide(
 
     """
     view = _held_back(store.snapshot(roots), held)
-    forest = queue.build(view, queue.Options(order=tuple(spellings(root)[-1] for root in roots), gates=means.gates))
+    forest = scheduling_queue.build(view, scheduling_queue.Options(order=tuple(spellings(root)[-1] for root in roots), gates=means.gates))
     site = store.site(means.placing, means.ignore)
     decider = Decider(store.everything(), forest.conditions, means.placing, means.ignore, means.steps, site=site)
     decided = []
@@ -108,7 +108,7 @@ def decide(
 def refused(store: Store, root: Name, means: Means, held: Collection[str] = ()) -> Decision | None:
     """The decision on a root that would not even be tried, as things stand; None if it would be."""
     view = _held_back(store.snapshot((root,)), held)
-    return next(iter(queue.build(view, queue.Options(gates=means.gates)).refused), None)
+    return next(iter(scheduling_queue.build(view, scheduling_queue.Options(gates=means.gates)).refused), None)
 
 
 def _held_back(view: ClusterSnapshot, held: Collection[str]) -> ClusterSnapshot:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import collections
 
-from scheduler_core.decision import Decision
-from scheduler_core.decision import Name as Root
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.decision import Name as Root
 
 MOST = 4096
 """Decisions."""

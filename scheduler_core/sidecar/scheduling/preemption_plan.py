@@ -11,9 +11,9 @@ import collections
 import dataclasses
 from collections.abc import Collection, Mapping
 
-from scheduler_core.conditions import disruption_target
-from scheduler_core.decision import Decision, Name
-from scheduler_core.preemption.units import Units
+from scheduler_core.model.conditions import disruption_target
+from scheduler_core.model.decision import Decision, Name
+from scheduler_core.preemption.units.units import Units
 from scheduler_core.queueing.trees import minimum
 from scheduler_core.sidecar.cache.assumed_pods import Assumed
 from scheduler_core.sidecar.cache.cache import Store

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from scheduler_core.decision import Decision, Status
-from scheduler_core.decision import Name as Root
-from scheduler_core.placement.looked import Looked
+from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.decision import Name as Root
+from scheduler_core.placement.counters import Looked
 from scheduler_core.sidecar.cache.cache import Store
 from scheduler_core.sidecar.queue.entities import Attempt, Phase, State
 from scheduler_core.sidecar.queue.next_action import Desk, Options, Task

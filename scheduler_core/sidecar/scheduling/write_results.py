@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scheduler_core.conditions import INITIALLY_SCHEDULED
+from scheduler_core.model.conditions import INITIALLY_SCHEDULED
 from scheduler_core.sidecar.queue import backoff
 from scheduler_core.sidecar.queue.entities import Phase, State
 from scheduler_core.sidecar.queue.next_action import Desk, Task

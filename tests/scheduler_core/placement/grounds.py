@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scheduler_core.decision import Name
-from scheduler_core.entity import Entity
-from scheduler_core.nodes import CPU, MEMORY, PODS, NodeTable
-from scheduler_core.options import PlacingOptions
-from scheduler_core.placement.site import Site
-from scheduler_core.pods import PodRecord, PodShape
-from scheduler_core.snapshot import ClusterSnapshot
+from scheduler_core.model.decision import Name
+from scheduler_core.model.entity import Entity
+from scheduler_core.model.nodes import CPU, MEMORY, PODS, NodeTable
+from scheduler_core.model.options import PlacingOptions
+from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.placement.state import Site
 from validators.lookup import NOTHING
 
 GI = 2**30

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.cycle import CycleOptions, queued
-from scheduler_core.decision import Status
-from scheduler_core.entity import Entity
-from scheduler_core.load import load
-from scheduler_core.options import PlacingOptions
+from scheduler_core.cycle.run_cycle import CycleOptions, queued
+from scheduler_core.loading.load import load
+from scheduler_core.model.decision import Status
+from scheduler_core.model.entity import Entity
+from scheduler_core.model.options import PlacingOptions
 from scheduler_core.placement import greedy as module
 from scheduler_core.placement.greedy import BARE, Greedy, assigned, tried
-from scheduler_core.placement.site import Site
-from scheduler_core.preemption.units import Below, Units
+from scheduler_core.placement.state import Site
+from scheduler_core.preemption.units.units import Below, Units
 from tests.scheduler_core.builders import Json, composite, entities, leaf, names, node, pod, pods, promising, racks, run, site, told
 from tests.scheduler_core.builders import tried as placed_root
 from tests.scheduler_core.oracle.strategies import Size

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from scheduler_core import cycle
-from scheduler_core.cycle import CycleOptions
-from scheduler_core.decider import Decider
-from scheduler_core.entity import Entity
-from scheduler_core.load import load
-from scheduler_core.preemption.problem import Problem, problem
-from scheduler_core.preemption.trials import Question
-from scheduler_core.preemption.units import Units
-from scheduler_core.preemption.worth import Worth
-from scheduler_core.preemptor import Proving
+from scheduler_core.cycle import run_cycle
+from scheduler_core.cycle.decider import Decider
+from scheduler_core.cycle.preemptor import Proving
+from scheduler_core.cycle.run_cycle import CycleOptions
+from scheduler_core.loading.load import load
+from scheduler_core.model.entity import Entity
+from scheduler_core.preemption.minimal.problem import Problem, problem
+from scheduler_core.preemption.minimal.trials import Question
+from scheduler_core.preemption.plans.plan_cost import Worth
+from scheduler_core.preemption.units.units import Units
 from tests.scheduler_core.oracle.model import Objects
 from tests.scheduler_core.preemption.crowded import group, pod
 
@@ -25,7 +25,7 @@ def snapshot(objects: Objects) -> Any:
 
 def prepared(objects: Objects) -> tuple[Decider, Entity]:
     """What decides, and the one root."""
-    decider, (root,) = cycle.prepared(snapshot(objects), CycleOptions(strategy="complete"))
+    decider, (root,) = run_cycle.prepared(snapshot(objects), CycleOptions(strategy="complete"))
     return decider, root
 
 

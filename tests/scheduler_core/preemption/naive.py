@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from scheduler_core.nodes import NodeTable
-from scheduler_core.placement.stepwise import conflict
-from scheduler_core.pods import PodRecord
-from scheduler_core.preemption.order import instant
-from scheduler_core.preemption.units import Unit, Units
-from scheduler_core.snapshot import Budget
+from scheduler_core.model.nodes import NodeTable
+from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.snapshot import Budget
+from scheduler_core.placement.pod_by_pod import conflict
+from scheduler_core.preemption.units.unit_order import instant
+from scheduler_core.preemption.units.units import Unit, Units
 
 RANK = {"Pod": 0, "PodGroup": 1, "CompositePodGroup": 2}
 Proposed = Sequence[tuple[PodRecord, int]]

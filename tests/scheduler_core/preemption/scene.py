@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from scheduler_core.decision import Name, Status
-from scheduler_core.entity import Entity
-from scheduler_core.ledger import Ledger
-from scheduler_core.nodes import CPU, MEMORY, PODS, NodeTable
-from scheduler_core.placement.stepwise import conflict
-from scheduler_core.pods import PodRecord, PodShape, Port
-from scheduler_core.preemption.units import Units
-from scheduler_core.snapshot import Budget
-from scheduler_core.topology import Topology
-from scheduler_core.wire import LabelSelector
+from scheduler_core.model.decision import Name, Status
+from scheduler_core.model.entity import Entity
+from scheduler_core.model.ledger import Ledger
+from scheduler_core.model.nodes import CPU, MEMORY, PODS, NodeTable
+from scheduler_core.model.pods import PodRecord, PodShape, Port
+from scheduler_core.model.snapshot import Budget
+from scheduler_core.model.topology import Topology
+from scheduler_core.model.wire import LabelSelector
+from scheduler_core.placement.pod_by_pod import conflict
+from scheduler_core.preemption.units.units import Units
 from validators.model.group import CompositePodGroup, CompositePodGroupSpec, Group, PodGroup, PodGroupSpec
 from validators.model.meta import Empty, ObjectMeta
 from validators.model.workload import DisruptionMode

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.preemption.areas import Area, areas
-from scheduler_core.preemption.effort import Effort, SpentError
-from scheduler_core.preemption.wanted import Wanted
+from scheduler_core.preemption.plans.areas import Area, areas
+from scheduler_core.preemption.plans.effort import Effort, SpentError
+from scheduler_core.preemption.plans.required_pods import Wanted
 from tests.scheduler_core.preemption.asked import asked, gang
 from tests.scheduler_core.preemption.crowded import node
 

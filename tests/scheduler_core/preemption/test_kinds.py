@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.preemption.kinds import Kinds
-from scheduler_core.preemption.wanted import Wanted
+from scheduler_core.preemption.plans.kinds import Kinds
+from scheduler_core.preemption.plans.required_pods import Wanted
 from tests.scheduler_core.preemption.scene import shape
 
 SMALL, LARGE = shape(1000), shape(3000)

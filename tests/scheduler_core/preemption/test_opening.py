@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler_core.preemption.areas import Area
-from scheduler_core.preemption.effort import Effort, SpentError
-from scheduler_core.preemption.kinds import Kinds
-from scheduler_core.preemption.opening import Opening
-from scheduler_core.preemption.table import Grid
+from scheduler_core.preemption.bounds.cost_table import Grid
+from scheduler_core.preemption.bounds.opening import Opening
+from scheduler_core.preemption.plans.areas import Area
+from scheduler_core.preemption.plans.effort import Effort, SpentError
+from scheduler_core.preemption.plans.kinds import Kinds
 from tests.scheduler_core.preemption.test_kinds import EITHER, MORE, ONE, above, leaf
 
 RACK, ZONE = Area(1, np.arange(1), {"rack": "r1"}), Area(0, np.arange(2), {})

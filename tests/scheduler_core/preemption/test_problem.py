@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.preemption.shortage import NEVER
+from scheduler_core.preemption.bounds.shortage import NEVER
 from tests.scheduler_core.preemption.asked import gang, low, names, task
 from tests.scheduler_core.preemption.crowded import budget, node
 

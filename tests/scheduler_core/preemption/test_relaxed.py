@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.preemption.areas import areas
-from scheduler_core.preemption.effort import Effort, SpentError
-from scheduler_core.preemption.kinds import Kinds
-from scheduler_core.preemption.relaxed import Relaxed
-from scheduler_core.preemption.scope import Scope
-from scheduler_core.preemption.spots import Needs, Prices
-from scheduler_core.preemption.table import ENDLESS
+from scheduler_core.preemption.bounds.cost_table import ENDLESS
+from scheduler_core.preemption.bounds.domain_cost import Scope
+from scheduler_core.preemption.bounds.node_cost import Needs, Prices
+from scheduler_core.preemption.bounds.relaxed import Relaxed
+from scheduler_core.preemption.plans.areas import areas
+from scheduler_core.preemption.plans.effort import Effort, SpentError
+from scheduler_core.preemption.plans.kinds import Kinds
 from tests.scheduler_core.preemption.asked import gang, low, task, tree
 from tests.scheduler_core.preemption.crowded import group, node, pod
 

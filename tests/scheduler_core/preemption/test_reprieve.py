@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.preemption.reprieve import Room
+from scheduler_core.preemption.victims.reprieve import Room
 from tests.scheduler_core.preemption.scene import ledger_of, node_table, pod
 
 ALL, ONE = "0.0.0.0", "10.0.0.1"

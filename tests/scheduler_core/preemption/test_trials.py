@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scheduler_core.decision import Status
-from scheduler_core.preemption.effort import Effort, SpentError
-from scheduler_core.preemption.trials import Trials
-from scheduler_core.preemptor import Proving
+from scheduler_core.cycle.preemptor import Proving
+from scheduler_core.model.decision import Status
+from scheduler_core.preemption.minimal.trials import Trials
+from scheduler_core.preemption.plans.effort import Effort, SpentError
 from tests.scheduler_core.preemption.asked import gang, low, names, prepared
 from tests.scheduler_core.preemption.crowded import node
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.sidecar.cache.cache import KINDS, Store
-from scheduler_core.snapshot import ClusterSnapshot
 
 Json = dict[str, Any]
 Event = tuple[str, Json]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.decision import Decision, GroupDecision, Name, Status
+from scheduler_core.model.decision import Decision, GroupDecision, Name, Status
 from scheduler_core.sidecar.cache.cluster_changes import News
 from scheduler_core.sidecar.queue.entities import Attempt, Phase, State
 from scheduler_core.sidecar.queue.next_action import Desk, Options

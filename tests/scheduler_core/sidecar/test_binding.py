@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.conditions import INITIALLY_SCHEDULED, initially_scheduled
-from scheduler_core.decision import Decision, Domain, GroupDecision, Name, Status
+from scheduler_core.model.conditions import INITIALLY_SCHEDULED, initially_scheduled
+from scheduler_core.model.decision import Decision, Domain, GroupDecision, Name, Status
 from scheduler_core.sidecar.cache.assumed_pods import Assumed
 from scheduler_core.sidecar.cache.cache import Store
 from scheduler_core.sidecar.cache.pod_cache import SCHEDULED

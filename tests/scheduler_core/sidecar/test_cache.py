@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from muster.render import answer_json
 from muster.render.answer import Answer
-from scheduler_core.cycle import CycleOptions, run_cycle
-from scheduler_core.decision import Name, Status
-from scheduler_core.load import load
+from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
+from scheduler_core.loading.load import load
+from scheduler_core.model.decision import Name, Status
 from scheduler_core.sidecar.cache.cache import KINDS, LABELS, Store
 from scheduler_core.sidecar.cache.freshness import REMEMBERED
 from scheduler_core.sidecar.client.requests import GATE

@@ -7,7 +7,7 @@ import dataclasses
 
 import pytest
 
-from scheduler_core.decision import Name
+from scheduler_core.model.decision import Name
 from scheduler_core.sidecar.cache.cache import Store
 from scheduler_core.sidecar.cache.cluster_changes import News
 from tests.scheduler_core.builders import composite, leaf, node, pod

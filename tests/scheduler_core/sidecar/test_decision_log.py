@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.decision import Decision, Name, Status
+from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.sidecar.scheduling.decision_log import Remembered
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from scheduler_core.decision import Name
+from scheduler_core.model.decision import Name
 from scheduler_core.sidecar.queue.entities import Phase, State, Turns
 from scheduler_core.sidecar.queue.root_status import Survey
 from scheduler_core.sidecar.writes import Ref

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from scheduler_core.decision import Decision, Name, Status
+from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.sidecar.cache.cache import KINDS, Store
 from scheduler_core.sidecar.process.loop import IDLE_SECONDS, SETTLE_SECONDS, STUCK_SECONDS, Loop, Parts
 from scheduler_core.sidecar.process.mailbox import Changed, Done, Inbox, Listed, Rehearsed, Unserved

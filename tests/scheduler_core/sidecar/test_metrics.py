@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from scheduler_core.decision import Decision, Name, Status
-from scheduler_core.fragmentation import Fragment
-from scheduler_core.placement.looked import Looked
+from scheduler_core.diagnosis.fragmentation import Fragment
+from scheduler_core.model.decision import Decision, Name, Status
+from scheduler_core.placement.counters import Looked
 from scheduler_core.sidecar.process.metrics import SECONDS, Telemetry
 from scheduler_core.sidecar.queue.entities import Phase
 

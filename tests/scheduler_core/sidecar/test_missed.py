@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.nodes import OTHERS
+from scheduler_core.model.nodes import OTHERS
 from scheduler_core.sidecar.cache.node_cache import MOST_MISSED
 from scheduler_core.sidecar.writes import Bind
 from tests.scheduler_core.builders import node, pod

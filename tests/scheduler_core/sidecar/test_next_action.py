@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.decision import Decision, Eviction, Name, Status
+from scheduler_core.model.decision import Decision, Eviction, Name, Status
 from scheduler_core.sidecar.cache.pod_cache import LivePod
 from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.queue.entities import Phase, State

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.ledger import Load
-from scheduler_core.nodes import CPU, MEMORY, PODS
-from scheduler_core.options import PlacingOptions
-from scheduler_core.relations.relations import Relations
+from scheduler_core.model.ledger import Load
+from scheduler_core.model.nodes import CPU, MEMORY, PODS
+from scheduler_core.model.options import PlacingOptions
+from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.plugins.pod_relations import Relations
 from scheduler_core.sidecar.cache.placement_state import MOST_CHANGES, Ground, Taken
-from scheduler_core.snapshot import ClusterSnapshot
 from tests.scheduler_core.builders import record, shape, table
 from validators.lookup import KnownObjects
 

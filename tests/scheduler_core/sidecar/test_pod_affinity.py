@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.model.wire import Affinity, LabelSelector, PodAffinity, PodAffinityTerm
 from scheduler_core.sidecar.cache import pod_affinity as module
 from scheduler_core.sidecar.cache.pod_affinity import Neighbours
-from scheduler_core.snapshot import ClusterSnapshot
-from scheduler_core.wire import Affinity, LabelSelector, PodAffinity, PodAffinityTerm
 from tests.scheduler_core.builders import HOST, RACK, record, shape, table
 from validators.lookup import KnownObjects
 

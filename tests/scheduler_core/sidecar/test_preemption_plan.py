@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.decision import Decision, Eviction, Status
+from scheduler_core.model.decision import Decision, Eviction, Status
 from scheduler_core.sidecar.cache.assumed_pods import Assumed
 from scheduler_core.sidecar.scheduling.preemption_plan import Plan, Preempting
 from scheduler_core.sidecar.writes import Evict, Evicting, Nominate, Ref, SetCondition, Tell

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import pytest
 from kubernetes import client
 
-from scheduler_core.search.budget import DEFAULT
+from scheduler_core.exact.step_budget import DEFAULT
 from scheduler_core.sidecar.process.main import options, run
 from scheduler_core.sidecar.process.settings import Mode, Settings
 from scheduler_core.sidecar.writes import Evicting

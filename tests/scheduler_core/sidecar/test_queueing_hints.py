@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.decision import Decision, Name, Status
+from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.sidecar.cache.cache import Store
 from scheduler_core.sidecar.cache.cluster_changes import News
 from scheduler_core.sidecar.queue.entities import Phase as Standing

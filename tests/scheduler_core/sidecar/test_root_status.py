@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.conditions import INITIALLY_SCHEDULED
-from scheduler_core.decision import Name
+from scheduler_core.model.conditions import INITIALLY_SCHEDULED
+from scheduler_core.model.decision import Name
 from scheduler_core.sidecar.cache.cache import Store
 from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.queue.root_status import Survey, Whose, survey

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.load import load
+from scheduler_core.loading.load import load
 from scheduler_core.queueing.trees import Trees
 from scheduler_core.sidecar.controllers.validity import AGAIN_SECONDS, PATIENCE, PREFIX, SETTLE_SECONDS, VALID, Validity
 from scheduler_core.sidecar.writes import SetCondition, Tell

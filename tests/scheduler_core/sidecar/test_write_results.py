@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.conditions import INITIALLY_SCHEDULED
-from scheduler_core.decision import Name
+from scheduler_core.model.conditions import INITIALLY_SCHEDULED
+from scheduler_core.model.decision import Name
 from scheduler_core.sidecar.cache.pod_cache import SCHEDULED
 from scheduler_core.sidecar.queue.entities import Phase, State
 from scheduler_core.sidecar.queue.next_action import Desk

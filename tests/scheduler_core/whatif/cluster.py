@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from scheduler_core.cycle import CycleOptions, run_cycle
-from scheduler_core.decision import Decision, Name, Status, Step
-from scheduler_core.load import load
+from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
+from scheduler_core.loading.load import load
+from scheduler_core.model.decision import Decision, Name, Status, Step
 
 ZONE, RACK = "zone", "rack"
 COMPLETE = CycleOptions(strategy="complete")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.load import load
-from scheduler_core.whatif.conflict import conflict, found
-from scheduler_core.whatif.edits import Lowered, Widened
-from scheduler_core.whatif.subject import Subject
-from scheduler_core.whatif.trial import Trial
-from tests.scheduler_core.exact import corpus
+from scheduler_core.loading.load import load
+from scheduler_core.whatif.edits.edits import Lowered, Widened
+from scheduler_core.whatif.remedies.conflict import conflict, found
+from scheduler_core.whatif.trial.subject import Subject
+from scheduler_core.whatif.trial.trial import Trial
+from tests.scheduler_core.cp_sat import corpus
 from tests.scheduler_core.whatif.cluster import COMPLETE, ZONE, decided, gang, node, not_placed, pod, tree, waiting
 
 TWO_RACKS = [node("a1"), node("a2"), node("b1", "r2"), node("b2", "r2")]

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from scheduler_core.cycle import CycleOptions
-from scheduler_core.decision import Status
-from scheduler_core.load import load
-from scheduler_core.whatif import trial
-from scheduler_core.whatif.remedies import advise, remedies
-from tests.scheduler_core.exact import corpus
-from tests.scheduler_core.exact.corpus import Make
+from scheduler_core.cycle.run_cycle import CycleOptions
+from scheduler_core.loading.load import load
+from scheduler_core.model.decision import Status
+from scheduler_core.whatif.remedies.remedies import advise, remedies
+from scheduler_core.whatif.trial import trial
+from tests.scheduler_core.cp_sat import corpus
+from tests.scheduler_core.cp_sat.corpus import Make
 from tests.scheduler_core.oracle.strategies import TINY, Size, clusters
 from tests.scheduler_core.whatif.cluster import COMPLETE, RACK, after, decided, gang, node, not_placed, pod, tree, waiting
 from tests.scheduler_core.whatif.contested import contested

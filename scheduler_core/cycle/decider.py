@@ -1,0 +1,260 @@
+"""Decides on one root after the other; what one is given, the next does not find."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Mapping
+
+from scheduler_core import diagnosis
+from scheduler_core.cycle.preemptor import Preemptor, Proposal, Proving
+from scheduler_core.cycle.verdicts import verdicts
+from scheduler_core.diagnosis import Diagnosis
+from scheduler_core.exact.complete import Complete
+from scheduler_core.model.conditions import Conditions, unschedulable
+from scheduler_core.model.decision import Decision, Eviction, GroupDecision, Name, Search, Status
+from scheduler_core.model.entity import Entity
+from scheduler_core.model.options import PlacingOptions
+from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.placement.extension_points import Plugins
+from scheduler_core.placement.greedy import Greedy, assigned
+from scheduler_core.placement.outcome import Outcome
+from scheduler_core.placement.placement_request import Form
+from scheduler_core.placement.state import NO_PLUGINS, Site
+from scheduler_core.preemption.minimal.minimal_plans import fewest_victims
+from scheduler_core.preemption.result import Preemption
+from scheduler_core.preemption.units.disruption_budgets import Budgets
+from scheduler_core.preemption.units.units import Units
+from scheduler_core.preemption.victims.default_preemption import PodPreemption
+from scheduler_core.preemption.victims.workload_aware import select_victims
+
+_NOTHING_WRONG = Diagnosis("", {}, {})
+_PROVED = "No placement exists: every one was refuted"
+_SPENT = "The search ended after {} steps, before it was known whether a placement exists; a larger budget may tell"
+
+
+class Decider:
+    """The state of a cycle between its roots."""
+
+    def __init__(
+        self,
+        snapshot: ClusterSnapshot,
+        conditions: Conditions,
+        options: PlacingOptions,
+        ignore: frozenset[str],
+        steps: int = 0,
+        plugins: Plugins = NO_PLUGINS,
+        *,
+        site: Site | None = None,
+    ) -> None:
+        """What is placed is taken from *site*, which is that of *snapshot*; left out, it is made."""
+        self._snapshot = snapshot
+        self._conditions = conditions
+        self._options = options
+        site = site or Site.of(snapshot, options, ignore, plugins)
+        self._greedy: Greedy = Complete(site, steps) if steps else Greedy(site)
+        self._ledger = self._greedy.site.ledger
+        self._nominations = self._greedy.site.nominations
+        self._bound: dict[str, int] = {}
+        self._promised: dict[str, int] = {}
+        self._leaving: set[str] = set()
+        self._later_units: tuple[int, Units] | None = None
+        self._of_pods: tuple[Units, PodPreemption] | None = None
+
+    def decide(self, entity: Entity) -> Decision:
+        """What becomes of *entity* in its cycle."""
+        mark = self._ledger.mark()
+        self._nominations.step_aside(entity.priority)
+        form = self._greedy.form(entity)
+        outcome = self._greedy.place(form)
+        search = self._greedy.search
+        wants_more = outcome.success and self._options.preempt_for_leftovers and self._leaves_over(form, outcome)
+        preemption = None
+        # While it is not known whether there is room without it, nobody is made to leave.
+        if self._options.preempt and ((outcome.status is Status.UNSCHEDULABLE and search.outcome != "budget") or wants_more):
+            preemption = self._preempt(entity, fewest=not outcome.success)
+            outcome = _or_error(outcome, preemption)
+        if outcome.success and not (wants_more and preemption is not None and preemption.victims):
+            partly = not form.leaf and not all(verdict.status is Status.SUCCESS for verdict in verdicts(form, outcome))
+            why = diagnosis.explain(self._greedy, form, outcome) if partly else _NOTHING_WRONG
+            self._ledger.rewind(mark)
+            return self._placed(form, outcome, why, search)
+        why = diagnosis.explain(self._greedy, form, outcome)
+        self._ledger.rewind(mark)
+        return self._not_placed(form, outcome, preemption, why, search)
+
+    def fitting(self, entity: Entity) -> list[tuple[PodRecord, int]] | None:
+        """The pods of *entity* that would be placed now, and where; None where it would not be.  Nothing is taken."""
+        mark = self._ledger.mark()
+        self._nominations.step_aside(entity.priority)
+        form = self._greedy.form(entity)
+        outcome = self._greedy.place(form)
+        self._ledger.rewind(mark)
+        return assigned(form, outcome) if outcome.success else None
+
+    def after_eviction(self) -> ClusterSnapshot:
+        """The cluster once the victims have left, what was placed runs, and what was promised is nominated."""
+        pods = []
+        for pod in self._snapshot.pods:
+            if pod.key in self._leaving:
+                continue
+            if pod.key in self._bound:
+                pods.append(dataclasses.replace(pod, node=self._bound[pod.key], nominated=-1))
+            elif pod.node < 0:
+                pods.append(dataclasses.replace(pod, nominated=self._promised.get(pod.key, pod.nominated)))
+            else:
+                pods.append(pod)
+        return dataclasses.replace(self._snapshot, pods=tuple(pods))
+
+    def _placed(self, form: Form, outcome: Outcome, why: Diagnosis, search: Search) -> Decision:
+        pods = assigned(form, outcome)
+        self._greedy.assume(form, outcome)
+        left = diagnosis.leftovers(self._greedy, form, outcome)
+        for pod, node in pods:
+            self._nominations.kept(pod)
+            self._bound[pod.key] = node
+        self._settle()
+        names = self._greedy.site.nodes.names
+        return Decision(
+            form.entity.name,
+            Status.SUCCESS,
+            assignments={pod.key: names[node] for pod, node in sorted(pods, key=lambda pair: pair[0].key)},
+            groups=self._groups(form, outcome, why.groups, ""),
+            search=search,
+            pending=left,
+        )
+
+    def _not_placed(
+        self, form: Form, outcome: Outcome, preemption: Preemption[Proposal] | Preemption[None] | None, why: Diagnosis, search: Search
+    ) -> Decision:
+        promised = dict(preemption.nominations) if preemption is not None else {}
+        going_on = preemption is not None and preemption.status is Status.SUCCESS
+        # A pod by itself that may not preempt is not asked for a nomination, and keeps the one it has.
+        kept = going_on or (form.entity.name.kind == "Pod" and not form.entity.preempts)
+        for leaf in form.entity.leaves():
+            for pod in leaf.waiting:
+                if pod.key in promised or not kept:
+                    self._promise(pod, promised.get(pod.key, -1))
+        victims = preemption.victims if preemption is not None else ()
+        self._leaving.update(pod.key for pod in victims)
+        self._settle()
+        names = self._greedy.site.nodes.names
+        proved = search.outcome == "infeasible"
+        suffix = f", pod group preemption: {preemption.message}" if preemption is not None and preemption.message else ""
+        return Decision(
+            form.entity.name,
+            outcome.status,
+            message=". ".join(filter(None, (why.message, _verdict(search) or why.uncertain))),
+            nominations={key: names[node] for key, node in sorted(promised.items())},
+            victims=tuple(sorted(pod.key for pod in victims)),
+            groups=self._groups(form, outcome, why.groups, suffix),
+            search=search,
+            pending=why.pods
+            if proved or not why.uncertain
+            else {pod: f"{text.rstrip('.')}. {why.uncertain}" for pod, text in why.pods.items()},
+            preemption=_eviction(preemption),
+        )
+
+    def _promise(self, pod: PodRecord, node: int) -> None:
+        """Nominate *pod*; -1 clears its nomination, as every failure without a preemption does."""
+        if node < 0:
+            self._nominations.withdraw(pod)
+        else:
+            self._nominations.promise(pod, node)
+        self._promised[pod.key] = node
+
+    def _settle(self) -> None:
+        """What stands now stands for good: nothing before it will be rewound."""
+        self._ledger.forget()
+        self._greedy.site.relations.forget()
+
+    def _preempt(self, entity: Entity, *, fewest: bool) -> Preemption[Proposal] | Preemption[None]:
+        mark = self._ledger.mark()
+        self._nominations.own(entity, -1)
+        if isinstance(self._greedy, Complete) and fewest:
+            found = self._fewest(entity, self._greedy)
+        else:
+            found = self._select(entity, Preemptor(self._greedy))
+        self._ledger.rewind(mark)
+        return found
+
+    def _fewest(self, entity: Entity, complete: Complete) -> Preemption[Proposal] | Preemption[None]:
+        proving = Proving(complete, entity)
+        first = self._select(entity, proving)
+        return fewest_victims(entity, first, proving, self._units(), self._budgets, self._leaving)
+
+    def _select(self, entity: Entity, preemptor: Preemptor) -> Preemption[Proposal] | Preemption[None]:
+        units = self._units()
+        if entity.name.kind != "Pod":
+            return select_victims(entity, units, self._budgets, self._ledger, preemptor, self._leaving)
+        pod = entity.waiting[0]
+        resolvable = preemptor.resolvable(pod)
+        surroundings = preemptor if self._greedy.site.relations.touches(pod) else None
+        if self._of_pods is None or self._of_pods[0] is not units:
+            self._of_pods = units, PodPreemption(units, self._budgets, self._ledger)
+        return self._of_pods[1].select_victims(pod, resolvable, surroundings, self._leaving)
+
+    def _units(self) -> Units:
+        """The preemption units of all that runs by now."""
+        if not self._bound:
+            return self._first_units
+        if self._later_units is None or self._later_units[0] != len(self._bound):
+            pods = [dataclasses.replace(pod, node=self._bound[pod.key]) if pod.key in self._bound else pod for pod in self._snapshot.pods]
+            self._later_units = len(self._bound), Units.of(dataclasses.replace(self._snapshot, pods=tuple(pods)))
+        return self._later_units[1]
+
+    @functools.cached_property
+    def _budgets(self) -> Budgets:
+        return Budgets(self._snapshot.budgets)
+
+    @functools.cached_property
+    def _first_units(self) -> Units:
+        return Units.of(self._snapshot)
+
+    def _leaves_over(self, form: Form, outcome: Outcome) -> bool:
+        """Whether a root that was satisfied before leaves pods over: any of a gang, all of a basic group."""
+        if not any(leaf.running for leaf in form.entity.leaves()):
+            return False
+        waiting = sum(len(leaf.waiting) for leaf in form.entity.leaves())
+        return outcome.placed < waiting if form.entity.gang else outcome.placed == 0
+
+    def _groups(self, form: Form, outcome: Outcome, why: Mapping[Name, str], suffix: str) -> tuple[GroupDecision, ...]:
+        if form.entity.name.kind == "Pod":
+            return ()
+        found = []
+        for verdict in verdicts(form, outcome):
+            own = why.get(verdict.name, "")
+            told = verdict.message
+            if verdict.status is Status.UNSCHEDULABLE or verdict.status is Status.UNRESOLVABLE:
+                # The condition has kube-scheduler's words first, as people and tools search for them.
+                told = "; ".join(filter(None, (unschedulable(verdict.message) + suffix, own)))
+            conditions = self._conditions.after(verdict.name, verdict.status, told)
+            found.append(GroupDecision(verdict.name, verdict.status, own or verdict.message, verdict.domain, conditions))
+        return tuple(found)
+
+
+def _or_error(outcome: Outcome, preemption: Preemption[Proposal] | Preemption[None]) -> Outcome:
+    """*outcome*, or the error that placing the root without its victims ended in: it becomes that of the whole cycle."""
+    failed = preemption.outcome
+    if outcome.success or failed is None or failed.status is not Status.ERROR:
+        return outcome
+    return failed.outcome
+
+
+def _eviction(preemption: Preemption[Proposal] | Preemption[None] | None) -> Eviction | None:
+    """What is told of victims that are the fewest, or may be."""
+    if preemption is None or not preemption.victims or not preemption.lower:
+        return None
+    return Eviction(len(preemption.units), preemption.lower, preemption.violating, preemption.proved)
+
+
+def _verdict(search: Search) -> str:
+    """What the search says of a root that is not placed; empty where it says nothing."""
+    match search.outcome:
+        case "infeasible":
+            return _PROVED
+        case "budget":
+            return _SPENT.format(search.explored)
+        case _:
+            return ""

@@ -1,0 +1,120 @@
+"""Fragmentation: for each topology level and pod shape, the largest gang that fits in one domain now.
+
+Counted are requests, taints, selectors, ports of the host and room kept for nominated pods; what pods say about other pods
+(affinity, anti-affinity, spread) is not.  A gang is in one domain as KEP-5732 has it: nodes with one value of the label.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from scheduler_core.diagnosis import node_refusals, phrases
+from scheduler_core.model.nodes import PODS, Ints, NodeTable
+from scheduler_core.model.options import PlacingOptions
+from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.placement.state import Site
+
+MOST_SHAPES = 8
+_LEVELS = frozenset({"zone", "rack"})
+"""What well-known levels are called behind the prefix of their keys."""
+_DEPRECATED = "failure-domain.beta.kubernetes.io/"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Fragment:
+    """One pod shape on one topology level.
+
+    Attributes:
+        key: the topology key.
+        shape: the requests of the shape, in words.
+        pod: the first pod of that shape by name, as ``namespace/name``.
+        largest: pods of the shape that fit in the best domain.
+        domain: that domain, the first by name of equal ones; empty where nothing fits anywhere.
+        total: pods of the shape that fit in the whole cluster, one by one.
+
+    """
+
+    key: str
+    shape: str
+    pod: str
+    largest: int
+    domain: str
+    total: int
+
+
+def fragments(snapshot: ClusterSnapshot, ignore: Iterable[str] = ()) -> tuple[Fragment, ...]:
+    """The shapes and levels that matter in *snapshot*; fields in *ignore* are passed over though they are not modelled."""
+    site = Site.of(snapshot, PlacingOptions(), ignore)
+    return largest(site, levels(snapshot), examples(snapshot))
+
+
+def largest(site: Site, keys: Sequence[str], pods: Sequence[PodRecord]) -> tuple[Fragment, ...]:
+    """The largest gang of each of *pods* in one domain of each of *keys*: by pod, then by key."""
+    return tuple(_of_shape(site, keys, pods))
+
+
+def levels(snapshot: ClusterSnapshot) -> tuple[str, ...]:
+    """The topology keys of the groups' constraints and the zones and racks of the nodes, those with few domains first."""
+    asked = {each.key for group in snapshot.groups if (told := group.spec.scheduling_constraints) for each in told.topology or ()}
+    known = {key for labels in snapshot.nodes.labels for key in labels if key.rpartition("/")[2] in _LEVELS}
+    found = asked | {key for key in known if not key.startswith(_DEPRECATED)}
+    domains = {key: len(snapshot.nodes.column(key).values) for key in found}
+    return tuple(sorted((key for key in found if domains[key]), key=lambda key: (domains[key], key)))
+
+
+def examples(snapshot: ClusterSnapshot, most: int = MOST_SHAPES) -> tuple[PodRecord, ...]:
+    """A pod of each shape, the first by name: of pending pods first, then of the pods of running groups, frequent ones first."""
+    chosen: dict[int, PodRecord] = {}
+    for pods in (_pending(snapshot), _running(snapshot)):
+        first: dict[int, PodRecord] = {}
+        counts: Counter[int] = Counter()
+        for pod in pods:
+            first.setdefault(pod.shape.serial, pod)
+            counts[pod.shape.serial] += 1
+        for serial in sorted(first, key=lambda serial: (-counts[serial], serial)):
+            chosen.setdefault(serial, first[serial])
+    return tuple(chosen.values())[:most]
+
+
+def _pending(snapshot: ClusterSnapshot) -> Iterator[PodRecord]:
+    return (pod for pod in snapshot.pods if pod.node < 0 and not pod.terminating)
+
+
+def _running(snapshot: ClusterSnapshot) -> Iterator[PodRecord]:
+    return (pod for pod in snapshot.pods if pod.node >= 0 and pod.group)
+
+
+def _of_shape(site: Site, keys: Sequence[str], pods: Sequence[PodRecord]) -> Iterator[Fragment]:
+    for pod in pods:
+        slots = _slots(site, pod.shape)
+        total, words = int(slots.sum()), _words(pod.shape, site.nodes)
+        for key in keys:
+            column = site.nodes.column(key)
+            there = column.ids >= 0
+            sums = np.bincount(column.ids[there], weights=slots[there], minlength=len(column.values))
+            best = int(sums.argmax()) if len(sums) else 0
+            most = int(sums[best]) if len(sums) else 0
+            yield Fragment(key, words, pod.key, most, column.values[best] if most else "", total)
+
+
+def _slots(site: Site, shape: PodShape) -> Ints:
+    """How many pods of *shape* each node holds; shape (nodes,)."""
+    static, ledger = site.fit.static(shape), site.ledger
+    free = site.nodes.allocatable[static.rows] - ledger.used[static.rows] - ledger.held[static.rows]
+    slots: Ints = np.maximum((free // static.amounts).min(axis=0), 0)
+    if static.mask is not None:
+        slots[~static.mask] = 0
+    if shape.ports:
+        np.minimum(slots, 1, out=slots)
+        slots[~node_refusals.free_ports(site, shape)] = 0
+    return slots
+
+
+def _words(shape: PodShape, nodes: NodeTable) -> str:
+    told = [phrases.amount(nodes.resources[row], amount) for row, amount in shape.requests if row != PODS]
+    return ", ".join(told) or "no requests"

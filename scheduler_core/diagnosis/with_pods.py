@@ -1,0 +1,37 @@
+"""The site as it is once some pods stand on it, for as long as one looks."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from scheduler_core.model.ledger import Load
+from scheduler_core.model.nodes import Nodes
+from scheduler_core.placement.placement_request import Form
+from scheduler_core.placement.state import Site
+
+
+@contextlib.contextmanager
+def rewound(site: Site) -> Iterator[None]:
+    """Whatever is assumed inside is undone at the end."""
+    taken, told = site.ledger.mark(), site.relations.mark()
+    try:
+        yield
+    finally:
+        site.ledger.rewind(taken)
+        site.relations.rewind(told)
+
+
+def stand(site: Site, form: Form, nodes: Nodes) -> None:
+    """Put the pods of a leaf on *nodes*, one entry a pod, -1 for none; to be used inside ``rewound``."""
+    loads, start = [], 0
+    for run in form.runs:
+        found = nodes[start : start + run.count]
+        start += run.count
+        if len(found := found[found >= 0]):
+            loads.append(Load(run.shape, found))
+    if loads:
+        site.ledger.assume(tuple(loads), site.ledger.fresh())
+    for pod, node in zip(form.entity.waiting, nodes.tolist(), strict=True):
+        if node >= 0:
+            site.relations.assume(pod, node)

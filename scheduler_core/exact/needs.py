@@ -1,0 +1,55 @@
+"""What a tree needs at least, wherever it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scheduler_core.model.pods import PodShape
+from scheduler_core.placement.placement_request import Form
+
+
+def satisfied(form: Form) -> bool:
+    """Whether the members that run meet the minimum already."""
+    if form.leaf:
+        return len(form.entity.running) >= form.entity.minimum
+    return sum(satisfied(child) for child in form.children) >= form.entity.minimum
+
+
+def lacking(form: Form) -> int:
+    """How many pods must be placed at least; composites: by their smallest children."""
+    if satisfied(form):
+        return 0
+    if form.leaf:
+        return form.entity.minimum - len(form.entity.running)
+    missing = form.entity.minimum - sum(satisfied(child) for child in form.children)
+    return sum(sorted(lacking(child) for child in form.children if not satisfied(child))[:missing])
+
+
+def leaves(form: Form) -> Iterator[Form]:
+    """*form* and what is below it, as far as it holds pods."""
+    if form.leaf:
+        yield form
+    for child in form.children:
+        yield from leaves(child)
+
+
+def selections(form: Form) -> Iterator[tuple[tuple[PodShape, int], ...]]:
+    """The ways to choose as many pods as are lacking: how many of each shape, the first in their order before others."""
+    waiting: dict[int, tuple[PodShape, int]] = {}
+    for run in form.runs:
+        _, count = waiting.get(run.shape.serial, (run.shape, 0))
+        waiting[run.shape.serial] = (run.shape, count + run.count)
+    kinds = list(waiting.values())
+
+    def choose(number: int, missing: int) -> Iterator[tuple[tuple[PodShape, int], ...]]:
+        if number == len(kinds):
+            if not missing:
+                yield ()
+            return
+        shape, count = kinds[number]
+        rest = sum(each for _, each in kinds[number + 1 :])
+        for taken in range(min(count, missing), max(0, missing - rest) - 1, -1):
+            for others in choose(number + 1, missing - taken):
+                yield ((shape, taken), *others) if taken else others
+
+    return choose(0, lacking(form))

@@ -1,0 +1,215 @@
+"""The search for trees whose domains may lie across one another: which children of a composite, each in which domain.
+
+Groups are taken from an agenda; a composite puts the children of a quorum on it, a leaf adds its pods to what must fit together.
+Nothing is tried twice that differs in names only: of domains with the same free room that nothing of the tree has touched, the
+first stands for all; what is left of an agenda is not tried again where it failed beside the same wishes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator
+
+from scheduler_core.exact.chosen import Chosen
+from scheduler_core.exact.needs import leaves, satisfied, selections
+from scheduler_core.exact.packing.capacity import Capacity
+from scheduler_core.exact.packing.wishes import Wishes
+from scheduler_core.exact.step_budget import Budget
+from scheduler_core.exact.tree.agenda import Agenda
+from scheduler_core.exact.tree.bounds import Bounds
+from scheduler_core.exact.tree.symmetry import Likeness
+from scheduler_core.model.pods import PodShape
+from scheduler_core.model.topology import Placement
+from scheduler_core.placement import candidate_placements
+from scheduler_core.placement.composite_progress import inadmissible
+from scheduler_core.placement.placement_request import Form
+from scheduler_core.placement.state import Site
+
+_LOOKING, _TRYING = 25, 8
+"""Steps to look at what is left to place, and for each way to place the first of it."""
+
+
+class Crossing:
+    """The search for one root on a site, of which *capacity* is free."""
+
+    def __init__(self, site: Site, form: Form, budget: Budget, capacity: Capacity) -> None:
+        self._site = site
+        self._form = form
+        self._budget = budget
+        self.capacity = capacity
+        self._wishes = Wishes()
+        self._likeness = Likeness(site, form, self.capacity, self._wishes)
+        self._bounds = Bounds(site.topology, self.capacity, self._wishes)
+        self._alone: dict[tuple[int, int], bool] = {}
+        self._choices: dict[tuple[int, int], list[Placement]] = {}
+        self._numbers: dict[tuple[int, int, int], int] = {}
+        self._first: dict[int, tuple[PodShape | None, int]] = {}
+        self._dead: set[object] = set()
+        self._parts: dict[int, Crossing] = {}
+        self._refuted: set[tuple[int, int]] = set()
+        self._solved: set[tuple[int, int]] = set()
+        self._chosen: list[Chosen] = []
+
+    def plan(self, placement: Placement) -> list[Chosen] | None:
+        """The first plan for the root within *placement*; None if there is none.
+
+        Raises:
+            SpentError: the budget is spent before that is known.
+
+        """
+        # What was found before still stands, and so does what was being tried when a budget was spent.
+        self._chosen = []
+        self._wishes.clear()
+        if satisfied(self._form):
+            return []
+        # An explicit stack: a tree may have more groups than Python has frames.
+        stack = [self._ways(self._before(self._form, placement, None))]
+        while stack:
+            for way in stack[-1]:
+                if way is None:
+                    return self._chosen
+                stack.append(self._ways(way))
+                break
+            else:
+                stack.pop()
+        return None
+
+    def _before(self, form: Form, placement: Placement, rest: Agenda | None) -> Agenda:
+        at = (form.number, placement.serial, rest.number if rest else 0)
+        return Agenda(form, placement, rest, self._numbers.setdefault(at, len(self._numbers) + 1))
+
+    def _ways(self, agenda: Agenda) -> Iterator[Agenda | None]:
+        """The agendas that are left after each way to place the first group; while one is looked at, that way stands."""
+        if self._dead and self._likeness.state(agenda) in self._dead:
+            return
+        self._budget.step(_LOOKING)
+        if self._bounds.refute(agenda.tasks()):
+            return
+        for domain in self._candidates(agenda.form, agenda.placement):
+            self._budget.step(_TRYING)
+            if agenda.form.leaf:
+                yield from self._leaf(agenda, domain)
+            elif (agenda.form.number, domain.serial) not in self._refuted:
+                yield from self._composite(agenda, domain)
+                self._try_alone(agenda.form, domain)
+        self._dead.add(self._likeness.state(agenda))
+
+    def _leaf(self, agenda: Agenda, domain: Placement) -> Iterator[Agenda | None]:
+        for counts in selections(agenda.form):
+            self._chosen.append(Chosen(agenda.form, domain, counts))
+            self._wishes.add(domain, counts)
+            if self.capacity.fits(self._wishes.around(domain)):
+                yield agenda.rest
+            self._wishes.add(domain, counts, -1)
+            self._chosen.pop()
+
+    def _composite(self, agenda: Agenda, domain: Placement) -> Iterator[Agenda | None]:
+        form = agenda.form
+        missing = form.entity.minimum - sum(satisfied(child) for child in form.children)
+        able = [child for child in form.children if self._bounds.lacking(child) and self._possible(child, domain)]
+        able.sort(key=lambda child: (self._bounds.lacking(child), child.number))
+        seen: set[tuple[int, ...]] = set()
+        for quorum in itertools.combinations(able, missing):
+            # Equal children stand for each other.
+            numbers = tuple(child.number for child in quorum)
+            if numbers in seen:
+                self._budget.step()
+                continue
+            seen.add(numbers)
+            if any(self._is_refuted(child, domain) for child in quorum):
+                continue
+            rest = agenda.rest
+            for child in sorted(quorum, key=lambda child: self._urgency(child, domain), reverse=True):
+                rest = self._before(child, domain, rest)
+            self._chosen.append(Chosen(form, domain))
+            yield rest
+            self._chosen.pop()
+
+    def _try_alone(self, form: Form, domain: Placement) -> None:
+        """*form* came to nothing in *domain*: if it does so even by itself, it need never be tried there again."""
+        if form is self._form or (form.number, domain.serial) in self._solved:
+            return
+        self._solved.add((form.number, domain.serial))
+        if (part := self._parts.get(form.number)) is None:
+            free = dataclasses.replace(form, entity=dataclasses.replace(form.entity, key=""))
+            part = self._parts[form.number] = Crossing(self._site, free, self._budget, self.capacity)
+        if part.plan(domain) is None:
+            self._refuted.add((form.number, domain.serial))
+
+    def _is_refuted(self, form: Form, placement: Placement) -> bool:
+        """Whether *form* has been refuted by itself in all its domains."""
+        if form.leaf or not self._refuted:
+            return False
+        return all(
+            (form.number, domain.serial) in self._refuted or not self._alone_in(form, domain) for domain in self._domains(form, placement)
+        )
+
+    def _urgency(self, form: Form, placement: Placement) -> tuple[int, int, int, int]:
+        """Confined groups first, of these the ones with the fewest domains, of these the largest."""
+        domains = self._domains(form, placement)
+        return (max((len(domain) for domain in domains), default=0), len(domains), -self._bounds.lacking(form), form.number)
+
+    def _candidates(self, form: Form, placement: Placement) -> list[Placement]:
+        seen: set[object] = set()
+        kept = []
+        for domain in self._domains(form, placement):
+            if not self._alone_in(form, domain):
+                continue
+            if (look := self._likeness.look(domain, placement)) is not None:
+                if look in seen:
+                    continue
+                seen.add(look)
+            kept.append(domain)
+        return sorted(kept, key=lambda domain: self._looseness(form, domain))
+
+    def _looseness(self, form: Form, domain: Placement) -> int:
+        """Where more pods wait than must be placed the roomiest domain comes first, otherwise the tightest."""
+        shape, waiting = self._pods(form)
+        if shape is None:
+            return 0
+        total = self.capacity.total(shape, domain)
+        return -min(total, waiting) if waiting > self._bounds.lacking(form) else total
+
+    def _pods(self, form: Form) -> tuple[PodShape | None, int]:
+        """The shape of the first pod that waits, and how many do."""
+        if (found := self._first.get(form.number)) is None:
+            shape = next((run.shape for leaf in leaves(form) for run in leaf.runs), None)
+            found = self._first[form.number] = shape, sum(len(leaf.entity.waiting) for leaf in leaves(form))
+        return found
+
+    def _domains(self, form: Form, placement: Placement) -> list[Placement]:
+        """Where *form* may be within *placement*; nowhere if its members that run are apart already."""
+        at = (id(form), placement.serial)
+        if (found := self._choices.get(at)) is None:
+            found = self._choices[at] = self._divided(form, placement)
+        return found
+
+    def _divided(self, form: Form, placement: Placement) -> list[Placement]:
+        key = form.entity.key
+        if not key:
+            return [placement]
+        domains = self._site.topology.divide(placement, key).domains
+        if not form.pinned:
+            return list(domains)
+        try:
+            value = candidate_placements.pinned_value(self._site.nodes, key, form.pinned)
+        except candidate_placements.PinError:
+            return []
+        return [domain for domain in domains if domain.value == value]
+
+    def _possible(self, form: Form, placement: Placement) -> bool:
+        return not inadmissible(form) and any(self._alone_in(form, domain) for domain in self._domains(form, placement))
+
+    def _alone_in(self, form: Form, domain: Placement) -> bool:
+        """Whether *form* could be met in *domain* if nothing else of the tree were there, as far as is cheap to say."""
+        at = (form.number, domain.serial)
+        if (found := self._alone.get(at)) is None:
+            found = self._alone[at] = self._bounds.room_for(form, domain) and self._met_alone(form, domain)
+        return found
+
+    def _met_alone(self, form: Form, domain: Placement) -> bool:
+        self._budget.step(_TRYING)
+        if form.leaf:
+            return any(self.capacity.fits([(shape, domain, count) for shape, count in counts]) for counts in selections(form))
+        return sum(satisfied(child) or self._possible(child, domain) for child in form.children) >= form.entity.minimum

@@ -1,0 +1,88 @@
+"""The pods of leaves that share one domain: do they fit on its nodes together, and how many more would?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from scheduler_core.exact.packing import optional_pods
+from scheduler_core.exact.packing.capacity import Capacity
+from scheduler_core.exact.packing.packing import Demand, pack
+from scheduler_core.exact.step_budget import Budget
+from scheduler_core.exact.tree.domain_tree import Nest
+from scheduler_core.exact.tree.subproblem import Load
+from scheduler_core.model.pods import PodShape
+
+
+class Bins:
+    """The cells of a nest, each packed by itself and remembered."""
+
+    def __init__(self, nest: Nest, capacity: Capacity, shapes: Sequence[PodShape], budget: Budget) -> None:
+        self._nest = nest
+        self._capacity = capacity
+        self._shapes = {shape.serial: shape for shape in shapes}
+        self._budget = budget
+        self._known: dict[tuple[object, ...], bool] = {}
+
+    def hold(self, cell: int, loads: Sequence[Load]) -> bool:
+        """Whether the pods of *loads*, leaves in *cell* of which each shape by itself fits, fit together.
+
+        Raises:
+            SpentError: the budget is spent before that is known.
+
+        """
+        return self._packs(cell, _needed(loads), thorough=True)
+
+    def most(self, cell: int, loads: Sequence[Load]) -> int:
+        """How many of the pods of *loads*, leaves in *cell* that fit with what they need, are found to fit.
+
+        Raises:
+            SpentError: the budget is spent before that is known.
+
+        """
+        needed = _needed(loads)
+        offers = [
+            (0, self._shapes[serial], count - needed.get(serial, 0))
+            for serial, count in sorted(_waiting(loads).items())
+            if count > needed.get(serial, 0)
+        ]
+        offers.sort(key=lambda offer: self._capacity.amounts(offer[1]).tolist())
+
+        def fit(more: Mapping[int, int]) -> bool:
+            counts = dict(needed)
+            for at, count in more.items():
+                serial = offers[at][1].serial
+                counts[serial] = counts.get(serial, 0) + count
+            return self._packs(cell, counts, thorough=False)
+
+        return sum(needed.values()) + sum(optional_pods.most(offers, fit).values())
+
+    def _packs(self, cell: int, counts: Mapping[int, int], *, thorough: bool) -> bool:
+        if thorough and len(counts) == 1:
+            return True
+        at = (thorough, cell, *sorted(counts.items()))
+        if (found := self._known.get(at)) is None:
+            found = self._known[at] = self._pack(cell, counts, thorough=thorough)
+        return found
+
+    def _pack(self, cell: int, counts: Mapping[int, int], *, thorough: bool) -> bool:
+        nodes = self._nest.cells[cell].nodes
+        shapes = [(self._shapes[serial], count) for serial, count in sorted(counts.items())]
+        demands = [Demand(self._capacity.amounts(shape), count, self._capacity.everywhere(shape)[nodes]) for shape, count in shapes]
+        return pack(self._capacity.free[:, nodes], demands, self._budget, thorough=thorough) is not None
+
+
+def _needed(loads: Sequence[Load]) -> dict[int, int]:
+    """How many pods of each shape are needed, by its serial."""
+    counts: dict[int, int] = {}
+    for load in loads:
+        for shape, count in load.counts:
+            counts[shape.serial] = counts.get(shape.serial, 0) + count
+    return counts
+
+
+def _waiting(loads: Sequence[Load]) -> dict[int, int]:
+    counts: dict[int, int] = {}
+    for load in loads:
+        for run in load.form.runs:
+            counts[run.shape.serial] = counts.get(run.shape.serial, 0) + run.count
+    return counts

@@ -1,0 +1,60 @@
+"""The snapshot of a cluster whose feature gates are not all on: what is behind a gate that is off is not there.
+
+The API server drops such fields when they are written (KEP-4671, KEP-5732 and KEP-6012, Feature Enablement), and does not serve
+CompositePodGroups at all without their gate.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+
+from scheduler_core.model.snapshot import ClusterSnapshot, Problem
+from validators.defaults.drop import drop
+from validators.gates import COMPOSITE, GENERIC_WORKLOAD, Gates
+from validators.lookup import KnownObjects
+from validators.model.group import CompositePodGroup, Group, PodGroup
+from validators.model.objects import Object, namespace_of
+
+_OTHERS = ("PriorityClass", "Node")
+
+
+def gated(snapshot: ClusterSnapshot, gates: Gates) -> ClusterSnapshot:
+    """*snapshot* as a cluster with *gates* holds it; what is dropped is among the problems."""
+    if not gates.off:
+        return snapshot
+    problems = list(snapshot.problems)
+    groups = tuple(_groups(snapshot.groups, gates, problems))
+    pods = snapshot.pods
+    if not gates.on(GENERIC_WORKLOAD):
+        problems += [_dropped(f"Pod {pod.key}", "spec.schedulingGroup", GENERIC_WORKLOAD) for pod in pods if pod.group]
+        pods = tuple(dataclasses.replace(pod, group="") if pod.group else pod for pod in pods)
+    workloads = [drop(each, None, gates)[0] for each in snapshot.known.everything("Workload") or ()]
+    others = [each for kind in _OTHERS for each in snapshot.known.everything(kind) or ()]
+    known = KnownObjects((*groups, *workloads, *others), complete=False)
+    ordered = tuple(sorted(set(problems), key=lambda each: (each.object, each.message)))
+    return dataclasses.replace(snapshot, groups=groups, pods=pods, known=known, problems=ordered)
+
+
+def _groups(groups: Iterable[Group], gates: Gates, problems: list[Problem]) -> Iterator[Group]:
+    for group in groups:
+        name = f"{group.kind} {namespace_of(group)}/{group.metadata.name}"
+        needed = COMPOSITE if isinstance(group, CompositePodGroup) else GENERIC_WORKLOAD
+        if not gates.on(needed):
+            problems.append(
+                Problem(name, f"the feature gate {needed} is off: the API server does not serve this kind; the group is left out")
+            )
+            continue
+        kept, dropped = drop(group, None, gates)
+        problems += [_dropped(name, str(path), gate) for path, gate in dropped]
+        yield _group(kept)
+
+
+def _group(kept: Object) -> Group:
+    if not isinstance(kept, (PodGroup, CompositePodGroup)):
+        raise TypeError(f"a {kept.kind} is no group")
+    return kept
+
+
+def _dropped(name: str, path: str, gate: str) -> Problem:
+    return Problem(name, f"{path} is dropped: the feature gate {gate} is off")

@@ -1,0 +1,61 @@
+"""Labels that differ only in case, where they divide nodes into domains: mostly a slip, and never one domain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from scheduler_core.loading.gather import label
+from scheduler_core.model.nodes import NodeTable
+from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.snapshot import Problem
+from validators.model.group import Group
+
+
+def problems(nodes: NodeTable, groups: Iterable[Group], pods: Iterable[PodRecord]) -> Iterator[Problem]:
+    """Node labels that differ only in case from a topology key of a group or a pod, or from another value of one."""
+    shapes = {id(pod.shape): pod.shape for pod in pods}
+    keys = sorted({*_keys_of_groups(groups), *(key for shape in shapes.values() for key in _keys_of(shape))})
+    folded = {key.casefold(): key for key in keys}
+    for other in sorted({name for labels in nodes.labels for name in labels}.difference(keys)):
+        key = folded.get(other.casefold())
+        without = (
+            ()
+            if key is None
+            else (node for node, labels in zip(nodes.names, nodes.labels, strict=True) if other in labels and key not in labels)
+        )
+        if (node := next(iter(without), None)) is not None:
+            yield Problem(label("Node", ("", node)), f'the label "{other}" is not the topology key "{key}": they differ in case')
+    for key in keys:
+        yield from _values(nodes, key)
+
+
+def _values(nodes: NodeTable, key: str) -> Iterator[Problem]:
+    column = nodes.column(key)
+    if len({value.casefold() for value in column.values}) == len(column.values):
+        return
+    first: dict[str, int] = {}
+    for index, value in enumerate(column.ids.tolist()):
+        if value >= 0:
+            first.setdefault(column.values[value], index)
+    alike: dict[str, list[tuple[int, str]]] = {}
+    for value, index in sorted(first.items(), key=lambda each: each[1]):
+        alike.setdefault(value.casefold(), []).append((index, value))
+    for (there, known), *others in alike.values():
+        for here, value in others:
+            what = f'the label {key} is "{value}" here and "{known}" on node {nodes.names[there]}: they are two domains'
+            yield Problem(label("Node", ("", nodes.names[here])), what)
+
+
+def _keys_of_groups(groups: Iterable[Group]) -> Iterator[str]:
+    for group in groups:
+        constraints = group.spec.scheduling_constraints
+        yield from (each.key for each in (constraints and constraints.topology) or ())
+
+
+def _keys_of(shape: PodShape) -> Iterator[str]:
+    yield from (each.topology_key for each in shape.spread)
+    for side in (shape.affinity.pod_affinity, shape.affinity.pod_anti_affinity) if shape.affinity else ():
+        if side is not None:
+            yield from (each.topology_key for each in side.required_during_scheduling_ignored_during_execution or ())
+            preferred = side.preferred_during_scheduling_ignored_during_execution or ()
+            yield from (each.pod_affinity_term.topology_key for each in preferred)

@@ -1,0 +1,60 @@
+"""Objects to a ClusterSnapshot: what the API server fills in is filled in, what cannot be used is told, the rest is decided on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from scheduler_core.loading import label_case, v1alpha1
+from scheduler_core.loading.gather import gather
+from scheduler_core.loading.priority import Priorities
+from scheduler_core.loading.read_groups import completed, group_priorities, read_budgets, read_kind
+from scheduler_core.loading.read_nodes import NodeRead, node_table, read_nodes
+from scheduler_core.loading.read_pods import Records, read_pods
+from scheduler_core.model.snapshot import ClusterSnapshot, Problem
+from validators.lookup import KnownObjects
+from validators.model.cluster import Node, PriorityClass
+from validators.model.decode import Source
+from validators.model.group import CompositePodGroup, Group, PodGroup
+from validators.model.workload import Workload
+
+
+def load(objects: Iterable[Source]) -> ClusterSnapshot:
+    """The cluster that *objects* are: each parsed JSON, or the JSON text of one object; lists are opened.
+
+    Nodes, pods, groups, Workloads, priority classes and disruption budgets are read, other kinds passed over.  The order of
+    *objects* changes nothing.  No input raises: what is wrong with one is in ``problems``.
+    """
+    kinds, problems = gather(objects)
+    nodes = read_nodes(kinds["Node"], problems)
+    classes = read_kind(kinds["PriorityClass"], PriorityClass, problems)
+    workloads = read_kind(kinds["Workload"], Workload, problems)
+    leaves = read_kind(kinds["PodGroup"], PodGroup, problems)
+    composites = read_kind(kinds["CompositePodGroup"], CompositePodGroup, problems)
+    priorities = Priorities(classes.good)
+    drafts = read_pods(kinds.pop("Pod"), nodes, problems)
+    named: tuple[Group, ...] = (*leaves.good, *composites.good)
+    made = v1alpha1.join(drafts, workloads.good, named, priorities)
+    groups = completed((*named, *made.groups), priorities, problems)
+    table = node_table(nodes, {name for draft in drafts for name, _ in draft.form.demand.requests}, problems)
+    records = Records(table, priorities, problems)
+    pods = tuple(records.record(draft) for draft in drafts)
+    problems += label_case.problems(table, groups, pods)
+    unusable = (*classes.unusable, *workloads.unusable, *leaves.unusable, *composites.unusable)
+    return ClusterSnapshot(
+        nodes=table,
+        pods=pods,
+        groups=groups,
+        priorities=group_priorities(groups, priorities),
+        desired=made.desired,
+        budgets=read_budgets(kinds["PodDisruptionBudget"], problems),
+        known=KnownObjects((*groups, *workloads.good, *classes.good, *map(_known, nodes.values()), *unusable), complete=False),
+        problems=_in_order(problems),
+    )
+
+
+def _known(read: NodeRead) -> Node:
+    return Node(read.node.metadata)
+
+
+def _in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    return tuple(sorted(set(problems), key=lambda each: (each.object, each.message)))

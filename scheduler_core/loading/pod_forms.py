@@ -1,0 +1,137 @@
+"""The forms of pods: what of a spec decides where a pod may run and how much it takes there, once for all pods alike."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterator
+
+from scheduler_core.loading import object_errors, pod_requests
+from scheduler_core.model import wire
+from scheduler_core.model.pods import Port
+from scheduler_core.model.wire import Affinity, Container, Pod, PodSpec, PodStatus, Toleration, TopologySpreadConstraint, Volume
+
+# Where and for what the scheduler looks at a pod's volumes: VolumeBinding, VolumeZone, NodeVolumeLimits (claims, and volumes that
+# migrate to a CSI driver) and VolumeRestrictions.  An inline csi volume constrains nothing (Kubernetes 1.37.1, CSILimits.PreFilter).
+_VOLUMES = {
+    "persistent_volume_claim": "persistentVolumeClaim",
+    "ephemeral": "ephemeral",
+    "aws_elastic_block_store": "awsElasticBlockStore",
+    "gce_persistent_disk": "gcePersistentDisk",
+    "azure_disk": "azureDisk",
+    "azure_file": "azureFile",
+    "cinder": "cinder",
+    "portworx_volume": "portworxVolume",
+    "vsphere_volume": "vsphereVolume",
+    "iscsi": "iscsi",
+    "rbd": "rbd",
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Form:
+    """A PodShape before the rows of resources are known; the same object for pods alike."""
+
+    demand: pod_requests.Demand
+    node_selector: tuple[tuple[str, str], ...]
+    affinity: Affinity | None
+    tolerations: tuple[Toleration, ...]
+    spread: tuple[TopologySpreadConstraint, ...]
+    ports: tuple[Port, ...]
+    unmodelled: tuple[str, ...]
+    wrong: tuple[str, ...]
+    """What is not sound in its constraints."""
+
+
+class Forms:
+    """Forms by what they are made from.
+
+    Specs are compared twice: as far as they are written alike, which is quick, and by what they come to.
+    """
+
+    def __init__(self) -> None:
+        self._by_spec: dict[bytes, Form] = {}
+        self._by_content: dict[bytes, Form] = {}
+
+    def __len__(self) -> int:
+        """How many specs are remembered."""
+        return len(self._by_spec)
+
+    def retain(self, forms: Collection[Form]) -> None:
+        """Remember no others than *forms*."""
+        self._by_spec = {key: form for key, form in self._by_spec.items() if form in forms}
+        self._by_content = {key: form for key, form in self._by_content.items() if form in forms}
+
+    def of(self, pod: Pod) -> Form:
+        """The form of *pod*.  Raises ValueError, with the field, where a quantity is negative or unreadable."""
+        spec = pod.spec
+        unmodelled = tuple(_unmodelled(spec))
+        key = wire.ENCODER.encode((_deciding(spec), _resized(pod.status), unmodelled))
+        if (form := self._by_spec.get(key)) is None:
+            made = _form(pod, unmodelled)
+            content = wire.ENCODER.encode(made)
+            form = self._by_spec[key] = self._by_content.setdefault(content, made)
+        return form
+
+
+def _deciding(spec: PodSpec) -> tuple[object, ...]:
+    """All of a spec that a form is made from, but for its volumes, whose names differ from pod to pod."""
+    return (
+        spec.containers,
+        spec.init_containers,
+        spec.node_selector,
+        spec.affinity,
+        spec.tolerations,
+        spec.topology_spread_constraints,
+        spec.overhead,
+        spec.resources,
+        spec.host_network,
+    )
+
+
+def _resized(status: PodStatus) -> tuple[object, ...]:
+    """What of a status counts for the requests."""
+    pending = [each.reason for each in status.conditions or () if each.type == "PodResizePending"]
+    return status.container_statuses, status.init_container_statuses, status.allocated_resources, status.resources, pending
+
+
+def _form(pod: Pod, unmodelled: tuple[str, ...]) -> Form:
+    spec = pod.spec
+    return Form(
+        pod_requests.demand(pod),
+        tuple(sorted((spec.node_selector or {}).items())),
+        None if spec.affinity == Affinity() else spec.affinity,
+        spec.tolerations or (),
+        spec.topology_spread_constraints or (),
+        tuple(sorted({port for container in _running(spec) for port in _ports(container, host_network=spec.host_network)})),
+        unmodelled,
+        tuple(object_errors.constraints(spec)),
+    )
+
+
+def _unmodelled(spec: PodSpec) -> Iterator[str]:
+    for place, volume in enumerate(spec.volumes or ()):
+        yield from (f"spec.volumes[{place}].{name}" for name in _constraining(volume))
+    for place in range(len(spec.resource_claims or ())):
+        yield f"spec.resourceClaims[{place}]"
+    for place, constraint in enumerate(spec.topology_spread_constraints or ()):
+        if constraint.when_unsatisfiable == "ScheduleAnyway":
+            yield f"spec.topologySpreadConstraints[{place}]"
+
+
+def _constraining(volume: Volume) -> Iterator[str]:
+    for field, name in _VOLUMES.items():
+        if getattr(volume, field) is not None:
+            yield name
+
+
+def _running(spec: PodSpec) -> Iterator[Container]:
+    """Containers that run as long as the pod does."""
+    yield from (each for each in spec.init_containers or () if each.restart_policy == "Always")
+    yield from spec.containers or ()
+
+
+def _ports(container: Container, *, host_network: bool) -> Iterator[Port]:
+    for port in container.ports or ():
+        # On the network of the host every port is one of the host (core/v1 defaults).
+        if number := port.host_port or (port.container_port if host_network else 0):
+            yield port.protocol or "TCP", port.host_ip or "0.0.0.0", number  # noqa: S104

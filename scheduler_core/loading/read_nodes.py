@@ -1,0 +1,81 @@
+"""Nodes as they are read: one of each name, with what can be allocated on it, in the table that all else refers to."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from scheduler_core.loading import object_errors, pod_requests
+from scheduler_core.loading.gather import Found, Name, Unusable, label
+from scheduler_core.loading.read_objects import name_in, one_each, typed
+from scheduler_core.model import wire
+from scheduler_core.model.nodes import BUILT_IN, OTHERS, NodeTable
+from scheduler_core.model.snapshot import Problem
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NodeRead:
+    """A node, and its allocatable by resource: CPU in millicores, all else in units."""
+
+    node: wire.Node
+    allocatable: Mapping[str, int]
+
+
+def read_nodes(found: Iterable[Found], problems: list[Problem]) -> dict[str, NodeRead]:
+    """The nodes that can be used, by name in order."""
+    nodes = one_each(found, read_node, problems).good
+    return {name: nodes["", name] for _, name in sorted(nodes)}
+
+
+def node_table(nodes: Mapping[str, NodeRead], requested: Iterable[str], problems: list[Problem], *, most: int | None = None) -> NodeTable:
+    """The table of *nodes*, which are in order of their names; *requested* are the resources that pods ask for.
+
+    Of those that no node has at most *most* get rows of their own, the first by name; None: all do.
+    """
+    there = {name for each in nodes.values() for name in each.allocatable}.difference(BUILT_IN)
+    names = (*BUILT_IN, *sorted(there.union(_missed(set(requested).difference(there, BUILT_IN), most))))
+    allocatable = np.zeros((len(names), len(nodes)), dtype=np.int64)
+    row = {name: index for index, name in enumerate(names)}
+    for column, each in enumerate(nodes.values()):
+        for name, amount in each.allocatable.items():
+            allocatable[row[name], column] = amount
+    return NodeTable(
+        tuple(nodes),
+        [each.node.metadata.labels or {} for each in nodes.values()],
+        [_taints(name, each.node, problems) for name, each in nodes.items()],
+        [each.node.spec.unschedulable for each in nodes.values()],
+        names,
+        allocatable,
+    )
+
+
+def _missed(requested: set[str], most: int | None) -> Iterable[str]:
+    """Which of *requested*, that no node has, get a row."""
+    own = requested - {OTHERS}
+    if most is None or (len(own) <= most and OTHERS not in requested):
+        return own
+    return (*sorted(own)[:most], OTHERS)
+
+
+def read_node(found: Found) -> tuple[Name, NodeRead]:
+    """One node.  Raises Unusable."""
+    node = typed(found, wire.Node)
+    name = name_in(found.kind, node.metadata)
+    # The API server takes the capacity where nothing is said of what can be allocated.
+    written, path = node.status.allocatable, "status.allocatable"
+    if written is None:
+        written, path = node.status.capacity, "status.capacity"
+    if written is None:
+        raise Unusable("status.allocatable is missing")
+    try:
+        return name, NodeRead(node, pod_requests.amounts(written, path))
+    except ValueError as error:
+        raise Unusable(str(error)) from None
+
+
+def _taints(name: str, node: wire.Node, problems: list[Problem]) -> tuple[wire.Taint, ...]:
+    taints = node.spec.taints or ()
+    problems += [Problem(label("Node", ("", name)), text) for text in object_errors.taints(taints)]
+    return tuple(each for each in taints if each.effect in object_errors.EFFECTS)

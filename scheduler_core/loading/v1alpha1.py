@@ -1,0 +1,92 @@
+"""v1alpha1's groups: a pod's ``workloadRef`` names a Workload, a group in it and a replica, and there was no PodGroup object.
+
+Such pods become members of a PodGroup made here, one for each Workload, group and replica key (KEP-4671, Associating Pod into
+PodGroups: the policy of a group applies to each replica by itself).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+
+from scheduler_core.loading.priority import NEVER, Priorities, Rank
+from scheduler_core.loading.read_pods import Draft
+from validators.model.group import Group, PodGroup, PodGroupSpec, WorkloadRef
+from validators.model.meta import ObjectMeta
+from validators.model.workload import PodGroupTemplate, Workload
+
+Reference = tuple[str, str, str, str]
+"""Namespace, Workload, group, replica key."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Made:
+    """The groups that were made, and the desiredCount of basic ones by (namespace, name)."""
+
+    groups: tuple[PodGroup, ...]
+    desired: Mapping[tuple[str, str], int]
+
+
+def join(drafts: Sequence[Draft], workloads: Iterable[Workload], groups: Iterable[Group], priorities: Priorities) -> Made:
+    """Groups for the pods that name one by ``workloadRef``; each such pod's ``group`` is set.
+
+    Where there is no such Workload, or no such group in it, no group is made, and its pods wait for it.
+    """
+    members: dict[Reference, list[Draft]] = {}
+    for draft in drafts:
+        if draft.reference is not None:
+            members.setdefault(_reference(draft), []).append(draft)
+    if not members:
+        return Made((), {})
+    templates = {
+        (workload.metadata.namespace, workload.metadata.name, template.name): (workload, template)
+        for workload in workloads
+        for template in workload.spec.pod_group_templates or ()
+    }
+    taken = {(group.metadata.namespace, group.metadata.name) for group in groups} | {(draft.name[0], draft.group) for draft in drafts}
+    made, desired = [], {}
+    for reference, pods in sorted(members.items()):
+        name = _free_name(reference, taken)
+        for draft in pods:
+            draft.group = name
+        if (found := templates.get(reference[:3])) is None:
+            continue
+        made.append(_group(name, *found, [priorities.rank(each.priority, each.class_name, each.policy) for each in pods]))
+        basic = found[1].scheduling_policy.basic
+        if basic is not None and basic.desired_count is not None:
+            desired[reference[0], name] = basic.desired_count
+    return Made(tuple(made), desired)
+
+
+def _reference(draft: Draft) -> Reference:
+    reference = draft.reference
+    if reference is None:
+        return draft.name[0], "", "", ""
+    return draft.name[0], reference.name, reference.pod_group, reference.pod_group_replica_key
+
+
+def _free_name(reference: Reference, taken: set[tuple[str, str]]) -> str:
+    """Workload, group and key with dashes between them, and a number where that is another's name already."""
+    namespace, *parts = reference
+    plain = "-".join(part for part in parts if part)
+    names = itertools.chain((plain,), (f"{plain}-{number}" for number in itertools.count(2)))
+    name = next(each for each in names if (namespace, each) not in taken)
+    taken.add((namespace, name))
+    return name
+
+
+def _group(name: str, workload: Workload, template: PodGroupTemplate, ranks: Sequence[Rank]) -> PodGroup:
+    """Its priority is the lowest of its pods', and it preempts unless none of them does."""
+    meta = workload.metadata
+    return PodGroup(
+        ObjectMeta(name=name, namespace=meta.namespace, creation_timestamp=meta.creation_timestamp),
+        PodGroupSpec(
+            scheduling_policy=template.scheduling_policy,
+            scheduling_constraints=template.scheduling_constraints,
+            disruption_mode=template.disruption_mode,
+            workload_ref=WorkloadRef(meta.name, template.name),
+            priority=min(rank.value for rank in ranks),
+            preemption_policy=None if any(rank.preempts for rank in ranks) else NEVER,
+        ),
+    )

@@ -1,0 +1,45 @@
+"""What the queue holds: a tree of groups with the pods that wait in it, or a single pod."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from scheduler_core.model.decision import Name
+from scheduler_core.model.pods import PodRecord
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Entity:
+    """A group (or a pod by itself) with all that is below it.
+
+    A leaf has pods and no children; a composite has children and no pods of its own.
+    """
+
+    name: Name
+    minimum: int
+    """minCount, minGroupCount; 1 for basic groups and for a pod."""
+    gang: bool
+    key: str
+    """Topology key of its constraint; empty if none."""
+    priority: int
+    preempts: bool
+    created: str
+    children: tuple[Entity, ...] = ()
+    """By creation time, then name."""
+    waiting: tuple[PodRecord, ...] = ()
+    """Members of this cycle, in the order in which they are tried: priority descending, age, name."""
+    running: tuple[PodRecord, ...] = ()
+    """Members that have a node."""
+    desired: int = 0
+    """desiredCount; 0 if none."""
+
+    def walk(self) -> Iterator[Entity]:
+        """The entity and all below it, parents first."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    def leaves(self) -> Iterator[Entity]:
+        """All below it (or itself) that hold pods."""
+        return (each for each in self.walk() if each.name.kind != "CompositePodGroup")

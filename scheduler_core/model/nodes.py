@@ -1,0 +1,95 @@
+"""The nodes of a snapshot, in arrays: one column a node, in the order of their names."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scheduler_core.model.wire import Taint
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Nodes = NDArray[np.int64]
+"""Indices of nodes, ascending."""
+
+CPU, MEMORY, EPHEMERAL, PODS = 0, 1, 2, 3
+"""Rows of the resource arrays.  CPU is in millicores, all else in units (bytes, pods, devices).  Extended resources follow by name."""
+BUILT_IN = ("cpu", "memory", "ephemeral-storage", "pods")
+OTHERS = "resources that no node has"
+"""The row of all resources that have none of their own: no node has any of them."""
+
+
+class Rows(dict[str, int]):
+    """The row of each resource; ``OTHERS``, where it is there, has those of all others."""
+
+    def __missing__(self, name: str) -> int:
+        if name == OTHERS:
+            raise KeyError(name)
+        return self[OTHERS]
+
+    def has(self, name: str) -> bool:
+        """Whether there is a row for it."""
+        return name in self or OTHERS in self
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """The values of one label over all nodes."""
+
+    values: tuple[str, ...]
+    """Distinct values, in order."""
+    ids: NDArray[np.int32]
+    """Shape (nodes,): index into ``values``, -1 where the node has no such label."""
+
+
+class NodeTable:
+    """Nodes sorted by name; the position in that order is a node's index everywhere in this package.
+
+    Attributes:
+        names: names, ascending.
+        labels: labels, by node.
+        taints: taints, by node.
+        unschedulable: shape (nodes,).
+        resources: names of the rows of ``allocatable``: ``BUILT_IN``, then every other resource of a node or a pod, or ``OTHERS``,
+            by name.
+        allocatable: shape (resources, nodes), non-negative int64.
+
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        labels: Sequence[Mapping[str, str]],
+        taints: Sequence[tuple[Taint, ...]],
+        unschedulable: Sequence[bool],
+        resources: Sequence[str],
+        allocatable: Ints,
+    ) -> None:
+        self.names = tuple(names)
+        self.labels = tuple(labels)
+        self.taints = tuple(taints)
+        self.unschedulable: Bools = np.array(unschedulable, dtype=bool)
+        self.resources = tuple(resources)
+        self.allocatable = allocatable
+        self.index: dict[str, int] = {name: index for index, name in enumerate(self.names)}
+        self.row = Rows({name: row for row, name in enumerate(self.resources)})
+        self.everything: Nodes = np.arange(len(self.names), dtype=np.int64)
+        self._columns: dict[str, Column] = {}
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def column(self, key: str) -> Column:
+        """The values of the label *key*, looked up once."""
+        if (column := self._columns.get(key)) is None:
+            column = self._columns[key] = self._column(key)
+        return column
+
+    def _column(self, key: str) -> Column:
+        found = [labels.get(key) for labels in self.labels]
+        values = tuple(sorted({value for value in found if value is not None}))
+        number: dict[str | None, int] = {value: index for index, value in enumerate(values)}
+        return Column(values, np.array([number.get(value, -1) for value in found], dtype=np.int32))

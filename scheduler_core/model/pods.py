@@ -1,0 +1,63 @@
+"""Pods of a snapshot: what they need (a shape, shared by pods that are alike) and who they are."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+from scheduler_core.model.wire import Affinity, Toleration, TopologySpreadConstraint
+
+Port = tuple[str, str, int]
+"""Protocol, address of the host (``0.0.0.0``: all of them), port."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class PodShape:
+    """All of a pod's spec that decides where it may run, and how much it takes there.
+
+    Pods whose specs agree in it share one PodShape: the same object, so that identity is equality.
+    """
+
+    serial: int
+    """Numbered in the order of first appearance among the pods in order of their names."""
+    requests: tuple[tuple[int, int], ...]
+    """(row of NodeTable.resources, amount), amounts above 0 only, rows ascending; the row PODS is always there with 1."""
+    scored: tuple[int, int]
+    """Millicores and bytes that scores count: 100m and 200 MB in place of what a container does not request."""
+    node_selector: tuple[tuple[str, str], ...] = ()
+    affinity: Affinity | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    spread: tuple[TopologySpreadConstraint, ...] = ()
+    ports: tuple[Port, ...] = ()
+    unmodelled: tuple[str, ...] = ()
+    """Fields that can constrain a node and are not modelled, as ``spec.volumes[0].persistentVolumeClaim``."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class PodRecord:
+    """One pod."""
+
+    key: str
+    """``namespace/name``."""
+    namespace: str
+    name: str
+    shape: PodShape
+    labels: Mapping[str, str]
+    priority: int
+    node: int
+    """Index of the node it is bound to; -1 while pending."""
+    group: str
+    """Name of its PodGroup, in its namespace; empty if none."""
+    scheduler: str
+    preempts: bool
+    """Whether its preemptionPolicy lets it preempt."""
+    created: str
+    """Creation timestamp as written (RFC 3339 in UTC sorts as text); empty if unknown."""
+    started: str
+    """Start time as written; empty if unknown, which counts as now."""
+    terminating: bool
+    gates: tuple[str, ...]
+    nominated: int
+    """Index of its nominated node; -1 if none."""
+    preempted: bool = False
+    """Whether it is on its way because of a preemption: condition DisruptionTarget, reason PreemptionByScheduler."""

@@ -1,0 +1,53 @@
+"""The cluster at one moment: what a cycle is run on."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from scheduler_core.model.nodes import NodeTable
+from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.wire import LabelSelector
+from validators.lookup import KnownObjects
+from validators.model.group import Group
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Problem:
+    """An input that could not be used, or not wholly, and what became of it."""
+
+    object: str
+    """``Kind name`` or ``Kind namespace/name``."""
+    message: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Budget:
+    """A PodDisruptionBudget."""
+
+    namespace: str
+    name: str
+    selector: LabelSelector | None
+    allowed: int
+    """status.disruptionsAllowed."""
+    disrupted: frozenset[str]
+    """Names of pods whose eviction is already counted."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class ClusterSnapshot:
+    """Everything placement looks at; the same for the same objects, whatever their order."""
+
+    nodes: NodeTable
+    pods: Sequence[PodRecord]
+    """By key; bound and pending ones, without those that have ended."""
+    groups: Sequence[Group]
+    """PodGroups and CompositePodGroups, by namespace, name and kind."""
+    priorities: Mapping[tuple[str, str, str], int]
+    """The priority of each group by (kind, namespace, name): its own, its class's, or 0."""
+    desired: Mapping[tuple[str, str], int]
+    """desiredCount of basic groups of v1alpha1 by (namespace, name)."""
+    budgets: tuple[Budget, ...]
+    known: KnownObjects
+    """Workloads, groups, priority classes and nodes for the rules about trees."""
+    problems: tuple[Problem, ...] = ()

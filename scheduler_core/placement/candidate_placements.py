@@ -1,0 +1,94 @@
+"""Which placements a group has to choose from (KEP-5732, Candidate Placement Generation and Multiple PlacementGeneratePlugins)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from scheduler_core.model.nodes import Nodes, NodeTable
+from scheduler_core.model.topology import Placement, Topology
+from scheduler_core.placement.placement_request import Form
+from scheduler_core.placement.state import Site
+
+NONE_FOUND = "no feasible placements found"
+
+
+class PinError(ValueError):
+    """Members that run already lie so that no domain can hold them all."""
+
+
+def pinned_value(nodes: NodeTable, key: str, running: Sequence[int]) -> str:
+    """The domain of *key* in which the nodes *running* (at least one) all lie.
+
+    Raises:
+        PinError: they lie in several, or one has no such label.
+
+    """
+    column = nodes.column(key)
+    values: dict[str, str] = {}
+    for node in running:
+        if (value := int(column.ids[node])) < 0:
+            raise PinError(f"node {nodes.names[node]!r}, where a member runs, has no label {key!r}")
+        values.setdefault(column.values[value], nodes.names[node])
+    if len(values) > 1:
+        where = ", ".join(f"{value!r} ({node})" for value, node in sorted(values.items())[:3])
+        raise PinError(f"members run in {len(values)} domains of {key!r}: {where}; a group must be in one")
+    return next(iter(values))
+
+
+def enough(percentage: int, placements: Sequence[Placement]) -> int:
+    """How many feasible placements are enough to choose from (KEP-5732, Limit on the Number of Checked Placements).
+
+    *percentage* 0 stands for the adaptive limit: from all of them in very small clusters down to 10 % at 5,000 nodes, never below
+    5 %.
+    """
+    nodes = sum(len(placement) for placement in placements)
+    percentage = percentage or max(5, 100 - nodes * 9 // 500)
+    return max(1, len(placements) * percentage // 100)
+
+
+def parts(site: Site, form: Form, placement: Placement) -> list[Mapping[str, Nodes]]:
+    """What each generator makes of *placement*, the built-in one first, to be ``merged``.
+
+    Raises:
+        PinError: as ``pinned_value``.
+
+    """
+    whole: Mapping[str, Nodes] = {"": placement.nodes}
+    built_in, key = whole, form.entity.key
+    if key:
+        domains = site.topology.divide(placement, key).domains
+        if form.pinned:
+            value = pinned_value(site.nodes, key, form.pinned)
+            domains = tuple(each for each in domains if each.value == value)
+        built_in = {domain.value: domain.nodes for domain in domains}
+    others = [each.generate(form.entity, placement.nodes, site.nodes) for each in site.plugins.generators]
+    return [built_in, *(whole if other is None else other for other in others)]
+
+
+def in_domain(topology: Topology, parent: Placement, key: str, value: str) -> Placement | None:
+    """The domain of *key* with that value inside *parent*; None where *parent* has no node of it."""
+    division = topology.divide(parent, key)
+    row = division.rows.get(value)
+    return None if row is None else division.domains[row]
+
+
+def merged(parts: Sequence[Mapping[str, Nodes]]) -> dict[str, Nodes]:
+    """The placements of several generators, intersected: every non-empty meeting of one placement of each.
+
+    The name of a meeting is the names of its parts joined by ``/``; a part named by the empty string stands for the whole
+    parent placement, and adds nothing to the name.
+    """
+    found: dict[str, Nodes] = {}
+    for number, part in enumerate(parts):
+        if not number:
+            found = dict(part)
+            continue
+        crossed: dict[str, Nodes] = {}
+        for name, nodes in found.items():
+            inside = set(nodes.tolist())
+            for other, others in part.items():
+                both = others[[node in inside for node in others.tolist()]]
+                if len(both):
+                    crossed["/".join(filter(None, (name, other)))] = both
+        found = crossed
+    return found

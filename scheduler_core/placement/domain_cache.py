@@ -1,0 +1,122 @@
+"""What a group would come to in every domain of a division, kept up to date: only domains that changed are tried again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from scheduler_core.model.decision import Status
+from scheduler_core.model.nodes import Bools, Ints, Nodes
+from scheduler_core.model.topology import Division, Placement
+from scheduler_core.placement import equal_pods_by_domain, placement_score
+from scheduler_core.placement.lower_bound import Least, countable
+from scheduler_core.placement.outcome import Outcome
+from scheduler_core.placement.placement_request import Form
+from scheduler_core.placement.pod_group import succeeded
+from scheduler_core.placement.state import Site
+
+_AT_ONCE = 8
+"""From so many changed domains on, trying them all in one go is cheaper."""
+
+_SEVERAL = 2
+"""From so many changed domains on, counting what is free in them first is cheaper."""
+
+
+class Board:
+    """One group over the domains of one division.
+
+    Attributes:
+        able: shape (domains,): is the group's minimum met there.
+        failed: shape (domains,): did trying it end in an error, which ends the whole root's cycle.
+        tight: how full the domain would be.
+        counts: pods of the group there, running and proposed.
+        holds: where the desiredCount fits as well; None where the group has none.
+
+    """
+
+    def __init__(self, form: Form, division: Division, site: Site, attempt: Callable[[Form, Placement], Outcome]) -> None:
+        size = len(division.domains)
+        self.division = division
+        self.able: Bools = np.zeros(size, dtype=bool)
+        self.failed: Bools = np.zeros(size, dtype=bool)
+        self.tight: Ints = np.zeros(size, dtype=np.int64)
+        self.counts: Ints = np.zeros(size, dtype=np.int64)
+        self.holds: Bools | None = np.zeros(size, dtype=bool) if form.entity.desired else None
+        self._site = site
+        self._attempt = attempt
+        self._seen: Ints = np.full(size, -1, dtype=np.int64)
+        self._outcomes: list[Outcome | None] = [None] * size
+        self._picks: list[Nodes | None] = [None] * size
+        self._least: Least | None = None
+        self._running = sum(len(leaf.running) for leaf in form.entity.leaves())
+
+    def refresh(self, form: Form) -> None:
+        """Try again where something changed."""
+        first = self.division.first
+        self._site.ledger.grow()
+        now = self._site.ledger.versions[first : first + len(self._seen)]
+        stale = (now != self._seen).nonzero()[0]
+        if len(stale) >= _AT_ONCE and self._is_simple(form):
+            self._all_at_once(form, stale)
+        else:
+            for row in self._worth_trying(form, stale):
+                self._record(row, self._attempt(form, self.division.domains[row]))
+        self._seen[stale] = now[stale]
+
+    def outcome(self, form: Form, row: int) -> Outcome:
+        """What the group came to in the domain *row*, as of the last refresh."""
+        if (found := self._outcomes[row]) is None:
+            domain, picks = self.division.domains[row], self._picks[row]
+            found = succeeded(form, domain, picks, self._site) if picks is not None else self._attempt(form, domain)
+            self._outcomes[row] = found
+        return found
+
+    def _worth_trying(self, form: Form, stale: Ints) -> list[int]:
+        """Those of *stale* that counting does not refute; the others are tried when someone asks what came of it."""
+        rows: list[int] = stale.tolist()
+        if len(rows) < _SEVERAL or not countable(form):
+            return rows
+        if self._least is None:
+            self._least = Least(form)
+        short = self._least.short(self.division, stale, self._site)
+        for row, without in zip(rows, short.tolist(), strict=True):
+            if without:
+                self.able[row] = self.failed[row] = False
+                self._outcomes[row] = self._picks[row] = None
+        return [row for row, without in zip(rows, short.tolist(), strict=True) if not without]
+
+    def _record(self, row: int, outcome: Outcome) -> None:
+        self._outcomes[row] = outcome
+        self.able[row] = outcome.success
+        self.failed[row] = outcome.status is Status.ERROR
+        if not outcome.success:
+            return
+        nodes = self.division.domains[row].nodes
+        taken = self._site.ledger.scored[:, nodes].sum(axis=1).tolist()
+        cpu, memory = outcome.scored
+        self.tight[row] = placement_score.tightness_of(self.division.room(row), (taken[0] + cpu, taken[1] + memory))
+        self.counts[row] = self._running + outcome.placed
+        if self.holds is not None:
+            self.holds[row] = outcome.holds
+
+    def _is_simple(self, form: Form) -> bool:
+        """Whether it is equal pods without wishes."""
+        if not form.leaf or not form.memorable or form.special or len(form.runs) != 1 or form.entity.desired:
+            return False
+        return self._site.fit.static(form.runs[0].shape).plain
+
+    def _all_at_once(self, form: Form, stale: Ints) -> None:
+        site, run, entity = self._site, form.runs[0], form.entity
+        filled = equal_pods_by_domain.fill_domains(
+            run, site.fit.static(run.shape), self.division.members[stale], site.ledger, site.room, whole=site.whole
+        )
+        scheduled = filled.placed + len(entity.running)
+        able = (scheduled >= entity.minimum) & ((filled.placed == run.count) | (not site.options.every_pod))
+        proposed = np.array(run.shape.scored)[:, None] * filled.placed
+        self.able[stale] = able
+        self.counts[stale] = scheduled
+        self.tight[stale] = placement_score.tightness(self.division.rooms[:, stale], filled.scored + proposed)
+        for row, nodes, possible in zip(stale.tolist(), filled.nodes, able.tolist(), strict=True):
+            self._outcomes[row] = None
+            self._picks[row] = nodes if possible else None

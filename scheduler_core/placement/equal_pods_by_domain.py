@@ -1,0 +1,94 @@
+"""Equal pods in every domain of a division at once: ``equal_pods`` on two-dimensional arrays."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from scheduler_core.model.ledger import Ledger
+from scheduler_core.model.nodes import Ints, Nodes
+from scheduler_core.placement.placement_request import Run
+from scheduler_core.plugins.noderesources import Floats, ladder
+from scheduler_core.plugins.static_filters import Static
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Filled:
+    """What came of it, by domain.
+
+    Attributes:
+        nodes: shape (domains, pods): the node of each pod in order, -1 where there was no room for more.
+        placed: shape (domains,).
+        scored: shape (2, domains): millicores and bytes that run there already, as scores count them.
+
+    """
+
+    nodes: Nodes
+    placed: Ints
+    scored: Ints
+
+
+def fill_domains(run: Run, static: Static, members: Nodes, ledger: Ledger, room: Floats, *, whole: bool) -> Filled:
+    """Where the pods of *run* go in each domain by itself.
+
+    Args:
+        run: equal pods.
+        static: their static fit, which must be plain.
+        members: shape (domains, widest): nodes of each domain, ascending, padded with -1.
+        ledger: what is taken.
+        room: shape (2, all nodes): allocatable millicores and bytes.
+        whole: as for ``ladder``.
+
+    """
+    shape, count = run.shape, run.count
+    there = members >= 0
+    flat = np.where(there, members, 0).ravel()
+    slots = _slots(static, flat, ledger).reshape(members.shape)
+    slots[~there] = 0
+    scored, used, rooms = ledger.scored.take(flat, axis=1), ledger.used[:2].take(flat, axis=1), room.take(flat, axis=1)
+    sums = np.where(there, scored.reshape(2, *members.shape), 0).sum(axis=2)
+    heads = ladder(shape, rooms, scored, used, 1, whole=whole)[:, 0].reshape(members.shape)
+    heads[slots <= 0] = -1
+    chosen = _best(heads, count)
+    cells = (chosen + np.arange(len(members))[:, None] * members.shape[1]).ravel()
+    slots = slots.ravel()[cells].reshape(chosen.shape)
+    depth = max(1, min(count, int(slots.max(initial=0))))
+    steps = ladder(shape, rooms[:, cells], scored[:, cells], used[:, cells], depth, whole=whole).reshape(*chosen.shape, depth)
+    order = _merge(steps, slots)[:, :count]
+    placed = np.minimum(slots.sum(axis=1), count)
+    found = np.take_along_axis(members.ravel()[cells].reshape(chosen.shape), order // depth, axis=1)
+    # Small domains offer fewer slots than there are pods.
+    nodes: Nodes = np.full((len(members), count), -1, dtype=np.int64)
+    nodes[:, : found.shape[1]] = found
+    nodes[np.arange(count) >= placed[:, None]] = -1
+    return Filled(nodes, placed, sums)
+
+
+def _slots(static: Static, flat: Nodes, ledger: Ledger) -> Ints:
+    free = ledger.topology.nodes.allocatable[static.rows] - ledger.used[static.rows]
+    if ledger.holding:
+        free -= ledger.held[static.rows]
+    slots: Ints = np.maximum((free // static.amounts).min(axis=0), 0)
+    if static.mask is not None:
+        slots[~static.mask] = 0
+    return slots[flat]
+
+
+def _best(heads: Ints, count: int) -> Ints:
+    """Positions, ascending, of the *count* largest heads of each row; of equal ones the first."""
+    widest = heads.shape[1]
+    if widest <= count:
+        return np.broadcast_to(np.arange(widest), heads.shape)
+    keys = heads * widest - np.arange(widest)
+    chosen = np.argpartition(-keys, count - 1, axis=1)[:, :count]
+    chosen.sort(axis=1)
+    return chosen
+
+
+def _merge(steps: Ints, slots: Ints) -> Ints:
+    """As ``equal_pods.merge``, row by row: *steps* of shape (domains, nodes, depth)."""
+    lowest = np.minimum.accumulate(steps, axis=2)
+    lowest[np.arange(steps.shape[2]) >= slots[:, :, None]] = -1
+    flat = -lowest.reshape(len(steps), -1).astype(np.int16)
+    return np.argsort(flat, axis=1, kind="stable")

@@ -1,0 +1,82 @@
+"""Equal pods whose scores are normalised over the feasible nodes: PreferNoSchedule taints and preferred node affinity.
+
+The scale is that of the largest value among the nodes that are still feasible.  So it holds until the last node of that value is
+full; up to there the pods go where ``equal_pods`` says, and from there on the scale is another.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scheduler_core.model.nodes import Ints, Nodes
+from scheduler_core.model.pods import PodShape
+from scheduler_core.placement.equal_pods import fill
+from scheduler_core.plugins.noderesources import Floats
+from scheduler_core.plugins.static_filters import Static
+
+TAINT_WEIGHT, AFFINITY_WEIGHT = 3, 2
+
+
+def normalised(scores: Ints, *, reverse: bool = False) -> Ints:
+    """Scaled to 0 to 100 by the largest, as upstream's DefaultNormalizeScore."""
+    largest = int(scores.max())
+    if not largest:
+        return np.full_like(scores, 100) if reverse else scores
+    scaled = scores * 100 // largest
+    return 100 - scaled if reverse else scaled
+
+
+def bonus_of(static: Static, nodes: Nodes) -> Ints:
+    """What the normalised scores add up to on each of *nodes* (indices), which are all feasible; shape (nodes,)."""
+    bonus: Ints = np.zeros(len(nodes), dtype=np.int64)
+    if static.taints is not None:
+        bonus += TAINT_WEIGHT * normalised(static.taints[nodes], reverse=True)
+    if static.preferred is not None:
+        bonus += AFFINITY_WEIGHT * normalised(static.preferred[nodes])
+    return bonus
+
+
+def fill_soft(  # noqa: PLR0913 - those of fill, and where its nodes stand
+    shape: PodShape, static: Static, nodes: Nodes, count: int, slots: Ints, room: Floats, scored: Ints, used: Ints, *, whole: bool
+) -> Nodes:
+    """As ``equal_pods`` on *nodes* (indices), with the normalised scores of *static*; the arrays given are left as they are."""
+    slots, scored, used = np.maximum(slots, 0), scored.copy(), used.copy()
+    requested = np.array([[dict(shape.requests).get(row, 0)] for row in (0, 1)], dtype=np.int64)
+    counted = np.array(shape.scored, dtype=np.int64)[:, None]
+    taken: list[Nodes] = []
+    while count:
+        able = (slots > 0).nonzero()[0]
+        if not len(able):
+            break
+        bonus: Ints = np.zeros(len(slots), dtype=np.int64)
+        bonus[able] = bonus_of(static, nodes[able])
+        picks = fill(shape, count, slots, room, scored, used, whole=whole, bonus=bonus)
+        picks = picks[: _valid(static, nodes, able, slots, picks)]
+        taken.append(picks)
+        count -= len(picks)
+        several, times = np.unique(picks, return_counts=True)
+        slots[several] -= times
+        used[:, several] += requested * times
+        scored[:, several] += counted * times
+    return np.concatenate(taken) if taken else np.zeros(0, dtype=np.int64)
+
+
+def _valid(static: Static, nodes: Nodes, able: Nodes, slots: Ints, picks: Nodes) -> int:
+    """How many of *picks* are made before the scale changes: up to the one that fills the last node of the largest value."""
+    valid = len(picks)
+    for values in (static.taints, static.preferred):
+        if values is not None:
+            here = values[nodes[able]]
+            valid = min(valid, _last_filled(able[here == here.max()], slots, picks))
+    return valid
+
+
+def _last_filled(largest: Nodes, slots: Ints, picks: Nodes) -> int:
+    """The number of picks after which all nodes *largest* are full; all of them if they never are."""
+    last = 0
+    for node in largest.tolist():
+        there = (picks == node).nonzero()[0]
+        if len(there) < slots[node]:
+            return len(picks)
+        last = max(last, int(there[-1]) + 1)
+    return last

@@ -1,0 +1,62 @@
+"""Which domains cannot hold the minimum of a leaf of many kinds of pods: counted, without trying anything."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scheduler_core.model.nodes import Bools, Ints
+from scheduler_core.model.pods import PodShape
+from scheduler_core.model.topology import Division
+from scheduler_core.placement.placement_request import Form
+from scheduler_core.placement.state import Site
+
+_RUNS = 8
+"""A leaf of so many runs is worth counting before it is tried."""
+_SHAPES = 8
+"""Where there are more, pods of one shape are not counted by themselves."""
+
+
+class Least:
+    """What a leaf needs at least, wherever its pods go."""
+
+    def __init__(self, form: Form) -> None:
+        self._pods = max(0, form.entity.minimum - len(form.entity.running))
+        self._waiting: dict[int, tuple[PodShape, int]] = {}
+        for run in form.runs:
+            _, count = self._waiting.get(run.shape.serial, (run.shape, 0))
+            self._waiting[run.shape.serial] = run.shape, count + run.count
+        parts = [(dict(shape.requests), count) for shape, count in self._waiting.values()]
+        rows = sorted({row for requests, _ in parts for row in requests})
+        least = [sum(sorted(requests.get(row, 0) for requests, count in parts for _ in range(count))[: self._pods]) for row in rows]
+        self._rows: Ints = np.array(rows, dtype=np.int64)
+        self._least: Ints = np.array(least, dtype=np.int64)[:, None]
+
+    def short(self, division: Division, rows: Ints, site: Site) -> Bools:
+        """Which of the domains *rows* of *division* have not got it as things stand; shape (rows,)."""
+        members = division.members[rows]
+        there = members >= 0
+        flat = np.where(there, members, 0).ravel()
+        free = site.nodes.allocatable.take(flat, axis=1) - site.ledger.used.take(flat, axis=1)
+        if site.ledger.holding:
+            free -= site.ledger.held.take(flat, axis=1)
+        np.maximum(free, 0, out=free)
+        sums = np.where(there, free[self._rows].reshape(len(self._rows), *members.shape), 0).sum(axis=2)
+        found: Bools = (sums < self._least).any(axis=0)
+        return found if len(self._waiting) > _SHAPES else found | self._few(free, flat, there, site)
+
+    def _few(self, free: Ints, flat: Ints, there: Bools, site: Site) -> Bools:
+        """Where too few pods have room, each shape counted by itself."""
+        most: Ints = np.zeros(len(there), dtype=np.int64)
+        for shape, count in self._waiting.values():
+            static = site.fit.static(shape)
+            slots = (free[static.rows] // static.amounts).min(axis=0)
+            if static.mask is not None:
+                slots[~static.mask[flat]] = 0
+            most += np.minimum(np.where(there, slots.reshape(there.shape), 0).sum(axis=1), count)
+        few: Bools = most < self._pods
+        return few
+
+
+def countable(form: Form) -> bool:
+    """Whether *form* is a leaf for ``Least``: of many runs, of pods that want no port, have no room kept, and hang on no others."""
+    return form.leaf and form.memorable and not form.special and len(form.runs) >= _RUNS

@@ -1,0 +1,102 @@
+"""What of an entity decides where it goes: entities of one signature fare alike on the same placement."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable
+
+from scheduler_core.model.entity import Entity
+from scheduler_core.model.pods import PodRecord, PodShape
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """Consecutive pods of one shape."""
+
+    shape: PodShape
+    count: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Form:
+    """An entity made ready for placing.
+
+    Attributes:
+        entity: the group or pod.
+        number: its signature; equal numbers fare alike.  Negative where it must not be remembered.
+        runs: the waiting pods of a leaf.
+        children: of a composite.
+        pinned: nodes of the members that run, all that is below included.
+        special: whether its pods must be tried one by one.
+
+    """
+
+    entity: Entity
+    number: int
+    runs: tuple[Run, ...]
+    children: tuple[Form, ...]
+    pinned: tuple[int, ...]
+    special: bool
+
+    @property
+    def leaf(self) -> bool:
+        """Whether it holds pods itself."""
+        return self.entity.name.kind != "CompositePodGroup"
+
+    @property
+    def memorable(self) -> bool:
+        """Whether what came of it on a placement holds wherever the placement's version is the same."""
+        return self.number >= 0
+
+
+class Signatures:
+    """Numbers signatures: equal ones get equal numbers.
+
+    Pods for which *related* holds hang on others, so what comes of them is not remembered; *one_by_one* has all pods tried so.
+    """
+
+    def __init__(self, related: Callable[[PodRecord], bool] | None = None, *, one_by_one: bool = False) -> None:
+        self._related = related
+        self._one_by_one = one_by_one
+        self._numbers: dict[object, int] = {}
+        self._unlike = itertools.count(-1, -1)
+
+    def form(self, entity: Entity) -> Form:
+        """*entity* made ready, with all below it."""
+        children = tuple(self.form(child) for child in entity.children)
+        running = {pod.node for pod in entity.running}
+        pinned = tuple(sorted(running.union(*(child.pinned for child in children)))) if running or children else ()
+        runs = _runs(entity.waiting)
+        nominated = tuple(pod.nominated for pod in entity.waiting)
+        promised = any(node >= 0 for node in nominated)
+        special = self._one_by_one or promised or any(run.shape.ports for run in runs)
+        related = self._related is not None and any(map(self._related, entity.waiting))
+        if related or any(child.number < 0 for child in children):
+            number = next(self._unlike)
+        else:
+            number = self._number(entity, runs, children, pinned, nominated if promised else ())
+        return Form(entity, number, runs, children, pinned, special)
+
+    def _number(
+        self, entity: Entity, runs: tuple[Run, ...], children: tuple[Form, ...], pinned: tuple[int, ...], nominated: tuple[int, ...]
+    ) -> int:
+        signature = (
+            entity.name.kind == "CompositePodGroup",
+            entity.minimum,
+            entity.key,
+            entity.desired,
+            len(entity.running),
+            pinned,
+            tuple([(run.shape.serial, run.count) for run in runs]),
+            tuple([child.number for child in children]),
+            nominated,
+        )
+        return self._numbers.setdefault(signature, len(self._numbers))
+
+
+def _runs(pods: tuple[PodRecord, ...]) -> tuple[Run, ...]:
+    shapes = [pod.shape for pod in pods]
+    if shapes and shapes.count(shapes[0]) == len(shapes):
+        return (Run(shapes[0], len(shapes)),)
+    return tuple(Run(shape, len(list(same))) for shape, same in itertools.groupby(shapes))

@@ -1,0 +1,169 @@
+"""The pods of one group on one placement (KEP-4671, Scheduling Algorithm): greedy, one after the other, all of them tried."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scheduler_core.model.decision import Status
+from scheduler_core.model.ledger import Load
+from scheduler_core.model.nodes import Nodes
+from scheduler_core.model.topology import Placement
+from scheduler_core.placement.equal_pods import fill, slots_of
+from scheduler_core.placement.equal_pods_normalized import fill_soft
+from scheduler_core.placement.feasibility import Feasibility, judge, judge_by_document
+from scheduler_core.placement.interleaved_shapes import Turns, worth_while
+from scheduler_core.placement.outcome import Outcome
+from scheduler_core.placement.placement_request import Form, Run
+from scheduler_core.placement.pod_by_pod import Stepwise
+from scheduler_core.placement.state import Site
+
+
+def try_leaf(form: Form, placement: Placement, site: Site) -> Outcome:
+    """What comes of the pods of *form* on *placement*; the ledger is as before, the relations know what was placed."""
+    entity = form.entity
+    scheduled, remaining = len(entity.running), len(entity.waiting)
+    judged = _judge(site, entity.minimum, scheduled, remaining, 0)
+    if judged.hopeless:
+        return Outcome(judged.status, placement, 0, judged.message)
+    one_by_one = form.special or not form.memorable
+    nodes, judged = (_steps if one_by_one else _runs)(form, placement, site, judged)
+    if not judged.success or (site.options.every_pod and (nodes < 0).any()):
+        return Outcome(Status.UNSCHEDULABLE, placement, 0, judged.message or "a pod of the group found no node", nodes=nodes)
+    return succeeded(form, placement, nodes, site)
+
+
+def succeeded(form: Form, placement: Placement, nodes: Nodes, site: Site) -> Outcome:
+    """The outcome of a leaf whose pods got *nodes* (-1: none) and whose minimum is met."""
+    loads, start = [], 0
+    placed = cpu = memory = 0
+    for run in form.runs:
+        found = nodes[start : start + run.count]
+        found = found[found >= 0]
+        start += run.count
+        if len(found):
+            loads.append(Load(run.shape, found))
+            placed += len(found)
+            cpu += run.shape.scored[0] * len(found)
+            memory += run.shape.scored[1] * len(found)
+    holds = bool(form.entity.desired) and _holds(form, loads, placement, site)
+    cause = site.ledger.fresh()
+    return Outcome(Status.SUCCESS, placement, cause, nodes=nodes, loads=tuple(loads), placed=placed, scored=(cpu, memory), holds=holds)
+
+
+def _runs(form: Form, placement: Placement, site: Site, judged: Feasibility) -> tuple[Nodes, Feasibility]:
+    """Run by run, each worked out at once."""
+    entity, nodes = form.entity, placement.nodes
+    standing = _turns(form, placement, site) or _Standing(placement, site)
+    found = np.full(len(entity.waiting), -1, dtype=np.int64)
+    scheduled, start = len(entity.running), 0
+    for run in form.runs:
+        picks = standing.take(run)
+        found[start : start + len(picks)] = nodes[picks]
+        start += run.count
+        scheduled += len(picks)
+        judged = _after(site, entity.minimum, scheduled, len(entity.waiting) - start, run.count - len(picks))
+        if judged.hopeless or start == len(entity.waiting):
+            break
+    return found, judged
+
+
+class _Standing:
+    """A placement while runs are put on it; the ledger is left as it is."""
+
+    def __init__(self, placement: Placement, site: Site) -> None:
+        ledger, nodes = site.ledger, placement.nodes
+        self._site = site
+        self._nodes = nodes
+        self._used, self._scored = ledger.used[:, nodes], ledger.scored[:, nodes]
+        self._room, self._allocatable = site.room[:, nodes], site.nodes.allocatable[:, nodes]
+        if ledger.holding:
+            self._allocatable = self._allocatable - ledger.held[:, nodes]
+        self._last: tuple[Run, Nodes] | None = None
+
+    def take(self, run: Run) -> Nodes:
+        """Where the pods of *run* go, in their order: positions, fewer where there is no room for more."""
+        if self._last is not None:
+            self._put(*self._last)
+        static = self._site.fit.static(run.shape)
+        mask = None if static.mask is None else static.mask[self._nodes]
+        slots = slots_of(self._allocatable[static.rows] - self._used[static.rows], static.amounts, mask)
+        room, scored, used, whole = self._room, self._scored, self._used[:2], self._site.whole
+        if static.plain:
+            picks = fill(run.shape, run.count, slots, room, scored, used, whole=whole)
+        else:
+            picks = fill_soft(run.shape, static, self._nodes, run.count, slots, room, scored, used, whole=whole)
+        self._last = run, picks
+        return picks
+
+    def _put(self, run: Run, picks: Nodes) -> None:
+        for row, amount in run.shape.requests:
+            np.add.at(self._used[row], picks, amount)
+        for row, amount in enumerate(run.shape.scored):
+            np.add.at(self._scored[row], picks, amount)
+
+
+def _turns(form: Form, placement: Placement, site: Site) -> Turns | None:
+    """For many short runs of few shapes; None where it is not for these, or not worth while."""
+    statics = [site.fit.static(run.shape) for run in form.runs]
+    if not site.whole or not worth_while(form.runs) or not all(static.plain for static in statics):
+        return None
+    ledger, nodes = site.ledger, placement.nodes
+    used = ledger.used[:, nodes]
+    free = site.nodes.allocatable[:, nodes] - used
+    if ledger.holding:
+        free -= ledger.held[:, nodes]
+    runs = list(zip(form.runs, statics, strict=True))
+    return Turns(runs, nodes, site.room[:, nodes], free, ledger.scored[:, nodes], used[:2])
+
+
+def _after(site: Site, minimum: int, scheduled: int, left: int, failed: int) -> Feasibility:
+    """The feasibility after a run of which the last *failed* pods found no node: upstream stops at the first that decides it."""
+    for remaining in range(left + failed - 1, left - 1, -1):
+        if scheduled + remaining < minimum:
+            return _judge(site, minimum, scheduled, remaining, left + failed - remaining)
+    return _judge(site, minimum, scheduled, left, failed)
+
+
+def _judge(site: Site, minimum: int, scheduled: int, remaining: int, failed: int) -> Feasibility:
+    if site.options.four_statuses:
+        return judge_by_document(minimum, scheduled, remaining, failed, composite=False)
+    return judge(minimum, scheduled, remaining, composite=False)
+
+
+def _steps(form: Form, placement: Placement, site: Site, judged: Feasibility) -> tuple[Nodes, Feasibility]:
+    """Pod by pod."""
+    entity = form.entity
+    steps = Stepwise(site.fit, site.ledger, site.relations, site.room, placement.nodes)
+    found = np.full(len(entity.waiting), -1, dtype=np.int64)
+    scheduled = len(entity.running)
+    mark, told = site.ledger.mark(), site.relations.mark()
+    for number, pod in enumerate(entity.waiting):
+        before = site.ledger.mark()
+        site.nominations.lift(pod)
+        found[number] = steps.place(pod)
+        if found[number] < 0:
+            site.ledger.rewind(before)
+        scheduled += int(found[number] >= 0)
+        left = len(entity.waiting) - number - 1
+        judged = _judge(site, entity.minimum, scheduled, left, len(entity.running) + number + 1 - scheduled)
+        if judged.hopeless:
+            break
+    site.ledger.rewind(mark)
+    site.relations.rewind(told)
+    return found, judged
+
+
+def _holds(form: Form, loads: list[Load], placement: Placement, site: Site) -> bool:
+    """Whether the placement would take the pods that are still to come as well (KEP-4671, desiredCount of the Basic policy)."""
+    entity, shape = form.entity, form.runs[-1].shape if form.runs else None
+    missing = entity.desired - len(entity.running) - sum(len(load.nodes) for load in loads)
+    if missing <= 0 or shape is None:
+        return missing <= 0
+    static = site.fit.static(shape)
+    mark = site.ledger.mark()
+    site.ledger.assume(tuple(loads), site.ledger.fresh())
+    free = site.nodes.allocatable[static.rows] - site.ledger.used[static.rows] - site.ledger.held[static.rows]
+    site.ledger.rewind(mark)
+    mask = None if static.mask is None else static.mask[placement.nodes]
+    slots = slots_of(free[:, placement.nodes], static.amounts, mask)
+    return bool(np.maximum(slots, 0).sum() >= missing)

@@ -1,0 +1,57 @@
+"""All that placing works on, made once from a snapshot."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+from scheduler_core.model.ledger import Ledger
+from scheduler_core.model.nodes import NodeTable
+from scheduler_core.model.nominations import Nominations
+from scheduler_core.model.options import PlacingOptions
+from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.model.topology import Topology
+from scheduler_core.placement.counters import Looked
+from scheduler_core.placement.extension_points import Plugins
+from scheduler_core.plugins.noderesources import Floats
+from scheduler_core.plugins.pod_relations import Relations
+from scheduler_core.plugins.static_filters import Fit
+
+NO_PLUGINS = Plugins()
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Site:
+    """Nodes, what is taken on them, and what may stand where.
+
+    Attributes:
+        room: shape (2, nodes) float64: allocatable millicores and bytes.
+        whole: whether every node has some of both.
+        nominations: room kept for pods that were promised a node.
+        looked: how many candidate placements were looked at so far.
+
+    """
+
+    nodes: NodeTable
+    topology: Topology
+    ledger: Ledger
+    fit: Fit
+    relations: Relations
+    room: Floats
+    whole: bool
+    options: PlacingOptions
+    nominations: Nominations
+    plugins: Plugins = NO_PLUGINS
+    looked: Looked = dataclasses.field(default_factory=Looked)
+
+    @classmethod
+    def of(cls, snapshot: ClusterSnapshot, options: PlacingOptions, ignore: Iterable[str] = (), plugins: Plugins = NO_PLUGINS) -> Site:
+        """The site of *snapshot*, with what is bound taken; fields in *ignore* are passed over though they are not modelled."""
+        topology = Topology(snapshot.nodes)
+        ledger = Ledger(topology)
+        ledger.bind(pod for pod in snapshot.pods if pod.node >= 0)
+        nominations = Nominations(ledger, snapshot.pods)
+        ledger.forget()
+        room = snapshot.nodes.allocatable[:2].astype(float)
+        fit, relations = Fit(snapshot.nodes, ignore), Relations(snapshot)
+        return cls(snapshot.nodes, topology, ledger, fit, relations, room, bool(room.all()), options, nominations, plugins)

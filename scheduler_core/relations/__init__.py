@@ -1,1 +1,0 @@
-"""How pods constrain each other: InterPodAffinity and PodTopologySpread."""

@@ -1,0 +1,152 @@
+"""Steps applied to a snapshot: the same snapshot as loading the changed objects would make, but for the problems told."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from scheduler_core.loading.gather import Found, gather
+from scheduler_core.loading.priority import Priorities
+from scheduler_core.loading.read_groups import completed, group_priorities, read_kind
+from scheduler_core.loading.read_nodes import node_table, read_nodes
+from scheduler_core.loading.read_pods import Records, read_pods
+from scheduler_core.model.decision import Step
+from scheduler_core.model.nodes import NodeTable
+from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.snapshot import ClusterSnapshot, Problem
+from validators.lookup import KnownObjects, Lookup
+from validators.model.cluster import Node, PriorityClass
+from validators.model.group import CompositePodGroup, Group, PodGroup
+from validators.model.objects import Object, namespace_of
+from validators.model.workload import Workload
+
+T = TypeVar("T")
+_GROUPS = ("PodGroup", "CompositePodGroup")
+
+
+class _Changed(KnownObjects):
+    """What is known once all objects of some kinds are others."""
+
+    def __init__(self, before: Lookup, kinds: Iterable[str], objects: Iterable[Object]) -> None:
+        super().__init__(objects, complete=False)
+        self._before = before
+        self._others = frozenset(kinds)
+
+    def get(self, kind: str, namespace: str, name: str) -> Object | None:
+        """See Lookup."""
+        return super().get(kind, namespace, name) if kind in self._others else self._before.get(kind, namespace, name)
+
+    def children(self, kind: str, namespace: str, name: str) -> Sequence[Object]:
+        """See Lookup."""
+        return super().children(kind, namespace, name) if kind in self._others else self._before.children(kind, namespace, name)
+
+    def everything(self, kind: str) -> Sequence[Object] | None:
+        """See Lookup."""
+        return super().everything(kind) if kind in self._others else self._before.everything(kind)
+
+
+def applied(snapshot: ClusterSnapshot, steps: Sequence[Step], *, serial: int = 0) -> ClusterSnapshot:
+    """*snapshot* once *steps* are applied: nodes, pods, groups and Workloads replaced or added, pods deleted.
+
+    Shapes of pods that are replaced are numbered from *serial* on, or beyond those of *snapshot* if these go further.
+    """
+    found, _ = gather([step.apply for step in steps if step.apply is not None])
+    gone = {f"{step.delete['namespace']}/{step.delete['name']}" for step in steps if step.delete is not None}
+    if gone:
+        snapshot = dataclasses.replace(snapshot, pods=tuple(pod for pod in snapshot.pods if pod.key not in gone))
+    if found["Node"]:
+        snapshot = _with_nodes(snapshot, found["Node"])
+    if any(found[kind] for kind in (*_GROUPS, "Workload")):
+        snapshot = _with_groups(snapshot, found)
+    return _with_pods(snapshot, found["Pod"], serial) if found["Pod"] else snapshot
+
+
+def without(snapshot: ClusterSnapshot, pods: Container[str]) -> ClusterSnapshot:
+    """*snapshot* without some pods, by ``namespace/name``."""
+    return dataclasses.replace(snapshot, pods=tuple(pod for pod in snapshot.pods if pod.key not in pods))
+
+
+def _with_groups(snapshot: ClusterSnapshot, found: Mapping[str, list[Found]]) -> ClusterSnapshot:
+    problems: list[Problem] = []
+    priorities = _priorities(snapshot)
+    leaves = read_kind(found["PodGroup"], PodGroup, problems).good
+    composites = read_kind(found["CompositePodGroup"], CompositePodGroup, problems).good
+    workloads = read_kind(found["Workload"], Workload, problems).good
+    both: tuple[Group, ...] = (*leaves, *composites)
+    changed = {_name(group): group for group in both}
+    groups = completed([*(group for group in snapshot.groups if _name(group) not in changed), *changed.values()], priorities, problems)
+    # Groups that cannot be read are known by their names alone.
+    others = (each for kind in (*_GROUPS, "Workload") for each in snapshot.known.everything(kind) or () if not isinstance(each, Group))
+    there = {_name(each): each for each in (*others, *workloads) if _name(each) not in changed}
+    known = _Changed(snapshot.known, (*_GROUPS, "Workload"), (*groups, *there.values()))
+    return dataclasses.replace(snapshot, groups=groups, priorities=group_priorities(groups, priorities), known=known)
+
+
+def _with_pods(snapshot: ClusterSnapshot, found: list[Found], serial: int) -> ClusterSnapshot:
+    problems: list[Problem] = []
+    before = {pod.key: pod for pod in snapshot.pods}
+    records = Records(snapshot.nodes, _priorities(snapshot), problems)
+    first = max(serial, 1 + max((pod.shape.serial for pod in snapshot.pods), default=0))
+    shapes: dict[int, PodShape] = {}
+    for draft in read_pods(found, snapshot.nodes.index, problems):
+        record = records.record(draft)
+        if (shape := shapes.get(record.shape.serial)) is None:
+            shape = shapes[record.shape.serial] = dataclasses.replace(record.shape, serial=first + record.shape.serial)
+        known = before.get(record.key)
+        # A pod of v1alpha1 names a Workload, and its group was made for it.
+        before[record.key] = dataclasses.replace(record, shape=shape, group=known.group if known else record.group)
+    return dataclasses.replace(snapshot, pods=tuple(before[key] for key in sorted(before)))
+
+
+def _with_nodes(snapshot: ClusterSnapshot, found: list[Found]) -> ClusterSnapshot:
+    problems: list[Problem] = []
+    read = read_nodes(found, problems)
+    table, moved = _joined(snapshot.nodes, node_table(read, snapshot.nodes.resources, problems))
+    there = {
+        _name(each): each for each in (*(snapshot.known.everything("Node") or ()), *(Node(each.node.metadata) for each in read.values()))
+    }
+    pods = tuple(_renumbered(pod, moved) for pod in snapshot.pods)
+    return dataclasses.replace(snapshot, nodes=table, pods=pods, known=_Changed(snapshot.known, ("Node",), there.values()))
+
+
+def _renumbered(pod: PodRecord, moved: Sequence[int]) -> PodRecord:
+    node = moved[pod.node] if pod.node >= 0 else -1
+    nominated = moved[pod.nominated] if pod.nominated >= 0 else -1
+    if (node, nominated) == (pod.node, pod.nominated):
+        return pod
+    # Field by field: there are many pods, and replacing by name takes four times as long.
+    who, what = (pod.key, pod.namespace, pod.name, pod.shape, pod.labels, pod.priority), (pod.group, pod.scheduler, pod.preempts)
+    return PodRecord(*who, node, *what, pod.created, pod.started, pod.terminating, pod.gates, nominated, pod.preempted)
+
+
+def _joined(nodes: NodeTable, more: NodeTable) -> tuple[NodeTable, list[int]]:
+    """*nodes* with *more*, which count where both have one of a name; and where each of *nodes* is now."""
+    kept = [index for index, name in enumerate(nodes.names) if name not in more.index]
+    names = [*(nodes.names[index] for index in kept), *more.names]
+    order = sorted(range(len(names)), key=names.__getitem__)
+
+    def both(one: Sequence[T], other: Sequence[T]) -> list[T]:
+        joined = [*(one[index] for index in kept), *other]
+        return [joined[index] for index in order]
+
+    rows = [more.row[name] for name in nodes.resources]
+    table = NodeTable(
+        both(nodes.names, more.names),
+        both(nodes.labels, more.labels),
+        both(nodes.taints, more.taints),
+        both(nodes.unschedulable.tolist(), more.unschedulable.tolist()),
+        nodes.resources,
+        np.concatenate((nodes.allocatable[:, kept], more.allocatable[rows]), axis=1)[:, order],
+    )
+    return table, [table.index[name] for name in nodes.names]
+
+
+def _priorities(snapshot: ClusterSnapshot) -> Priorities:
+    return Priorities(each for each in snapshot.known.everything("PriorityClass") or () if isinstance(each, PriorityClass))
+
+
+def _name(named: Object) -> tuple[str, str, str]:
+    return named.kind, namespace_of(named), named.metadata.name

@@ -1,0 +1,79 @@
+"""Nodes for several domains at once: for each group of a tree that needs one of its own, what its domain lacks."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+
+from scheduler_core.model.decision import Name
+from scheduler_core.model.pods import PodShape
+from scheduler_core.whatif.edits.node_edits import MoreNodes, Spread
+from scheduler_core.whatif.remedies.node_kinds import kinds
+from scheduler_core.whatif.trial.nearly_room import Area, Room
+from scheduler_core.whatif.trial.subject import Group, Subject
+
+MOST_NODES = 256
+"""Nodes added for one root, at most."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Need:
+    pods: int
+    shape: PodShape
+
+
+def spread(room: Room) -> Spread | None:
+    """Fresh nodes so that each group confined by the narrowest key has a domain of its own, those with most room; None for fewer than two.
+
+    It counts slots and leaves out what else may stand in the way: whether it works is to be tried.
+    """
+    subject = room.subject
+    groups = {group.name: group for group in subject.groups}
+    if not subject.keys or not subject.groups:
+        return None
+    key = room.narrowest
+    needs = sorted(_needs(subject.groups[0], key, groups), key=lambda need: (-need.pods, need.shape.serial))
+    wide = [room.whole] if key == subject.keys[0] else room.divided(subject.keys[0], room.whole, 1)
+    if len(needs) < 2 or not wide or len(domains := room.divided(key, wide[0], len(needs))) < len(needs):
+        return None
+    parts = [part for need, domain in zip(needs, domains, strict=False) if (part := _part(room, need, domain)) is not None]
+    return Spread(tuple(parts)) if len(parts) > 1 and sum(part.count for part in parts) <= MOST_NODES else None
+
+
+def _needs(group: Group, key: str, groups: Mapping[Name, Group]) -> Iterator[_Need]:
+    """What each group confined by *key* needs at least, of a quorum of the smallest."""
+    if group.key == key or not group.children:
+        if group.key == key and (pods := needed(group, groups)) and (shape := _shape(group, groups)) is not None:
+            yield _Need(pods, shape)
+        return
+    children = [groups[name] for name in group.children]
+    for child in sorted(children, key=lambda each: (needed(each, groups), each.name.name))[: group.minimum]:
+        yield from _needs(child, key, groups)
+
+
+def needed(group: Group, groups: Mapping[Name, Group]) -> int:
+    """How many more pods *group* must have placed at least."""
+    if not group.children:
+        return max(0, group.minimum - (group.members - len(group.waiting)))
+    return sum(sorted(needed(groups[name], groups) for name in group.children)[: group.minimum])
+
+
+def _shape(group: Group, groups: Mapping[Name, Group]) -> PodShape | None:
+    if group.waiting:
+        return group.waiting[0].shape
+    return next((shape for name in group.children if (shape := _shape(groups[name], groups)) is not None), None)
+
+
+def _part(room: Room, need: _Need, domain: Area) -> MoreNodes | None:
+    lacking = need.pods - int(room.slots(need.shape)[domain.nodes].sum())
+    found = kinds(room, domain, need.shape) if lacking > 0 else []
+    return found[0].more(-(-lacking // found[0].slots)) if found else None
+
+
+def largest_need(subject: Subject, key: str) -> int:
+    """How many pods the largest group that is confined by *key* needs, the root where none is."""
+    groups = {group.name: group for group in subject.groups}
+    if not groups:
+        return 1
+    confined = [group for group in subject.groups if group.key == key] if key else []
+    return max(needed(group, groups) for group in confined or subject.groups[:1])

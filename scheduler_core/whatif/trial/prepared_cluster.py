@@ -1,0 +1,274 @@
+"""The cluster as a root finds it, made ready once: what a change leaves alone is not worked out again for it.
+
+Changes of the root itself, and of single pods that run, are tried on one site that is rewound after each.  Only where nodes are
+added, or where pods say something about each other and are changed in that, a site is made afresh.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from scheduler_core.cycle.run_cycle import CycleOptions
+from scheduler_core.exact.complete import Complete
+from scheduler_core.loading.feature_gates import gated
+from scheduler_core.model.decision import Step
+from scheduler_core.model.entity import Entity
+from scheduler_core.model.ledger import Load
+from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.placement.greedy import Greedy, assigned
+from scheduler_core.placement.state import Site
+from scheduler_core.queueing.pre_enqueue import refusal
+from scheduler_core.queueing.trees import Trees, pod_entity
+from scheduler_core.whatif.edits.apply_edits import applied
+from scheduler_core.whatif.edits.edits import Both, Edit
+from scheduler_core.whatif.edits.pod_edits import Respecified
+from scheduler_core.whatif.trial.hypothetical_root import Shapes, bare, supposed
+from scheduler_core.whatif.trial.subject import Subject
+from validators.lookup import KnownObjects
+from validators.model.objects import namespace_of
+
+Placed = list[tuple[str, str]]
+"""Pods with their nodes, by name."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Tried:
+    """What came of a root.
+
+    Attributes:
+        pods: where it was placed; None where it was not.
+        undecided: whether it was not because the search ended before it was known.
+        explored: steps of the search.
+
+    """
+
+    pods: Placed | None
+    undecided: bool = False
+    explored: int = 0
+
+
+class Ground:
+    """One root on *base*, which holds what the feature gates leave of a cluster.
+
+    Attributes:
+        steps: what a search may take, unless the options allow less.
+        entity: the root as the queue holds it; None where it is not to be tried.
+        shapes: those of pods that are changed.
+
+    """
+
+    def __init__(self, base: ClusterSnapshot, options: CycleOptions, subject: Subject, *, steps: int) -> None:
+        self._options = options
+        self._subject = subject
+        self.steps = steps
+        self._names = frozenset((group.name.kind, group.name.namespace, group.name.name) for group in subject.groups)
+        self._leaves = frozenset((group.name.namespace, group.name.name) for group in subject.groups)
+        self.base = self._lean(base)
+        self.shapes = Shapes(1 + max((pod.shape.serial for pod in base.pods), default=0))
+        self._site = self._site_of(self.base)
+        self._solvers: dict[int, Greedy] = {}
+        self._own = self._of_root(self.base)
+        self._own_keys = frozenset(pod.key for pod in self._own.pods)
+        # Of the pods of others only those that are promised a node are looked at one by one.
+        pods = tuple(pod for pod in self.base.pods if pod.key in self._own_keys or (pod.node < 0 and pod.nominated >= 0))
+        self._unbound = dataclasses.replace(self.base, pods=pods)
+        self._numberless = all(pod.node < 0 and pod.nominated < 0 for pod in self._own.pods)
+        self.entity = self._ready(self._own)
+        self._others: dict[str, PodRecord] | None = None
+
+    @property
+    def related(self) -> bool:
+        """Whether any pod says something about others, so that a change of one may matter to all."""
+        return self._site.relations.active
+
+    @property
+    def others(self) -> dict[str, PodRecord]:
+        """The pods that are not the root's, by key."""
+        if self._others is None:
+            self._others = {pod.key: pod for pod in self.base.pods if not self._is_own(pod)}
+        return self._others
+
+    def reshaped(self, edits: Sequence[Respecified]) -> Ground:
+        """The same with pods of the root that are changed in what they say about others."""
+        if (entity := self.entity) is None:
+            return self
+        for edit in edits:
+            entity = supposed(entity, edit, self._subject, self.shapes)
+        changed = {pod.key: pod for leaf in entity.leaves() for pod in leaf.waiting}
+        base = dataclasses.replace(self.base, pods=tuple(changed.get(pod.key, pod) for pod in self.base.pods))
+        return Ground(base, self._options, self._subject, steps=self.steps)
+
+    def suppose(self, edit: Edit) -> Entity | None:
+        """The root after *edit*, which is supposable; None where that is known only of the steps."""
+        if self.entity is None or (self.related and _reshapes(edit)):
+            return None
+        return supposed(self.entity, edit, self._subject, self.shapes)
+
+    def attempt(self, entity: Entity, leaving: Iterable[PodRecord] = (), coming: Iterable[PodRecord] = (), *, whole: bool = False) -> Tried:
+        """What comes of *entity* once pods that run are gone, and others run where they say; all is as before then.
+
+        Only where it is asked for as a *whole* are pods beyond its minimums placed as well.
+        """
+        site = self._site
+        mark, told = site.ledger.mark(), site.relations.mark()
+        leaving = [*leaving]
+        self._take(leaving, coming)
+        for pod in leaving:
+            # The promises that do not count against the root step aside as it is.
+            if pod.node < 0 and pod.priority >= entity.priority:
+                site.nominations.lift(pod)
+        site.nominations.step_aside(entity.priority)
+        found = self._place(self._known_solver(), entity, whole=whole)
+        site.ledger.rewind(mark)
+        site.relations.rewind(told)
+        return found
+
+    def after(self, steps: Sequence[Step]) -> Tried:
+        """What comes of the root with *steps* applied."""
+        if any(step.apply is not None and step.apply.get("kind") == "Node" for step in steps):
+            return self._afresh(steps)
+        mine = [step for step in steps if self._is_of_root(step)]
+        if self.related and any(step.apply is not None and step.apply.get("kind") == "Pod" for step in mine):
+            return self._afresh(steps)
+        own = applied(self._own, mine, serial=self.shapes.next) if mine else self._own
+        self._number(own)
+        entity = self._ready(own) if mine else self.entity
+        return Tried(None) if entity is None else self.attempt(entity, *self._moved([step for step in steps if not self._is_of_root(step)]))
+
+    def concerns_none_but_the_root(self, steps: Sequence[Step]) -> bool:
+        """Whether *steps* are about the root's own groups and pods, and what its pods say of others is as before."""
+        for step in steps:
+            written = step.apply or {}
+            metadata = written.get("metadata") or {}
+            group = (str(written.get("kind")), metadata.get("namespace") or "default", str(metadata.get("name")))
+            own = self._is_of_root(step) and not self.related if written.get("kind") == "Pod" else group in self._names
+            if not own and written.get("kind") != "Workload":
+                return False
+        return True
+
+    def _moved(self, steps: Sequence[Step]) -> tuple[list[PodRecord], list[PodRecord]]:
+        """Pods of others as they are before *steps*, and as they are after."""
+        named = [_key(step) for step in steps]
+        before = [self.others[key] for key in named if key in self.others]
+        if all(step.apply is None for step in steps):
+            return before, []
+        after = applied(dataclasses.replace(self._own, pods=tuple(before)), steps, serial=self.shapes.next)
+        self._number(after)
+        return before, [*after.pods]
+
+    def _number(self, snapshot: ClusterSnapshot) -> None:
+        self.shapes.next = max(self.shapes.next, 1 + max((pod.shape.serial for pod in snapshot.pods), default=0))
+
+    def _take(self, leaving: Sequence[PodRecord], coming: Iterable[PodRecord]) -> None:
+        site = self._site
+        gone, come = [pod for pod in leaving if pod.node >= 0], [pod for pod in coming if pod.node >= 0]
+        if gone:
+            site.ledger.release(_loads(gone), site.ledger.fresh())
+        if come:
+            site.ledger.assume(_loads(come), site.ledger.fresh())
+        for pod in gone if self.related else ():
+            site.relations.remove(pod, pod.node)
+        for pod in come if self.related else ():
+            site.relations.assume(pod, pod.node)
+
+    def _afresh(self, steps: Sequence[Step]) -> Tried:
+        counted = not self.related and not self._site.ledger.ports and not any(_key(step) in self.others for step in steps)
+        changed = applied(self._unbound if counted else self.base, steps)
+        # Nodes have new numbers, which a root does not know that has none yet.
+        entity = self.entity if self._numberless and not any(map(self._is_of_root, steps)) else self._ready(self._of_root(changed))
+        if entity is None:
+            return Tried(None)
+        site = self._site_of(self._carried_over(changed) if counted else changed)
+        if counted:
+            self._carry_over(site)
+        site.nominations.step_aside(entity.priority)
+        return self._place(self._solver(site), entity, whole=False)
+
+    def _carried_over(self, changed: ClusterSnapshot) -> ClusterSnapshot:
+        """*changed* without the pods of the root that run: what they take is carried over with all the rest."""
+        return dataclasses.replace(changed, pods=tuple(pod for pod in changed.pods if pod.node < 0 or pod.key not in self._own_keys))
+
+    def _carry_over(self, site: Site) -> None:
+        """What runs on each node that was there before runs there still: taken as sums, as there are many pods."""
+        before, names = self._site.ledger, self.base.nodes.names
+        places = np.array([site.nodes.index[name] for name in names], dtype=np.int64)
+        site.ledger.used[:, places] += before.used
+        site.ledger.scored[:, places] += before.scored
+
+    def _place(self, greedy: Greedy, entity: Entity, *, whole: bool) -> Tried:
+        # Greedy lets pods beyond a minimum take what a sibling needs; the search never does.
+        form = greedy.form(entity)
+        # A root that is not searched for is greedy's, with all of its pods.
+        if not whole and isinstance(greedy, Complete) and not self.related and greedy.searches(form):
+            form = greedy.form(bare(entity))
+        outcome = greedy.place(form)
+        search, names = greedy.search, greedy.site.nodes.names
+        pods = [(pod.key, names[node]) for pod, node in assigned(form, outcome)] if outcome.success else None
+        return Tried(pods, search.outcome == "budget", search.explored)
+
+    def _site_of(self, snapshot: ClusterSnapshot) -> Site:
+        options = self._options
+        placing = dataclasses.replace(options.placing, four_statuses=True) if options.strategy == "complete" else options.placing
+        return Site.of(snapshot, placing, options.ignore, options.plugins)
+
+    def _solver(self, site: Site) -> Greedy:
+        return Complete(site, min(self.steps, self._options.budget)) if self._options.strategy == "complete" else Greedy(site)
+
+    def _known_solver(self) -> Greedy:
+        """What places on the ground itself; it remembers what it has tried."""
+        if self.steps not in self._solvers:
+            self._solvers[self.steps] = self._solver(self._site)
+        return self._solvers[self.steps]
+
+    def _ready(self, own: ClusterSnapshot) -> Entity | None:
+        """The root as the queue holds it; None while it is not to be tried."""
+        gates, root = self._options.gates, self._subject.root
+        trees = Trees(gated(own, gates))
+        if root.kind == "Pod":
+            pod = next((each for each in trees.alone if each.namespace == root.namespace and each.name == root.name), None)
+            return None if pod is None or pod.gates else pod_entity(pod)
+        tree = next((each for each in trees.all if each.name == root), None)
+        if tree is None or not any(trees.waiting(tree)) or refusal(tree, trees, gates) is not None:
+            return None
+        return trees.entity(tree, gates)
+
+    def _lean(self, base: ClusterSnapshot) -> ClusterSnapshot:
+        """Without what only other roots need."""
+        groups = tuple(each for each in base.groups if (each.kind, namespace_of(each), each.metadata.name) in self._names)
+        others = [each for kind in ("Workload", "PriorityClass") for each in base.known.everything(kind) or ()]
+        return dataclasses.replace(base, groups=groups, known=KnownObjects((*groups, *others), complete=False))
+
+    def _of_root(self, snapshot: ClusterSnapshot) -> ClusterSnapshot:
+        """The same nodes with the root's own pods alone."""
+        return dataclasses.replace(snapshot, pods=tuple(pod for pod in snapshot.pods if self._is_own(pod)))
+
+    def _is_own(self, pod: PodRecord) -> bool:
+        return (pod.namespace, pod.group) in self._leaves if pod.group else pod.key in self._subject.own
+
+    def _is_of_root(self, step: Step) -> bool:
+        """Whether *step* may change the root itself: its pods, groups or Workload."""
+        kind = (step.apply or step.delete or {}).get("kind")
+        return kind != "Node" and not (kind == "Pod" and _key(step) not in self._own_keys)
+
+
+def _key(step: Step) -> str:
+    """``namespace/name`` of the pod that a step is about."""
+    if step.delete is not None:
+        return f"{step.delete['namespace']}/{step.delete['name']}"
+    metadata = (step.apply or {}).get("metadata") or {}
+    return f"{metadata.get('namespace') or 'default'}/{metadata.get('name')}"
+
+
+def _reshapes(edit: Edit) -> bool:
+    return _reshapes(edit.first) or _reshapes(edit.second) if isinstance(edit, Both) else isinstance(edit, Respecified)
+
+
+def _loads(pods: Iterable[PodRecord]) -> tuple[Load, ...]:
+    by_shape: dict[int, tuple[PodShape, list[int]]] = {}
+    for pod in pods:
+        by_shape.setdefault(pod.shape.serial, (pod.shape, []))[1].append(pod.node)
+    return tuple(Load(shape, np.array(nodes, dtype=np.int64)) for shape, nodes in by_shape.values())

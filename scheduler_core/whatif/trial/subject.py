@@ -1,0 +1,141 @@
+"""The root that is to be helped, as its snapshot has it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+
+from scheduler_core.model.decision import Name
+from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.queueing.trees import Trees, minimum, name_of
+from validators.hierarchy.tree import Node
+from validators.model.objects import namespace_of
+from validators.model.templates import Templates
+from validators.model.workload import Workload
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """One group of it."""
+
+    name: Name
+    key: str
+    minimum: int
+    gang: bool
+    children: tuple[Name, ...]
+    waiting: tuple[PodRecord, ...]
+    members: int
+    """Pods in any state."""
+    parent: str
+    template: tuple[str, str]
+    """The Workload and the template it is made from, and changed with; empty where that Workload or template is not there."""
+
+    @property
+    def likeness(self) -> object:
+        """What tells it from its siblings; groups with children or with pods that run are like no other."""
+        if self.children or self.members > len(self.waiting):
+            return self.name
+        return self.parent, self.key, self.minimum, self.gang, tuple(pod.shape.serial for pod in self.waiting), self._nominated
+
+    @property
+    def _nominated(self) -> tuple[int, ...]:
+        return tuple(pod.nominated for pod in self.waiting)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Subject:
+    """A root.
+
+    Attributes:
+        groups: of its tree, parents first; none for a pod by itself.
+        waiting: its pods without a node.
+        own: keys of all its pods.
+        priority: what it counts as.
+        confined: groups of the cluster, by namespace and name, whose running members must not leave their domain.
+        units: the root of each group, by namespace and name of the PodGroup.
+
+    """
+
+    root: Name
+    groups: tuple[Group, ...]
+    waiting: tuple[PodRecord, ...]
+    own: frozenset[str]
+    priority: int
+    confined: frozenset[tuple[str, str]]
+    units: dict[tuple[str, str], Name]
+
+    @classmethod
+    def of(cls, snapshot: ClusterSnapshot, root: Name) -> Subject | None:
+        """As *snapshot* has it; None where it has no such root with pods that wait."""
+        trees = Trees(snapshot)
+        confined, units = _relations(trees)
+        if root.kind == "Pod":
+            pod = next((each for each in trees.alone if (each.namespace, each.name) == (root.namespace, root.name)), None)
+            return None if pod is None else cls(root, (), (pod,), frozenset({pod.key}), pod.priority, confined, units)
+        tree = next((each for each in trees.all if each.name == root), None)
+        if tree is None or not any(trees.waiting(tree)):
+            return None
+        groups = tuple(_group(node, trees) for node in tree.nodes)
+        waiting = tuple(trees.waiting(tree))
+        own = frozenset(pod.key for pod in (*waiting, *trees.running(tree)))
+        return cls(root, groups, waiting, own, trees.priority(tree.top.group), confined, units)
+
+    @property
+    def unlike(self) -> tuple[Group, ...]:
+        """Its groups, from the leaves up, of siblings that are alike only the first."""
+        first = {group.likeness: group for group in reversed(self.groups)}
+        return tuple(group for group in reversed(self.groups) if first[group.likeness] is group)
+
+    def mates(self, name: Name) -> frozenset[Name]:
+        """The groups of it that change with the group *name*, itself among them: one template, one spec."""
+        own = next((group.template for group in self.groups if group.name == name), ("", ""))
+        return frozenset({name} | {each.name for each in self.groups if any(own) and each.template == own and each.name.kind == name.kind})
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The topology keys of its groups, from the root down, each once."""
+        return tuple(dict.fromkeys(group.key for group in self.groups if group.key))
+
+    @property
+    def shape(self) -> PodShape:
+        """The shape that most of its waiting pods have; of equal ones the first."""
+        counts = Counter(pod.shape for pod in self.waiting)
+        return min(counts, key=lambda shape: (-counts[shape], shape.serial))
+
+
+def _group(node: Node, trees: Trees) -> Group:
+    spec, members = node.group.spec, trees.members(node)
+    topology = (spec.scheduling_constraints and spec.scheduling_constraints.topology) or ()
+    return Group(
+        name_of(node.group),
+        topology[0].key if topology else "",
+        minimum(node.group),
+        spec.scheduling_policy.gang is not None,
+        tuple(name_of(child.group) for child in node.children),
+        tuple(members.waiting),
+        members.count,
+        spec.parent_composite_pod_group_name or "",
+        _template(node, trees.snapshot),
+    )
+
+
+def _template(node: Node, snapshot: ClusterSnapshot) -> tuple[str, str]:
+    reference = node.group.spec.workload_ref
+    workload = reference and snapshot.known.get("Workload", namespace_of(node.group), reference.workload_name)
+    if reference is None or not isinstance(workload, Workload) or reference.template_name not in Templates(workload, None).names:
+        return "", ""
+    return reference.workload_name, reference.template_name
+
+
+def _relations(trees: Trees) -> tuple[frozenset[tuple[str, str]], dict[tuple[str, str], Name]]:
+    confined, units = set(), {}
+    for tree in trees.all:
+        constrained = any(node.group.spec.scheduling_constraints is not None for node in tree.nodes)
+        for node in tree.nodes:
+            at = (tree.name.namespace, node.group.metadata.name)
+            if node.group.kind == "PodGroup":
+                units[at] = tree.name
+                if constrained:
+                    confined.add(at)
+    return frozenset(confined), units

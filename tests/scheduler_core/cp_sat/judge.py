@@ -1,0 +1,106 @@
+"""A decision on the one root of an instance beside the truth about it: what is wrong, one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from scheduler_core.model.decision import Decision, Status
+from tests.scheduler_core.cp_sat import victims
+from tests.scheduler_core.cp_sat.model import Fewest, tried
+from tests.scheduler_core.oracle import brute
+from tests.scheduler_core.oracle.algorithm import queued
+from tests.scheduler_core.oracle.fit import host_ports
+from tests.scheduler_core.oracle.model import Objects, read
+from tests.scheduler_core.oracle.preempt import Unit
+
+NOT_PLACED = {Status.UNSCHEDULABLE, Status.UNRESOLVABLE}
+NOT_TRIED = {Status.INVALID, Status.WAIT, Status.ERROR}
+"""Decisions that say nothing about placements: on trees that break a rule, wait for members, or run scattered already."""
+
+
+def verdict(decision: Decision, objects: Objects, *, feasible: bool) -> list[str]:
+    """What the search says, and what it places, beside whether there is a placement."""
+    found = decision.search
+    told = [f"the strategy is {found.strategy}"] if found.strategy != "complete" else []
+    if decision.status is not Status.SUCCESS and decision.status not in NOT_PLACED:
+        told.append(f"the decision is {decision.status}: {decision.message}")
+    if found.outcome == "not-searched" and beyond_search(objects, decision.root.name):
+        return told + placing(decision, objects, feasible=feasible)
+    if (found.outcome == "placed") != (decision.status is Status.SUCCESS) or found.outcome == "not-searched":
+        told.append(f"the search ends as {found.outcome}, the decision is {decision.status}")
+    if found.outcome == "infeasible" and feasible:
+        told.append("there is a placement, and the search says that there is none")
+    if decision.victims and feasible:
+        told.append(f"{len(decision.victims)} pods leave although there is a placement")
+    return told + placing(decision, objects, feasible=feasible)
+
+
+def beyond_search(objects: Objects, name: str) -> bool:
+    """Whether a root may go without a search: its minimum runs already, or it has pods with ports of the host."""
+    cluster = read(objects)
+    root = next(each for each in tried(cluster) if each.name == name)
+    return brute.satisfied(root, cluster) or any(host_ports(pod) for pod in queued(root, cluster))
+
+
+def placing(decision: Decision, objects: Objects, *, feasible: bool) -> list[str]:
+    """What it places, whatever the strategy."""
+    told = [f"it breaks a constraint: {line}" for line in brute.violations(objects, decision.assignments)]
+    if decision.status is Status.SUCCESS and not feasible:
+        told.append("it is placed, and there is no placement")
+    if bool(decision.assignments) != (decision.status is Status.SUCCESS):
+        told.append(f"{len(decision.assignments)} pods are placed, the decision is {decision.status}")
+    if decision.assignments and decision.victims:
+        told.append(f"{len(decision.victims)} pods leave although it is placed")
+    return told
+
+
+def evicting(decision: Decision, objects: Objects, least: Fewest | None) -> list[str]:
+    """Whom it makes leave, whatever the strategy: whole units of lower priority, never less than the least, none in vain."""
+    units, told = leaving(decision, objects)
+    if not units:
+        return told
+    figures = cost(objects, units)
+    if least is None or figures < least.cost:
+        return [*told, f"it costs {figures}, and the least that helps is {least}"]
+    gone = set(decision.victims)
+    broken = brute.violations(without(objects, gone), decision.nominations)
+    if broken and decision.search.strategy == "greedy":
+        # As kube-scheduler it makes room for the pods of children that failed too, all of which need not fit together.
+        return told
+    told += [f"what is nominated breaks a constraint: {line}" for line in broken]
+    for unit in units:
+        if not brute.violations(without(objects, gone - {pod.key for pod in unit.pods}), decision.nominations):
+            told.append(f"{unit.name} leaves and need not")
+    return told
+
+
+def leaving(decision: Decision, objects: Objects) -> tuple[list[Unit], list[str]]:
+    """The units that leave, and what is wrong with them."""
+    cluster = read(objects)
+    (root,) = tried(cluster)
+    units = [unit for unit in victims.candidates(cluster, root) if set(decision.victims) & {pod.key for pod in unit.pods}]
+    odd = {pod.key for unit in units for pod in unit.pods} ^ set(decision.victims)
+    return units, [f"{key} leaves without its unit, stays without it, or is of no lower priority" for key in sorted(odd)]
+
+
+def cost(objects: Objects, units: list[Unit]) -> tuple[int, ...]:
+    """What it costs that *units* leave."""
+    cluster = read(objects)
+    (root,) = tried(cluster)
+    return victims.cost(units, victims.candidates(cluster, root), cluster.budgets)
+
+
+def without(objects: Objects, pods: Collection[str]) -> Objects:
+    """*objects* once *pods* are gone."""
+    return [each for each in objects if each["kind"] != "Pod" or f"default/{each['metadata']['name']}" not in pods]
+
+
+def bound(objects: Objects, assignments: Mapping[str, str]) -> Objects:
+    """*objects* once *assignments* run."""
+    nodes = {key.partition("/")[2]: node for key, node in assignments.items()}
+    return [
+        {**each, "spec": {**each["spec"], "nodeName": nodes[each["metadata"]["name"]]}}
+        if each["kind"] == "Pod" and each["metadata"]["name"] in nodes
+        else each
+        for each in objects
+    ]

@@ -1,0 +1,185 @@
+"""The exact oracle: against trying everything, against what was planted, and against the greedy strategy, which must not beat it."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from scheduler_core.model.decision import Status
+from tests.scheduler_core.cp_sat import corpus, judge, model, program, victims
+from tests.scheduler_core.cp_sat.raw import SIZE
+from tests.scheduler_core.cp_sat.runs import batches, decide, decide_first, drawn, slowly
+from tests.scheduler_core.oracle import brute
+from tests.scheduler_core.oracle.algorithm import queued
+from tests.scheduler_core.oracle.model import Objects, read
+from tests.scheduler_core.oracle.strategies import TINY, clusters
+
+
+def kind_of(name: str, objects: Objects) -> str:
+    return str(next(each["kind"] for each in objects if each["kind"].endswith("Group") and each["metadata"]["name"] == name))
+
+
+@slowly
+@given(clusters(TINY))
+def test_there_is_a_placement_where_trying_everything_finds_one(objects):
+    for name, found in model.placements(objects).items():
+        assert (brute.placement(objects, kind_of(name, objects), name) is not None) == (found is not None)
+        assert [] == brute.violations(objects, found or {})
+
+
+def largest(objects: Objects, name: str) -> int:
+    """The most pods that any assignment that breaks nothing places, by trying all."""
+    cluster = read(objects)
+    root = cluster.groups[kind_of(name, objects), "default", name]
+    running = set(cluster.where)
+    found = 0
+    for _ in brute._assigned(queued(root, cluster), cluster):
+        new = cluster.where.keys() - running
+        if len(new) > found and not any(brute._unmet(group, cluster) for key in new for group in brute._above(cluster.pods[key], cluster)):
+            found = len(new)
+    return found
+
+
+@slowly
+@given(clusters(TINY))
+def test_no_placement_is_larger_than_the_largest(objects):
+    for name, most in model.most_pods(objects).items():
+        assert largest(objects, name) == most
+
+
+def least(objects: Objects, name: str) -> tuple[int, ...] | None:
+    """What leaving costs at least, by trying all sets of units."""
+    cluster = read(objects)
+    below = victims.candidates(cluster, cluster.groups[kind_of(name, objects), "default", name])
+    found = []
+    for chosen in itertools.chain.from_iterable(itertools.combinations(below, size) for size in range(len(below) + 1)):
+        gone = {pod.key for unit in chosen for pod in unit.pods}
+        if brute.placement(judge.without(objects, gone), kind_of(name, objects), name):
+            found.append(victims.cost(list(chosen), below, cluster.budgets))
+    return min(found, default=None)
+
+
+@slowly
+@given(clusters(TINY))
+def test_nobody_else_can_stay_where_the_fewest_leave(objects):
+    for name, fewest in model.fewest_victims(objects).items():
+        assert least(objects, name) == (None if fewest is None else fewest.cost)
+
+
+@slowly
+@given(clusters())
+def test_greedy_beats_the_truth_on_no_small_cluster(objects):
+    for name, feasible in model.feasible(objects).items():
+        assert [] == judge.placing(decide_first(name, objects, "greedy"), objects, feasible=feasible)
+
+
+def test_the_solver_says_so_where_it_takes_too_long(monkeypatch):
+    monkeypatch.setattr(program, "PATIENCE", 0.0)
+
+    with pytest.raises(program.Undecided):
+        model.feasible(corpus.instance(0, corpus.Make(shapes=3)))
+
+
+@batches(share=2)
+def test_what_is_planted_is_found_and_greedy_never_beats_the_truth(seeds):
+    told = []
+    for case in drawn(seeds):
+        found = model.placements(case.objects)["t"]
+        told += [f"{case.seed}: {line}" for line in brute.violations(case.objects, found or {})]
+        if case.make.planted and found is None:
+            told.append(f"{case.seed}: the planted placement is not found")
+        decision = decide(case.objects, "greedy")
+        told += [f"{case.seed}: {line}" for line in judge.placing(decision, case.objects, feasible=found is not None)]
+
+    assert [] == told
+
+
+@batches(share=6)
+def test_who_leaves_in_greedy_is_never_less_than_the_least_and_none_of_it_in_vain(seeds):
+    told = []
+    for seed in seeds:
+        objects = corpus.crowded(seed)
+        fewest = model.fewest_victims(objects)["t"]
+        told += [f"{seed}: {line}" for line in judge.evicting(decide(objects, "greedy"), objects, fewest)]
+        gone = judge.without(objects, fewest.victims if fewest else ())
+        if model.feasible(gone)["t"] != (fewest is not None):
+            told.append(f"{seed}: {fewest} does not help")
+
+    assert [] == told
+
+
+def test_the_corpus_is_hard_for_greedy():
+    flat = [decide(corpus.instance(seed, corpus.Make()), "greedy").status for seed in range(60)]
+
+    assert flat.count(Status.SUCCESS) in range(20, 50)
+
+
+def test_the_corpus_has_instances_with_and_without_a_placement():
+    verdicts = [model.feasible(case.objects)["t"] for case in drawn(range(30))]
+
+    assert {True, False} == set(verdicts)
+
+
+def test_instances_are_the_same_each_time_and_differ_by_seed():
+    make = corpus.drawn(7)
+
+    assert corpus.instance(7, make) == corpus.instance(7, make)
+    assert corpus.instance(7, make) != corpus.instance(8, make)
+
+
+@pytest.mark.parametrize("slack", [0, 5, 10, 20])
+@pytest.mark.parametrize("optional", [False, True])
+def test_just_so_much_is_free_beside_the_minimum(slack, optional):
+    for seed in range(20):
+        objects = corpus.instance(seed, corpus.Make(slack=slack, optional=optional, depth=1 + seed % 4))
+        minimum = sum(each["spec"]["schedulingPolicy"]["gang"].get("minCount", 0) for each in objects if each["kind"].endswith("Group"))
+        room = free(objects)
+
+        assert room == minimum + round(minimum * slack / (100 - slack))
+
+
+def free(objects: Objects) -> int:
+    """How many of the smallest pods there is room for."""
+    cluster = read(objects)
+    one = next(pod for pod in cluster.pods.values() if pod.group)
+    return sum(
+        min(
+            (node.allocatable[name] - sum(pod.requests.get(name, 0) for pod in cluster.on(node.name))) // amount
+            for name, amount in one.requests.items()
+        )
+        for node in cluster.nodes.values()
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "holds"),
+    [
+        pytest.param(corpus.Make(depth=4), lambda levels, _: levels == 4, id="four levels"),
+        pytest.param(corpus.Make(nodes=200), lambda _, each: sum(one["kind"] == "Node" for one in each) >= 200, id="200 nodes"),
+        pytest.param(corpus.Make(pools=True, shapes=2), lambda _, each: any(one["spec"].get("nodeSelector") for one in each), id="pools"),
+        pytest.param(
+            corpus.Make(running=True),
+            lambda _, each: any("schedulingGroup" in one["spec"] and "nodeName" in one["spec"] for one in each),
+            id="members that run",
+        ),
+    ],
+)
+def test_an_instance_is_what_was_asked_for(make, holds):
+    made = [corpus.instance(seed, make) for seed in range(3)]
+
+    assert any(holds(depth(objects), objects) for objects in made)
+
+
+def depth(objects: list[dict[str, Any]]) -> int:
+    return max(group.depth() for group in read(objects).groups.values())
+
+
+def test_running_pods_leave_no_node_with_less_than_nothing():
+    for case in drawn(range(30)):
+        cluster = read(case.objects)
+        for node in cluster.nodes.values():
+            for name in SIZE.keys() & node.allocatable.keys():
+                assert sum(pod.requests.get(name, 0) for pod in cluster.on(node.name)) <= node.allocatable[name]

@@ -1,0 +1,168 @@
+"""Strategy ``complete`` against the truth: what it places, what it proves, whom it makes leave."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import functools
+import random
+
+import pytest
+from hypothesis import given
+
+from scheduler_core.cycle import decider
+from scheduler_core.model.decision import Status
+from scheduler_core.preemption.minimal.minimal_plans import fewest_victims
+from tests.scheduler_core.cp_sat import corpus, judge, model
+from tests.scheduler_core.cp_sat.runs import COUNT, Case, batches, decide, decide_first, drawn, slowly
+from tests.scheduler_core.oracle.model import Objects
+from tests.scheduler_core.oracle.strategies import clusters
+
+
+@batches()
+def test_it_says_of_no_tree_what_is_not_so(seeds):
+    told = []
+    for case in drawn(seeds):
+        decision = decide(case.objects, "complete")
+        lines = judge.verdict(decision, case.objects, feasible=model.feasible(case.objects)["t"])
+        told += [f"{case.seed}: {line}" for line in lines]
+
+    assert [] == told
+
+
+@slowly
+@given(clusters())
+def test_it_says_of_no_small_cluster_what_is_not_so(objects):
+    for name, feasible in model.feasible(objects).items():
+        decision = decide_first(name, objects, "complete")
+        if decision.status not in judge.NOT_TRIED:
+            assert [] == judge.verdict(decision, objects, feasible=feasible)
+
+
+@pytest.mark.timeout(120 + COUNT)
+def test_its_budget_is_spent_on_one_in_a_hundred_at_most():
+    ends = collections.Counter(decide(case.objects, "complete").search.outcome for case in drawn(range(COUNT)))
+
+    assert ends["budget"] <= COUNT // 100
+
+
+def with_leftovers(seeds: range, *, spare: int) -> list[Case]:
+    """Instances with more pods than must be placed, and with more child groups, if *spare*."""
+    found = []
+    for case in drawn(seeds):
+        make = dataclasses.replace(case.make, optional=not spare, spare=spare, slack=10 + case.seed % 20, loose=False, moved=0, short=0)
+        found.append(Case(case.seed, make, corpus.instance(case.seed, make)))
+    return found
+
+
+def left_out(case: Case) -> list[str]:
+    """What is not placed that should be."""
+    decision = decide(case.objects, "complete")
+    if decision.status is not Status.SUCCESS:
+        return [f"{case.seed}: {decision.status}"]
+    more = model.placements(judge.bound(case.objects, decision.assignments)).get("t")
+    return [f"{case.seed}: there is room for {sorted(more)}"] if more else []
+
+
+@batches(share=6)
+def test_no_optional_pod_is_left_out_that_has_room(seeds):
+    assert [] == [line for case in with_leftovers(seeds, spare=0) for line in left_out(case)]
+
+
+@batches(share=6)
+def test_no_optional_child_is_left_out_that_has_room(seeds):
+    assert [] == [line for case in with_leftovers(seeds, spare=2) for line in left_out(case)]
+
+
+@batches(share=4)
+def test_who_leaves_must_leave(seeds):
+    told = []
+    for seed in seeds:
+        objects = corpus.crowded(seed)
+        decision, fewest = decide(objects, "complete"), model.fewest_victims(objects)["t"]
+        lines = judge.verdict(decision, objects, feasible=fewest is not None and fewest.nobody)
+        lines += judge.evicting(decision, objects, fewest)
+        if decision.status is Status.UNRESOLVABLE and fewest is not None:
+            lines.append(f"no eviction is said to help, and that of {fewest.victims} does")
+        if decision.status is Status.UNSCHEDULABLE and fewest is not None and not decision.victims:
+            lines.append(f"nobody leaves, though it would help that {fewest.victims} did")
+        told += [f"{seed}: {line}" for line in lines]
+
+    assert [] == told
+
+
+def misjudged(seed: int, objects: Objects) -> list[str]:
+    """What is said of the victims that is not so."""
+    decision, fewest = decide(objects, "complete"), model.fewest_victims(objects).get("t")
+    units, _ = judge.leaving(decision, objects)
+    plan, found = decision.preemption, []
+    if plan is None or fewest is None:
+        return [] if plan is None or not units else [f"{seed}: {len(units)} units leave, and nothing helps"]
+    cost = judge.cost(objects, units)
+    if fewest.nobody:
+        found.append(f"{seed}: {len(units)} units leave, and nobody need")
+    if plan.lower > fewest.cost[1]:
+        found.append(f"{seed}: at least {plan.lower} units are said to leave, and {fewest.cost} is enough")
+    if plan.proved and cost != fewest.cost:
+        found.append(f"{seed}: {cost} is said to be the best, and is {fewest.cost}")
+    if plan.proved and plan.gap:
+        found.append(f"{seed}: a gap of {plan.gap} is left, and nothing is said to be better")
+    return found
+
+
+@batches()
+def test_victims_that_are_said_to_be_the_best_are(seeds):
+    assert [] == [line for seed in seeds for line in misjudged(seed, corpus.crowded(seed))]
+
+
+@batches(share=2)
+def test_victims_for_trees_of_all_kinds_that_are_said_to_be_the_best_are(seeds):
+    assert [] == [line for seed in seeds for line in misjudged(seed, corpus.pressed(seed))]
+
+
+@pytest.mark.timeout(120 + COUNT)
+@pytest.mark.parametrize(
+    ("make", "one_in"),
+    [pytest.param(corpus.crowded, 200, id="of small trees"), pytest.param(corpus.pressed, 25, id="of trees of all kinds")],
+)
+def test_victims_are_not_proved_to_be_the_best_for_few(make, one_in):
+    plans = [plan for seed in range(COUNT) if (plan := decide(make(seed), "complete").preemption) is not None]
+
+    assert COUNT // 5 <= len(plans)
+    assert sum(not plan.proved for plan in plans) <= len(plans) // one_in
+
+
+@pytest.mark.parametrize("steps", [0, 3_000, 30_000])
+@batches(share=12)
+def test_with_less_effort_who_leaves_must_leave_too_and_no_bound_is_wrong(seeds, steps, monkeypatch):
+    monkeypatch.setattr(decider, "fewest_victims", functools.partial(fewest_victims, steps=steps))
+    told = []
+    for seed in seeds:
+        objects = corpus.crowded(seed)
+        told += misjudged(seed, objects)
+        told += judge.evicting(decide(objects, "complete"), objects, model.fewest_victims(objects)["t"])
+
+    assert [] == told
+
+
+@batches(share=6)
+def test_nobody_leaves_where_there_is_a_placement(seeds):
+    told = []
+    for seed in seeds:
+        make = dataclasses.replace(corpus.drawn(seed), moved=0, short=0, filler=0)
+        decision = decide(corpus.instance(seed, make), "complete")
+        if decision.victims or decision.status is not Status.SUCCESS:
+            told.append(f"{seed}: {decision.status}, {len(decision.victims)} leave")
+
+    assert [] == told
+
+
+@batches(share=12)
+def test_the_order_of_the_objects_changes_nothing(seeds):
+    told = []
+    for case in drawn(seeds):
+        shuffled = random.Random(case.seed).sample(case.objects, len(case.objects))
+        if decide(case.objects, "complete") != decide(shuffled, "complete"):
+            told.append(case.seed)
+
+    assert [] == told

@@ -1,0 +1,79 @@
+"""What it costs to make preemption units leave, as a figure and as goals of a program."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping
+
+from ortools.sat.python import cp_model
+
+from tests.scheduler_core.cp_sat.program import NOTHING
+from tests.scheduler_core.oracle.model import Cluster, Group, Objects
+from tests.scheduler_core.oracle.preempt import Unit, protects, units
+
+
+def candidates(cluster: Cluster, root: Group) -> list[Unit]:
+    """Whom *root* may make leave."""
+    return [unit for unit in units(cluster) if unit.priority < root.priority and root.policy != "Never"]
+
+
+def cost(leaving: list[Unit], below: list[Unit], budgets: Objects) -> tuple[int, ...]:
+    """How bad it is that the units *leaving* of *below* leave, the worst first.
+
+    Whether they break a disruption budget; how many units; how many pods; the highest priority, counted from the lowest of *below*,
+    which is 1; the sum of the same over the pods; the seconds by which the oldest started before the youngest of *below*, and one
+    more, or 0 where none of them has started.
+    """
+    level, age = _levels(below), _ages(below)
+    breaks = any(sum(protects(each, pod) for unit in leaving for pod in unit.pods) > _allowed(each) for each in budgets)
+    return (
+        int(breaks),
+        len(leaving),
+        sum(len(unit.pods) for unit in leaving),
+        max((level[unit.pods[0].key] for unit in leaving), default=0),
+        sum(level[unit.pods[0].key] * len(unit.pods) for unit in leaving),
+        max((age[unit.pods[0].key] for unit in leaving), default=0),
+    )
+
+
+def goals(
+    model: cp_model.CpModel, below: list[Unit], leaves: Mapping[str, cp_model.IntVar], budgets: Objects
+) -> Iterator[cp_model.LinearExprT]:
+    """The figures of ``cost`` in turn, each to be made as small as it can be; *leaves* by the key of a unit's first pod."""
+    pods = [(leaves[unit.pods[0].key], pod) for unit in below for pod in unit.pods]
+    breaks = model.new_bool_var("breaks a budget")
+    for each in budgets:
+        protected = sum((leaving for leaving, pod in pods if protects(each, pod)), NOTHING)
+        model.add(protected <= _allowed(each)).only_enforce_if(~breaks)
+    yield breaks
+    yield sum(leaves.values(), NOTHING)
+    yield sum((leaving for leaving, _ in pods), NOTHING)
+    level, age = _levels(below), _ages(below)
+    yield _largest(model, level, leaves)
+    yield sum((len(unit.pods) * level[unit.pods[0].key] * leaves[unit.pods[0].key] for unit in below), NOTHING)
+    yield _largest(model, age, leaves)
+
+
+def _largest(model: cp_model.CpModel, figures: Mapping[str, int], leaves: Mapping[str, cp_model.IntVar]) -> cp_model.IntVar:
+    largest = model.new_int_var(0, max(figures.values(), default=0), "the largest figure")
+    for key, figure in figures.items():
+        model.add(largest >= figure * leaves[key])
+    return largest
+
+
+def _allowed(budget: dict[str, object]) -> int:
+    status = budget.get("status")
+    return max(0, status.get("disruptionsAllowed", 0)) if isinstance(status, dict) else 0
+
+
+def _levels(below: list[Unit]) -> dict[str, int]:
+    """The priority of each, by the key of its first pod, counted from the lowest."""
+    lowest = min((unit.priority for unit in below), default=0)
+    return {unit.pods[0].key: unit.priority - lowest + 1 for unit in below}
+
+
+def _ages(below: list[Unit]) -> dict[str, int]:
+    started = {unit.pods[0].key: min((pod.started for pod in unit.pods if pod.started), default="") for unit in below}
+    moments = {key: int(dt.datetime.fromisoformat(text).timestamp()) for key, text in started.items() if text}
+    youngest = max(moments.values(), default=0)
+    return {key: youngest + 1 - moments[key] if key in moments else 0 for key in started}

@@ -1,0 +1,176 @@
+"""What the choice of victims asks of the engine: place a root, who could be helped where, and who gets along with whom."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scheduler_core.cycle.preemptor import Preemptor
+from scheduler_core.loading.load import load
+from scheduler_core.model.decision import Status
+from scheduler_core.model.options import PlacingOptions
+from scheduler_core.model.pods import PodRecord
+from scheduler_core.placement.greedy import Greedy
+from scheduler_core.placement.state import Site
+from tests.scheduler_core.builders import GPU, HOST, Json, composite, decided, entities, leaf, node, placed, pod, pods, taint
+
+
+def set_up(objects: list[Json]) -> tuple[Preemptor, Site, dict[str, PodRecord]]:
+    snapshot = load(objects)
+    site = Site.of(snapshot, PlacingOptions())
+    return Preemptor(Greedy(site)), site, {each.name: each for each in snapshot.pods}
+
+
+def apart(app: str, *, key: str = HOST) -> Json:
+    """Anti-affinity to pods of the label ``app``."""
+    term = {"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}}
+    return {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+
+
+def near(app: str, *, key: str = HOST) -> Json:
+    term = {"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}}
+    return {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+
+
+def labelled(app: str, name: str, **more: Any) -> Json:
+    return pod(name, labels={"app": app}, **more)
+
+
+NODES = [
+    node("a-small", "1"),
+    node("b-full", "2"),
+    node("c-cordoned", unschedulable=True),
+    node("d-tainted", taints=[taint("team=x:NoSchedule")]),
+    node("e-port", "2"),
+    node("f-one-slot", pods=1),
+]
+THERE = [pod("fills", on="b-full", cpu="2"), pod("web", on="e-port", host_port=80), pod("slot", on="f-one-slot")]
+
+
+@pytest.mark.parametrize(
+    ("preemptor", "nodes"),
+    [
+        pytest.param(pod("p", cpu="2"), ["b-full", "e-port", "f-one-slot"], id="room, a slot or a port can be made"),
+        pytest.param(pod("p", cpu="3"), ["f-one-slot"], id="a node that is too small even when empty cannot be helped"),
+        pytest.param(pod("p", cpu="2", nodeSelector={HOST: "b-full"}), ["b-full"], id="a selector cannot be helped"),
+        pytest.param(pod("p", cpu="2", host_port=80), ["b-full", "e-port", "f-one-slot"], id="a port can be given up"),
+        pytest.param(pod("p", gpu="1"), [], id="a device that no node has"),
+        pytest.param(
+            pod("p", cpu="2", tolerations=[{"operator": "Exists"}]),
+            ["b-full", "c-cordoned", "d-tainted", "e-port", "f-one-slot"],
+            id="who tolerates everything",
+        ),
+    ],
+)
+def test_resolvable_are_nodes_where_eviction_could_help(preemptor, nodes):
+    found, site, records = set_up([*NODES, *THERE, preemptor])
+
+    assert nodes == [site.nodes.names[index] for index in found.resolvable(records["p"]).tolist()]
+
+
+def test_anti_affinity_can_be_helped_by_eviction_and_affinity_cannot():
+    here = [node("a"), node("b"), labelled("web", "web", on="a")]
+    found, site, records = set_up([*here, pod("p", **apart("web"))])
+    assert ["a", "b"] == [site.nodes.names[index] for index in found.resolvable(records["p"]).tolist()]
+
+    found, site, records = set_up([*here, pod("p", **near("web"))])
+    assert ["a"] == [site.nodes.names[index] for index in found.resolvable(records["p"]).tolist()]
+
+
+def test_placing_leaves_no_trace():
+    objects = [node("a", "4"), leaf("g", 2), pod("g-0", "g", cpu="2"), pod("g-1", "g", nominated="a")]
+    found, site, _ = set_up(objects)
+    before = (site.ledger.used.tobytes(), site.ledger.held.tobytes(), site.ledger.mark())
+    proposal = found.place(entities(objects)["g"])
+
+    assert (Status.SUCCESS, "", [("g-0", 0), ("g-1", 0)]) == (
+        proposal.status,
+        proposal.message,
+        [(each.name, where) for each, where in proposal.assigned],
+    )
+    assert before == (site.ledger.used.tobytes(), site.ledger.held.tobytes(), site.ledger.mark())
+
+
+def test_nothing_is_proposed_for_a_root_that_does_not_fit():
+    objects = [node("a", "1"), leaf("g", 2), *pods("g", 2)]
+    found, _, _ = set_up(objects)
+    proposal = found.place(entities(objects)["g"])
+
+    assert (Status.UNSCHEDULABLE, []) == (proposal.status, proposal.assigned)
+    assert "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining" == proposal.message
+
+
+def test_pods_of_a_child_that_failed_are_proposed_with_the_others_as_kube_scheduler_does():
+    objects = [node("a", "2"), composite("root", 1), leaf("first", 3, parent="root"), leaf("second", 1, parent="root")]
+    objects += [*pods("first", 3), *pods("second", 1)]
+    found, _, _ = set_up(objects)
+
+    assert ["first-0", "first-1", "second-0"] == [each.name for each, _ in found.place(entities(objects)["root"]).assigned]
+
+
+def test_relations_matter_only_to_pods_that_they_touch():
+    found, _, records = set_up([node("a"), labelled("web", "web", on="a"), pod("p", **apart("web")), pod("q")])
+
+    assert found.matter([records["web"]], [(records["p"], 0)])
+    assert not found.matter([records["web"]], [(records["q"], 0)])
+    assert not found.matter([], [(records["p"], 0)])
+
+
+def test_without_relations_nothing_matters_and_everyone_agrees():
+    found, _, records = set_up([node("a"), pod("web", on="a"), pod("p")])
+    found.move([records["web"]], away=True)
+
+    assert not found.matter([records["web"]], [(records["p"], 0)])
+    assert found.agree([(records["p"], 0)])
+
+
+def test_who_is_away_bothers_nobody_and_is_back_afterwards():
+    found, _, records = set_up([node("a"), labelled("web", "web", on="a"), pod("p", **apart("web"))])
+    proposed = [(records["p"], 0)]
+    answers = [found.agree(proposed)]
+    found.move([records["web"]], away=True)
+    answers.append(found.agree(proposed))
+    found.move([records["web"]], away=False)
+    answers.append(found.agree(proposed))
+
+    assert [False, True, False] == answers
+
+
+def test_proposed_pods_must_get_along_with_each_other_in_their_order():
+    objects = [node("a"), node("b"), labelled("x", "p", **apart("x")), labelled("x", "q", **apart("x"))]
+    found, site, records = set_up(objects)
+    mark = site.relations.mark()
+
+    assert not found.agree([(records["p"], 0), (records["q"], 0)])
+    assert found.agree([(records["p"], 0), (records["q"], 1)])
+    assert mark == site.relations.mark()
+
+
+def test_a_pod_by_itself_preempts_on_the_node_where_that_helps():
+    objects = [node("a", "1"), node("b", "2", gpu="1"), pod("low", on="b", cpu="2", priority=0)]
+    decision = decided([*objects, pod("p", cpu="2", priority=5)])
+
+    assert (Status.UNSCHEDULABLE, ("default/low",), {"default/p": "b"}) == (decision.status, decision.victims, decision.nominations)
+    assert {} == placed(decision)
+
+
+def test_an_error_met_without_the_victims_is_the_roots():
+    # As things stand the first child fails and the second is never tried; once the victim is gone it is, and its members run apart.
+    objects = [node("a", "2", rack="r1"), node("b", "1", rack="r2"), pod("low", on="a", cpu="1", priority=0)]
+    objects += [composite("root", 2, priority=5), leaf("first", 1, parent="root", priority=5), pod("f", "first", cpu="1", priority=5)]
+    objects += [leaf("second", 3, key="rack", parent="root", priority=5), pod("s", "second", cpu="1", priority=5)]
+    objects += [pod("s-1", "second", cpu="1", on="a", priority=5), pod("s-2", "second", cpu="1", on="b", priority=5)]
+    decision = decided(objects)
+
+    assert (Status.ERROR, (), {}) == (decision.status, decision.victims, decision.nominations)
+    assert dict.fromkeys(("root", "first", "second"), Status.ERROR) == {each.group.name: each.status for each in decision.groups}
+    assert "members run in 2 domains of 'rack'" in decision.message
+    assert [("SchedulerError", "False")] * 3 == [(told.reason, told.status) for each in decision.groups for told in each.conditions]
+
+
+def test_devices_count_as_any_other_resource():
+    objects = [node("a", gpu="1"), pod("low", on="a", gpu="1", priority=0), pod("p", gpu="1", priority=5)]
+
+    assert ("default/low",) == decided(objects).victims
+    assert GPU in decided(objects).message

@@ -1,0 +1,309 @@
+"""One scheduling cycle as a whole: beside recorded answers, an independent reading and brute force; and what its options change."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from scheduler_core.cycle.run_cycle import CycleOptions, prepared, queued
+from scheduler_core.loading.load import load
+from scheduler_core.model.decision import Status
+from tests.scheduler_core.builders import (
+    Json,
+    decided,
+    leaf,
+    node,
+    placed,
+    pod,
+    pods,
+    promising,
+    rendered,
+    run,
+)
+from tests.scheduler_core.oracle import brute, compare
+from tests.scheduler_core.oracle.strategies import TINY
+from tests.scheduler_core.test_agreement import SCENARIOS, answered, short
+
+SUCCESS, UNSCHEDULABLE, UNRESOLVABLE = Status.SUCCESS, Status.UNSCHEDULABLE, Status.UNRESOLVABLE
+randomly = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate])
+
+
+def having(part: str) -> Any:
+    """The scenarios that expect something of a kind."""
+    return pytest.mark.parametrize("case", [case for case in SCENARIOS if case["expect"].get(part)], ids=lambda case: case["id"])
+
+
+@having("domainOf")
+def test_pods_are_together_in_one_domain_where_kube_scheduler_keeps_them_together(case):
+    labels = {each["name"]: each.get("labels") or {} for each in case["nodes"]}
+    bound: Json = {}
+    for decision in answered(case, "greedy")["decisions"]:
+        bound |= short(decision["assignments"])
+    for rule in case["expect"]["domainOf"]:
+        (domain,) = {labels[bound[each]][rule["key"]] for each in rule["pods"]}
+
+        assert rule.get("value", domain) == domain
+
+
+@having("perGroup")
+def test_groups_end_as_with_kube_scheduler_or_as_the_documents_have_it(case):
+    groups = {group["name"]: group["status"] for decision in answered(case, "greedy")["decisions"] for group in decision["groups"]}
+    by_documents = case["expect"].get("kepStatus")
+    differing = by_documents if isinstance(by_documents, dict) else {}
+
+    assert {} == {
+        name: groups.get(name)
+        for name, status in case["expect"]["perGroup"].items()
+        if groups.get(name) not in {status, differing.get(name, status), by_documents if isinstance(by_documents, str) else status}
+    }
+
+
+def answer(objects: list[Json], **options: Any) -> Json:
+    parsed: Json = json.loads(rendered(objects, **options))
+    return parsed
+
+
+def unsettled(objects: list[Json], decisions: list[Json]) -> bool:
+    """Whether a group with nominated members is not placed.
+
+    Which of its own promises count while victims are let back is where the two readings part.
+    """
+    nominated = {each["metadata"]["name"] for each in objects if (each.get("status") or {}).get("nominatedNodeName")}
+    missing = {decision["root"]["name"] for decision in decisions if decision["status"] != "Success"}
+    groups = {
+        each["metadata"]["name"]: each["spec"].get("parentCompositePodGroupName") for each in objects if each["kind"].endswith("Group")
+    }
+    for each in objects:
+        if each["kind"] == "Pod" and each["metadata"]["name"] in nominated:
+            name = (each["spec"].get("schedulingGroup") or {}).get("podGroupName")
+            while groups.get(name):
+                name = groups[name]
+            if name in missing:
+                return True
+    return False
+
+
+@randomly
+@given(promising(), st.booleans())
+def test_promises_and_pods_that_leave_count_as_in_an_independent_reading(objects, evict):
+    told = answer(objects, evict=evict)
+    if unsettled(objects, told["decisions"]):
+        return
+
+    assert [] == compare.compare(objects, told, evict=evict)
+
+
+@randomly
+@given(promising(TINY))
+def test_what_is_placed_breaks_no_constraint_and_is_possible(objects):
+    decisions = run(objects).decisions
+    assert [] == brute.violations(objects, {key: where for each in decisions for key, where in each.assignments.items()})
+    if decisions and decisions[0].assignments:
+        root = decisions[0].root
+
+        assert brute.placement(objects, root.kind, root.name, root.namespace) is not None
+
+
+@st.composite
+def equal_gangs(draw: st.DrawFn) -> list[Json]:
+    """A gang of equal pods without a topology on a few nodes."""
+    nodes = [
+        node(f"n{number}", draw(st.sampled_from("1234")), draw(st.sampled_from(["2Gi", "8Gi"])), pods=draw(st.sampled_from([110, 1, 2])))
+        for number in range(draw(st.integers(1, 4)))
+    ]
+    count, runs = draw(st.integers(1, 5)), draw(st.integers(0, 1))
+    cpu, memory = draw(st.sampled_from(["500m", "1", "2", "1500m"])), draw(st.sampled_from(["", "1Gi", "3Gi"]))
+    there = [pod("there", on="n0", cpu="500m")] if draw(st.booleans()) else []
+    own = [pod("own", "g", cpu="100m", on="n0")] * runs
+    return [*nodes, *there, *own, leaf("g", draw(st.integers(1, count + runs))), *pods("g", count, cpu, memory)]
+
+
+@randomly
+@given(equal_gangs())
+def test_an_equal_gang_is_placed_exactly_where_trying_everything_finds_a_placement(objects):
+    assert (brute.placement(objects, "PodGroup", "g") is not None) == (decided(objects).status is SUCCESS)
+
+
+@randomly
+@given(promising(apart=True), st.booleans(), st.randoms(use_true_random=False))
+def test_the_order_of_the_objects_changes_no_byte_of_the_answer(objects, evict, chance: random.Random):
+    assert rendered(objects, evict=evict) == rendered(chance.sample(objects, len(objects)), evict=evict)
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        pytest.param(
+            {"volumes": [{"name": "v"}, {"name": "w", "persistentVolumeClaim": {"claimName": "c"}}]},
+            "spec.volumes[1].persistentVolumeClaim",
+            id="a claim",
+        ),
+        pytest.param({"resourceClaims": [{"name": "gpu", "resourceClaimName": "c"}]}, "spec.resourceClaims", id="a device"),
+    ],
+)
+def test_a_field_that_is_not_modelled_refuses_the_pod_and_can_be_ignored(spec, field):
+    objects = [node("n"), pod("p", **spec)]
+    refused = decided(objects)
+    ignorable = field.replace("[1]", "")
+
+    assert (UNSCHEDULABLE, {}) == (refused.status, placed(refused))
+    assert field in refused.pending["default/p"]
+    assert f"--ignore {ignorable}" in refused.pending["default/p"]
+    assert {"p": "n"} == placed(decided(objects, ignore=frozenset({ignorable})))
+
+
+def test_one_refused_member_does_not_refuse_the_others():
+    claim = {"volumes": [{"name": "w", "persistentVolumeClaim": {"claimName": "c"}}]}
+    decision = decided([node("n"), leaf("g", 1), *pods("g", 2), pod("g-9", "g", **claim)])
+
+    assert (SUCCESS, {"g-0": "n", "g-1": "n"}) == (decision.status, placed(decision))
+    assert ["default/g-9"] == [*decision.pending]
+
+
+WRONG = [
+    pytest.param({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "x"}}, "Node x", id="a node without room"),
+    pytest.param(node("x", "lots"), "Node x", id="an amount that is none"),
+    pytest.param(pod("x", cpu="-1"), "Pod default/x", id="less than nothing"),
+    pytest.param(pod("x", on="nowhere"), "Pod default/x", id="a node that is not there"),
+    pytest.param({**pod("x"), "spec": {"containers": "none"}}, "Pod default/x", id="a pod of another shape"),
+    pytest.param({**leaf("x"), "spec": []}, "PodGroup default/x", id="a group of another shape"),
+    pytest.param({"apiVersion": "v1", "kind": "Pod", "metadata": {}}, "Pod", id="a pod without a name"),
+    pytest.param(b"7", "", id="no object"),
+    pytest.param(b"{", "", id="no JSON"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "name"), WRONG)
+def test_what_cannot_be_used_does_not_stop_the_rest(wrong, name):
+    good = [node("n"), leaf("g", 2), *pods("g", 2)]
+    result = run([*good, wrong])
+
+    assert {"g-0": "n", "g-1": "n"} == placed(result.decisions[0])
+    assert any(each.object.startswith(name) for each in result.problems)
+    assert 1 == len(result.decisions)
+
+
+def test_a_cluster_without_anything_has_nothing_to_decide():
+    assert ((), (), ()) == (run([]).decisions, run([]).pending, run([]).problems)
+
+
+@pytest.mark.parametrize("key", ["", "rack"])
+def test_a_cluster_without_nodes_places_nothing(key):
+    decision = decided([leaf("g", 1, key), *pods("g", 2)])
+
+    assert (UNSCHEDULABLE, {}) == (decision.status, placed(decision))
+
+
+TWO_ROOTS = [node("n", "2"), leaf("first", 2), *pods("first", 2), leaf("second", 2), *pods("second", 2)]
+
+
+def winners(objects: list[Json], **options: Any) -> list[tuple[str, str]]:
+    return [(each.root.name, each.status.value) for each in run(objects, **options).decisions]
+
+
+def test_what_one_root_is_given_the_next_does_not_find():
+    assert [("first", "Success"), ("second", "Unschedulable")] == winners(TWO_ROOTS)
+
+
+@pytest.mark.parametrize("name", ["second", "default/second", "PodGroup/default/second"])
+def test_roots_come_in_the_order_asked_for(name):
+    assert [("second", "Success"), ("first", "Unschedulable")] == winners(TWO_ROOTS, order=(name,))
+
+
+def test_an_order_that_names_no_root_is_refused():
+    with pytest.raises(ValueError, match="third"):
+        run(TWO_ROOTS, order=("third",))
+
+
+def test_only_pods_of_the_scheduler_asked_for_are_placed():
+    objects = [node("n"), pod("mine", schedulerName="muster"), pod("theirs")]
+
+    assert [{"mine": "n"}] == [placed(each) for each in run(objects, scheduler_name="muster").decisions]
+
+
+def test_progress_is_told_root_by_root():
+    seen: list[tuple[int, int]] = []
+    run([*TWO_ROOTS, {**pod("stray", "nowhere")}], progress=lambda done, all_: seen.append((done, all_)))
+
+    assert [(1, 2), (2, 2)] == seen
+
+
+def test_the_roots_that_are_ready_are_told_in_the_order_of_their_cycles():
+    objects = [*TWO_ROOTS, leaf("short", 3), *pods("short", 1), pod("high", priority=9)]
+    snapshot, options = load(objects), CycleOptions(order=("second",))
+
+    assert ["second", "high", "first"] == [each.name.name for each in queued(snapshot, options)]
+    decider, roots = prepared(snapshot, options)
+    assert [("second", SUCCESS), ("high", UNSCHEDULABLE)] == [(each.name.name, decider.decide(each).status) for each in roots[:2]]
+
+
+def test_what_would_fit_is_told_without_taking_it():
+    decider, roots = prepared(load(TWO_ROOTS), CycleOptions())
+    found = [[each.name for each, _ in decider.fitting(root) or ()] for root in roots]
+
+    assert [["first-0", "first-1"], ["second-0", "second-1"]] == found
+    decider.decide(roots[0])
+    assert decider.fitting(roots[1]) is None
+
+
+FULL = [node("n", "2"), pod("low", on="n", cpu="2", priority=0)]
+
+
+def test_victims_leave_and_the_next_cycle_places_the_root_when_that_is_asked_for():
+    objects = [*FULL, leaf("g", 2, priority=5), *pods("g", 2, priority=5)]
+    (first,) = run(objects).decisions
+    again = run(objects, evict=True).decisions
+
+    assert (UNSCHEDULABLE, ("default/low",), {}) == (first.status, first.victims, placed(first))
+    assert {"default/g-0": "n", "default/g-1": "n"} == first.nominations
+    assert first == again[0]
+    assert [("g", SUCCESS, {"g-0": "n", "g-1": "n"})] == [(each.root.name, each.status, placed(each)) for each in again[1:]]
+
+
+def test_without_victims_there_is_no_second_cycle():
+    assert 2 == len(run(TWO_ROOTS, evict=True).decisions)
+
+
+def test_a_root_that_was_evicted_is_not_looked_for_in_the_order_of_the_next_cycle():
+    objects = [*FULL, pod("p", cpu="2", priority=5)]
+    decisions = run(objects, evict=True, order=("low", "p")).decisions
+
+    assert [("p", UNSCHEDULABLE), ("p", SUCCESS)] == [(each.root.name, each.status) for each in decisions]
+
+
+def test_nobody_is_told_to_leave_twice():
+    low = [pod(f"low-{number}", on="n", cpu="1", priority=0) for number in range(2)]
+    gangs = [leaf("a", 1, priority=5), *pods("a", 1, "2", priority=5), leaf("b", 1, priority=4), *pods("b", 1, "2", priority=4)]
+    first, second = run([node("n", "2"), *low, *gangs]).decisions
+
+    assert ("default/low-0", "default/low-1") == first.victims
+    assert (UNSCHEDULABLE, (), {}) == (second.status, second.victims, second.nominations)
+
+
+def test_the_search_of_greedy_says_so():
+    first, second = run(TWO_ROOTS).decisions
+
+    assert [("greedy", "placed"), ("greedy", "not-searched")] == [(each.search.strategy, each.search.outcome) for each in (first, second)]
+
+
+def test_every_pod_that_is_not_placed_has_a_reason():
+    objects = [
+        *TWO_ROOTS,
+        pod("large", cpu="9"),
+        leaf("short", 3),
+        *pods("short", 1),
+        pod("stray", "nowhere"),
+        pod("gated", schedulingGates=[{"name": "g"}]),
+    ]
+    result = run(objects)
+    told = {key for each in result.decisions for key in each.pending} | {key for key, _ in result.pending}
+    placed_ = {key for each in result.decisions for key in each.assignments}
+
+    assert {f"default/{each['metadata']['name']}" for each in objects if each["kind"] == "Pod"} == told | placed_
+    assert not told & placed_
+    assert all(reason for each in result.decisions for reason in each.pending.values())

@@ -1,0 +1,107 @@
+"""What a root's outcome means for every group of its tree."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from scheduler_core.cycle.verdicts import verdicts
+from scheduler_core.model.decision import Domain, Name, Status
+from scheduler_core.model.entity import Entity
+from scheduler_core.model.topology import Placement
+from scheduler_core.placement.outcome import Outcome
+from scheduler_core.placement.placement_request import Form
+
+SUCCESS, UNSCHEDULABLE, UNRESOLVABLE, ERROR = Status.SUCCESS, Status.UNSCHEDULABLE, Status.UNRESOLVABLE, Status.ERROR
+
+
+def form(name: str, *children: Form, key: str = "") -> Form:
+    kind = "CompositePodGroup" if children else "PodGroup"
+    entity = Entity(Name(kind, "default", name), 1, True, key, 0, True, "", tuple(child.entity for child in children))
+    return Form(entity, 0, (), children, (), special=False)
+
+
+def outcome(status: Status, message: str = "", *children: Outcome | None, value: str = "") -> Outcome:
+    return Outcome(status, Placement(0, "rack" if value else "", value, np.zeros(0, dtype=np.int64)), 0, message, children=children)
+
+
+def shown(tree: Form, came: Outcome) -> dict[str, tuple[Status, str]]:
+    return {each.name.name: (each.status, each.message) for each in verdicts(tree, came)}
+
+
+TREE = form("root", form("left", form("deep")), form("right"))
+
+
+def test_groups_come_parents_first_and_in_order():
+    good = outcome(SUCCESS, "", outcome(SUCCESS, "", outcome(SUCCESS)), outcome(SUCCESS))
+
+    assert ["root", "left", "deep", "right"] == [each.name.name for each in verdicts(TREE, good)]
+
+
+@pytest.mark.parametrize(
+    ("came", "want"),
+    [
+        pytest.param(
+            outcome(SUCCESS, "", outcome(UNSCHEDULABLE, "no room", outcome(SUCCESS)), outcome(SUCCESS)),
+            {"root": (SUCCESS, ""), "left": (UNSCHEDULABLE, "no room"), "deep": (UNSCHEDULABLE, "no room"), "right": (SUCCESS, "")},
+            id="a child that failed takes its own with it",
+        ),
+        pytest.param(
+            outcome(UNSCHEDULABLE, "too few", outcome(UNSCHEDULABLE, "no room", outcome(UNSCHEDULABLE, "own")), outcome(SUCCESS)),
+            {
+                "root": (UNSCHEDULABLE, "too few"),
+                "left": (UNSCHEDULABLE, "no room"),
+                "deep": (UNSCHEDULABLE, "own"),
+                "right": (UNSCHEDULABLE, "too few"),
+            },
+            id="who failed by itself keeps its own words",
+        ),
+        pytest.param(
+            outcome(UNSCHEDULABLE, "too few", outcome(UNSCHEDULABLE, "no room"), None),
+            {
+                "root": (UNSCHEDULABLE, "too few"),
+                "left": (UNSCHEDULABLE, "no room"),
+                "deep": (UNSCHEDULABLE, "no room"),
+                "right": (UNSCHEDULABLE, "too few"),
+            },
+            id="who was never tried has what is above it",
+        ),
+        pytest.param(
+            outcome(UNSCHEDULABLE, "nowhere"),
+            dict.fromkeys(("root", "left", "deep", "right"), (UNSCHEDULABLE, "nowhere")),
+            id="a root that had no placement to try",
+        ),
+        pytest.param(
+            outcome(ERROR, "two domains", outcome(UNSCHEDULABLE, "no room", outcome(SUCCESS)), outcome(SUCCESS)),
+            dict.fromkeys(("root", "left", "deep", "right"), (ERROR, "two domains")),
+            id="an error overrules everything",
+        ),
+        pytest.param(
+            outcome(SUCCESS, "", outcome(UNRESOLVABLE, "too few members"), outcome(SUCCESS)),
+            {
+                "root": (SUCCESS, ""),
+                "left": (UNRESOLVABLE, "too few members"),
+                "deep": (UNRESOLVABLE, "too few members"),
+                "right": (SUCCESS, ""),
+            },
+            id="what no eviction could help",
+        ),
+    ],
+)
+def test_what_is_above_counts_for_what_is_below(came, want):
+    assert want == shown(TREE, came)
+
+
+def test_a_group_that_is_placed_has_the_domain_of_its_own_key():
+    tree = form("root", form("a", key="rack"), form("b"), form("c", key="rack"), key="zone")
+    children = (outcome(SUCCESS, value="r1"), outcome(SUCCESS, value="z1"), outcome(UNSCHEDULABLE, "no room", value="r2"))
+    found = {each.name.name: each.domain for each in verdicts(tree, outcome(SUCCESS, "", *children, value="z1"))}
+
+    assert {"root": Domain("zone", "z1"), "a": Domain("rack", "r1"), "b": None, "c": None} == found
+
+
+def test_who_is_overruled_has_no_domain():
+    tree = form("root", form("a", key="rack"))
+    (_, below) = verdicts(tree, outcome(UNSCHEDULABLE, "too few", outcome(SUCCESS, value="r1")))
+
+    assert (UNSCHEDULABLE, None) == (below.status, below.domain)

@@ -1,0 +1,100 @@
+"""What has a placement is refuted by nobody, and nearly all that has none is, with little to read."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from scheduler_core.cycle.run_cycle import CycleOptions, queued, run_cycle
+from scheduler_core.exact.certificate.certificate import certificate
+from scheduler_core.exact.certificate.refutation import UnprovenError
+from scheduler_core.exact.step_budget import SpentError
+from scheduler_core.loading.load import load
+from scheduler_core.model.decision import Status
+from scheduler_core.placement.greedy import Greedy
+from scheduler_core.placement.state import Site
+from tests.scheduler_core.cp_sat import corpus
+from tests.scheduler_core.exact.certificate.test_certificate import COMPLETE, proved
+from tests.scheduler_core.oracle.strategies import TINY, clusters
+from tests.scheduler_core.oracle.test_brute import composite, leaf, members, node
+
+MANY = settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
+
+
+def refuted(objects, name, *, empty=False, steps=20_000):
+    """The proof for one root on the cluster as it is."""
+    snapshot = load([json.dumps(each).encode() for each in objects])
+    root = next(entity for entity in queued(snapshot, CycleOptions(strategy="complete")) if entity.name == name)
+    site = Site.of(snapshot, COMPLETE.placing, COMPLETE.ignore)
+    site.nominations.step_aside(root.priority)
+    return certificate(site, Greedy(site).form(root), steps, empty=empty)
+
+
+@MANY
+@given(clusters(TINY))
+def test_what_is_placed_first_is_never_refuted(objects):
+    decisions = run_cycle(load([json.dumps(each).encode() for each in objects]), COMPLETE).decisions
+    for decision in decisions[:1]:
+        if decision.status is Status.SUCCESS:
+            for empty in (True, False):
+                with pytest.raises(UnprovenError):
+                    refuted(objects, decision.root, empty=empty)
+
+
+@pytest.mark.parametrize("number", range(24))
+def test_what_was_planted_without_slack_is_never_refuted(number):
+    make = corpus.Make(depth=1 + number % 4, shapes=1 + number % 3, optional=number % 2 == 0, running=number % 5 == 0, spare=number % 3)
+    objects = corpus.instance(number, make)
+    (decision,) = run_cycle(load([json.dumps(each).encode() for each in objects]), COMPLETE).decisions
+    with pytest.raises((UnprovenError, SpentError)):
+        refuted(objects, decision.root, steps=300)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(corpus.Make(depth=1, shapes=3, short=1), id="flat, three shapes"),
+        pytest.param(corpus.Make(depth=2, moved=4), id="two levels"),
+        pytest.param(corpus.Make(depth=2, moved=4, shapes=2, decoys=2, short=4), id="two levels, room scattered"),
+        pytest.param(corpus.Make(depth=3, moved=4, shapes=3), id="three levels, three shapes"),
+        pytest.param(corpus.Make(depth=4, moved=4), id="four levels"),
+        pytest.param(corpus.Make(depth=2, optional=True, short=2), id="optional pods"),
+        pytest.param(corpus.Make(depth=2, running=True, short=3), id="some run"),
+    ],
+)
+def test_what_is_infeasible_has_a_proof_of_a_few_kilobytes(make):
+    found = [each for number in range(15) for each in proved(corpus.instance(number, make)) if each["root"]["name"] == "t"]
+    sizes = sorted(len(json.dumps(each)) for each in found)
+
+    assert len(found) >= 5
+    assert [] == [each["reason"] for each in found if "reason" in each]
+    assert sizes[len(sizes) // 2] < 3_000
+
+
+def test_nine_of_ten_tiny_clusters_have_a_proof():
+    met = []
+
+    @seed(1)
+    @settings(MANY, max_examples=200, database=None, phases=[Phase.generate])
+    @given(clusters(TINY))
+    def meet(objects):
+        met.extend("proof" in each for each in proved(objects))
+
+    meet()
+    assert len(met) > 30
+    assert sum(met) >= 0.9 * len(met)
+
+
+def test_what_a_certificate_cannot_tell_is_said():
+    """By CPU the pods fill two nodes, and by memory too, but not by both at once."""
+    machines = [{**node(f"n{number}", 4), "status": {"allocatable": {"cpu": "4", "memory": "4Gi", "pods": "9"}}} for number in range(2)]
+    requests = [{"cpu": str(cpu), "memory": f"{memory}Gi"} for cpu, memory in ((3, 1), (1, 2), (2, 3), (2, 2))]
+    pods = [
+        {**pod, "spec": {**pod["spec"], "containers": [{"name": "c", "resources": {"requests": each}}]}}
+        for pod, each in zip(members("a", 4), requests, strict=True)
+    ]
+    (found,) = proved([*machines, composite(1), leaf("a", 4, 0), *pods])
+
+    assert "it has to do with more than a certificate tells, such as pods of several shapes that fill nodes badly" == found["reason"]

@@ -1,0 +1,58 @@
+"""Trees and sites for the tests of the search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from scheduler_core.exact.packing.capacity import Capacity
+from scheduler_core.exact.step_budget import Budget
+from scheduler_core.exact.tree.domain_tree import Nest, nested
+from scheduler_core.exact.tree.measures import Measures
+from scheduler_core.exact.tree.tree_search import free_for, shapes
+from scheduler_core.placement.greedy import Greedy
+from scheduler_core.placement.placement_request import Form
+from scheduler_core.placement.state import Site
+from tests.scheduler_core.builders import Json, composite, entities, leaf, node, pods, site
+
+PLENTY = 10_000_000
+ZONE, RACK = "zone", "rack"
+
+
+def cluster(*zones: Sequence[Sequence[int]]) -> list[Json]:
+    """Nodes of so many cores, in racks, in zones: r0 and r1 in z0, r2 in z1, …."""
+    found = []
+    rack = 0
+    for number, each in enumerate(zones):
+        for cores in each:
+            found += [node(f"n{rack}-{index}", str(cpu), zone=f"z{number}", rack=f"r{rack}") for index, cpu in enumerate(cores)]
+            rack += 1
+    return found
+
+
+def gang(name: str, minimum: int, count: int = 0, *, key: str = RACK, parent: str = "t", cpu: str = "1", memory: str = "") -> list[Json]:
+    """A leaf with *count* equal pods, as many as it needs unless given."""
+    return [leaf(name, minimum, key, parent), *pods(name, count or minimum, cpu, memory)]
+
+
+def tree(*below: Iterable[Json], minimum: int, key: str = "", name: str = "t", parent: str = "") -> list[Json]:
+    """A composite over what follows."""
+    return [composite(name, minimum, key, parent), *(each for part in below for each in part)]
+
+
+def standing(objects: list[Json], root: str = "t") -> tuple[Site, Form]:
+    """The site of *objects*, and the form of the root."""
+    here = site(objects)
+    return here, Greedy(here).form(entities(objects)[root])
+
+
+def measured(here: Site, form: Form, budget: Budget) -> tuple[Capacity, Measures]:
+    """What is free for *form*, and how it is measured."""
+    capacity = free_for(here, form, budget)
+    return capacity, Measures(capacity, shapes(form))
+
+
+def nest_of(here: Site, measures: Measures, *keys: str) -> Nest:
+    """The domains of *keys* on all nodes; they must lie one inside the other."""
+    found = nested(keys, here.topology.root.nodes, here.nodes)
+    assert found is not None
+    return Nest(here.topology.root.nodes, found, here.nodes, measures)

@@ -1,0 +1,72 @@
+"""The search for trees whose domains may lie across one another."""
+
+from __future__ import annotations
+
+import pytest
+
+from scheduler_core.exact.step_budget import Budget, SpentError
+from scheduler_core.exact.tree.crossing_domains import Crossing
+from scheduler_core.exact.tree.tree_search import TreeSearch, free_for
+from scheduler_core.model.decision import Status
+from tests.scheduler_core.builders import Json
+from tests.scheduler_core.cp_sat import corpus, model
+from tests.scheduler_core.cp_sat.runs import decide
+from tests.scheduler_core.exact.grounds import PLENTY, ZONE, cluster, gang, standing, tree
+
+SEVEN = [[1]] * 7
+"""A zone with room for seven pods, of which no rack has room for two."""
+TAKEN_BY_A_ZONE = [
+    pytest.param([[[2], [3]], [[2], [1]]], [gang("a", 2), gang("z", 5, key=ZONE)], id="one zone"),
+    pytest.param([[[3], [4]], [[3], [1]], SEVEN, SEVEN, SEVEN], [gang("a", 3), *(gang(name, 7, key=ZONE) for name in "wxyz")], id="four"),
+]
+
+
+@pytest.mark.parametrize(("zones", "groups"), TAKEN_BY_A_ZONE)
+def test_equal_racks_are_not_alike_where_another_group_needs_the_whole_zone_of_one(
+    zones: list[list[list[int]]], groups: list[list[Json]]
+) -> None:
+    here, form = standing([*cluster(*zones), *tree(*groups, minimum=len(groups))])
+    budget = Budget(PLENTY)
+
+    assert Crossing(here, form, budget, free_for(here, form, budget)).plan(here.topology.root) is not None
+    assert TreeSearch(here, form, budget).plan(here.topology.root) is not None
+
+
+@pytest.mark.parametrize("steps", range(10, 300, 10))
+def test_what_was_being_tried_when_a_budget_was_spent_is_forgotten(steps: int) -> None:
+    here, form = standing([*cluster([[2], [2]]), *tree(gang("a", 2), gang("b", 2), minimum=2)])
+    budget = Budget(PLENTY)
+    search = Crossing(here, form, budget, free_for(here, form, budget))
+    try:
+        with budget.part(steps):
+            search.plan(here.topology.root)
+    except SpentError:
+        pass
+
+    assert search.plan(here.topology.root) is not None
+
+
+def test_a_plan_takes_no_room_from_the_next_one() -> None:
+    here, form = standing([*cluster([[2], [2]]), *tree(gang("a", 2), gang("b", 2), minimum=2, key=ZONE)])
+    budget = Budget(PLENTY)
+    search = Crossing(here, form, budget, free_for(here, form, budget))
+    first = [(each.domain.value, each.counts) for each in search.plan(here.topology.root) or ()]
+
+    assert first
+    assert first == [(each.domain.value, each.counts) for each in search.plan(here.topology.root) or ()]
+
+
+def test_a_domain_that_is_looked_at_again_is_not_said_to_have_no_room() -> None:
+    """A tree of eight groups in three zones: one of these takes more than half of the budget, and is left for later."""
+    objects = corpus.pressed(597)
+    decision = decide(objects, "complete")
+
+    assert model.feasible(objects)["t"]
+    assert "infeasible" != decision.search.outcome
+    assert () == decision.victims
+
+
+def test_with_the_budget_for_it_such_a_domain_is_found_and_nobody_leaves() -> None:
+    decision = decide(corpus.pressed(597), "complete", budget=100_000)
+
+    assert (Status.SUCCESS, ()) == (decision.status, decision.victims)

@@ -1,0 +1,66 @@
+"""Bounds on groups that are not divided, against trying every way."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scheduler_core.exact.tree.residual_bounds import Pressure
+
+
+def possible(needs: list[tuple[int, ...]], rooms: list[tuple[int, ...]]) -> bool:
+    for chosen in itertools.product(range(len(rooms)), repeat=len(needs)):
+        left = [list(room) for room in rooms]
+        for need, where in zip(needs, chosen, strict=True):
+            left[where] = [have - amount for have, amount in zip(left[where], need, strict=True)]
+        if all(have >= 0 for room in left for have in room):
+            return True
+    return False
+
+
+amounts = st.tuples(st.integers(0, 9), st.integers(0, 900).map(lambda each: each * 512))
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(amounts, min_size=1, max_size=5), st.lists(amounts, min_size=1, max_size=3), st.integers(0, 5), st.booleans())
+def test_nothing_is_refuted_that_is_possible(needs, rooms, done, exact):
+    done = min(done, len(needs))
+
+    assert not (possible(needs[done:], rooms) and Pressure(needs, exact=exact).refute(rooms, done))
+
+
+@pytest.mark.parametrize(
+    ("needs", "rooms", "want"),
+    [
+        pytest.param([3, 3], [3, 3], False, id="as much as there is"),
+        pytest.param([3, 4], [3, 3], True, id="more than there is"),
+        pytest.param([3, 3, 3], [5, 5], True, id="one in each room"),
+        pytest.param([3, 3, 3, 3], [6, 7], False, id="two in each room"),
+        pytest.param([5, 1], [4, 4], True, id="too large for any room"),
+        pytest.param([6, 6, 1], [7, 6], False, id="sums that fill"),
+        pytest.param([5, 3, 3, 3], [7, 7], True, id="sums that leave room"),
+    ],
+)
+def test_exact_needs_fill_rooms_by_their_sums(needs, rooms, want):
+    assert want == Pressure([(need,) for need in needs], exact=True).refute([(room,) for room in rooms], 0)
+
+
+def test_needs_that_may_be_larger_are_not_judged_by_their_sums():
+    needs, rooms = [(5,), (3,), (3,), (3,)], [(7,), (7,)]
+
+    assert [True, False] == [Pressure(needs, exact=exact).refute(rooms, 0) for exact in (True, False)]
+
+
+def test_only_what_is_not_done_counts():
+    pressure = Pressure([(9,), (2,)], exact=True)
+
+    assert [True, False, False] == [pressure.refute([(2,)], done) for done in range(3)]
+
+
+def test_more_rooms_take_more_steps():
+    pressure = Pressure([(9,), (2,)], exact=True)
+
+    assert pressure.effort(10, 0) < pressure.effort(100, 0)

@@ -1,0 +1,72 @@
+"""One text to the JSON values in it."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scheduler_core.loading.json_values import split
+
+ONE, TWO = {"a": '}{"\\ \n', "b": [{}, {"c": "}\n{"}]}, {"kind": "List", "items": [{"x": 1}, {"y": "\\\\"}]}
+
+
+def values(text):
+    return [bytes(each).strip() for each in split(text)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(json.dumps(ONE) + "\n" + json.dumps(TWO) + "\n", id="lines"),
+        pytest.param(json.dumps(ONE) + "\n\n \r\n" + json.dumps(TWO), id="lines with empty ones between"),
+        pytest.param(json.dumps(ONE) + json.dumps(TWO), id="no space between"),
+        pytest.param(json.dumps(ONE, indent=4) + "\n" + json.dumps(TWO, indent="\t") + "\n", id="over many lines"),
+        pytest.param("\ufeff " + json.dumps(ONE) + "\t" + json.dumps(TWO), id="byte order mark"),
+    ],
+)
+def test_values_come_one_by_one(text):
+    assert [ONE, TWO] == [json.loads(each) for each in values(text.encode())]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_document_is_one_value(indent):
+    assert [TWO] == [json.loads(each) for each in values(json.dumps(TWO, indent=indent).encode())]
+
+
+@pytest.mark.parametrize("text", [b"", b" \n", b"\xef\xbb\xbf"])
+def test_where_there_is_nothing_nothing_comes(text):
+    assert [] == values(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        pytest.param(b'{"a": }\n{"b": 1}\n', [b'{"a": }', b'{"b": 1}'], id="a line"),
+        pytest.param(b'{"b": 1} {"a": "', [b'{"b": 1}', b'{"a": "'], id="cut off in a text"),
+        pytest.param(b'{"b": 1} {"a": {}"', [b'{"b": 1}', b'{"a": {}', b'"'], id="cut off after an object"),
+        pytest.param(b'{"b": 1} {"a": {', [b'{"b": 1}', b'{"a": {'], id="cut off in an object"),
+        pytest.param(b"kind: Pod", [b"kind: Pod"], id="no JSON at all"),
+        pytest.param(b'"', [b'"'], id="a quote"),
+        pytest.param(b"}", [b"}"], id="an end"),
+    ],
+)
+def test_what_is_no_json_comes_as_it_is(text, want):
+    assert want == values(text)
+
+
+@given(
+    st.lists(st.dictionaries(st.text(), st.text() | st.lists(st.text() | st.integers())), min_size=2),
+    st.sampled_from(["", "\n", " \r\n\t"]),
+)
+def test_objects_are_found_whatever_is_in_their_texts(objects, between):
+    text = between.join(json.dumps(each, ensure_ascii=False) for each in objects).encode(errors="surrogatepass")
+
+    assert objects == [json.loads(each.decode(errors="surrogatepass")) for each in values(text)]
+
+
+@given(st.binary())
+def test_nothing_of_a_text_is_lost(text):
+    found = [bytes(each) for each in split(text)]
+
+    assert b"".join(text.removeprefix(b"\xef\xbb\xbf").split()) == b"".join(b"".join(found).split())

@@ -1,0 +1,139 @@
+"""Plain words for what is wrong."""
+
+import pytest
+
+from scheduler_core.loading import object_errors
+from scheduler_core.model.wire import DECODERS, ENCODER, LabelSelector, Pod, Requirement, Taint
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ("Expected `int | null`, got `str` - at `$.spec.priority`", "spec.priority must be a whole number, not a string"),
+        ("Expected `int` <= 2147483647 - at `$.spec.priority`", "spec.priority must be at most 2147483647"),
+        ("Expected `int` >= -1 - at `$.a[0].b`", "a[0].b must be at least -1"),
+        ("Expected `array | null`, got `object` - at `$.spec.containers`", "spec.containers must be a list, not an object"),
+        ("Expected `str`, got `bool` - at `$.metadata.labels[...]`", "a value of metadata.labels must be a string, not true or false"),
+        ("Expected `object`, got `array`", "it must be an object, not a list"),
+        ("Object missing required field `key` - at `$.spec.taints[0]`", "spec.taints[0].key is missing"),
+        ("Object missing required field `key`", "key is missing"),
+        ("Integer value out of range - at `$.a`", "a: Integer value out of range"),
+        ("Something else", "it: Something else"),
+    ],
+)
+def test_a_wrong_shape_is_told_with_its_field(message, words):
+    assert words == object_errors.shape(message)
+
+
+def test_taints_have_an_effect_that_there_is():
+    taints = [Taint("a", "NoSchedule"), Taint("b", "PreferNoSchedule"), Taint("c", "NoExecute"), Taint("d"), Taint("e", "noexecute")]
+
+    assert ["spec.taints[3].effect", "spec.taints[4].effect"] == [text.partition(" ")[0] for text in object_errors.taints(taints)]
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        (("app", "In", ("web",)), ""),
+        (("app", "NotIn", ("web", "db")), ""),
+        (("example.com/app", "Exists", None), ""),
+        (("app", "DoesNotExist", ()), ""),
+        (("app", "in", ("web",)), 'operator is "in", which is none of In, NotIn, Exists, DoesNotExist'),
+        (("app", "Gt", ("1",)), 'operator is "Gt", which is none of In, NotIn, Exists, DoesNotExist'),
+        (("app", "In", ()), "In needs values"),
+        (("app", "Exists", ("web",)), "Exists takes no values"),
+        (("no key", "Exists", None), '"no key" is no label key'),
+        (("app", "In", ("no value",)), '"no value" is no label value'),
+    ],
+)
+def test_expressions_of_label_selectors(expression, words):
+    found = [*object_errors.selector(LabelSelector(match_expressions=(Requirement(*expression),)), "selector")]
+
+    assert found == ([f"selector.matchExpressions[0]: {words}; the selector matches nothing"] if words else [])
+
+
+def test_labels_of_label_selectors():
+    selector = LabelSelector(match_labels={"a": "b", "c": "no value"})
+
+    assert ['selector.matchLabels[c]: "no value" is no label value; the selector matches nothing'] == [
+        *object_errors.selector(selector, "selector")
+    ]
+    assert [] == [*object_errors.selector(None, "selector")]
+
+
+def constraints(**spec):
+    return [*object_errors.constraints(DECODERS[Pod].decode(ENCODER.encode({"spec": spec})).spec)]
+
+
+REQUIRED, PREFERRED = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
+UNSOUND = {"matchExpressions": [{"key": "a", "operator": "In"}]}
+
+
+@pytest.mark.parametrize(
+    ("spec", "path"),
+    [
+        pytest.param({"tolerations": [{"operator": "equal"}]}, "spec.tolerations[0].operator", id="operator of a toleration"),
+        pytest.param({"tolerations": [{}, {"effect": "x"}]}, "spec.tolerations[1].effect", id="effect of a toleration"),
+        pytest.param(
+            {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "a", "whenUnsatisfiable": "Never"}]},
+            "spec.topologySpreadConstraints[0].whenUnsatisfiable",
+            id="when unsatisfiable",
+        ),
+        pytest.param(
+            {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "a", "labelSelector": UNSOUND}]},
+            "spec.topologySpreadConstraints[0].labelSelector.matchExpressions[0]:",
+            id="selector of a spread constraint",
+        ),
+        pytest.param(
+            {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{}, UNSOUND]}}}},
+            f"spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms[1].matchExpressions[0]:",
+            id="required node affinity",
+        ),
+        pytest.param(
+            {"affinity": {"nodeAffinity": {PREFERRED: [{"weight": 1, "preference": UNSOUND}]}}},
+            f"spec.affinity.nodeAffinity.{PREFERRED}[0].preference.matchExpressions[0]:",
+            id="preferred node affinity",
+        ),
+        pytest.param(
+            {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchFields": [{"key": "spec.x", "operator": "In", "values": ["a"]}]}]}}}},
+            f"spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms[0].matchFields[0]",
+            id="field of a node",
+        ),
+        pytest.param(
+            {"affinity": {"podAffinity": {REQUIRED: [{"topologyKey": "a", "labelSelector": UNSOUND}]}}},
+            f"spec.affinity.podAffinity.{REQUIRED}[0].labelSelector.matchExpressions[0]:",
+            id="pod affinity",
+        ),
+        pytest.param(
+            {"affinity": {"podAntiAffinity": {PREFERRED: [{"weight": 1, "podAffinityTerm": {"topologyKey": "a", "namespaceSelector": UNSOUND}}]}}},
+            f"spec.affinity.podAntiAffinity.{PREFERRED}[0].podAffinityTerm.namespaceSelector.matchExpressions[0]:",
+            id="namespaces of preferred pod anti-affinity",
+        ),
+    ],
+)  # fmt: skip
+def test_constraints_of_a_pod_that_are_not_sound(spec, path):
+    assert [path] == [text.partition(" ")[0] for text in constraints(**spec)]
+
+
+@pytest.mark.parametrize(
+    ("values", "sound"),
+    [(["5"], True), (["005"], True), (["5.5"], False), (["5", "6"], False), ([], False)],
+)
+def test_greater_and_less_take_one_whole_number(values, sound):
+    term = {"matchExpressions": [{"key": "cores", "operator": "Gt", "values": values}]}
+
+    assert sound is (not constraints(affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [term]}}}))
+
+
+def test_a_sound_pod_has_nothing_told():
+    terms = {
+        "matchExpressions": [{"key": "a", "operator": "Lt", "values": ["3"]}],
+        "matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}],
+    }
+    spread = {"maxSkew": 1, "topologyKey": "a", "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": {"matchLabels": {"a": ""}}}
+
+    assert [] == constraints(
+        affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [terms]}}, "podAffinity": {}},
+        tolerations=[{"operator": "Exists"}, {"key": "a", "operator": "Gt", "value": "1", "effect": "NoSchedule"}],
+        topologySpreadConstraints=[spread],
+    )

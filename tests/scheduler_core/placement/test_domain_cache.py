@@ -1,0 +1,175 @@
+"""What a group would come to in every domain, kept up to date, against what it comes to when it is looked at anew."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scheduler_core.model.decision import Status
+from scheduler_core.model.ledger import Load
+from scheduler_core.model.options import PlacingOptions
+from scheduler_core.model.topology import Placement
+from scheduler_core.placement.domain_cache import Board
+from scheduler_core.placement.greedy import Greedy
+from scheduler_core.placement.outcome import Outcome
+from scheduler_core.placement.placement_request import Form
+from scheduler_core.placement.pod_group import try_leaf
+from scheduler_core.placement.state import Site
+from tests.scheduler_core.builders import Json, entities, leaf, node, pod, pods, racks, site, told
+
+
+def shown(board: Board, form: Form) -> list[Any]:
+    rows = range(len(board.division.domains))
+    able = board.able.tolist()
+    return [
+        able,
+        board.failed.tolist(),
+        # What is not able is not compared.
+        [(board.tight.tolist()[row], board.counts.tolist()[row]) for row in rows if able[row]],
+        None if board.holds is None else [board.holds.tolist()[row] for row in rows if able[row]],
+        [told(board.outcome(form, row)) for row in rows],
+    ]
+
+
+def board_of(here: Site, form: Form, greedy: Greedy) -> Board:
+    return Board(form, here.topology.divide(here.topology.root, form.entity.key), here, greedy.attempt)
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> list[Json]:
+    """More racks than are filled one by one, of different sizes and kinds."""
+    found = []
+    for rack in range(draw(st.sampled_from([3, 7, 8, 12]))):
+        for number in range(draw(st.integers(1, 3))):
+            memory = draw(st.sampled_from(["8Gi", "4Gi", ""]))
+            found.append(node(f"r{rack:02}-{number}", draw(st.sampled_from("248")), memory, rack=f"r{rack:02}"))
+    return found
+
+
+KINDS: list[Json] = [{"cpu": "1"}, {"cpu": "500m", "memory": "1Gi"}, {"cpu": ""}]
+steps = st.lists(
+    st.tuples(st.sampled_from(["assume", "assume", "hold", "mark", "rewind", "look", "look"]), st.integers(0, 30), st.integers(0, 2)),
+    max_size=14,
+)
+randomly = settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+
+
+@randomly
+@given(clusters(), st.sampled_from(KINDS), st.integers(1, 6), st.integers(0, 6), steps, st.booleans(), st.booleans())
+def test_a_board_that_followed_every_change_is_as_one_made_anew(there, kind, count, minimum, plan, every_pod, desired):
+    objects = [*there, leaf("g", min(minimum, count), "rack"), *pods("g", count, **kind)]
+    objects += [pod(f"other-{number}", **each) for number, each in enumerate(KINDS)]
+    here = site(objects, PlacingOptions(every_pod=every_pod))
+    greedy = Greedy(here)
+    entity = entities(objects)["g"]
+    form = greedy.form(dataclasses.replace(entity, desired=count + 2) if desired else entity)
+    board = board_of(here, form, greedy)
+    shapes = [entities(objects)[f"other-{number}"].waiting[0].shape for number in range(len(KINDS))]
+    # One cause for one load, so that the same versions come again.
+    causes: dict[tuple[int, int], int] = {}
+    marks = [here.ledger.mark()]
+    for what, number, which in plan:
+        # On one node, or on a stretch of nodes, so that now few and now many domains change.
+        index = number % len(here.nodes)
+        where = np.arange(index, len(here.nodes) if number % 3 == 0 else index + 1, dtype=np.int64)
+        cause = causes.setdefault((number, which), here.ledger.fresh())
+        loads = (Load(shapes[which], where),)
+        match what:
+            case "assume":
+                here.ledger.assume(loads, cause)
+            case "hold":
+                here.ledger.hold(loads, cause)
+            case "mark":
+                marks.append(here.ledger.mark())
+            case "rewind":
+                here.ledger.rewind(marks.pop() if len(marks) > 1 else marks[0])
+            case _:
+                board.refresh(form)
+                shown(board, form)
+    board.refresh(form)
+    other = Greedy(here)
+    fresh = board_of(here, form, other)
+    for row, domain in enumerate(fresh.division.domains):
+        fresh._record(row, try_leaf(form, domain, here))
+
+    assert shown(fresh, form) == shown(board, form)
+
+
+class Counting:
+    """Counts how often a domain is tried."""
+
+    def __init__(self, greedy: Greedy) -> None:
+        self.asked: list[str] = []
+        self._greedy = greedy
+
+    def __call__(self, form: Form, placement: Placement) -> Outcome:
+        self.asked.append(placement.value)
+        return self._greedy.attempt(form, placement)
+
+
+def test_only_domains_that_changed_are_tried_again():
+    objects = [*racks({f"r{number}": 1 for number in range(4)}), leaf("g", 1, "rack"), *pods("g", 1)]
+    here = site(objects)
+    greedy = Greedy(here)
+    form, attempt = greedy.form(entities(objects)["g"]), Counting(greedy)
+    board = Board(form, here.topology.divide(here.topology.root, "rack"), here, attempt)
+    board.refresh(form)
+    first, attempt.asked = attempt.asked, []
+    mark = here.ledger.mark()
+    here.ledger.assume((Load(form.runs[0].shape, np.array([2])),), here.ledger.fresh())
+    board.refresh(form)
+    here.ledger.rewind(mark)
+    board.refresh(form)
+    board.refresh(form)
+
+    assert (["r0", "r1", "r2", "r3"], ["r2", "r2"]) == (first, attempt.asked)
+
+
+@pytest.mark.parametrize("count", [7, 8])
+def test_many_domains_are_tried_in_one_go_with_the_same_result(count):
+    objects = [*racks({f"r{number}": 1 + number % 2 for number in range(count)}), leaf("g", 5, "rack"), *pods("g", 6)]
+    here = site(objects)
+    greedy = Greedy(here)
+    form, attempt = greedy.form(entities(objects)["g"]), Counting(greedy)
+    board = Board(form, here.topology.divide(here.topology.root, "rack"), here, attempt)
+    board.refresh(form)
+
+    assert [number % 2 == 1 for number in range(count)] == board.able.tolist()
+    assert (count if count < 8 else 0) == len(attempt.asked)
+    assert {6} == {len(outcome.nodes) for row in range(count) if (outcome := board.outcome(form, row)).nodes is not None}
+    assert "minCount (5) cannot be satisfied: 4 scheduled, 0 remaining" == board.outcome(form, 0).message
+
+
+def test_a_domain_whose_trial_ends_in_an_error_is_marked():
+    objects = [*racks({"r1": 1, "r2": 1}), leaf("g", 1, "rack"), *pods("g", 1)]
+    here = site(objects)
+    greedy = Greedy(here)
+    form = greedy.form(entities(objects)["g"])
+
+    def attempt(form: Form, placement: Placement) -> Outcome:
+        return greedy.attempt(form, placement) if placement.value == "r1" else Outcome(Status.ERROR, placement, 0, "conflict")
+
+    board = Board(form, here.topology.divide(here.topology.root, "rack"), here, attempt)
+    board.refresh(form)
+
+    assert ([True, False], [False, True]) == (board.able.tolist(), board.failed.tolist())
+
+
+def test_a_domain_that_counting_refutes_is_tried_only_when_someone_asks():
+    objects = [*racks({"r0": 1, "r1": 3, "r2": 1}), leaf("g", 9, "rack")]
+    objects += [pod(f"g-{number}", "g", cpu="500m" if number % 2 else "1") for number in range(10)]
+    here = site(objects)
+    greedy = Greedy(here)
+    form, attempt = greedy.form(entities(objects)["g"]), Counting(greedy)
+    board = Board(form, here.topology.divide(here.topology.root, "rack"), here, attempt)
+    board.refresh(form)
+    before = list(attempt.asked)
+
+    assert (["r1"], [False, True, False]) == (before, board.able.tolist())
+    assert Status.UNSCHEDULABLE is board.outcome(form, 2).status
+    assert ["r1", "r2"] == attempt.asked

@@ -1,0 +1,94 @@
+"""Equal pods in every domain at once against each domain by itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scheduler_core.model.ledger import Ledger, Load
+from scheduler_core.model.topology import Topology
+from scheduler_core.placement.equal_pods import fill, slots_of
+from scheduler_core.placement.equal_pods_by_domain import fill_domains
+from scheduler_core.placement.placement_request import Run
+from scheduler_core.plugins.static_filters import Fit
+from tests.scheduler_core.builders import shape, table
+
+GIB = 2**30
+SHAPES = (
+    shape(1000, serial=0),
+    shape(500, GIB, serial=1),
+    shape(serial=2),
+    shape(1500, 2 * GIB, serial=3, node_selector=(("disk", "ssd"),)),
+)
+
+labels = st.fixed_dictionaries({}, optional={"rack": st.sampled_from(["r1", "r2", "r3", "r4"]), "disk": st.just("ssd")})
+nodes = st.lists(
+    st.tuples(labels, st.sampled_from([0, 1000, 4000, 8000]), st.sampled_from([0, 4 * GIB, 8 * GIB]), st.sampled_from([2, 110])),
+    min_size=1,
+    max_size=14,
+)
+loads = st.lists(st.tuples(st.sampled_from(SHAPES), st.integers(0, 13), st.booleans()), max_size=12)
+
+
+def ledger_of(kinds: list[tuple[dict[str, str], int, int, int]]) -> Ledger:
+    named, cpu, memory, pods = zip(*kinds, strict=True)
+    return Ledger(Topology(table(named, cpu, memory, pods)))
+
+
+@settings(deadline=None, max_examples=200)
+@given(nodes, loads, st.sampled_from(SHAPES), st.integers(1, 25))
+def test_every_domain_is_filled_as_it_is_by_itself(kinds, taken, what, count):
+    ledger = ledger_of(kinds)
+    for each, node, only_held in taken:
+        where = (Load(each, np.array([node % len(kinds)], dtype=np.int64)),)
+        (ledger.hold if only_held else ledger.assume)(where, ledger.fresh())
+    table_ = ledger.topology.nodes
+    division, room = ledger.topology.divide(ledger.topology.root, "rack"), table_.allocatable[:2].astype(float)
+    if not division.domains:
+        return
+    static, whole = Fit(table_).static(what), bool(room.all())
+    found = fill_domains(Run(what, count), static, division.members, ledger, room, whole=whole)
+
+    for row, domain in enumerate(division.domains):
+        here = domain.nodes
+        free = table_.allocatable[static.rows] - ledger.used[static.rows] - ledger.held[static.rows]
+        slots = slots_of(free[:, here], static.amounts, None if static.mask is None else static.mask[here])
+        alone = here[fill(what, count, slots, room[:, here], ledger.scored[:, here], ledger.used[:2, here], whole=whole)].tolist()
+        assert [*alone, *[-1] * (count - len(alone))] == found.nodes[row].tolist()
+        assert len(alone) == found.placed[row]
+        assert ledger.scored[:, here].sum(axis=1).tolist() == found.scored[:, row].tolist()
+
+
+def test_only_the_domains_asked_for_are_filled():
+    ledger = ledger_of([({"rack": rack}, 4000, 8 * GIB, 110) for rack in ("r1", "r2", "r3")])
+    division = ledger.topology.divide(ledger.topology.root, "rack")
+    room = ledger.topology.nodes.allocatable[:2].astype(float)
+    found = fill_domains(
+        Run(SHAPES[0], 5), Fit(ledger.topology.nodes).static(SHAPES[0]), division.members[[2, 0]], ledger, room, whole=True
+    )
+
+    assert [[2, 2, 2, 2, -1], [0, 0, 0, 0, -1]] == found.nodes.tolist()
+    assert [4, 4] == found.placed.tolist()
+
+
+@pytest.mark.parametrize("count", [1, 3, 40])
+def test_there_is_a_place_for_every_pod_even_where_there_are_fewer_slots(count):
+    ledger = ledger_of([({"rack": "r1"}, 1000, GIB, 110), ({"rack": "r2"}, 0, GIB, 110)])
+    division = ledger.topology.divide(ledger.topology.root, "rack")
+    room = ledger.topology.nodes.allocatable[:2].astype(float)
+    found = fill_domains(Run(SHAPES[0], count), Fit(ledger.topology.nodes).static(SHAPES[0]), division.members, ledger, room, whole=False)
+
+    assert [[0, *[-1] * (count - 1)], [-1] * count] == found.nodes.tolist()
+    assert [1, 0] == found.placed.tolist()
+
+
+def test_nothing_is_taken():
+    ledger = ledger_of([({"rack": "r1"}, 4000, GIB, 110), ({"rack": "r1"}, 4000, GIB, 110)])
+    before = (ledger.used.tobytes(), ledger.scored.tobytes(), ledger.mark())
+    division = ledger.topology.divide(ledger.topology.root, "rack")
+    room = ledger.topology.nodes.allocatable[:2].astype(float)
+    fill_domains(Run(SHAPES[0], 3), Fit(ledger.topology.nodes).static(SHAPES[0]), division.members, ledger, room, whole=True)
+
+    assert before == (ledger.used.tobytes(), ledger.scored.tobytes(), ledger.mark())

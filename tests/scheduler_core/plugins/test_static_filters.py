@@ -1,0 +1,205 @@
+"""Where a shape may run, as far as the node alone decides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from scheduler_core.loading.load import load
+from scheduler_core.model.wire import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm, PreferredNodes, Requirement, Taint, Toleration
+from scheduler_core.plugins import static_filters
+from scheduler_core.plugins.static_filters import Fit
+from tests.scheduler_core.builders import node, pod, shape, table
+from tests.scheduler_core.oracle import fit as slow
+from tests.scheduler_core.oracle import score as slow_score
+from tests.scheduler_core.oracle.model import read
+from tests.scheduler_core.oracle.strategies import Size, clusters
+
+HARD = Taint("team", "NoSchedule", "a")
+SOFT = Taint("old", "PreferNoSchedule")
+SSD = NodeSelectorTerm(match_expressions=(Requirement("disk", "In", ("ssd",)),))
+ZONE_A = NodeSelectorTerm(match_expressions=(Requirement("zone", "In", ("a",)),))
+NODES = table([{"disk": "ssd", "zone": "a"}, {"disk": "hdd", "zone": "a"}, {"disk": "ssd"}, {}])
+
+
+def wanting(*terms: NodeSelectorTerm, preferred: tuple[PreferredNodes, ...] | None = None) -> Affinity:
+    return Affinity(NodeAffinity(NodeSelector(terms) if terms else None, preferred))
+
+
+def told(found: list[tuple[str, Any]]) -> list[tuple[str, list[bool]]]:
+    return [(reason, mask.tolist()) for reason, mask in found]
+
+
+@pytest.mark.parametrize(
+    ("toleration", "taint", "covered"),
+    [
+        pytest.param(Toleration("team", "Equal", "a", "NoSchedule"), HARD, True, id="all alike"),
+        pytest.param(Toleration("team", "", "a", "NoSchedule"), HARD, True, id="no operator is Equal"),
+        pytest.param(Toleration("team", "Equal", "b", "NoSchedule"), HARD, False, id="another value"),
+        pytest.param(Toleration("team", "Equal", "a", "NoExecute"), HARD, False, id="another effect"),
+        pytest.param(Toleration("team", "Equal", "a"), HARD, True, id="every effect"),
+        pytest.param(Toleration("other", "Exists"), HARD, False, id="another key"),
+        pytest.param(Toleration("team", "Exists"), HARD, True, id="any value"),
+        pytest.param(Toleration("", "Exists"), HARD, True, id="every taint"),
+        pytest.param(Toleration("", "Exists", effect="NoExecute"), HARD, False, id="every taint of one effect"),
+        pytest.param(Toleration("team", "Near", "a"), HARD, False, id="an operator that there is not"),
+        pytest.param(Toleration("sla", "Gt", "950"), Taint("sla", "NoSchedule", "999"), True, id="a larger number"),
+        pytest.param(Toleration("sla", "Gt", "950"), Taint("sla", "NoSchedule", "950"), False, id="not larger than itself"),
+        pytest.param(Toleration("sla", "Lt", "5"), Taint("sla", "NoSchedule", "-3"), True, id="a smaller number"),
+        pytest.param(Toleration("sla", "Lt", "5"), Taint("sla", "NoSchedule", "5"), False, id="not smaller than itself"),
+        pytest.param(Toleration("sla", "Lt", "5"), Taint("sla", "NoSchedule", "low"), False, id="no number"),
+        pytest.param(Toleration("sla", "Gt", "5"), Taint("sla", "NoSchedule", "1_0"), False, id="no number to Go"),
+        pytest.param(Toleration("sla", "Gt", "5"), Taint("sla", "NoSchedule", str(2**63)), False, id="more than 64 bits"),
+    ],
+)
+def test_a_toleration_covers_a_taint(toleration, taint, covered):
+    assert covered == static_filters.tolerates([toleration], taint)
+    assert covered == static_filters.tolerates((Toleration("nothing", "Equal", "x"), toleration), taint)
+
+
+def test_no_toleration_covers_nothing():
+    assert not static_filters.tolerates([], HARD)
+
+
+@pytest.mark.parametrize(
+    ("what", "want"),
+    [
+        pytest.param(shape(), [], id="no wishes"),
+        pytest.param(shape(node_selector=(("disk", "ssd"),)), [True, False, True, False], id="node selector"),
+        pytest.param(shape(node_selector=(("disk", "ssd"), ("zone", "a"))), [True, False, False, False], id="all of the selector"),
+        pytest.param(shape(affinity=wanting(SSD)), [True, False, True, False], id="required term"),
+        pytest.param(shape(affinity=wanting(SSD, ZONE_A)), [True, True, True, False], id="one of the terms"),
+        pytest.param(shape(affinity=wanting(SSD), node_selector=(("zone", "a"),)), [True, False, False, False], id="both"),
+        pytest.param(shape(affinity=Affinity(NodeAffinity(NodeSelector(())))), [False] * 4, id="no term matches nothing"),
+        pytest.param(shape(affinity=wanting(preferred=(PreferredNodes(5, SSD),))), [], id="a preference keeps nobody away"),
+    ],
+)
+def test_selectors_and_required_affinity_choose_nodes(what, want):
+    assert ([(static_filters.AFFINITY, want)] if want else []) == told(Fit(NODES).filters(what))
+    mask = Fit(NODES).static(what).mask
+    assert (want or None) == (None if mask is None else mask.tolist())
+
+
+def test_each_node_names_the_first_taint_that_keeps_a_shape_away():
+    drained = Taint("drain", "NoExecute")
+    nodes = table([{}] * 5, taints=[(HARD, drained), (drained, HARD), (SOFT,), (), (HARD,)])
+    team, drain = "node(s) had untolerated taint {team: a}", "node(s) had untolerated taint {drain: }"
+
+    assert [(drain, [True, False, True, True, True]), (team, [False, True, True, True, False])] == told(Fit(nodes).filters(shape()))
+    tolerating = shape(tolerations=(Toleration("team", "Exists"),))
+    assert [(drain, [False, False, True, True, True])] == told(Fit(nodes).filters(tolerating))
+
+
+@pytest.mark.parametrize(
+    ("tolerations", "want"),
+    [
+        pytest.param((), [False, True], id="not tolerated"),
+        pytest.param((Toleration("node.kubernetes.io/unschedulable", "Exists", effect="NoSchedule"),), None, id="tolerated"),
+        pytest.param((Toleration("", "Exists"),), None, id="everything is tolerated"),
+        pytest.param((Toleration("node.kubernetes.io/unschedulable", "Exists", effect="NoExecute"),), [False, True], id="another effect"),
+    ],
+)
+def test_a_cordoned_node_takes_only_who_tolerates_that(tolerations, want):
+    nodes = load([node("a", unschedulable=True), node("b")]).nodes
+    mask = Fit(nodes).static(shape(tolerations=tolerations)).mask
+
+    assert want == (None if mask is None else mask.tolist())
+
+
+def test_filters_stand_in_the_order_of_kube_scheduler():
+    objects = [node("a", unschedulable=True), node("b", taints=[{"key": "k", "effect": "NoSchedule"}]), node("c")]
+    what = shape(unmodelled=("spec.volumes[0].rbd",), node_selector=(("disk", "ssd"),))
+    reasons = [reason for reason, _ in Fit(load(objects).nodes).filters(what)]
+
+    assert [static_filters.UNSCHEDULABLE, "node(s) had untolerated taint {k: }", static_filters.AFFINITY] == reasons[1:]
+    assert reasons[0].startswith("spec.volumes[0].rbd can keep the pod off a node and is not modelled")
+
+
+@pytest.mark.parametrize(
+    ("ignore", "refused"),
+    [
+        pytest.param((), "spec.volumes[0].rbd and spec.resourceClaims", id="nothing is ignored"),
+        pytest.param(("spec.volumes.rbd",), "spec.resourceClaims", id="without the index"),
+        pytest.param(("spec.volumes[0].rbd",), "spec.resourceClaims", id="with the index"),
+        pytest.param(("spec.volumes[1].rbd",), "spec.volumes[0].rbd and spec.resourceClaims", id="with another index"),
+        pytest.param(("spec.volumes.rbd", "spec.resourceClaims"), "", id="all are ignored"),
+    ],
+)
+def test_fields_that_are_not_modelled_refuse_a_pod_by_name(ignore, refused):
+    fields = ("spec.volumes[0].rbd", "spec.resourceClaims")
+    found = Fit(NODES, ignore)
+
+    assert refused == found.refused(fields).partition(" can keep")[0]
+    mask = found.static(shape(unmodelled=fields)).mask
+    assert (None if not refused else [False] * 4) == (None if mask is None else mask.tolist())
+
+
+def test_preferences_and_soft_taints_are_counted_by_node():
+    nodes = table([{"disk": "ssd"}, {"zone": "a", "disk": "ssd"}, {}], taints=[(SOFT, Taint("older", "PreferNoSchedule")), (SOFT,), ()])
+    terms = (PreferredNodes(7, SSD), PreferredNodes(5, ZONE_A), PreferredNodes(9, NodeSelectorTerm()))
+    found = Fit(nodes).static(shape(affinity=wanting(preferred=terms), tolerations=(Toleration("older", "Exists"),)))
+
+    assert ([1, 1, 0], [7, 12, 0]) == (found.taints.tolist(), found.preferred.tolist())
+    assert not found.plain
+
+
+@pytest.mark.parametrize(
+    ("toleration", "want"),
+    [
+        pytest.param(Toleration("old", "Exists", effect="PreferNoSchedule"), None, id="of that effect"),
+        pytest.param(Toleration("old", "Exists"), None, id="of every effect"),
+        pytest.param(Toleration("old", "Exists", effect="NoSchedule"), [1, 0], id="of another effect"),
+    ],
+)
+def test_soft_taints_that_are_tolerated_do_not_count(toleration, want):
+    found = Fit(table([{}, {}], taints=[(SOFT,), ()])).static(shape(tolerations=(toleration,)))
+
+    assert want == (None if found.taints is None else found.taints.tolist())
+    assert found.plain == (want is None)
+
+
+def test_a_shape_is_looked_at_once():
+    found, what = Fit(NODES), shape(1000)
+
+    assert found.static(what) is found.static(what)
+    assert ([0, 3], [[1000], [1]]) == (found.static(what).rows.tolist(), found.static(what).amounts.tolist())
+
+
+def test_a_cluster_without_nodes_fits_nobody():
+    found = Fit(table([])).static(shape(1000, node_selector=(("disk", "ssd"),), unmodelled=("spec.resourceClaims",)))
+
+    assert [] == found.mask.tolist()
+
+
+@pytest.mark.parametrize(("row", "reason"), [(0, "Insufficient cpu"), (3, "Too many pods"), (4, "Insufficient example.com/gpu")])
+def test_shortages_are_worded_as_kube_scheduler_does(row, reason):
+    nodes = load([node("n", gpu="1")]).nodes
+
+    assert reason == static_filters.resource_reason(nodes, row)
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(clusters(Size(trees=1, depth=1)))
+def test_masks_and_counts_are_those_of_a_slow_reading(objects):
+    snapshot, cluster = load(objects), read(objects)
+    found = Fit(snapshot.nodes)
+    for each in snapshot.pods:
+        static, other = found.static(each.shape), cluster.pods[each.key]
+        for index, name in enumerate(snapshot.nodes.names):
+            there = cluster.nodes[name]
+            barred = [why for why in slow.misfits(other, there, []) if why in {"a taint is not tolerated", "the node does not match"}]
+            allowed = not barred and not slow.cordoned(other, there)
+            assert allowed == (static.mask is None or bool(static.mask[index]))
+            assert slow_score.untolerated(other, there) == (0 if static.taints is None else static.taints[index])
+            assert slow.preferred(other, there) == (0 if static.preferred is None else static.preferred[index])
+
+
+def test_the_words_for_a_pod_of_a_manifest_name_the_field():
+    snapshot = load([node("n"), pod("p", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}])])
+    ((reason, mask),) = Fit(snapshot.nodes).filters(snapshot.pods[0].shape)
+
+    assert reason.startswith("spec.volumes[0].persistentVolumeClaim can keep")
+    assert reason.endswith("(to place it all the same: --ignore spec.volumes.persistentVolumeClaim)")
+    assert [False] == mask.tolist()

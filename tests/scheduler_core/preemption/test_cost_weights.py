@@ -1,0 +1,81 @@
+"""A plan weighs less than another exactly where it comes before it."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scheduler_core.preemption.plans.cost_weights import Weights
+from scheduler_core.preemption.plans.plan_cost import Worth
+from scheduler_core.preemption.units.disruption_budgets import Budgets
+from tests.scheduler_core.preemption.scene import leaf, pod, units_of
+
+_groups = st.lists(st.tuples(st.integers(1, 3), st.sampled_from((-5, 0, 3, 2_000_000))), min_size=1, max_size=5)
+
+
+def weighed(groups):
+    """A unit for each: so many pods of such a priority."""
+    made = [leaf(f"g{number}", "all") for number in range(len(groups))]
+    pods = [
+        pod(f"p{number}{each}", 0, priority, group=f"g{number}") for number, (count, priority) in enumerate(groups) for each in range(count)
+    ]
+    units = units_of(pods, made, {f"g{number}": priority for number, (_, priority) in enumerate(groups)})
+    below = units.below(10**9 * 2)
+    return Weights(Worth(units, below, Budgets(())), below.units)
+
+
+def plans(groups):
+    numbers = range(len(groups))
+    return itertools.chain.from_iterable(itertools.combinations(numbers, size) for size in range(len(groups) + 1))
+
+
+def figures(groups, chosen):
+    pods = sum(groups[number][0] for number in chosen)
+    lowest = min(priority for _, priority in groups)
+    return len(chosen), pods, sum(groups[number][0] * (groups[number][1] - lowest) for number in chosen)
+
+
+@given(_groups)
+def test_weights_are_in_the_order_of_units_pods_and_priorities(groups):
+    weights = weighed(groups)
+    ordered = sorted(plans(groups), key=weights.together)
+
+    assert weights.whole
+    assert [figures(groups, each) for each in ordered] == sorted(figures(groups, each) for each in plans(groups))
+    for chosen in ordered:
+        weight = weights.together(chosen)
+        units, pods, _ = figures(groups, chosen)
+        assert units == weights.units(weight)
+        assert weight == weights.at_least(weight)
+        assert weight < weights.below(units)
+        assert weight < weights.beyond(chosen, pods)
+        assert units == 0 or units == weights.units(weights.beyond(chosen, pods - 1))
+
+
+@given(_groups, st.integers(1, 9), st.integers(1, 9))
+def test_part_of_a_unit_counts_as_all_of_it(groups, part, parts):
+    weights = weighed(groups)
+    heaviest = max(weights.of.values())
+    if part < parts:
+        least = weights.at_least(heaviest * part // parts)
+
+        assert 1 == weights.units(heaviest * part // parts)
+        assert 0 < least <= min(weights.of.values())
+
+
+def test_the_lightest_are_the_least_that_so_many_weigh():
+    weights = weighed([(1, 0), (2, 0), (1, 5)])
+
+    assert weights.of[0] + weights.of[2] == weights.least_of([0, 1, 2], 2)
+    assert 0 == weights.least_of([0, 1, 2], 0)
+
+
+@pytest.mark.parametrize(("units", "want"), [(3, True), (6_000, False)])
+def test_where_numbers_do_not_go_far_enough_it_says_so(units, want):
+    weights = weighed([(1, 2_000_000_000 * (number % 2) - 10**9) for number in range(units)])
+
+    assert want == weights.whole
+    assert sum(weights.of.values()) < 2**61

@@ -1,0 +1,303 @@
+"""Whom a pod without a group makes leave."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scheduler_core.model.decision import Status
+from scheduler_core.preemption.result import Preemption
+from scheduler_core.preemption.units.disruption_budgets import Budgets
+from scheduler_core.preemption.victims.default_preemption import PodPreemption
+from tests.scheduler_core.preemption import naive
+from tests.scheduler_core.preemption.scene import FirstFit, budget, composite, leaf, ledger_of, names, node_table, pod, units_of
+from tests.scheduler_core.preemption.test_workload_aware import BUDGETS, GROUPS, PODS, PORT, PRIORITIES, running
+
+
+def select(
+    preemptor, pods, cpus, *, groups=(), priorities=None, budgets=(), leaving=frozenset(), room=110, where=None, related=False
+) -> Preemption[None]:
+    """Choose, and see to it that nothing else has changed."""
+    nodes = node_table(cpus, room)
+    ledger = ledger_of(nodes, pods)
+    used = ledger.used.copy()
+    surroundings = FirstFit(ledger, pods)
+    chooser = PodPreemption(units_of(pods, groups, priorities), Budgets(budgets), ledger)
+
+    tried = nodes.everything if where is None else np.array(where, dtype=np.int64)
+    found = chooser.select_victims(preemptor, tried, surroundings if related else None, leaving)
+
+    assert np.array_equal(used, ledger.used)
+    assert surroundings.away == set()
+    return found
+
+
+HIGH = pod("high", priority=100, cpu=1000)
+
+
+def test_the_victim_and_the_node_are_named():
+    found = select(HIGH, [pod("p", 0, 10)], [1000])
+
+    assert (Status.SUCCESS, "found a potential placement for pod on node node-00, preempting 1 victims") == (found.status, found.message)
+    assert (["p"], {"default/high": 0}) == (names(found.victims), found.nominations)
+
+
+@pytest.mark.parametrize(
+    ("pods", "budgets"),
+    [
+        pytest.param(
+            [pod("a", 0, 1, labels={"app": "db"}), pod("b", 1, 90)], [budget("b", 0, {"app": "db"})], id="fewest pods that break a budget"
+        ),
+        pytest.param([pod("a", 0, 50), pod("b", 1, 10, 500), pod("c", 1, 40, 500)], [], id="lowest highest priority"),
+        pytest.param([pod("a", 0, 50, 500), pod("b", 0, 20, 500), pod("c", 1, 50, 500), pod("d", 1, 10, 500)], [], id="smallest sum"),
+        pytest.param(
+            [
+                pod("a", 0, 10, 500, started="2026-08-01T00:00:01Z"),
+                pod("b", 0, -(2**31), 500),
+                pod("c", 1, 10, started="2026-08-01T00:00:00Z"),
+            ],
+            [],
+            id="fewest victims where the sums are equal",
+        ),
+        pytest.param([pod("a", 0, -5, 500), pod("b", 0, -5, 500), pod("c", 1, -5)], [], id="one of a negative priority rather than two"),
+        pytest.param(
+            [pod("a", 0, 5, started="2026-08-01T00:00:00Z"), pod("b", 1, 5, started="2026-08-01T00:00:01Z")], [], id="who started last"
+        ),
+        pytest.param([pod("a", 0, 5, started="2026-08-01T00:00:00Z"), pod("b", 1, 5)], [], id="who has not started"),
+        pytest.param(
+            [
+                pod("a", 0, 9, 500, started="2026-08-01T00:00:01Z"),
+                pod("b", 0, 5, 500, started="2026-08-01T00:00:09Z"),
+                pod("c", 1, 9, 500, started="2026-08-01T00:00:02Z"),
+                pod("d", 1, 5, 500, started="2026-08-01T00:00:00Z"),
+            ],
+            [],
+            id="only those of the highest priority tell the age",
+        ),
+    ],
+)
+def test_the_second_node_is_better(pods, budgets):
+    assert {"default/high": 1} == select(HIGH, pods, [1000, 1000], budgets=budgets).nominations
+
+
+def test_of_nodes_equally_good_the_first_by_name_is_taken():
+    assert {"default/high": 0} == select(HIGH, [pod("z", 0, 5), pod("a", 1, 5)], [1000, 1000]).nominations
+
+
+def test_the_sum_weighs_the_number_of_victims():
+    pods = [pod("a", 0, 10, 500), pod("b", 0, -(2**30), 500), pod("c", 1, 10)]
+
+    assert {"default/high": 1} == select(HIGH, pods, [1000, 1000]).nominations
+
+
+def test_the_sum_comes_before_the_number():
+    least = -(2**31)
+    few = [pod("a", 0, 10, 500), pod("b", 0, 9, 500)]
+    many = [pod("c", 1, 10, 400), pod("d", 1, least, 300), pod("e", 1, least, 300)]
+
+    assert {"default/high": 1} == select(HIGH, [*few, *many], [1000, 1000]).nominations
+
+
+def test_nodes_may_be_given_in_any_order_and_twice():
+    pods = [pod("a", 0, 100), pod("b", 1, 100), pod("c", 2, 5)]
+    found = [select(HIGH, pods[:count], [1000, 1000, 1000], where=where) for count, where in ((2, [1, 0, 1]), (3, [2, 1, 2]))]
+
+    assert {"default/high": 2} == found[1].nominations
+    assert (
+        "0/3 nodes are available: 1 Preemption is not helpful for scheduling, 2 No preemption victims found for incoming pod."
+    ) == found[0].message
+
+
+def test_only_nodes_where_eviction_could_help_are_looked_at():
+    pods = [pod("a", 0, 5), pod("b", 1, 50)]
+
+    assert {"default/high": 1} == select(HIGH, pods, [1000, 1000], where=[1]).nominations
+
+
+def test_a_group_of_mode_all_leaves_with_all_its_pods_and_weighs_with_all():
+    pods = [pod("a", 0, 5, group="low"), pod("b", 2, 5, group="low"), pod("c", 1, 5)]
+
+    found = select(HIGH, pods, [1000, 1000, 1000], groups=[leaf("low", "all")], priorities={"low": 5})
+
+    assert ["c"] == names(found.victims)
+    assert ["a", "b"] == names(select(HIGH, pods, [1000] * 3, groups=[leaf("low", "all")], where=[0]).victims)
+
+
+def test_the_more_important_comes_back_first():
+    pods = [pod("a", 0, 10), pod("b", 0, 50), pod("c", 0, 5)]
+
+    assert ["c"] == names(select(HIGH, pods, [3000]).victims)
+
+
+def test_who_would_break_a_budget_comes_back_first_and_budgets_are_counted_node_by_node():
+    pods = [pod("a", 0, 10, labels={"app": "db"}), pod("b", 0, 10, labels={"app": "db"}), pod("c", 1, 90, labels={"app": "db"})]
+
+    found = select(HIGH, pods, [2000, 1000], budgets=[budget("b", 1, {"app": "db"})])
+
+    assert (["a"], 0, {"default/high": 0}) == (names(found.victims), found.violating, found.nominations)
+
+
+def test_nobody_of_equal_priority_leaves():
+    found = select(HIGH, [pod("a", 0, 100)], [1000])
+
+    assert (Status.UNSCHEDULABLE, ()) == (found.status, found.victims)
+    assert "0/1 nodes are available: 1 No preemption victims found for incoming pod." == found.message
+
+
+def test_why_no_node_will_do_is_counted():
+    pods = [
+        pod("a", 0, 100),
+        pod("b", 1, 10, 500),
+        pod("c", 1, 100, 500),
+        pod("d", 2, 10, 500, ports=PORT),
+        pod("e", 2, 100, 500, ports=(("TCP", "10.0.0.1", 80),)),
+        pod("f", 3, 10),
+    ]
+
+    found = select(pod("high", priority=100, ports=PORT), pods, [1000, 1000, 9000, 1000], where=[0, 1, 2])
+
+    assert (
+        "0/4 nodes are available: 1 Insufficient cpu, 1 No preemption victims found for incoming pod, "
+        "1 Preemption is not helpful for scheduling, 1 node(s) didn't have free ports for the requested pod ports."
+    ) == found.message
+
+
+def test_too_many_pods_is_a_reason():
+    pods = [pod("a", 0, 10, 0), pod("b", 0, 100, 0)]
+
+    assert "0/1 nodes are available: 1 Too many pods." == select(HIGH, pods, [1000], room=1).message
+
+
+def test_a_pod_that_must_not_preempt_does_not():
+    found = select(pod("high", priority=100, preempts=False), [pod("a", 0)], [1000])
+
+    assert (Status.UNSCHEDULABLE, "not eligible due to preemptionPolicy=Never.") == (found.status, found.message)
+
+
+NOMINATED = pod("high", priority=100, nominated=0)
+GOING = pod("a", 0, 10, terminating=True, preempted=True)
+
+
+def test_while_victims_leave_the_nominated_node_nobody_else_is_chosen():
+    found = select(NOMINATED, [GOING, pod("b", 1, 10)], [1000, 1000])
+
+    assert (Status.UNSCHEDULABLE, "not eligible due to a terminating pod on the nominated node.") == (found.status, found.message)
+    assert ((), {"default/high": 0}) == (found.victims, found.nominations)
+
+
+def test_a_nominated_node_that_will_never_do_holds_nothing_up():
+    assert {"default/high": 1} == select(NOMINATED, [GOING, pod("b", 1, 10)], [1000, 1000], where=[1]).nominations
+
+
+def test_who_leaves_already_is_not_told_again():
+    found = select(HIGH, [GOING, pod("b", 0, 10, 500), pod("c", 0, 10, 500)], [1000], leaving={"default/c"})
+
+    assert (["b"], ["a", "c"]) == (names(found.victims), names(found.leaving))
+    assert "found a potential placement for pod on node node-00, preempting 3 victims" == found.message
+
+
+def test_a_port_of_the_host_is_given_up():
+    pods = [pod("a", 0, 50, ports=PORT), pod("b", 0, 10)]
+
+    assert ["a"] == names(select(pod("high", priority=100, ports=PORT), pods, [9000]).victims)
+
+
+def test_a_port_that_a_victim_has_on_another_node_frees_nothing_here():
+    pods = [pod("stays", 0, 200, 100, ports=PORT), pod("a", 0, 5, group="low"), pod("b", 1, 5, group="low", ports=PORT)]
+
+    found = select(pod("high", priority=100, ports=PORT), pods, [9000, 500], groups=[leaf("low", "all")], where=[0])
+
+    assert (
+        "0/2 nodes are available: 1 Preemption is not helpful for scheduling, 1 node(s) didn't have free ports for the requested pod ports."
+    ) == found.message
+
+
+def test_a_port_is_given_up_where_relations_matter_too():
+    pods = [pod("a", 0, 50, ports=PORT), pod("b", 0, 10)]
+
+    assert ["a"] == names(select(pod("high", priority=100, ports=PORT), pods, [9000], related=True).victims)
+
+
+def test_room_held_for_others_is_not_given_away():
+    pods = [pod("a", 0, 10), pod("b", 0, 5)]
+    ledger = ledger_of(node_table([3000]), pods)
+    ledger.held[0, 0] = 1000
+
+    found = PodPreemption(units_of(pods), Budgets([]), ledger).select_victims(HIGH, np.array([0]))
+
+    assert ["b"] == names(found.victims)
+
+
+def test_one_chooser_serves_pods_of_many_priorities():
+    pods = [pod("a", 0, 10), pod("b", 0, 50)]
+    ledger = ledger_of(node_table([2000]), pods)
+    chooser = PodPreemption(units_of(pods), Budgets([]), ledger)
+
+    found = [chooser.select_victims(pod("high", priority=priority, cpu=2000), np.array([0])) for priority in (5, 40, 60)]
+
+    assert [[], [], ["a", "b"]] == [names(each.victims) for each in found]
+
+
+def test_without_nodes_there_is_nobody_to_make_leave():
+    assert "0/1 nodes are available: 1 Preemption is not helpful for scheduling." == select(HIGH, [pod("a", 0)], [1000], where=[]).message
+
+
+def test_who_will_not_be_stood_beside_leaves():
+    pods = [pod("rival", 0, 50, 100, labels={"app": "rival"}), pod("friend", 0, 10, 100)]
+
+    found = select(pod("high", priority=100, labels={"apart": "rival"}), pods, [9000], related=True)
+
+    assert ["rival"] == names(found.victims)
+
+
+def test_a_node_where_a_rival_stays_will_not_do():
+    pods = [pod("rival", 0, 200, 100, labels={"app": "rival"}), pod("friend", 0, 10, 100)]
+
+    found = select(pod("high", priority=100, labels={"apart": "rival"}), pods, [9000], related=True)
+
+    assert "0/1 nodes are available: 1 node(s) didn't satisfy the pod's relations to other pods." == found.message
+
+
+@given(
+    PODS,
+    st.sampled_from([500, 1000, 2000]),
+    st.sampled_from(["", "a"]),
+    st.sampled_from([(), PORT]),
+    BUDGETS,
+    st.integers(1, 4),
+    st.randoms(),
+)
+def test_the_choice_is_that_of_the_long_way_whatever_the_order(members, cpu, apart, ports, allowed, priority, random):
+    pods, budgets = running(members), [budget(f"b{index}", *each) for index, each in enumerate(allowed)]
+    cpus = [1500, 2000, 2500, 3000]
+    preemptor = pod("high", priority=priority, cpu=cpu, ports=ports, labels={"apart": apart} if apart else {})
+    scene = {"groups": GROUPS, "priorities": PRIORITIES, "related": bool(apart)}
+
+    found = select(preemptor, pods, cpus, budgets=budgets, **scene)
+    node, victims, violating = naive.single(preemptor, units_of(pods, GROUPS, PRIORITIES), budgets, node_table(cpus))
+
+    assert (victims, violating) == ([each.key for each in found.victims], found.violating)
+    assert ([node] if node else []) == [node_table(cpus).names[each] for each in found.nominations.values()]
+    random.shuffle(pods)
+    random.shuffle(budgets)
+    assert found.message == select(preemptor, pods, cpus, budgets=budgets, **scene).message
+
+
+@given(PODS, st.sampled_from([500, 2000]), st.integers(1, 4))
+def test_relations_that_forbid_nothing_change_nothing(members, cpu, priority):
+    pods, preemptor = running(members), pod("high", priority=priority, cpu=cpu)
+    found = [select(preemptor, pods, [2000] * 4, groups=GROUPS, priorities=PRIORITIES, related=related) for related in (False, True)]
+
+    assert found[0].message == found[1].message
+    assert names(found[0].victims) == names(found[1].victims)
+
+
+def test_a_tree_of_mode_all_counts_once():
+    groups = [composite("tree", "all"), leaf("one", "all", "tree"), leaf("two", "all", "tree")]
+    pods = [pod("a", 0, 5, 500, group="one"), pod("b", 0, 5, 500, group="two")]
+
+    found = select(HIGH, pods, [1000], groups=groups, priorities={"tree": 5})
+
+    assert ["tree"] == [unit.owner.name for unit in found.units]

@@ -1,0 +1,117 @@
+"""Plans that are made and reduced, and what is certain of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from scheduler_core.preemption.minimal.heuristic_plans import Rough
+from scheduler_core.preemption.plans.effort import Effort, SpentError
+from tests.scheduler_core.preemption.asked import gang, low, names, task
+from tests.scheduler_core.preemption.crowded import budget, node
+
+
+class Counting:
+    """Lets the root fit once all of one of several sets of units have left."""
+
+    def __init__(self, *enough, otherwise=False):
+        self.enough = enough
+        self.otherwise = otherwise
+        self.asked = []
+
+    def fits(self, numbers, placement):
+        self.asked.append(frozenset(numbers))
+        return any(each <= numbers for each in self.enough) or self.otherwise
+
+
+NODES = [node(f"n{number}", 2) for number in range(4)]
+LOW = [low(f"x{number}", 2, f"n{number}") for number in range(4)]
+
+
+def rough(*enough, objects=(), lower=1, effort=10**6):
+    """Units by the last digit of their names; *enough*: sets of these."""
+    problem = task([*NODES, *LOW, *objects, *gang(2, 2)])
+    trials = Counting(*(frozenset(problem.able[list(each)].tolist()) for each in enough))
+    return problem, trials, Rough(problem, trials, Effort(effort), lower)
+
+
+def everybody(problem):
+    return frozenset(problem.able.tolist()), problem.question.domains[0]
+
+
+def test_a_plan_is_reduced_to_those_who_must_leave():
+    problem, _, found = rough([1, 2])
+    found.reduce(*everybody(problem))
+
+    assert ["x1", "x2"] == names(problem.units, found.best)
+    assert (False, 1) == (found.proved, found.lower)
+
+
+def test_what_does_not_help_is_no_plan():
+    problem, _, found = rough()
+    found.reduce(*everybody(problem))
+
+    assert found.best is None
+
+
+def test_the_better_of_two_plans_is_kept():
+    problem, _, found = rough()
+    several = [frozenset(problem.able[list(each)].tolist()) for each in ([0, 1], [3], [2], [1, 2, 3])]
+    for numbers in several:
+        found.offer(numbers)
+
+    assert ["x3"] == names(problem.units, found.best)
+
+
+@pytest.mark.parametrize(
+    ("objects", "want"),
+    [
+        pytest.param([], 4, id="all where there are no budgets"),
+        pytest.param(
+            [low("y0", 1, "m", app="y"), low("y1", 1, "m", app="y"), node("m", 2), budget("y", "y", 1)], 5, id="as many as budgets allow"
+        ),
+    ],
+)
+def test_as_many_leave_as_may_leave_together(objects, want):
+    problem, _, found = rough(objects=objects)
+    numbers = found.many(problem.question.domains[0])
+
+    assert want == len(numbers)
+    assert problem.allowed(numbers)
+
+
+def test_all_sets_of_few_units_are_tried_until_one_helps():
+    problem, _, found = rough([1, 2], [0, 2, 3])
+    found.try_all()
+
+    assert (["x1", "x2"], True, 2) == (names(problem.units, found.best), found.proved, found.lower)
+
+
+def test_where_no_set_helps_that_is_certain_too():
+    _, _, found = rough()
+    found.try_all()
+
+    assert (None, True) == (found.best, found.proved)
+
+
+def test_where_it_is_not_known_whether_some_set_helps_nothing_is_proved():
+    problem, trials, found = rough([1, 2])
+    trials.otherwise = None
+    found.try_all()
+
+    assert (["x1", "x2"], False, 2) == (names(problem.units, found.best), found.proved, found.lower)
+
+
+def test_plans_are_made_of_all_and_then_fewer():
+    problem, trials, found = rough([0, 3])
+    found.make()
+
+    assert everybody(problem)[0] == trials.asked[0]
+    assert ["x0", "x3"] == names(problem.units, found.best)
+
+
+def test_trying_all_sets_takes_effort():
+    _, _, found = rough([0, 1, 2, 3], effort=20)
+
+    with pytest.raises(SpentError):
+        found.try_all()
+    assert (None, False) == (found.best, found.proved)

@@ -1,0 +1,26 @@
+"""Where a group may be."""
+
+from __future__ import annotations
+
+import pytest
+
+from scheduler_core.preemption.plans.required_pods import Wanted
+from tests.scheduler_core.preemption.asked import asked, gang
+from tests.scheduler_core.preemption.crowded import node
+
+NODES = [node("a", 1, rack="r1"), node("b", 1, rack="r2"), node("c", 1, rack="r1"), node("d", 1)]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "want"),
+    [
+        pytest.param("", None, [[0, 1, 2, 3]], id="anywhere without a key"),
+        pytest.param("rack", None, [[0, 2], [1]], id="in any domain of its key"),
+        pytest.param("rack", "r2", [[1]], id="in that of its members that run"),
+        pytest.param("rack", "r3", [], id="nowhere if that is not there"),
+    ],
+)
+def test_it_may_be(key, value, want):
+    site = asked([*NODES, *gang(1, 1)]).site
+
+    assert want == [place.nodes.tolist() for place in Wanted(0, key, value).places(site, site.topology.root)]

@@ -1,0 +1,57 @@
+"""Units and the nodes they touch."""
+
+from __future__ import annotations
+
+from scheduler_core.model.nodes import CPU, PODS
+from scheduler_core.preemption.units.disruption_budgets import Budgets
+from scheduler_core.preemption.units.units_by_node import Pairs
+from tests.scheduler_core.preemption.scene import budget, leaf, names, pod, units_of
+
+PODS_THERE = [
+    pod("a", 2, 5, 100, group="low"),
+    pod("b", 0, 5, 200, group="low", labels={"app": "db"}),
+    pod("c", 0, 9, 400),
+    pod("d", 0, 5, 800, group="low"),
+    pod("e", 0, 50, 1600),
+]
+UNITS = units_of(PODS_THERE, [leaf("low", "all")], {"low": 5})
+
+
+def pairs(*budgets):
+    return Pairs(UNITS, UNITS.below(50), Budgets(budgets), UNITS.amounts(4), 3)
+
+
+def told(found):
+    return [
+        [(names(UNITS.unit(int(found.unit[pair])).pods), int(found.need[CPU, pair])) for pair in found.touching(node)] for node in range(3)
+    ]
+
+
+def test_each_unit_stands_by_each_node_with_what_it_takes_there():
+    low = ["a", "b", "d"]
+
+    assert [[(["c"], 400), (low, 1000)], [], [(low, 100)]] == told(pairs())
+    assert [1400, 0, 100] == pairs().freed[CPU].tolist()
+    assert [3, 0, 1] == pairs().freed[PODS].tolist()
+
+
+def test_who_would_break_a_budget_comes_first_on_its_node():
+    found = pairs(budget("b", 0, {"app": "db"}))
+
+    assert [["a", "b", "d"], ["c"]] == [unit for unit, _ in told(found)[0]]
+    assert [1, 0, 1] == found.breaches.tolist()
+
+
+def test_nothing_below_makes_no_pairs():
+    found = Pairs(UNITS, UNITS.below(0), Budgets([budget("b", 0, {"app": "db"})]), UNITS.amounts(4), 3)
+
+    assert [[], [], []] == told(found)
+
+
+def test_ports_that_clash_bar_a_unit_on_the_node_where_it_has_them():
+    port = (("TCP", "0.0.0.0", 80),)
+    pods = [pod("a", 0, group="low"), pod("b", 1, group="low", ports=port), pod("c", 1)]
+    units = units_of(pods, [leaf("low", "all")])
+    found = Pairs(units, units.below(1), Budgets([]), units.amounts(4), 2)
+
+    assert [False, True, False] == found.clashes(port).tolist()

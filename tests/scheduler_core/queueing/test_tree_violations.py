@@ -1,0 +1,139 @@
+"""What makes a tree invalid, told by the rules themselves."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from scheduler_core.queueing import tree_violations
+from scheduler_core.queueing.trees import Trees
+from tests.scheduler_core.planted import composite, leaf, pod, snapshot
+from validators.gates import Gates
+from validators.model import decode
+from validators.model.meta import ObjectMeta
+from validators.model.objects import Named
+
+ALL = {"all": {}}
+
+
+def workload(name: str, *leaves: str, gang: int = 2):
+    """A Workload of one composite template ``root`` over *leaves*, which are gangs where *gang* is not 0."""
+    policy = {"gang": {"minCount": gang}} if gang else {"basic": {}}
+    below = [{"name": each, "schedulingPolicy": policy} for each in leaves]
+    root = {"name": "root", "schedulingPolicy": {"basic": {}}, "podGroupTemplates": below}
+    return decode.decode("Workload", {"metadata": {"name": name}, "spec": {"compositePodGroupTemplates": [root]}})
+
+
+def told(groups, pods=(), others=(), gates=None) -> dict[str, list[str]]:
+    """Of each group of the first tree that breaks rules: the ids of those."""
+    trees = Trees(snapshot(groups, pods, others=others))
+    found = tree_violations.of(trees.all[0], trees, gates or Gates())
+    return {name.name: [re.findall(r"\(([a-z-]+)\)$", breach)[0] for breach in breaches] for name, breaches in found.items()}
+
+
+def chain(levels: int):
+    return [composite("level-1")] + [composite(f"level-{level}", f"level-{level - 1}") for level in range(2, levels + 1)]
+
+
+@pytest.mark.parametrize(
+    ("groups", "want"),
+    [
+        pytest.param([composite("root"), leaf("a", "root")], {}, id="valid"),
+        pytest.param(chain(4), {}, id="four levels"),
+        pytest.param(chain(5), {"level-5": ["tree-depth"]}, id="five levels"),
+        pytest.param([composite("a", "b"), composite("b", "a")], {"a": ["parent-acyclic"], "b": ["parent-acyclic"]}, id="circle"),
+        pytest.param([composite("a", "a"), leaf("b", "a")], {"a": ["parent-acyclic"]}, id="its own parent"),
+        pytest.param([composite("root"), leaf("a", "root", workload="other")], {"a": ["tree-one-workload"]}, id="two Workloads"),
+        pytest.param(
+            [composite("root", disruptionMode=ALL), leaf("a", "root", gang=1)], {"a": ["tree-disruption-nesting"]}, id="Single below All"
+        ),
+        pytest.param([composite("root"), leaf("a", "root", disruptionMode=ALL)], {}, id="All below Single"),
+        pytest.param(
+            [composite("root", priorityClassName="high"), leaf("a", "root")], {"a": ["tree-priority-uniform"]}, id="two priority classes"
+        ),
+        pytest.param([composite("root", priority=1), leaf("a", "root", priority=2)], {"a": ["tree-priority-uniform"]}, id="two priorities"),
+        pytest.param([leaf("a", "nobody")], {}, id="a missing parent is none"),
+        pytest.param(
+            [composite("top", "nobody"), leaf("a", "top", workload="other")],
+            {"a": ["tree-one-workload"]},
+            id="two Workloads below a missing parent",
+        ),
+    ],
+)
+def test_rules_about_trees(groups, want):
+    assert want == told(groups)
+
+
+def test_a_deep_tree_has_each_group_below_the_fourth_level_told():
+    assert {f"level-{level}": ["tree-depth"] for level in range(5, 71)} == told(chain(70))
+
+
+def test_a_group_that_breaks_several_rules_is_told_all():
+    groups = [composite("root", disruptionMode=ALL, priority=1), leaf("a", "root", gang=1, priority=2, workload="other")]
+
+    assert told(groups) == {"a": ["tree-disruption-nesting", "tree-one-workload", "tree-priority-uniform"]}
+
+
+TREE = [composite("root"), leaf("a", "root", gang=2)]
+
+
+@pytest.mark.parametrize(
+    ("others", "want"),
+    [
+        pytest.param([workload("train", "a")], {}, id="as its Workload"),
+        pytest.param([workload("train", "b")], {"a": ["tree-matches-templates"]}, id="no such template"),
+        pytest.param([workload("train", "a", gang=3)], {}, id="another minCount, as it may be changed"),
+        pytest.param([workload("train", "a", gang=0)], {"a": ["tree-matches-templates"]}, id="another policy"),
+        pytest.param([workload("other", "b")], {}, id="a Workload that is not in the input"),
+        pytest.param([Named("Workload", ObjectMeta(name="train"))], {}, id="a Workload that cannot be read"),
+    ],
+)
+def test_a_tree_is_compared_with_its_workload(others, want):
+    assert want == told(TREE, others=others)
+
+
+@pytest.mark.parametrize(
+    ("groups", "pods", "want"),
+    [
+        pytest.param([leaf("a", priority=5)], [pod("p", "a", priority=5)], {}, id="as its group"),
+        pytest.param([leaf("a", priority=5)], [pod("p", "a", priority=4)], {"a": ["pod-priority-matches"]}, id="pending"),
+        pytest.param([leaf("a", priority=5)], [pod("p", "a", priority=4, node=0)], {"a": ["pod-priority-matches"]}, id="running"),
+        pytest.param(
+            [composite("root", priority=5), leaf("a", "root")],
+            [pod("p", "a", priority=5)],
+            {},
+            id="as the root, whatever the inner group left open",
+        ),
+        pytest.param(
+            [composite("root", priority=5), leaf("a", "root")], [pod("p", "a")], {"a": ["pod-priority-matches"]}, id="unlike the root"
+        ),
+        pytest.param([leaf("a", "nobody", priority=5)], [pod("p", "a")], {}, id="of a missing root nothing is known"),
+    ],
+)
+def test_pods_have_the_priority_of_the_root(groups, pods, want):
+    assert want == told(groups, pods)
+
+
+def test_a_breach_says_where_and_what_and_which_rule():
+    trees = Trees(snapshot([composite("a", "b"), composite("b", "a")]))
+    (breaches, *_) = tree_violations.of(trees.all[0], trees, Gates()).values()
+
+    assert breaches == [
+        'spec.parentCompositePodGroupName: Invalid value: "b": must not lead back to the group itself: a → b → a (parent-acyclic)'
+    ]
+
+
+def test_pods_of_another_priority_are_told_as_upstream_does_and_counted():
+    trees = Trees(
+        snapshot([leaf("a", priority=100)], [pod("p0", "a", priority=50), pod("p1", "a", priority=100), pod("p2", "a", priority=7)])
+    )
+    (breaches,) = tree_violations.of(trees.all[0], trees, Gates()).values()
+
+    want = "all pods in a single pod group should have the same priority as the pod group's priority, got 50 and 100: default/p0 and 1 more"
+
+    assert [f"{want} (pod-priority-matches)"] == breaches
+
+
+def test_the_rules_are_in_order():
+    assert sorted(rule.id for rule in tree_violations.RULES) == [rule.id for rule in tree_violations.RULES]

@@ -1,0 +1,40 @@
+"""The most and the least are found, whatever is guessed first, with few questions."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scheduler_core.whatif.remedies.bisection import largest, least
+
+
+@given(st.integers(1, 300), st.integers(0, 300), st.integers(0, 320))
+def test_the_largest_good_number_is_found(high, limit, likely):
+    limit = max(1, min(limit, high))
+    assert limit == largest(1, high, min(likely, high), lambda number: number <= limit)
+
+
+@given(st.integers(0, 300), st.integers(1, 400), st.integers(1, 320))
+def test_the_least_good_number_is_found_or_none(high, limit, likely):
+    assert (limit if limit <= high else 0) == least(likely, high, lambda number: number >= limit)
+
+
+@pytest.mark.parametrize(
+    ("limit", "likely", "most"),
+    [
+        pytest.param(90, 90, 2, id="guessed"),
+        pytest.param(500, 10, 2, id="none there"),
+        pytest.param(91, 90, 4, id="nearly guessed"),
+        pytest.param(1, 1, 1, id="the least there is"),
+    ],
+)
+def test_few_are_asked(limit, likely, most):
+    asked = []
+
+    def good(number):
+        asked.append(number)
+        return number >= limit
+
+    least(likely, 256, good)
+    assert len(asked) <= most

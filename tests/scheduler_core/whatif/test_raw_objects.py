@@ -1,0 +1,43 @@
+"""Of the raw objects only those are read that are asked for."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from scheduler_core.whatif.edits.raw_objects import Book
+from tests.scheduler_core.whatif.cluster import node, pod
+
+OBJECTS = [
+    node("n1"),
+    node("n1-added-3"),
+    pod("log", on="n1", owner="DaemonSet"),
+    pod("kubelet", on="n1", owner="Node"),
+    pod("job", on="n1", owner="Job"),
+    pod("free", on="n1"),
+    pod("elsewhere", on="n10", owner="DaemonSet"),
+    pod("lost", on="n1-added-1"),
+]
+
+
+def test_what_belongs_to_a_node_is_found():
+    assert ["kubelet", "log"] == [each["metadata"]["name"] for each in Book(OBJECTS).on("n1")]
+
+
+def test_of_two_of_one_name_the_one_counts_that_counts_when_they_are_loaded():
+    twice = [pod("log", on="n1", cpu=2, owner="DaemonSet"), pod("log", on="n1", cpu=1, owner="DaemonSet")]
+    found = [Book(order).on("n1") for order in (twice, twice[::-1])]
+    assert found[0] == found[1]
+    assert len(found[0]) == 1
+
+
+@pytest.mark.parametrize("owners", [None, "x", ["x"], [{"kind": 3}], {"kind": "DaemonSet"}], ids=repr)
+def test_owners_that_are_none_are_passed_over(owners):
+    odd = {**pod("odd", on="n1"), "metadata": {"name": "odd", "namespace": "default", "ownerReferences": owners, "note": "DaemonSet"}}
+    assert [] == Book([json.dumps(odd).encode()]).on("n1")
+
+
+def test_a_free_name_is_one_that_no_node_has_and_no_pod_mentions():
+    names = (f"n1-added-{number}" for number in range(1, 6))
+    assert ["n1-added-2", "n1-added-4", "n1-added-5"] == list(Book(OBJECTS).free(names, "-added-"))
