@@ -12,7 +12,7 @@ from typing import Any
 from benchmarks import measure
 from muster.render import yaml_text
 from workloadbuilder.adapters.compiled import Wanted, compile_object
-from workloadbuilder.adapters.known import Known
+from workloadbuilder.adapters.shared.known_objects import Known
 
 COUNT, ROUNDS = 1_000, 5
 SECONDS = 2.0

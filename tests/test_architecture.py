@@ -86,6 +86,13 @@ STOREYS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"builder", "update"}),
         frozenset({"adapters"}),
     ),
+    "workloadbuilder.adapters": (
+        frozenset({"shared", "explained"}),
+        frozenset({"group_instances", "jobset", "leaderworkerset", "other_schedulers"}),
+        frozenset({"job", "trainjob", "grove"}),
+        frozenset({"kinds"}),
+        frozenset({"compiled"}),
+    ),
     "apiserver": (
         frozenset({"connect", "api", "election"}),
         frozenset({"discovery", "watch", "lease"}),

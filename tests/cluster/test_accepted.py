@@ -19,7 +19,7 @@ from tests.workloadbuilder.strategies import faulty_trees, options, sound_trees
 from validators import pipeline
 from validators.rules.base import Operation, Profile, Settings, Severity
 from workloadbuilder.adapters.compiled import Wanted, compile_object
-from workloadbuilder.adapters.known import Known
+from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.builder import Builder
 
 CLASSES = {"high": 10**9}

@@ -16,7 +16,7 @@ from tests.cluster.kubelet import node
 from tests.cluster.resources import Manifest
 from workloadbuilder import linkage, names
 from workloadbuilder.adapters.compiled import Wanted, compile_object
-from workloadbuilder.adapters.known import Known
+from workloadbuilder.adapters.shared.known_objects import Known
 
 RACK, ZONE = "topology.example/rack", "topology.example/zone"
 GANG = {"schedulingPolicy": {"gang": {}}}

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator
 from validators import field
 from validators.field import FieldError, FieldPath
 from validators.model.decode import Json
-from workloadbuilder.adapters import instances
+from workloadbuilder.adapters import group_instances
 from workloadbuilder.adapters.explained import ExplainedTemplate, explain
-from workloadbuilder.adapters.instances import Instance
+from workloadbuilder.adapters.group_instances import Instance
 from workloadbuilder.adapters.kinds import adapter
-from workloadbuilder.adapters.known import Known
-from workloadbuilder.adapters.reading import Link, Loss, Reading
+from workloadbuilder.adapters.shared.adapter_result import Link, Loss, Reading
+from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.builder import Builder, BuildOptions
 from workloadbuilder.errors import BuildError, in_order
 from workloadbuilder.item import WHOLE, Owner
@@ -100,12 +100,12 @@ def _from_tree(reading: Reading, result: Compiled, wanted: Wanted) -> Compiled:
     if wanted.groups:
         objects += [each for each in builder.groups() if not delegated or each["kind"] == "CompositePodGroup"]
     if delegated or wanted.pods:
-        leaves = instances.leaves(resolved, workload["metadata"]["name"], hashed=bool(reading.owner.uid))
+        leaves = group_instances.leaves(resolved, workload["metadata"]["name"], hashed=bool(reading.owner.uid))
     if delegated:
         warnings = (*warnings, *_unseen(reading, workload))
-        objects += instances.children(leaves, reading.children, reading.namespace)
+        objects += group_instances.children(leaves, reading.children, reading.namespace)
     if wanted.pods:
-        objects += instances.pods(leaves, reading.pods, reading.namespace)
+        objects += group_instances.pods(leaves, reading.pods, reading.namespace)
     return dataclasses.replace(result, objects=tuple(objects), explained=explain(resolved, reading.origins), warnings=warnings)
 
 
@@ -133,7 +133,7 @@ def _from_link(reading: Reading, link: Link, wanted: Wanted) -> tuple[dict[str, 
     name = group["metadata"]["name"]
     objects = [group] if wanted.groups else []
     if wanted.pods:
-        objects += instances.pods([Instance(link.template, (*link.index, 0), name, link.parent)], reading.pods, reading.namespace)
+        objects += group_instances.pods([Instance(link.template, (*link.index, 0), name, link.parent)], reading.pods, reading.namespace)
     return tuple(objects)
 
 

@@ -13,11 +13,12 @@ from validators.field import FieldError, FieldPath, Key
 from validators.model.decode import Json
 from validators.rules import linkage_annotations
 from workloadbuilder import linkage, names
-from workloadbuilder.adapters import jobset_labels, jobspec, kueue, podspec, subject
-from workloadbuilder.adapters.jobspec import JobShape
-from workloadbuilder.adapters.known import Known
-from workloadbuilder.adapters.reading import Link, Places, PodPlan, Reading, with_minimum
-from workloadbuilder.adapters.subject import Subject
+from workloadbuilder.adapters.jobset import jobset_labels
+from workloadbuilder.adapters.shared import job_spec, kueue_annotations, object_identity, pod_template
+from workloadbuilder.adapters.shared.adapter_result import Link, Places, PodPlan, Reading, with_minimum
+from workloadbuilder.adapters.shared.job_spec import JobShape
+from workloadbuilder.adapters.shared.known_objects import Known
+from workloadbuilder.adapters.shared.object_identity import Subject
 from workloadbuilder.blocks import read_intent
 from workloadbuilder.item import Block, Owner, PolicyKind, SchedulingConfig, SchedulingPolicy, WorkloadItem
 
@@ -32,9 +33,9 @@ def read(found: Json, known: Known) -> Reading:
     """What is made of a Job; never raises, whatever JSON it is."""
     errors: list[FieldError] = []
     warnings: list[FieldError] = []
-    about, top = subject.read(found, errors, warnings)
+    about, top = object_identity.read(found, errors, warnings)
     spec = top.mapping("spec")
-    shape = jobspec.read(spec)
+    shape = job_spec.read(spec)
     if shape.suspended:
         detail = "the Job is suspended: its pods are made once it is resumed"
         warnings.append(field.invalid(_SPEC / "suspend", True, detail))  # noqa: FBT003 - the value that is told
@@ -45,23 +46,23 @@ def read(found: Json, known: Known) -> Reading:
         warnings += link.warnings
     else:
         intent = read_intent(spec.raw("scheduling"), path=_SPEC / "scheduling", composite=False)
-        errors += [*intent.errors, *jobspec.check(shape, intent.intent, _SPEC)]
-        warnings += [*intent.warnings, *jobspec.warn(shape, intent.intent, _SPEC)]
-        overlay = kueue.read(shape.template, group_size=shape.pods, groups=1)
+        errors += [*intent.errors, *job_spec.check(shape, intent.intent, _SPEC)]
+        warnings += [*intent.warnings, *job_spec.warn(shape, intent.intent, _SPEC)]
+        overlay = kueue_annotations.read(shape.template, group_size=shape.pods, groups=1)
         root = WorkloadItem(
             ROOT,
             _SPEC / "scheduling",
             default=SchedulingConfig(_BASIC, (overlay.topology,) if overlay.topology else None),
             intent=intent.intent,
             callbacks=(with_minimum(shape.parallelism),),
-            priority_class_name=podspec.common_priority([shape.template], errors, warnings),
+            priority_class_name=pod_template.common_priority([shape.template], errors, warnings),
         )
         result = Reading(
             about.owner,
             about.namespace,
             root,
             (_pods(about.owner, shape, ROOT),),
-            losses=(*kueue.queue(about.labels, about.annotations), *overlay.losses),
+            losses=(*kueue_annotations.queue(about.labels, about.annotations), *overlay.losses),
             origins=((ROOT, Block.TOPOLOGY, overlay.path),) if overlay.topology else (),
         )
     return dataclasses.replace(result, errors=tuple(errors), warnings=tuple(warnings))
@@ -70,19 +71,19 @@ def read(found: Json, known: Known) -> Reading:
 def _child(about: Subject, controller: Owner, shape: JobShape, link: linkage.Linkage, known: Known) -> Reading:
     """A Job that belongs to a *controller* which compiles the Workload."""
     result = Reading(about.owner, about.namespace)
-    above = subject.said(controller)
+    above = object_identity.said(controller)
     if known.compiles(controller.group, controller.kind, about.namespace, controller.name):
         return dataclasses.replace(result, skipped=f"its group is made with those of {above}, to which it belongs")
     if not link.template:
         return dataclasses.replace(result, skipped=f"its group is one of the Workload of {above}, to which it belongs")
     workload = next(
-        (each for each in known.of("scheduling.k8s.io", "Workload", about.namespace) if subject.described(each, controller)), None
+        (each for each in known.of("scheduling.k8s.io", "Workload", about.namespace) if object_identity.described(each, controller)), None
     )
     if workload is None:
         return dataclasses.replace(result, skipped=f"its group is made of the Workload of {above}, which is not given")
     index = jobset_labels.index(about.labels)
     # Nothing tells this Job from others of the template: they have one group, called as the Job controller calls it.
-    own = "" if index is not None else names.group_name(subject.name_of(workload), link.template, hashed=True)
+    own = "" if index is not None else names.group_name(object_identity.name_of(workload), link.template, hashed=True)
     return dataclasses.replace(
         result,
         link=Link(workload, link.template, link.parent, own, index or ()),
@@ -95,6 +96,6 @@ def _pods(owner: Owner, shape: JobShape, template: str) -> PodPlan:
     labels = {"batch.kubernetes.io/controller-uid": owner.uid, "controller-uid": owner.uid} if owner.uid else {}
 
     def make(_: Places, number: int) -> dict[str, Json]:
-        return jobspec.pod(shape, owner.name, number, labels)
+        return job_spec.pod(shape, owner.name, number, labels)
 
     return PodPlan(template, shape.pods, make)

@@ -6,20 +6,20 @@ import importlib
 from collections.abc import Callable
 
 from validators.model.decode import Json
-from workloadbuilder.adapters.known import Known, group_of
-from workloadbuilder.adapters.reading import Reading
+from workloadbuilder.adapters.shared.adapter_result import Reading
+from workloadbuilder.adapters.shared.known_objects import Known, group_of
 
 Adapter = Callable[[Json, Known], Reading]
 
 KINDS: dict[tuple[str, str], str] = {
     ("batch", "Job"): "job",
-    ("jobset.x-k8s.io", "JobSet"): "jobset",
-    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): "leaderworkerset",
-    ("trainer.kubeflow.org", "TrainJob"): "trainjob",
-    ("scheduling.volcano.sh", "PodGroup"): "volcano",
-    ("scheduling.x-k8s.io", "PodGroup"): "coscheduling",
-    ("scheduling.run.ai", "PodGroup"): "kai",
-    ("grove.io", "PodCliqueSet"): "grove",
+    ("jobset.x-k8s.io", "JobSet"): "jobset.jobset",
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): "leaderworkerset.leaderworkerset",
+    ("trainer.kubeflow.org", "TrainJob"): "trainjob.trainjob",
+    ("scheduling.volcano.sh", "PodGroup"): "other_schedulers.volcano",
+    ("scheduling.x-k8s.io", "PodGroup"): "other_schedulers.coscheduling",
+    ("scheduling.run.ai", "PodGroup"): "other_schedulers.kai",
+    ("grove.io", "PodCliqueSet"): "grove.grove",
 }
 """API group and kind, with the module of this package that reads it; any version of the group is read alike."""
 

@@ -13,7 +13,7 @@ from validators.model.decode import Json
 from validators.rules.base import Operation, Settings, Severity
 from workloadbuilder.adapters import kinds
 from workloadbuilder.adapters.compiled import Compiled, Wanted, compile_object
-from workloadbuilder.adapters.known import group_of
+from workloadbuilder.adapters.shared.known_objects import group_of
 
 _NAME = FieldPath("metadata", "name")
 _WORKLOAD = "Workload"

@@ -10,7 +10,7 @@ import click
 
 from validators.lint import files
 from validators.lint.documents import Document, Manifest, Unreadable
-from workloadbuilder.adapters.known import Known
+from workloadbuilder.adapters.shared.known_objects import Known
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from workloadbuilder.adapters.compiled import Compiled, Wanted, compile_object
-from workloadbuilder.adapters.known import Known
+from workloadbuilder.adapters.shared.known_objects import Known
 
 
 def compiled(text: str, *, further: str = "", levels: dict[str, str] | None = None, **wanted: Any) -> Compiled:

@@ -9,13 +9,13 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.workloadbuilder.adapters import test_foreign, test_grove, test_job, test_jobset, test_leaderworkerset, test_trainjob
+from tests.workloadbuilder.adapters import test_grove, test_job, test_jobset, test_leaderworkerset, test_scheduler_groups, test_trainjob
 from tests.workloadbuilder.adapters.compiling import sound
 from validators import pipeline
 from validators.rules.base import Operation, Profile, Settings, Severity
 from workloadbuilder.adapters import kinds
 from workloadbuilder.adapters.compiled import Wanted, compile_object
-from workloadbuilder.adapters.known import Known
+from workloadbuilder.adapters.shared.known_objects import Known
 
 CASES = Path(__file__).parents[2] / "cases" / "compile"
 EXAMPLES = sorted(path for path in CASES.glob("*.yaml") if not path.name.endswith(".out.yaml"))
@@ -29,9 +29,9 @@ SAMPLES = {
         "",
     ),
     "TrainJob": (test_trainjob.TRAINJOB, test_trainjob.RUNTIME),
-    "coscheduling": (test_foreign.COSCHEDULING, ""),
-    "Volcano": (test_foreign.volcano("minMember: 5, minTaskMember: {b: 3, a: 2}"), ""),
-    "KAI": (test_foreign.KAI, ""),
+    "coscheduling": (test_scheduler_groups.COSCHEDULING, ""),
+    "Volcano": (test_scheduler_groups.volcano("minMember: 5, minTaskMember: {b: 3, a: 2}"), ""),
+    "KAI": (test_scheduler_groups.KAI, ""),
     "Grove": (test_grove.SET, test_grove.TOPOLOGY),
 }  # fmt: skip
 

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from validators import field
 from validators.field import FieldError, FieldPath, Key
 from validators.model.decode import Json
-from workloadbuilder.adapters import jobset_labels, jobspec, kueue
-from workloadbuilder.adapters.fields import Fields
-from workloadbuilder.adapters.jobspec import JobShape
-from workloadbuilder.adapters.known import near
-from workloadbuilder.adapters.reading import Loss, with_minimum
+from workloadbuilder.adapters.jobset import jobset_labels
+from workloadbuilder.adapters.shared import job_spec, kueue_annotations
+from workloadbuilder.adapters.shared.adapter_result import Loss, with_minimum
+from workloadbuilder.adapters.shared.fields import Fields
+from workloadbuilder.adapters.shared.job_spec import JobShape
+from workloadbuilder.adapters.shared.known_objects import near
 from workloadbuilder.blocks import IntentReading, read_intent
 from workloadbuilder.item import WHOLE, PolicyKind, SchedulingConfig, SchedulingPolicy, UserIntent, WorkloadItem
 
@@ -79,10 +80,10 @@ def read(spec: Fields, annotations: Mapping[str, str], annotated: FieldPath, war
 def _read(entry: Fields, annotations: Mapping[str, str], annotated: FieldPath, warnings: list[FieldError]) -> ReplicatedJob:
     template = entry.mapping("template")
     metadata = template.mapping("metadata")
-    spec = jobspec.with_template(template.mapping("spec"), warnings)
-    shape, replicas = jobspec.read(spec, indexed=True), entry.number("replicas", 1)
+    spec = job_spec.with_template(template.mapping("spec"), warnings)
+    shape, replicas = job_spec.read(spec, indexed=True), entry.number("replicas", 1)
     own = metadata.annotations()
-    overlay = kueue.read(shape.template, group_size=shape.pods, groups=replicas)
+    overlay = kueue_annotations.read(shape.template, group_size=shape.pods, groups=replicas)
     topology, path, losses = overlay.topology, overlay.path, [*overlay.losses]
     exclusive = own.get(jobset_labels.EXCLUSIVE) or annotations.get(jobset_labels.EXCLUSIVE, "")
     if exclusive:

@@ -10,7 +10,7 @@ from validators import field
 from validators.field import FieldError, FieldPath
 from validators.model.cluster import SYSTEM_CLASSES
 from validators.model.decode import Json
-from workloadbuilder.adapters.fields import Fields
+from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.blueprint import copied
 
 

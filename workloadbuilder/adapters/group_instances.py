@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from validators import field
 from validators.model.decode import Json
 from workloadbuilder import linkage, names
-from workloadbuilder.adapters.reading import ChildPlan, Places, PodPlan
+from workloadbuilder.adapters.shared.adapter_result import ChildPlan, Places, PodPlan
 from workloadbuilder.errors import BuildError
 from workloadbuilder.groups import MAX_GROUPS
 from workloadbuilder.item import WHOLE

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from validators import field
 from validators.field import FieldError, FieldPath
 from validators.model.decode import Json
-from workloadbuilder.adapters.fields import Fields
+from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.item import WHOLE, Owner
 
 COMPILERS = frozenset(

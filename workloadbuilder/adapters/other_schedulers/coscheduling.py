@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from validators.field import FieldError, FieldPath
 from validators.model.decode import Json
-from workloadbuilder.adapters import foreign, subject
-from workloadbuilder.adapters.known import Known
-from workloadbuilder.adapters.reading import Loss, Reading
+from workloadbuilder.adapters.other_schedulers import scheduler_groups
+from workloadbuilder.adapters.shared import object_identity
+from workloadbuilder.adapters.shared.adapter_result import Loss, Reading
+from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.item import SchedulingConfig, WorkloadItem
 
 LABEL = "scheduling.x-k8s.io/pod-group"
@@ -21,15 +22,15 @@ def read(found: Json, known: Known) -> Reading:
     """What is made of such a PodGroup; never raises, whatever JSON it is."""
     errors: list[FieldError] = []
     warnings: list[FieldError] = []
-    about, top = subject.read(found, errors, warnings)
+    about, top = object_identity.read(found, errors, warnings)
     spec = top.mapping("spec")
-    pods = foreign.members(known, about.namespace, lambda labels, _: labels.get(LABEL) == about.owner.name)
-    root = WorkloadItem(foreign.ROOT, _SPEC, default=SchedulingConfig(foreign.gang(spec.count("minMember", None))))
+    pods = scheduler_groups.members(known, about.namespace, lambda labels, _: labels.get(LABEL) == about.owner.name)
+    root = WorkloadItem(scheduler_groups.ROOT, _SPEC, default=SchedulingConfig(scheduler_groups.gang(spec.count("minMember", None))))
     return Reading(
-        foreign.whose(about),
+        scheduler_groups.whose(about),
         about.namespace,
         root,
-        (foreign.plan(foreign.ROOT, pods),),
+        (scheduler_groups.plan(scheduler_groups.ROOT, pods),),
         errors=tuple(errors),
         warnings=tuple(warnings),
         losses=tuple(Loss(_SPEC / name, detail) for name, detail in _LOST.items() if name in spec),

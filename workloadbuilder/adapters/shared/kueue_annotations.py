@@ -10,8 +10,8 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 
 from validators.field import FieldPath, Key
-from workloadbuilder.adapters.podspec import PodTemplate
-from workloadbuilder.adapters.reading import Loss
+from workloadbuilder.adapters.shared.adapter_result import Loss
+from workloadbuilder.adapters.shared.pod_template import PodTemplate
 from workloadbuilder.item import WHOLE
 
 _PREFIX = "kueue.x-k8s.io/"

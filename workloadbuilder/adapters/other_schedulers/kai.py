@@ -9,10 +9,11 @@ from validators import field
 from validators.field import FieldError, FieldPath
 from validators.model.decode import Json
 from validators.model.workload import MAX_DEPTH
-from workloadbuilder.adapters import foreign, subject
-from workloadbuilder.adapters.fields import Fields
-from workloadbuilder.adapters.known import Known, near
-from workloadbuilder.adapters.reading import Loss, Reading, walk
+from workloadbuilder.adapters.other_schedulers import scheduler_groups
+from workloadbuilder.adapters.shared import object_identity
+from workloadbuilder.adapters.shared.adapter_result import Loss, Reading, walk
+from workloadbuilder.adapters.shared.fields import Fields
+from workloadbuilder.adapters.shared.known_objects import Known, near
 from workloadbuilder.item import Block, SchedulingConfig, WorkloadItem
 
 GROUP_NAME, SUBGROUP = "pod-group-name", "kai.scheduler/subgroup-name"
@@ -37,30 +38,30 @@ def read(found: Json, known: Known) -> Reading:
     """What is made of a KAI PodGroup; never raises, whatever JSON it is."""
     errors: list[FieldError] = []
     warnings: list[FieldError] = []
-    about, top = subject.read(found, errors, warnings)
+    about, top = object_identity.read(found, errors, warnings)
     spec = top.mapping("spec")
     losses = [Loss(_SPEC / name, detail) for name, detail in _LOST.items() if name in spec]
     topology = _topology(spec, known, losses)
     subgroups = [_Subgroup(each.text("name"), each.text("parent"), each, _topology(each, known, losses)) for each in spec.each("subGroups")]
     below = _below(subgroups, errors)
-    priority = foreign.priority(spec, warnings)
+    priority = scheduler_groups.priority(spec, warnings)
     children = () if errors else tuple(_item(each, below, priority, level=2) for each in below.get("", ()))
     if children and "minMember" in spec:
         losses.append(Loss(_SPEC / "minMember", "the minimum of a group of groups counts groups: all subgroups are wanted"))
     root = WorkloadItem(
-        foreign.ROOT,
+        scheduler_groups.ROOT,
         _SPEC,
-        default=SchedulingConfig(foreign.gang(_minimum(spec, len(children))), (topology,) if topology else None),
+        default=SchedulingConfig(scheduler_groups.gang(_minimum(spec, len(children))), (topology,) if topology else None),
         children=children,
         priority_class_name=priority,
     )
     leaves = [each.name for each in walk(root) if not each.children]
-    pods = {name: foreign.members(known, about.namespace, _member(about.owner.name, name if children else "")) for name in leaves}
+    pods = {name: scheduler_groups.members(known, about.namespace, _member(about.owner.name, name if children else "")) for name in leaves}
     return Reading(
-        foreign.whose(about),
+        scheduler_groups.whose(about),
         about.namespace,
         root,
-        tuple(foreign.plan(name, members) for name, members in pods.items()),
+        tuple(scheduler_groups.plan(name, members) for name, members in pods.items()),
         errors=tuple(errors),
         warnings=tuple(warnings),
         losses=tuple(losses),
@@ -68,7 +69,7 @@ def read(found: Json, known: Known) -> Reading:
     )
 
 
-def _member(group: str, subgroup: str) -> foreign.Member:
+def _member(group: str, subgroup: str) -> scheduler_groups.Member:
     """Whether a pod names the group, and the subgroup if there is one."""
 
     def belongs(labels: Mapping[str, str], notes: Mapping[str, str]) -> bool:
@@ -85,7 +86,7 @@ def _item(subgroup: _Subgroup, below: Mapping[str, Sequence[_Subgroup]], priorit
         subgroup.name,
         subgroup.fields.path,
         default=SchedulingConfig(
-            foreign.gang(_minimum(subgroup.fields, len(children))), (subgroup.topology,) if subgroup.topology else None
+            scheduler_groups.gang(_minimum(subgroup.fields, len(children))), (subgroup.topology,) if subgroup.topology else None
         ),
         children=children,
         priority_class_name=priority,
@@ -151,7 +152,7 @@ def _topology(holder: Fields, known: Known, losses: list[Loss]) -> str:
     level = wanted.text("requiredTopologyLevel")
     if not level:
         return ""
-    label = foreign.label(known, level)
+    label = scheduler_groups.label(known, level)
     if not label:
         path = wanted.path / "requiredTopologyLevel"
         losses.append(Loss(path, f"level {level!r} is no node label: tell which it is (--level {level}=LABEL)"))

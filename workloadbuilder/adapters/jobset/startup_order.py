@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from validators import field
 from validators.field import FieldError, FieldPath
-from workloadbuilder.adapters.fields import Fields
-from workloadbuilder.adapters.jobset_parts import ReplicatedJob
+from workloadbuilder.adapters.jobset.replicated_jobs import ReplicatedJob
+from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.item import Block, PolicyKind, UserIntent
 
 

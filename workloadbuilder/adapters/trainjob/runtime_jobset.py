@@ -10,8 +10,8 @@ import dataclasses
 from collections.abc import Iterator
 
 from validators.model.decode import Json
-from workloadbuilder.adapters.fields import Fields
-from workloadbuilder.adapters.reading import Loss
+from workloadbuilder.adapters.shared.adapter_result import Loss
+from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.blueprint import copied
 from workloadbuilder.item import WHOLE
 

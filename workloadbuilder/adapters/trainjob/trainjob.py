@@ -12,11 +12,13 @@ from collections.abc import Iterator
 from validators import field
 from validators.field import FieldError, FieldPath
 from validators.model.decode import Json
-from workloadbuilder.adapters import jobset, kueue, subject, trainjob_compose
-from workloadbuilder.adapters.fields import Fields
-from workloadbuilder.adapters.known import Known
-from workloadbuilder.adapters.reading import Loss, Reading
-from workloadbuilder.adapters.subject import Subject
+from workloadbuilder.adapters.jobset import jobset
+from workloadbuilder.adapters.shared import kueue_annotations, object_identity
+from workloadbuilder.adapters.shared.adapter_result import Loss, Reading
+from workloadbuilder.adapters.shared.fields import Fields
+from workloadbuilder.adapters.shared.known_objects import Known
+from workloadbuilder.adapters.shared.object_identity import Subject
+from workloadbuilder.adapters.trainjob import runtime_jobset
 from workloadbuilder.item import WHOLE, Owner
 
 ROOT = "trainjob-root"
@@ -33,7 +35,7 @@ def read(found: Json, known: Known) -> Reading:
     """What is made of a TrainJob; never raises, whatever JSON it is."""
     errors: list[FieldError] = []
     warnings: list[FieldError] = []
-    about, top = subject.read(found, errors, warnings)
+    about, top = object_identity.read(found, errors, warnings)
     spec = top.mapping("spec")
     kind, name, runtime = _runtime(spec, about, known)
     if runtime is None or errors:
@@ -54,7 +56,7 @@ def read(found: Json, known: Known) -> Reading:
         errors=(*errors, *map(retold, result.errors)),
         warnings=(*warnings, *map(retold, result.warnings)),
         losses=(
-            *kueue.queue(about.labels, about.annotations),
+            *kueue_annotations.queue(about.labels, about.annotations),
             *_own(spec),
             *(Loss(_REF, f"{place} has at {each.path}: {each.detail}") for each in (*lost, *result.losses)),
         ),
@@ -70,7 +72,7 @@ def _composed(about: Subject, spec: Fields, runtime: Json) -> tuple[Reading, tup
     """
     errors: list[FieldError] = []
     content = Fields(runtime, WHOLE, errors).mapping("spec")
-    composed = trainjob_compose.compose(content, spec)
+    composed = runtime_jobset.compose(content, spec)
     result = jobset.assemble(
         Fields(composed.spec, _TEMPLATE / "spec", errors),
         jobset.Of(

@@ -12,12 +12,14 @@ from collections.abc import Mapping, Sequence
 from validators import field
 from validators.field import FieldError, FieldPath
 from validators.model.decode import Json
-from workloadbuilder.adapters import foreign, grove_pods, subject
-from workloadbuilder.adapters.fields import Fields
-from workloadbuilder.adapters.grove_pods import Clique
-from workloadbuilder.adapters.grove_topology import Levels
-from workloadbuilder.adapters.known import Known, near
-from workloadbuilder.adapters.reading import Loss, PodPlan, Reading, walk
+from workloadbuilder.adapters.grove import grove_pods
+from workloadbuilder.adapters.grove.grove_pods import Clique
+from workloadbuilder.adapters.grove.grove_topology import Levels
+from workloadbuilder.adapters.other_schedulers import scheduler_groups
+from workloadbuilder.adapters.shared import object_identity
+from workloadbuilder.adapters.shared.adapter_result import Loss, PodPlan, Reading, walk
+from workloadbuilder.adapters.shared.fields import Fields
+from workloadbuilder.adapters.shared.known_objects import Known, near
 from workloadbuilder.item import Block, SchedulingConfig, WorkloadItem
 
 ROOT = "replica"
@@ -45,7 +47,7 @@ class _Making:
         return WorkloadItem(
             clique.name,
             clique.fields.path,
-            default=SchedulingConfig(foreign.gang(clique.least), self._topology(clique.fields)),
+            default=SchedulingConfig(scheduler_groups.gang(clique.least), self._topology(clique.fields)),
             replicas=1 if clique.replicas else 0,
             priority_class_name=self.priority,
             name_path=clique.fields.path / "name",
@@ -64,7 +66,7 @@ class _Making:
         one = WorkloadItem(
             f"{name}-replica",
             entry.path,
-            default=SchedulingConfig(foreign.gang(sum(each.replicas for each in leaves)), self._topology(entry)),
+            default=SchedulingConfig(scheduler_groups.gang(sum(each.replicas for each in leaves)), self._topology(entry)),
             children=leaves,
             replicas=replicas,
             priority_class_name=self.priority,
@@ -73,7 +75,7 @@ class _Making:
         return WorkloadItem(
             name,
             entry.path,
-            default=SchedulingConfig(foreign.gang(least)),
+            default=SchedulingConfig(scheduler_groups.gang(least)),
             children=(one,),
             replicas=1 if replicas else 0,
             priority_class_name=self.priority,
@@ -89,13 +91,13 @@ def read(found: Json, known: Known) -> Reading:
     """What is made of a PodCliqueSet; never raises, whatever JSON it is."""
     errors: list[FieldError] = []
     warnings: list[FieldError] = []
-    about, top = subject.read(found, errors, warnings)
+    about, top = object_identity.read(found, errors, warnings)
     spec = top.mapping("spec")
     template = spec.mapping("template")
     replicas = spec.number("replicas", 0)
     cliques = grove_pods.cliques(template)
     losses = [Loss(_TEMPLATE / name, detail) for name, detail in _LOST.items() if name in template]
-    making = _Making(cliques, Levels.of(known, template), foreign.priority(template, warnings), losses)
+    making = _Making(cliques, Levels.of(known, template), scheduler_groups.priority(template, warnings), losses)
     groups = [(each, _members(each, cliques)) for each in template.each("podCliqueScalingGroups")]
     inside = {clique.name for _, members in groups for clique in members}
     children = (
@@ -109,7 +111,7 @@ def read(found: Json, known: Known) -> Reading:
     root = WorkloadItem(
         ROOT,
         _TEMPLATE,
-        default=SchedulingConfig(foreign.gang(wanted), (label,) if label else None),
+        default=SchedulingConfig(scheduler_groups.gang(wanted), (label,) if label else None),
         children=children,
         replicas=replicas,
         priority_class_name=making.priority,

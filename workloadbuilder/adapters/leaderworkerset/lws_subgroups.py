@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 from validators import field
 from validators.field import FieldPath
-from workloadbuilder.adapters.fields import Fields
-from workloadbuilder.adapters.lws_pods import GroupShape, Subgroups
-from workloadbuilder.adapters.reading import PodPlan
+from workloadbuilder.adapters.leaderworkerset.lws_pods import GroupShape, Subgroups
+from workloadbuilder.adapters.shared.adapter_result import PodPlan
+from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.item import WHOLE
 
 SUBGROUP = "subgroup"

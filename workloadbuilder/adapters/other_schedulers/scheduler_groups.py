@@ -11,10 +11,10 @@ from validators import content, field
 from validators.field import FieldError
 from validators.model.cluster import SYSTEM_CLASSES
 from validators.model.decode import Json
-from workloadbuilder.adapters.fields import Fields
-from workloadbuilder.adapters.known import Known
-from workloadbuilder.adapters.reading import Places, PodPlan
-from workloadbuilder.adapters.subject import Subject
+from workloadbuilder.adapters.shared.adapter_result import Places, PodPlan
+from workloadbuilder.adapters.shared.fields import Fields
+from workloadbuilder.adapters.shared.known_objects import Known
+from workloadbuilder.adapters.shared.object_identity import Subject
 from workloadbuilder.blueprint import copied
 from workloadbuilder.item import WHOLE, Owner, PolicyKind, SchedulingPolicy
 

@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Callable
 
 from validators.model.decode import Json
-from workloadbuilder.adapters import podspec
-from workloadbuilder.adapters.fields import Fields
-from workloadbuilder.adapters.podspec import PodTemplate
-from workloadbuilder.adapters.reading import Places, PodPlan
-from workloadbuilder.adapters.subject import Subject
+from workloadbuilder.adapters.shared import pod_template
+from workloadbuilder.adapters.shared.adapter_result import Places, PodPlan
+from workloadbuilder.adapters.shared.fields import Fields
+from workloadbuilder.adapters.shared.object_identity import Subject
+from workloadbuilder.adapters.shared.pod_template import PodTemplate
 
 _PREFIX = "leaderworkerset.sigs.k8s.io/"
 NAME, GROUP_INDEX, WORKER_INDEX, GROUP_KEY = _PREFIX + "name", _PREFIX + "group-index", _PREFIX + "worker-index", _PREFIX + "group-key"
@@ -58,27 +58,27 @@ class GroupShape:
 
     def _pod(self, replica: int, worker: int) -> dict[str, Json]:
         leader = f"{self.name}-{replica}"
-        key = podspec.sha1(f"{self.namespace or 'default'}/{leader}")
+        key = pod_template.sha1(f"{self.namespace or 'default'}/{leader}")
         labels = {NAME: self.name, GROUP_INDEX: str(replica), WORKER_INDEX: str(worker), GROUP_KEY: key}
         notes = {SIZE: str(self.size), **({LEADER_NAME: leader} if worker else {})}
         own = self.subgroups.of(worker) if self.subgroups else None
         if self.subgroups and own is not None:
-            labels |= {SUBGROUP_INDEX: str(own), SUBGROUP_KEY: podspec.sha1(f"{leader}/{own}")}
+            labels |= {SUBGROUP_INDEX: str(own), SUBGROUP_KEY: pod_template.sha1(f"{leader}/{own}")}
             notes[SUBGROUP_SIZE] = str(self.subgroups.size)
         template, name = (self.worker, f"{leader}-{worker}") if worker else (self.leader, leader)
-        made = podspec.pod(template, name, labels=labels, annotations=notes)
+        made = pod_template.pod(template, name, labels=labels, annotations=notes)
         if self.exclusive and not worker:
-            podspec.exclusive(made["spec"], topology=self.exclusive, label=GROUP_KEY, value=key)
+            pod_template.exclusive(made["spec"], topology=self.exclusive, label=GROUP_KEY, value=key)
         if self.subgroups and self.subgroups.exclusive and own is not None:
-            podspec.exclusive(made["spec"], topology=self.subgroups.exclusive, label=SUBGROUP_KEY, value=labels[SUBGROUP_KEY])
+            pod_template.exclusive(made["spec"], topology=self.subgroups.exclusive, label=SUBGROUP_KEY, value=labels[SUBGROUP_KEY])
         return made
 
 
 def read(about: Subject, spec: Fields, *, exclusive: str) -> GroupShape:
     """The shape of the LeaderWorkerSet whose *spec* this is."""
     template = spec.mapping("leaderWorkerTemplate")
-    worker = podspec.read(template.mapping("workerTemplate"))
-    leader = podspec.read(template.mapping("leaderTemplate")) if "leaderTemplate" in template else worker
+    worker = pod_template.read(template.mapping("workerTemplate"))
+    leader = pod_template.read(template.mapping("leaderTemplate")) if "leaderTemplate" in template else worker
     return GroupShape(
         about.owner.name,
         about.namespace,

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 
 from validators.model.decode import Json
 from workloadbuilder import identity
-from workloadbuilder.adapters import jobset_labels, jobspec, podspec
-from workloadbuilder.adapters.jobset_parts import ReplicatedJob
-from workloadbuilder.adapters.reading import ChildPlan, Places, PodPlan
+from workloadbuilder.adapters.jobset import jobset_labels
+from workloadbuilder.adapters.jobset.replicated_jobs import ReplicatedJob
+from workloadbuilder.adapters.shared import job_spec, pod_template
+from workloadbuilder.adapters.shared.adapter_result import ChildPlan, Places, PodPlan
 from workloadbuilder.blueprint import copied
 from workloadbuilder.item import Owner
 
@@ -30,7 +31,7 @@ class JobSetObjects:
 
         def make(places: Places, number: int) -> dict[str, Json]:
             job, labels = self._job(part, places[-1]), self._labels(part, places[-1], before)
-            made = jobspec.pod(part.shape, job, number, labels, {**labels, **self._exclusive(part)})
+            made = job_spec.pod(part.shape, job, number, labels, {**labels, **self._exclusive(part)})
             if part.exclusive:
                 self._alone(made["spec"], part, job, labels[jobset_labels.JOB_KEY], first=number == 0)
             return made
@@ -83,7 +84,7 @@ class JobSetObjects:
             jobset_labels.RESTARTS: "0",
             jobset_labels.JOB_INDEX: str(place),
             jobset_labels.GLOBAL_INDEX: str(before + place),
-            jobset_labels.JOB_KEY: podspec.sha1(f"{self.namespace or 'default'}/{self._job(part, place)}"),
+            jobset_labels.JOB_KEY: pod_template.sha1(f"{self.namespace or 'default'}/{self._job(part, place)}"),
         }
         return {**labels, jobset_labels.UID: self.jobset.uid} if self.jobset.uid else labels
 
@@ -99,4 +100,4 @@ class JobSetObjects:
             tolerated = {"key": "alpha.jobset.sigs.k8s.io/no-schedule", "operator": "Exists", "effect": "NoSchedule"}
             spec["tolerations"] = [*(spec.get("tolerations") or ()), tolerated]
         elif first:
-            podspec.exclusive(spec, topology=part.exclusive, label=jobset_labels.JOB_KEY, value=key, everywhere=True)
+            pod_template.exclusive(spec, topology=part.exclusive, label=jobset_labels.JOB_KEY, value=key, everywhere=True)

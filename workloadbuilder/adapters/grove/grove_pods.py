@@ -6,10 +6,10 @@ import dataclasses
 
 from validators import field
 from validators.model.decode import Json
-from workloadbuilder.adapters import podspec
-from workloadbuilder.adapters.fields import Fields
-from workloadbuilder.adapters.podspec import PodTemplate
-from workloadbuilder.adapters.reading import Places, PodPlan
+from workloadbuilder.adapters.shared import pod_template
+from workloadbuilder.adapters.shared.adapter_result import Places, PodPlan
+from workloadbuilder.adapters.shared.fields import Fields
+from workloadbuilder.adapters.shared.pod_template import PodTemplate
 
 _MANAGED = {"app.kubernetes.io/managed-by": "grove-operator"}
 
@@ -80,7 +80,7 @@ class Objects:
             "grove.io/podcliqueset-replica-index": str(replica),
             **labels,
         }
-        made = podspec.pod(clique.template, f"{owner}-{number}", labels=own)
+        made = pod_template.pod(clique.template, f"{owner}-{number}", labels=own)
         if self.priority:
             made["spec"]["priorityClassName"] = self.priority
         return made

@@ -12,12 +12,13 @@ import dataclasses
 from validators import field
 from validators.field import FieldError, FieldPath, Key
 from validators.model.decode import Json
-from workloadbuilder.adapters import kueue, lws_pods, lws_subgroups, podspec, subject
-from workloadbuilder.adapters.fields import Fields
-from workloadbuilder.adapters.known import Known
-from workloadbuilder.adapters.lws_pods import GroupShape
-from workloadbuilder.adapters.lws_subgroups import Part
-from workloadbuilder.adapters.reading import Loss, Reading, with_minimum
+from workloadbuilder.adapters.leaderworkerset import lws_pods, lws_subgroups
+from workloadbuilder.adapters.leaderworkerset.lws_pods import GroupShape
+from workloadbuilder.adapters.leaderworkerset.lws_subgroups import Part
+from workloadbuilder.adapters.shared import kueue_annotations, object_identity, pod_template
+from workloadbuilder.adapters.shared.adapter_result import Loss, Reading, with_minimum
+from workloadbuilder.adapters.shared.fields import Fields
+from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.blocks import IntentReading, read_intent
 from workloadbuilder.item import Block, PolicyKind, SchedulingConfig, SchedulingPolicy, WorkloadItem
 
@@ -33,11 +34,13 @@ def read(found: Json, known: Known) -> Reading:
     """What is made of a LeaderWorkerSet; never raises, whatever JSON it is."""
     errors: list[FieldError] = []
     warnings: list[FieldError] = []
-    about, top = subject.read(found, errors, warnings)
+    about, top = object_identity.read(found, errors, warnings)
     if about.controller is not None and about.compiled_above:
         above = about.controller
         made = known.compiles(above.group, above.kind, about.namespace, above.name)
-        skipped = f"its groups are {'made with those' if made else 'those of the Workload'} of {subject.said(above)}, to which it belongs"
+        skipped = (
+            f"its groups are {'made with those' if made else 'those of the Workload'} of {object_identity.said(above)}, to which it belongs"
+        )
         return Reading(about.owner, about.namespace, skipped=skipped, errors=tuple(errors), warnings=tuple(warnings))
     spec = top.mapping("spec")
     shape = lws_pods.read(about, spec, exclusive=about.annotations.get(EXCLUSIVE, ""))
@@ -47,7 +50,7 @@ def read(found: Json, known: Known) -> Reading:
     in_order = _in_order(spec, intent, errors, warnings)
     whole = _whole(shape)
     parts, losses = _parts(shape, shared=whole.shared)
-    priority = podspec.common_priority([shape.leader, *([shape.worker] if shape.size > 1 else [])], errors, warnings)
+    priority = pod_template.common_priority([shape.leader, *([shape.worker] if shape.size > 1 else [])], errors, warnings)
     root = WorkloadItem(
         ROOT,
         _SPEC / "scheduling",
@@ -65,7 +68,7 @@ def read(found: Json, known: Known) -> Reading:
         tuple(plan for part in parts for plan in part.pods),
         errors=(*errors, *intent.errors),
         warnings=(*warnings, *intent.warnings),
-        losses=(*kueue.queue(about.labels, about.annotations), *whole.losses, *losses),
+        losses=(*kueue_annotations.queue(about.labels, about.annotations), *whole.losses, *losses),
         origins=(
             *([(ROOT, Block.TOPOLOGY, whole.path)] if whole.topology else []),
             *((part.template, Block.TOPOLOGY, part.origin) for part in parts if part.topology),
@@ -100,7 +103,7 @@ def _whole(shape: GroupShape) -> _Whole:
     if shape.exclusive:
         lost = f"that a domain of {shape.exclusive} is for one replica alone, its pods' anti-affinity says, no group"
         return _Whole(shape.exclusive, origin, (Loss(origin, lost),))
-    one, other = (kueue.read(each, group_size=1, groups=1) for each in (shape.leader, shape.worker))
+    one, other = (kueue_annotations.read(each, group_size=1, groups=1) for each in (shape.leader, shape.worker))
     if shape.size > 1 and one.group and one.topology and (one.group, one.topology) == (other.group, other.topology):
         return _Whole(one.topology, one.path, shared=True)
     return _Whole("", origin)
@@ -119,7 +122,7 @@ def _parts(shape: GroupShape, *, shared: bool) -> tuple[tuple[Part, ...], tuple[
     losses: list[Loss] = []
     for name, template, size in ((LEADER, shape.leader, 1), (WORKER, shape.worker, shape.size - 1)):
         if size:
-            overlay = kueue.read(template, group_size=size, groups=1)
+            overlay = kueue_annotations.read(template, group_size=size, groups=1)
             plan = shape.leaders(name) if name == LEADER else shape.workers(name)
             parts.append(Part(name, template.path, size, 1, (plan,), "" if shared else overlay.topology, overlay.path))
             losses += overlay.losses

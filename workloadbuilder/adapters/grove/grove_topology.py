@@ -6,10 +6,10 @@ import dataclasses
 from collections.abc import Mapping
 
 from validators.model.decode import Json
-from workloadbuilder.adapters import foreign
-from workloadbuilder.adapters.fields import Fields
-from workloadbuilder.adapters.known import Known
-from workloadbuilder.adapters.reading import Loss
+from workloadbuilder.adapters.other_schedulers import scheduler_groups
+from workloadbuilder.adapters.shared.adapter_result import Loss
+from workloadbuilder.adapters.shared.fields import Fields
+from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.item import WHOLE
 
 _KINDS = ("ClusterTopologyBinding", "ClusterTopology")
@@ -40,7 +40,7 @@ class Levels:
         domain = pack.text("required") or constraint.text("packDomain")
         if not domain:
             return ""
-        label = self.labels.get(domain) or foreign.label(self.known, domain)
+        label = self.labels.get(domain) or scheduler_groups.label(self.known, domain)
         if not label:
             detail = f"domain {domain!r} is no node label: give the ClusterTopology that says which, or tell it (--level {domain}=LABEL)"
             losses.append(Loss(constraint.path, detail))

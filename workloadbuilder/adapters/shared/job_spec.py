@@ -9,9 +9,9 @@ from validators import field
 from validators.field import FieldError, FieldPath
 from validators.model.decode import Json
 from validators.rules import checks
-from workloadbuilder.adapters import podspec
-from workloadbuilder.adapters.fields import Fields
-from workloadbuilder.adapters.podspec import PodTemplate
+from workloadbuilder.adapters.shared import pod_template
+from workloadbuilder.adapters.shared.fields import Fields
+from workloadbuilder.adapters.shared.pod_template import PodTemplate
 from workloadbuilder.item import Block, UserIntent
 
 INDEX = "batch.kubernetes.io/job-completion-index"
@@ -48,7 +48,7 @@ def read(spec: Fields, *, indexed: bool = False) -> JobShape:
     if mode not in {"Indexed", "NonIndexed"}:
         spec.errors.append(field.not_supported(spec.path / "completionMode", mode, ["Indexed", "NonIndexed"]))
     return JobShape(
-        spec.number("parallelism", 1), completions, mode == "Indexed", spec.flag("suspend"), podspec.read(spec.mapping("template"))
+        spec.number("parallelism", 1), completions, mode == "Indexed", spec.flag("suspend"), pod_template.read(spec.mapping("template"))
     )
 
 
@@ -102,4 +102,4 @@ def pod(shape: JobShape, job: str, number: int, labels: Mapping[str, str], annot
     notes = dict(annotations or {})
     if shape.indexed:
         own[INDEX] = notes[INDEX] = str(number)
-    return podspec.pod(shape.template, f"{job}-{number}", labels={**own, **labels}, annotations=notes)
+    return pod_template.pod(shape.template, f"{job}-{number}", labels={**own, **labels}, annotations=notes)

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping
 from validators import field
 from validators.field import FieldError, FieldPath, Key
 from validators.model.decode import Json
-from workloadbuilder.adapters import foreign, subject
-from workloadbuilder.adapters.fields import Fields
-from workloadbuilder.adapters.known import Known
-from workloadbuilder.adapters.reading import Loss, PodPlan, Reading, walk
-from workloadbuilder.adapters.subject import Subject
+from workloadbuilder.adapters.other_schedulers import scheduler_groups
+from workloadbuilder.adapters.shared import object_identity
+from workloadbuilder.adapters.shared.adapter_result import Loss, PodPlan, Reading, walk
+from workloadbuilder.adapters.shared.fields import Fields
+from workloadbuilder.adapters.shared.known_objects import Known
+from workloadbuilder.adapters.shared.object_identity import Subject
 from workloadbuilder.item import Block, SchedulingConfig, WorkloadItem
 
 TASK = "volcano.sh/task-spec"
@@ -28,25 +29,25 @@ def read(found: Json, known: Known) -> Reading:
     """What is made of a Volcano PodGroup; never raises, whatever JSON it is."""
     errors: list[FieldError] = []
     warnings: list[FieldError] = []
-    about, top = subject.read(found, errors, warnings)
+    about, top = object_identity.read(found, errors, warnings)
     spec = top.mapping("spec")
     losses = [Loss(_SPEC / name, detail) for name, detail in _LOST.items() if name in spec]
     topology = _topology(spec, known, losses)
-    priority = foreign.priority(spec, warnings)
+    priority = scheduler_groups.priority(spec, warnings)
     children = tuple(_subgroups(spec, known, losses)) or tuple(_tasks(spec, losses))
     minimum = spec.count("minMember", None)
     if children:
-        minimum = sum(1 for child in children if child.default.policy != foreign.BASIC)
+        minimum = sum(1 for child in children if child.default.policy != scheduler_groups.BASIC)
     root = WorkloadItem(
-        foreign.ROOT,
+        scheduler_groups.ROOT,
         _SPEC,
-        default=SchedulingConfig(foreign.gang(minimum), (topology,) if topology else None),
+        default=SchedulingConfig(scheduler_groups.gang(minimum), (topology,) if topology else None),
         children=tuple(_with_priority(child, priority) for child in children),
         priority_class_name=priority,
     )
     origins = [(each.name, Block.TOPOLOGY, each.path / "networkTopology") for each in walk(root) if each.default.topology]
     return Reading(
-        foreign.whose(about),
+        scheduler_groups.whose(about),
         about.namespace,
         root,
         tuple(_pods(about, known, root)),
@@ -77,7 +78,7 @@ def _tasks(spec: Fields, losses: list[Loss]) -> Iterator[WorkloadItem]:
         losses.append(Loss(_SPEC / "minMember", detail))
     for name, count in counts.items():
         path = tasks.path / Key(name)
-        yield WorkloadItem(name, path, default=SchedulingConfig(foreign.gang(count)), name_path=path)
+        yield WorkloadItem(name, path, default=SchedulingConfig(scheduler_groups.gang(count)), name_path=path)
 
 
 def _subgroups(spec: Fields, known: Known, losses: list[Loss]) -> Iterator[WorkloadItem]:
@@ -97,11 +98,11 @@ def _subgroups(spec: Fields, known: Known, losses: list[Loss]) -> Iterator[Workl
         leaf = WorkloadItem(
             f"{name}-subgroup",
             each.path,
-            default=SchedulingConfig(foreign.gang(each.number("subGroupSize", 1, least=1)), (topology,) if topology else None),
+            default=SchedulingConfig(scheduler_groups.gang(each.number("subGroupSize", 1, least=1)), (topology,) if topology else None),
             replicas=max(least, 1),
             name_path=each.path / "name",
         )
-        default = SchedulingConfig(foreign.gang(least))
+        default = SchedulingConfig(scheduler_groups.gang(least))
         yield WorkloadItem(name, each.path, default=default, children=(leaf,), name_path=each.path / "name")
 
 
@@ -114,7 +115,7 @@ def _topology(holder: Fields, known: Known, losses: list[Loss]) -> str:
         losses.append(Loss(wanted.path, "a preference is not a constraint: the scheduler does not know it"))
         return ""
     tier = wanted.text("highestTierName") or str(wanted.count("highestTierAllowed", None) or "")
-    label = foreign.label(known, tier)
+    label = scheduler_groups.label(known, tier)
     if not label:
         detail = f"tier {tier!r} of HyperNodes is no node label: tell which it is (--level {tier or 'TIER'}=LABEL)"
         losses.append(Loss(wanted.path, detail))
@@ -127,10 +128,10 @@ def _pods(about: Subject, known: Known, root: WorkloadItem) -> Iterator[PodPlan]
         return
     for each in root.children or (root,):
         member = _member(about.owner.name, each.name if root.children else "")
-        yield foreign.plan(each.name, foreign.members(known, about.namespace, member))
+        yield scheduler_groups.plan(each.name, scheduler_groups.members(known, about.namespace, member))
 
 
-def _member(group: str, task: str) -> foreign.Member:
+def _member(group: str, task: str) -> scheduler_groups.Member:
     """Whether a pod names the group, and the task if there is one."""
 
     def belongs(labels: Mapping[str, str], notes: Mapping[str, str]) -> bool:

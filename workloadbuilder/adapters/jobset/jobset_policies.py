@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from validators import field
 from validators.field import FieldError, FieldPath
 from validators.model.decode import Json
-from workloadbuilder.adapters.fields import Fields
-from workloadbuilder.adapters.jobset_parts import ReplicatedJob
-from workloadbuilder.adapters.known import near
+from workloadbuilder.adapters.jobset.replicated_jobs import ReplicatedJob
+from workloadbuilder.adapters.shared.fields import Fields
+from workloadbuilder.adapters.shared.known_objects import near
 from workloadbuilder.blocks import IntentReading, read_intent
 from workloadbuilder.item import UserIntent
 

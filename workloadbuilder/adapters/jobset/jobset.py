@@ -12,11 +12,12 @@ from collections.abc import Mapping
 from validators import field
 from validators.field import FieldError, FieldPath
 from validators.model.decode import Json
-from workloadbuilder.adapters import jobset_parts, jobset_policies, jobset_startup, jobspec, kueue, podspec, subject
-from workloadbuilder.adapters.fields import Fields
-from workloadbuilder.adapters.jobset_objects import JobSetObjects
-from workloadbuilder.adapters.known import Known
-from workloadbuilder.adapters.reading import Reading, with_minimum
+from workloadbuilder.adapters.jobset import jobset_policies, replicated_jobs, startup_order
+from workloadbuilder.adapters.jobset.jobset_objects import JobSetObjects
+from workloadbuilder.adapters.shared import job_spec, kueue_annotations, object_identity, pod_template
+from workloadbuilder.adapters.shared.adapter_result import Reading, with_minimum
+from workloadbuilder.adapters.shared.fields import Fields
+from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.blocks import read_intent
 from workloadbuilder.item import Block, Owner, SchedulingConfig, UserIntent, WorkloadItem
 
@@ -28,18 +29,20 @@ def read(found: Json, known: Known) -> Reading:
     """What is made of a JobSet; never raises, whatever JSON it is."""
     errors: list[FieldError] = []
     warnings: list[FieldError] = []
-    about, top = subject.read(found, errors, warnings)
+    about, top = object_identity.read(found, errors, warnings)
     if about.controller is not None and about.compiled_above:
         above = about.controller
         made = known.compiles(above.group, above.kind, about.namespace, above.name)
-        skipped = f"its groups are {'made with those' if made else 'those of the Workload'} of {subject.said(above)}, to which it belongs"
+        skipped = (
+            f"its groups are {'made with those' if made else 'those of the Workload'} of {object_identity.said(above)}, to which it belongs"
+        )
         return Reading(about.owner, about.namespace, skipped=skipped, errors=tuple(errors), warnings=tuple(warnings))
     result = assemble(
         top.mapping("spec"),
         Of(about.owner, about.owner, about.namespace, about.annotations, FieldPath("metadata", "annotations")),
         warnings,
     )
-    return dataclasses.replace(result, losses=(*kueue.queue(about.labels, about.annotations), *result.losses))
+    return dataclasses.replace(result, losses=(*kueue_annotations.queue(about.labels, about.annotations), *result.losses))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -61,19 +64,19 @@ class Of:
 def assemble(spec: Fields, of: Of, warnings: list[FieldError]) -> Reading:
     """What is made of a JobSet's *spec*, in whose errors what is wrong is kept."""
     errors = spec.errors
-    parts = jobset_parts.read(spec, of.annotations, of.annotated, warnings)
+    parts = replicated_jobs.read(spec, of.annotations, of.annotated, warnings)
     path = spec.path / "scheduling"
     root = read_intent(spec.raw("scheduling"), path=path, composite=True, also=(jobset_policies.POLICIES,))
     errors += root.errors
     warnings += root.warnings
     wanted = jobset_policies.intents(spec.raw("scheduling"), path, parts, errors, warnings)
-    errors += jobset_startup.check(spec, parts, root.intent)
+    errors += startup_order.check(spec, parts, root.intent)
     for part in parts:
         where = part.path.join(("template", "spec"))
         intent = wanted.get(part.name, UserIntent())
-        errors += jobspec.check(part.shape, intent, where)
-        warnings += jobspec.warn(part.shape, intent, where)
-    priority = podspec.common_priority([part.shape.template for part in parts], errors, warnings)
+        errors += job_spec.check(part.shape, intent, where)
+        warnings += job_spec.warn(part.shape, intent, where)
+    priority = pod_template.common_priority([part.shape.template for part in parts], errors, warnings)
     suspended = spec.flag("suspend")
     if suspended:
         detail = "the JobSet is suspended: its pods are made once it is resumed"
@@ -82,7 +85,7 @@ def assemble(spec: Fields, of: Of, warnings: list[FieldError]) -> Reading:
     item = WorkloadItem(
         of.root,
         path,
-        default=SchedulingConfig(jobset_parts.BASIC),
+        default=SchedulingConfig(replicated_jobs.BASIC),
         intent=root.intent,
         callbacks=(with_minimum(sum(part.replicas for part in parts)),),
         children=tuple(part.item(wanted.get(part.name, UserIntent()), priority, gang=part.name in of.gangs) for part in parts),
