@@ -36,7 +36,7 @@ STOREYS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"lookup", "versions"}),
         frozenset({"hierarchy"}),
         frozenset({"rules", "defaults", "schema"}),
-        frozenset({"plan"}),
+        frozenset({"applicable_rules"}),
         frozenset({"pipeline"}),
         frozenset({"lint"}),
         frozenset({"reports"}),

@@ -11,7 +11,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-from validators import field, lookup, plan, rules, schema
+from validators import applicable_rules, field, lookup, rules, schema
 from validators.defaults import drop, fill
 from validators.field import ErrorType, FieldError, FieldPath, Part
 from validators.hierarchy.tree import GroupTree
@@ -86,7 +86,7 @@ def validate(
     context = Context(typed, before, operation, settings=settings, lookup=lookup, version=version)
     # No rule about the status looks at templates: they are not walked for it.
     seen = traits.ANY if subresource else context.traits
-    asked = plan.asked(kind, version if version in _HUB else "", operation, subresource, settings, seen)
+    asked = applicable_rules.asked(kind, version if version in _HUB else "", operation, subresource, settings, seen)
     found = [*_run(asked, context)]
     if dropped:
         found += _gate_warnings(dropped, settings)
@@ -116,7 +116,7 @@ def judge(new: Object, settings: Settings, *, lookup: Lookup, tree: GroupTree | 
     if typed is not new:
         tree = None  # it holds the object as written
     context = Context(typed, None, Operation.CREATE, settings=settings, lookup=lookup, tree=tree, version=version)
-    asked = plan.asked(new.kind, version, Operation.CREATE, "", settings, context.traits)
+    asked = applicable_rules.asked(new.kind, version, Operation.CREATE, "", settings, context.traits)
     found = [*_gate_warnings(dropped, settings), *_run(asked, context)]
     return _in_order(found, version)
 
@@ -191,7 +191,7 @@ def _examine_shape(kind: str, version: str, content: Json, settings: Settings) -
     except WrongShapeError:
         return Examined(None, _with_severity(found, settings), version=version)
     context = Context(typed, None, Operation.CREATE, settings=settings, lookup=lookup.NOTHING, version=version)
-    asked = [rule for rule in plan.asked(kind, version, Operation.CREATE, "", settings, context.traits) if rule.about is About.SHAPE]
+    asked = [rule for rule in applicable_rules.asked(kind, version, Operation.CREATE, "", settings, context.traits) if rule.about is About.SHAPE]
     written = _WRITTEN.get(version)
     gone, told = {path.parts for path in wrong}, {(error.path, error.origin) for error in found}
     for each in _run(asked, context):

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import workloads
 from tests.oracle.test_rules_against_oracle import Maker
-from validators import plan
+from validators import applicable_rules
 from validators.gates import Gates
 from validators.lookup import KnownObjects
 from validators.model import decode
@@ -38,8 +38,8 @@ def passed_over(kind: str, new: dict[str, Any], old: dict[str, Any] | None, sett
     def context() -> Context:
         return Context(typed, before, operation, settings=settings, lookup=EMPTY)
 
-    asked = plan.asked(kind, "", operation, "", settings, context().traits)
-    every = plan.of_request(kind, "", operation, "", settings)
+    asked = applicable_rules.asked(kind, "", operation, "", settings, context().traits)
+    every = applicable_rules.of_request(kind, "", operation, "", settings)
     told = {rule.id: len([*rule.check(context())]) for rule in every if rule not in asked}
     return {name: count for name, count in told.items() if count}
 
@@ -71,5 +71,5 @@ def test_of_a_sound_workload_little_is_asked() -> None:
     settings = Settings()
     context = Context(decode.decode("Workload", workloads.usual()), None, Operation.CREATE, settings=settings, lookup=EMPTY)
 
-    asked = plan.asked("Workload", "", Operation.CREATE, "", settings, context.traits)
+    asked = applicable_rules.asked("Workload", "", Operation.CREATE, "", settings, context.traits)
     assert [rule.id for rule in asked] == ["priority-class-exists"]
