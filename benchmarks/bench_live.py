@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Iterator
 from benchmarks import clusters, load, measure
 from scheduler_core.cycle.run_cycle import CycleOptions, prepared
 from scheduler_core.loading.load import load as load_objects
-from scheduler_core.sidecar.cache.cache import Store
-from scheduler_core.sidecar.scheduling.scheduler import Options, Scheduler
-from scheduler_core.sidecar.writes import Bind, Outcome, SetCondition, Write
+from scheduler_core.sidecar.cache.cache import Cache
+from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
+from scheduler_core.sidecar.writes import Bind, SetCondition, Write, WriteOutcome
 
 NODES, PODS = 5_000, 50_000
 GANGS = 500
@@ -60,8 +60,8 @@ def _versioned(objects: Iterable[clusters.Json]) -> Iterator[clusters.Json]:
         yield each
 
 
-def _store(nodes: list[bytes], pods: Iterable[bytes] = ()) -> Store:
-    store = Store()
+def _store(nodes: list[bytes], pods: Iterable[bytes] = ()) -> Cache:
+    store = Cache()
     store.replace("Node", nodes)
     store.replace("Pod", pods)
     store.standing.ground()
@@ -104,7 +104,7 @@ def _gang(name: str, version: int, *, priority: int = 0, size: int = 4, requests
     return found
 
 
-def _apply(store: Store, objects: Iterable[clusters.Json]) -> None:
+def _apply(store: Cache, objects: Iterable[clusters.Json]) -> None:
     for each in objects:
         store.apply(each["kind"], "ADDED", json.dumps(each).encode())
 
@@ -113,9 +113,9 @@ def _idle(nodes: list[bytes]) -> float:
     return _one_gang(_store(nodes))
 
 
-def _one_gang(store: Store) -> float:
+def _one_gang(store: Cache) -> float:
     """Milliseconds from the event of the last pod to the binds; each round a gang of another name."""
-    scheduler = Scheduler(store, Options(scheduler_name=_NAME, settle_seconds=0.0))
+    scheduler = Scheduler(store, SchedulerOptions(scheduler_name=_NAME, settle_seconds=0.0))
     numbers = iter(range(10**6, 10**9, 100))
 
     def run() -> float:
@@ -148,13 +148,13 @@ def _carry_out(scheduler: Scheduler, writes: Iterable[Write]) -> int:
         write = left.pop(0)
         binds += isinstance(write, Bind)
         if isinstance(write, (Bind, SetCondition)):
-            left += scheduler.done(write, Outcome.DONE, "", 0.0)
+            left += scheduler.done(write, WriteOutcome.DONE, "", 0.0)
     return binds
 
 
-def _stream(store: Store) -> float:
+def _stream(store: Cache) -> float:
     """Pods decided on each second: the events of a few gangs, a cycle, the ends of its writes, and what the watch then shows."""
-    scheduler = Scheduler(store, Options(scheduler_name=_NAME, settle_seconds=0.0))
+    scheduler = Scheduler(store, SchedulerOptions(scheduler_name=_NAME, settle_seconds=0.0))
     numbers = iter(range(10**9, 10**12, 100))
 
     def run() -> float:
@@ -185,7 +185,7 @@ def _preemption(nodes: list[bytes]) -> float:
     _apply(store, urgent)
 
     def run() -> float:
-        scheduler = Scheduler(store, Options(scheduler_name=_NAME, settle_seconds=0.0, preempt=True))
+        scheduler = Scheduler(store, SchedulerOptions(scheduler_name=_NAME, settle_seconds=0.0, preempt=True))
         started = time.perf_counter()
         (attempt,) = scheduler.attempt(0.0)
         seconds = time.perf_counter() - started

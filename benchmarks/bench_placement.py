@@ -19,7 +19,7 @@ from scheduler_core.model.decision import Status
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.placement_request import Signatures
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.state import PlacementState
 
 KUBE_SCHEDULER = {"gang": 48, "tree": 44, "large": 47}
 """Pods per second of its algorithm's time, measured on two cores."""
@@ -111,7 +111,7 @@ def _seconds_a_root(snapshot: ClusterSnapshot, after: int) -> float:
 
 def _afresh(snapshot: ClusterSnapshot) -> float:
     """Pods per second where nothing is remembered and each pod is tried by itself."""
-    greedy = Greedy(Site.of(snapshot, CycleOptions().placing), Signatures(lambda _: True, one_by_one=True))
+    greedy = Greedy(PlacementState.of(snapshot, CycleOptions().placing), Signatures(lambda _: True, one_by_one=True))
     roots = run_cycle.queued(snapshot, CycleOptions())[:_FRESH]
     roots = roots[: 1 if sum(len(leaf.waiting) for leaf in roots[0].leaves()) > 100 else _FRESH]
     started, placed = time.perf_counter(), 0

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from muster.commands.sidecar import sidecar
-from scheduler_core.sidecar.process.metrics import Telemetry
+from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from validators import rules
 from validators.reports import explain
 from validators.rules.base import About, Operation, Rule, Severity
@@ -81,7 +81,7 @@ def metrics_table() -> str:
     head = "| metric | labels | what it is |\n|---|---|---|\n"
     return head + "".join(
         f"| `{each.name}` | {', '.join(f'`{label}`' for label in each.labels)} | {_escaped(each.about)} |\n"
-        for each in Telemetry().described()
+        for each in SidecarMetrics().described()
     )
 
 

@@ -191,7 +191,9 @@ def _examine_shape(kind: str, version: str, content: Json, settings: Settings) -
     except WrongShapeError:
         return Examined(None, _with_severity(found, settings), version=version)
     context = Context(typed, None, Operation.CREATE, settings=settings, lookup=lookup.NOTHING, version=version)
-    asked = [rule for rule in applicable_rules.asked(kind, version, Operation.CREATE, "", settings, context.traits) if rule.about is About.SHAPE]
+    asked = [
+        rule for rule in applicable_rules.asked(kind, version, Operation.CREATE, "", settings, context.traits) if rule.about is About.SHAPE
+    ]
     written = _WRITTEN.get(version)
     gone, told = {path.parts for path in wrong}, {(error.path, error.origin) for error in found}
     for each in _run(asked, context):

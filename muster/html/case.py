@@ -14,7 +14,7 @@ from muster.render.tree import Kinship
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.model.decision import Decision, Domain, Status
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.plugins.static_filters import Fit
+from scheduler_core.plugins.static_filters import StaticFilters
 
 T = TypeVar("T")
 
@@ -53,7 +53,7 @@ class Case:
     snapshot: ClusterSnapshot
     options: CycleOptions
     kinship: Kinship
-    fit: Fit
+    fit: StaticFilters
     standing: Standing
     survey: Survey
     placed: tuple[Decision, ...]
@@ -62,7 +62,7 @@ class Case:
     @classmethod
     def of(cls, answer: Answer, snapshot: ClusterSnapshot, options: CycleOptions) -> Case:
         """The case of *answer*."""
-        fit = Fit(snapshot.nodes, options.ignore)
+        fit = StaticFilters(snapshot.nodes, options.ignore)
         latest = {decision.root: decision for decision in answer.decisions}.values()
         return cls(
             answer=answer,

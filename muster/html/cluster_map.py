@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from muster.html import svg
 from muster.html.case import Case
 from muster.html.failure_figure import Figure
-from muster.html.map_parts import Cells, Chart, Held, Line, Meter, Note, Plot, Shelf
+from muster.html.map_parts import Cells, Chart, Held, MapLine, Meter, Note, Plot, Shelf
 from muster.html.placed_pods import Standing, State, resources
 from muster.html.svg import MOST_SQUARES, Amounts
 from muster.html.topology_areas import Area, identity
@@ -188,8 +188,8 @@ class _Surveyor:
             lines=tuple(self._line(node, rows) for node in area.nodes),
         )
 
-    def _line(self, node: int, rows: Sequence[int]) -> Line:
+    def _line(self, node: int, rows: Sequence[int]) -> MapLine:
         nodes = self.standing.nodes
         amounts = [(nodes.resources[row], self._amounts(node, row)) for row in rows]
         told = tuple(of_whole(name, each.free, each.whole) if each.whole else "none" for name, each in amounts)
-        return Line(nodes.names[node], told, tuple(self._notes(node)))
+        return MapLine(nodes.names[node], told, tuple(self._notes(node)))

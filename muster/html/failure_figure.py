@@ -17,7 +17,7 @@ from muster.render.phrases import natural
 from scheduler_core.diagnosis import phrases
 from scheduler_core.model.nodes import PODS, Bools, Ints
 from scheduler_core.model.topology import Placement, Topology
-from scheduler_core.plugins.static_filters import AFFINITY, UNSCHEDULABLE, Fit
+from scheduler_core.plugins.static_filters import AFFINITY, UNSCHEDULABLE, StaticFilters
 
 FIGURES, ROWS, SEGMENTS, ALIKE = 4, 12, 32, 3
 """Of a root so many figures, of a figure so many domains, of a domain so many nodes one by one, of alike ones so many names, at most."""
@@ -44,7 +44,7 @@ class Segment:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Row:
+class FigureRow:
     """One domain.
 
     Attributes:
@@ -94,7 +94,7 @@ class Figure:
     unit: int
     each: str
     needs: tuple[Need, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[FigureRow, ...]
     others: int
     free: int
     usable: int
@@ -103,7 +103,7 @@ class Figure:
     promised: bool
 
 
-def figures(turn: Turn, topology: Topology, fit: Fit) -> list[Figure]:
+def figures(turn: Turn, topology: Topology, fit: StaticFilters) -> list[Figure]:
     """The figures of a root, the whole of it first."""
     alike: dict[tuple[Chain, tuple[int, ...]], list[Claim]] = {}
     for claim in claims(turn.entity):
@@ -112,7 +112,7 @@ def figures(turn: Turn, topology: Topology, fit: Fit) -> list[Figure]:
     return [figure for figure in found if figure is not None]
 
 
-def _figure(same: Sequence[Claim], turn: Turn, topology: Topology, fit: Fit) -> Figure | None:
+def _figure(same: Sequence[Claim], turn: Turn, topology: Topology, fit: StaticFilters) -> Figure | None:
     shapes, places = same[0].shapes, list(_places(topology, topology.root, same[0].chain))
     if not places:
         return None
@@ -142,9 +142,9 @@ def _figure(same: Sequence[Claim], turn: Turn, topology: Topology, fit: Fit) -> 
     )
 
 
-def _together(rows: Sequence[Row]) -> list[Row]:
+def _together(rows: Sequence[FigureRow]) -> list[FigureRow]:
     """Those that look the same as one: where there are many domains, many are alike."""
-    alike: dict[tuple[object, ...], list[Row]] = {}
+    alike: dict[tuple[object, ...], list[FigureRow]] = {}
     for row in rows:
         alike.setdefault((row.room, row.free, row.closed, row.why, row.segments), []).append(row)
     return [
@@ -185,14 +185,14 @@ class _View:
 
     claim: Claim
     free: Ints
-    fit: Fit
+    fit: StaticFilters
     open: Bools
     """Shape (nodes,): where one of the shapes may run."""
     slots: Ints | None
     """Shape (nodes,): how many pods find room; None where they are not alike."""
 
     @classmethod
-    def of(cls, claim: Claim, free: Ints, fit: Fit) -> _View:
+    def of(cls, claim: Claim, free: Ints, fit: StaticFilters) -> _View:
         usable: Bools = np.zeros(free.shape[1], dtype=bool)
         for shape in claim.shapes:
             mask = fit.static(shape).mask
@@ -215,7 +215,7 @@ class _View:
             ranks.append((most, max(int(free[nodes].sum()) for nodes in places) / whole, row == PODS, -row))
         return -min(ranks)[-1] if self.slots is not None else -min((ratio, pods, row) for _, ratio, pods, row in ranks)[-1]
 
-    def row(self, row: int, unit: int, title: str, nodes: Ints) -> Row:
+    def row(self, row: int, unit: int, title: str, nodes: Ints) -> FigureRow:
         usable, free = self.open[nodes], self.free[row, nodes]
         fitting = np.zeros_like(free) if self.slots is None else self.slots[nodes] * unit
         if self.slots is None:
@@ -226,7 +226,7 @@ class _View:
         drawn = [Segment(-fit, -over, -closed) for fit, over, closed in segments if fit or over or closed]
         if len(drawn) > SEGMENTS:
             drawn = [Segment(*(sum(each) for each in zip(*((one.fit, one.over, one.closed) for one in drawn), strict=True)))]
-        return Row(
+        return FigureRow(
             title=title,
             nodes=nodes,
             room=None if self.slots is None else int(self.slots[nodes].sum()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from muster.html.failure_figure import Figure, Need, Row
+from muster.html.failure_figure import Figure, FigureRow, Need
 from muster.html.svg import Stroke, demand, gauge, marks, scale
 from muster.render.phrases import counted
 from scheduler_core.diagnosis import phrases
@@ -72,7 +72,7 @@ def _need(need: Need, figure: Figure, most: int) -> Gauge:
     return Gauge(f"{title} {'needs' if len(need.names) == 1 else 'need'}", None, tuple(demand(need, figure.unit, most)), told, note=note)
 
 
-def _row(row: Row, figure: Figure, areas: Mapping[bytes, int], strokes: Sequence[Stroke]) -> Gauge:
+def _row(row: FigureRow, figure: Figure, areas: Mapping[bytes, int], strokes: Sequence[Stroke]) -> Gauge:
     size = phrases.size(figure.resource, row.free)
     over = sum(segment.over for segment in row.segments)
     note = f"{size} free"

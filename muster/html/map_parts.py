@@ -41,7 +41,7 @@ class Shelf:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Line:
+class MapLine:
     """A node in a table."""
 
     name: str
@@ -57,7 +57,7 @@ class Cells:
     width: int
     height: int
     pictures: tuple[tuple[Stroke, ...], ...]
-    lines: tuple[Line, ...]
+    lines: tuple[MapLine, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from muster.html import cluster_map, root_cards, unplaced_roots, wording
 from muster.html.case import Case, Listed
 from muster.html.map_parts import Chart
-from muster.html.root_cards import Line
+from muster.html.root_cards import CardLine
 from muster.html.unplaced_roots import Open
 from muster.html.wording import bare_names, reasons, some
 from muster.render.answer import Answer
@@ -60,7 +60,7 @@ class Content:
     facts: tuple[Fact, ...]
     open: Open
     chart: Chart
-    trees: Listed[tuple[Line, ...]]
+    trees: Listed[tuple[CardLine, ...]]
     alone: str
     leaving: Listed[Leaving]
     left: Listed[Left]

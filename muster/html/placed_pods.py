@@ -13,7 +13,7 @@ from muster.render.answer import Answer
 from scheduler_core.model.nodes import CPU, EPHEMERAL, MEMORY, PODS, Bools, Ints, NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.plugins.static_filters import Fit
+from scheduler_core.plugins.static_filters import StaticFilters
 
 _SHAPES = 64
 """Kinds of pods that are asked, at most, whether a node is closed to all of them."""
@@ -58,7 +58,7 @@ class Standing:
         return np.maximum(self.nodes.allocatable - taken, 0)
 
 
-def stand(snapshot: ClusterSnapshot, answer: Answer, fit: Fit) -> Standing:
+def stand(snapshot: ClusterSnapshot, answer: Answer, fit: StaticFilters) -> Standing:
     """Where everybody stands."""
     nodes, pods = snapshot.nodes, {pod.key: pod for pod in snapshot.pods}
     cycles = answer.cycles()
@@ -91,7 +91,7 @@ def _used(nodes: NodeTable, seats: Mapping[int, list[tuple[State, PodRecord]]]) 
     return used
 
 
-def _closed(nodes: NodeTable, fit: Fit, waited: Iterable[PodShape]) -> Bools:
+def _closed(nodes: NodeTable, fit: StaticFilters, waited: Iterable[PodShape]) -> Bools:
     shapes = sorted(waited, key=lambda shape: shape.serial)[:_SHAPES]
     if not shapes:
         return nodes.unschedulable

@@ -7,12 +7,12 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 
 from muster.html.failure_text import KINDS, Picture
-from muster.html.wording import AWAITS, Said, bare_names, mark, reasons, sentences, some
+from muster.html.wording import AWAITS, CountedSentence, bare_names, mark, reasons, sentences, some
 from muster.render.phrases import counted, nodes, per_node
-from muster.render.tree import Kinship, Row, rows
+from muster.render.tree import Kinship, TreeRow, rows
 from scheduler_core.diagnosis import phrases
 from scheduler_core.model.conditions import BARE
-from scheduler_core.model.decision import Condition, Decision, Domain, Name, Status, Step
+from scheduler_core.model.decision import Decision, Domain, GroupCondition, Name, Status, Step
 
 LONGEST = 110
 """Columns of a list of nodes."""
@@ -25,7 +25,7 @@ Locate = Callable[[Domain, Sequence[str]], int | None]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Line:
+class CardLine:
     """A group of a tree.
 
     Attributes:
@@ -77,32 +77,32 @@ class Card:
     headline: str
     figures: tuple[Picture, ...]
     kinds: tuple[str, ...]
-    said: tuple[Said, ...]
+    said: tuple[CountedSentence, ...]
     conflict: tuple[str, ...]
     leaving: tuple[str, ...]
     plan: str
     then: str
-    lines: tuple[Line, ...]
+    lines: tuple[CardLine, ...]
     remedies: tuple[Remedy, ...]
     remedies_note: str
-    conditions: tuple[tuple[Name, Condition], ...]
+    conditions: tuple[tuple[Name, GroupCondition], ...]
     reasons: tuple[tuple[str, str], ...]
     search: str
 
 
-def lines(decision: Decision, kinship: Kinship, locate: Locate) -> list[Line]:
+def lines(decision: Decision, kinship: Kinship, locate: Locate) -> list[CardLine]:
     """A line for each group of the root, the root first."""
     return [_line(row, decision, locate) for row in rows(decision, kinship)]
 
 
-def _line(row: Row, decision: Decision, locate: Locate) -> Line:
+def _line(row: TreeRow, decision: Decision, locate: Locate) -> CardLine:
     told, domain = row.told, row.told.domain
     count = "" if told.group.kind == "Pod" and row.wanted <= 1 else f"{row.placed:,} of {counted(row.wanted, 'pod')}"
     unsaid = told.message and told.message not in decision.message and not told.message.startswith(BARE)
     why = [told.message] if told.status is not Status.SUCCESS and row.above and unsaid else []
     if decision.status is Status.SUCCESS:
         why += [f"{some(bare_names(keys))}: {reason}" for reason, keys in reasons(row.pending)[:REASONS] if reason not in why]
-    return Line(
+    return CardLine(
         depth=len(row.above),
         group=told.group,
         parent=row.above[-1].group.name if row.above else "",
@@ -129,7 +129,7 @@ def card(
     found = lines(decision, kinship, locate)
     placed, wanted = len(decision.assignments), len(decision.assignments) + len(decision.pending)
     message = "" if decision.message.startswith(BARE) else decision.message
-    told = sentences(message) if decision.status in _COUNTED else [Said(message)] if message else []
+    told = sentences(message) if decision.status in _COUNTED else [CountedSentence(message)] if message else []
     return Card(
         root=decision.root,
         mark=AWAITS if decision.victims else mark(decision.status),

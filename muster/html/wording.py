@@ -18,7 +18,7 @@ NAMED = 8
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Said:
+class CountedSentence:
     """A sentence: what it says, and where it counts things up, each by itself."""
 
     lead: str
@@ -30,15 +30,15 @@ def mark(status: Status) -> str:
     return MARKS.get(status, "✗")
 
 
-def sentences(text: str) -> list[Said]:
+def sentences(text: str) -> list[CountedSentence]:
     """*text* taken apart where no bracket is open: sentences, and after a colon what semicolons divide."""
     return [_said(each) for each in _split(text, ". ") if each]
 
 
-def _said(sentence: str) -> Said:
+def _said(sentence: str) -> CountedSentence:
     lead, *rest = _split(sentence, ": ")
     points = _split(": ".join(rest), "; ")
-    return Said(lead, tuple(points)) if rest and len(points) > 1 else Said(sentence)
+    return CountedSentence(lead, tuple(points)) if rest and len(points) > 1 else CountedSentence(sentence)
 
 
 def _split(text: str, separator: str) -> list[str]:

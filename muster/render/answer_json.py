@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 
 from muster.render.answer import Answer
-from scheduler_core.model.decision import Condition, Decision, GroupDecision, Remedy, Step
+from scheduler_core.model.decision import Decision, GroupCondition, GroupDecision, Remedy, Step
 
 VERSION = 1
 _MILLISECONDS = 3
@@ -93,5 +93,5 @@ def _group(told: GroupDecision) -> dict[str, object]:
     }
 
 
-def _condition(condition: Condition) -> dict[str, str]:
+def _condition(condition: GroupCondition) -> dict[str, str]:
     return {"type": condition.type, "status": condition.status, "reason": condition.reason, "message": condition.message}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from muster.render.phrases import LEAST, WIDTH, bare, counted, fitting, folded, natural, nodes, per_node, pods
 from muster.render.remedies import remedy_lines
-from muster.render.tree import Kinship, Row, rows
+from muster.render.tree import Kinship, TreeRow, rows
 from scheduler_core.diagnosis import phrases
 from scheduler_core.model.conditions import BARE
 from scheduler_core.model.decision import Decision, Domain, GroupDecision, Status
@@ -81,7 +81,7 @@ def root_lines(decision: Decision, page: Page) -> Iterator[str]:
     yield from remedy_lines(decision, "     ")
 
 
-def _cells(row: Row, *, is_root: bool) -> tuple[str, str, str]:
+def _cells(row: TreeRow, *, is_root: bool) -> tuple[str, str, str]:
     """Who, in which domain, how many pods."""
     group, domain = row.told.group, row.told.domain
     name = printable(f"{group.namespace}/{group.name}" if is_root else group.name)
@@ -90,7 +90,7 @@ def _cells(row: Row, *, is_root: bool) -> tuple[str, str, str]:
     return f"{row.lead}{_mark(row)} {group.kind} {name}", where, count
 
 
-def _mark(row: Row) -> str:
+def _mark(row: TreeRow) -> str:
     return "→" if row.awaits else _MARKS.get(row.told.status, "✗")
 
 
@@ -100,7 +100,7 @@ def _place(domain: Domain) -> str:
     return domain.value if domain.value.startswith(level) else f"{level} {domain.value}"
 
 
-def _told(row: Row, cells: Sequence[str], page: Page) -> Iterator[str]:
+def _told(row: TreeRow, cells: Sequence[str], page: Page) -> Iterator[str]:
     """The line of a group: the cells, and where its pods go or what became of it."""
     plain, status = _GAP.join(cells), row.told.status
     lead, mark = row.lead, _mark(row)
@@ -112,7 +112,7 @@ def _told(row: Row, cells: Sequence[str], page: Page) -> Iterator[str]:
     yield from _with_nodes(row, head, plain, page)
 
 
-def _with_nodes(row: Row, head: str, plain: str, page: Page) -> Iterator[str]:
+def _with_nodes(row: TreeRow, head: str, plain: str, page: Page) -> Iterator[str]:
     """*head* with the nodes after it where they fit, else below it."""
     indent = f"{row.below}  "
     for pods_to_nodes, words in ((row.assigned, ""), (row.promised, "after eviction on ")):
@@ -141,7 +141,7 @@ def _each(pods_to_nodes: Mapping[str, str], lead: str) -> Iterator[str]:
         yield f"{lead}{printable(bare(pod))} → {printable(pods_to_nodes[pod])}"
 
 
-def _why(row: Row, decision: Decision, page: Page) -> Iterator[str]:
+def _why(row: TreeRow, decision: Decision, page: Page) -> Iterator[str]:
     """What is said of a group that has not been said above it, and then the reasons of its pods, likewise.
 
     The scheduler's words stand at the root, and where there are no others.
@@ -170,7 +170,7 @@ def _by_scheduler(told: GroupDecision) -> str:
     return next((text.partition("; ")[0] for text in _texts(told) if text.startswith(BARE)), "")
 
 
-def _reasons(row: Row, said: Sequence[str], lead: str, page: Page) -> Iterator[str]:
+def _reasons(row: TreeRow, said: Sequence[str], lead: str, page: Page) -> Iterator[str]:
     """Why its pods have no node: those of one reason together, the commonest first."""
     reasons: dict[str, list[str]] = {}
     for pod, reason in row.pending.items():

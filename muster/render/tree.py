@@ -41,7 +41,7 @@ class Kinship:
 
 
 @dataclasses.dataclass(slots=True)
-class Row:
+class TreeRow:
     """A group of the tree, or the pod that is a root of its own."""
 
     told: GroupDecision
@@ -65,16 +65,16 @@ class Row:
     """Whether pods of it, or of what is below it, get their node once others have left."""
 
 
-def rows(decision: Decision, kinship: Kinship) -> list[Row]:
+def rows(decision: Decision, kinship: Kinship) -> list[TreeRow]:
     """The rows of a decision, the root first."""
     told = list(decision.groups) or [GroupDecision(decision.root, decision.status, decision.message)]
     children = _children(told, kinship)
-    found: list[Row] = []
+    found: list[TreeRow] = []
     stack: list[tuple[GroupDecision, str, str, tuple[GroupDecision, ...]]] = [(told[0], "", "", ())]
     while stack:
         each, lead, line, above = stack.pop()
         below = children.get(each.group, [])
-        found.append(Row(each, lead, f"{line}│  " if below else f"{line}   ", above))
+        found.append(TreeRow(each, lead, f"{line}│  " if below else f"{line}   ", above))
         for child in reversed(below):
             last = child is below[-1]
             stack.append((child, f"{line}{'└─' if last else '├─'} ", f"{line}{'   ' if last else '│  '}", (*above, each)))
@@ -94,7 +94,7 @@ def _children(told: Sequence[GroupDecision], kinship: Kinship) -> dict[Name, lis
     return children
 
 
-def _share_out(decision: Decision, by_group: Mapping[Name, Row], kinship: Kinship) -> None:
+def _share_out(decision: Decision, by_group: Mapping[Name, TreeRow], kinship: Kinship) -> None:
     top = by_group[decision.groups[0].group if decision.groups else decision.root]
     for pod, node in decision.assignments.items():
         by_group.get(kinship.leaf(pod), top).assigned[pod] = node
@@ -104,7 +104,7 @@ def _share_out(decision: Decision, by_group: Mapping[Name, Row], kinship: Kinshi
         by_group.get(kinship.leaf(pod), top).pending[pod] = reason
 
 
-def _sum_up(found: Sequence[Row], children: Mapping[Name, Sequence[GroupDecision]]) -> None:
+def _sum_up(found: Sequence[TreeRow], children: Mapping[Name, Sequence[GroupDecision]]) -> None:
     """Counts from the leaves upwards: in *found* parents come first."""
     by_group = {row.told.group: row for row in found}
     for row in reversed(found):

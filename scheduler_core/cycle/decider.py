@@ -19,12 +19,12 @@ from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.placement.greedy import Greedy, assigned
-from scheduler_core.placement.outcome import Outcome
-from scheduler_core.placement.placement_request import Form
-from scheduler_core.placement.state import NO_PLUGINS, Site
+from scheduler_core.placement.outcome import PlacementOutcome
+from scheduler_core.placement.placement_request import PlacementRequest
+from scheduler_core.placement.state import NO_PLUGINS, PlacementState
 from scheduler_core.preemption.minimal.minimal_plans import fewest_victims
 from scheduler_core.preemption.result import Preemption
-from scheduler_core.preemption.units.disruption_budgets import Budgets
+from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
 from scheduler_core.preemption.units.units import Units
 from scheduler_core.preemption.victims.default_preemption import PodPreemption
 from scheduler_core.preemption.victims.workload_aware import select_victims
@@ -46,13 +46,13 @@ class Decider:
         steps: int = 0,
         plugins: Plugins = NO_PLUGINS,
         *,
-        site: Site | None = None,
+        site: PlacementState | None = None,
     ) -> None:
         """What is placed is taken from *site*, which is that of *snapshot*; left out, it is made."""
         self._snapshot = snapshot
         self._conditions = conditions
         self._options = options
-        site = site or Site.of(snapshot, options, ignore, plugins)
+        site = site or PlacementState.of(snapshot, options, ignore, plugins)
         self._greedy: Greedy = Complete(site, steps) if steps else Greedy(site)
         self._ledger = self._greedy.site.ledger
         self._nominations = self._greedy.site.nominations
@@ -107,7 +107,7 @@ class Decider:
                 pods.append(pod)
         return dataclasses.replace(self._snapshot, pods=tuple(pods))
 
-    def _placed(self, form: Form, outcome: Outcome, why: Diagnosis, search: Search) -> Decision:
+    def _placed(self, form: PlacementRequest, outcome: PlacementOutcome, why: Diagnosis, search: Search) -> Decision:
         pods = assigned(form, outcome)
         self._greedy.assume(form, outcome)
         left = diagnosis.leftovers(self._greedy, form, outcome)
@@ -126,7 +126,12 @@ class Decider:
         )
 
     def _not_placed(
-        self, form: Form, outcome: Outcome, preemption: Preemption[Proposal] | Preemption[None] | None, why: Diagnosis, search: Search
+        self,
+        form: PlacementRequest,
+        outcome: PlacementOutcome,
+        preemption: Preemption[Proposal] | Preemption[None] | None,
+        why: Diagnosis,
+        search: Search,
     ) -> Decision:
         promised = dict(preemption.nominations) if preemption is not None else {}
         going_on = preemption is not None and preemption.status is Status.SUCCESS
@@ -205,21 +210,21 @@ class Decider:
         return self._later_units[1]
 
     @functools.cached_property
-    def _budgets(self) -> Budgets:
-        return Budgets(self._snapshot.budgets)
+    def _budgets(self) -> DisruptionBudgets:
+        return DisruptionBudgets(self._snapshot.budgets)
 
     @functools.cached_property
     def _first_units(self) -> Units:
         return Units.of(self._snapshot)
 
-    def _leaves_over(self, form: Form, outcome: Outcome) -> bool:
+    def _leaves_over(self, form: PlacementRequest, outcome: PlacementOutcome) -> bool:
         """Whether a root that was satisfied before leaves pods over: any of a gang, all of a basic group."""
         if not any(leaf.running for leaf in form.entity.leaves()):
             return False
         waiting = sum(len(leaf.waiting) for leaf in form.entity.leaves())
         return outcome.placed < waiting if form.entity.gang else outcome.placed == 0
 
-    def _groups(self, form: Form, outcome: Outcome, why: Mapping[Name, str], suffix: str) -> tuple[GroupDecision, ...]:
+    def _groups(self, form: PlacementRequest, outcome: PlacementOutcome, why: Mapping[Name, str], suffix: str) -> tuple[GroupDecision, ...]:
         if form.entity.name.kind == "Pod":
             return ()
         found = []
@@ -234,7 +239,7 @@ class Decider:
         return tuple(found)
 
 
-def _or_error(outcome: Outcome, preemption: Preemption[Proposal] | Preemption[None]) -> Outcome:
+def _or_error(outcome: PlacementOutcome, preemption: Preemption[Proposal] | Preemption[None]) -> PlacementOutcome:
     """*outcome*, or the error that placing the root without its victims ended in: it becomes that of the whole cycle."""
     failed = preemption.outcome
     if outcome.success or failed is None or failed.status is not Status.ERROR:

@@ -12,7 +12,7 @@ import numpy as np
 
 from scheduler_core.exact.complete import Complete, searchable
 from scheduler_core.exact.needs import lacking, leaves, satisfied, selections
-from scheduler_core.exact.step_budget import Budget, SpentError
+from scheduler_core.exact.step_budget import StepBudget, StepsSpentError
 from scheduler_core.exact.tree.tree_search import TreeSearch
 from scheduler_core.model.decision import Status
 from scheduler_core.model.entity import Entity
@@ -21,13 +21,13 @@ from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.candidate_placements import PinError, pinned_value
 from scheduler_core.placement.greedy import Greedy, assigned, tried
-from scheduler_core.placement.outcome import Outcome
-from scheduler_core.placement.placement_request import Form
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.outcome import PlacementOutcome
+from scheduler_core.placement.placement_request import PlacementRequest
+from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins import reasons
-from scheduler_core.preemption.bounds.shortage import Demand
+from scheduler_core.preemption.bounds.shortage import GroupDemand
 from scheduler_core.preemption.minimal.trials import Question
-from scheduler_core.preemption.plans.required_pods import Wanted
+from scheduler_core.preemption.plans.required_pods import RequiredPods
 
 _WAYS = 1_000
 """Ways to choose the pods of a group, of several shapes, up to which the best victims are searched for."""
@@ -43,7 +43,7 @@ class _TooManyWaysError(Exception):
 class Proposal:
     """What came of placing a root without those who may have to leave."""
 
-    outcome: Outcome
+    outcome: PlacementOutcome
     assigned: Sequence[tuple[PodRecord, int]]
 
     @property
@@ -60,7 +60,9 @@ class Proposal:
 class Preemptor:
     """The engine as ``preemption`` sees it."""
 
-    def __init__(self, greedy: Greedy, promised: Callable[[Form, Outcome], Sequence[tuple[PodRecord, int]]] = tried) -> None:
+    def __init__(
+        self, greedy: Greedy, promised: Callable[[PlacementRequest, PlacementOutcome], Sequence[tuple[PodRecord, int]]] = tried
+    ) -> None:
         self._greedy = greedy
         self._promised = promised
         self._relations = greedy.site.relations
@@ -136,10 +138,10 @@ class Proving(Preemptor):
 
     def possible(self, placement: Placement) -> tuple[bool | None, int]:
         """Whether the root's minimum fits in *placement* as the ledger stands, None if the budget ended before; and the steps."""
-        budget = Budget(_TRIAL)
+        budget = StepBudget(_TRIAL)
         try:
             found = TreeSearch(self._site, self._inside, budget).plan(placement) is not None
-        except SpentError:
+        except StepsSpentError:
             return None, budget.explored
         return found, budget.explored
 
@@ -157,7 +159,7 @@ class Proving(Preemptor):
         return Question(site, domains, dataclasses.replace(demand, key="") if exact else demand, exact, wanted)
 
 
-def _wanted(form: Form, site: Site) -> Wanted | None:
+def _wanted(form: PlacementRequest, site: PlacementState) -> RequiredPods | None:
     """What must be placed of *form*, whose minimum is not met; None where that cannot be.
 
     Raises:
@@ -174,20 +176,20 @@ def _wanted(form: Form, site: Site) -> Wanted | None:
         ways = tuple(itertools.islice(selections(form), _WAYS + 1))
         if len(ways) > _WAYS:
             raise _TooManyWaysError
-        return Wanted(form.number, form.entity.key, value, ways) if ways else None
+        return RequiredPods(form.number, form.entity.key, value, ways) if ways else None
     missing = form.entity.minimum - sum(satisfied(child) for child in form.children)
     below = [_wanted(child, site) for child in form.children if not satisfied(child)]
     able = tuple(child for child in below if child is not None)
-    return Wanted(form.number, form.entity.key, value, (), missing, able) if len(able) >= missing else None
+    return RequiredPods(form.number, form.entity.key, value, (), missing, able) if len(able) >= missing else None
 
 
-def _demand(form: Form) -> Demand:
+def _demand(form: PlacementRequest) -> GroupDemand:
     """What must be placed of *form* in every plan."""
     counts, amounts = _least(form)
     shapes = {run.shape.serial: run.shape for leaf in leaves(form) for run in leaf.runs}
     missing = form.entity.minimum - sum(satisfied(child) for child in form.children) if not form.leaf and not satisfied(form) else 0
     children = tuple(_demand(child) for child in form.children if not satisfied(child)) if missing else ()
-    return Demand(
+    return GroupDemand(
         tuple((shapes[serial], count) for serial, count in sorted(counts.items()) if count),
         tuple(sorted((row, amount) for row, amount in amounts.items() if amount)),
         form.entity.key,
@@ -196,7 +198,7 @@ def _demand(form: Form) -> Demand:
     )
 
 
-def _least(form: Form) -> tuple[Counter[int], Counter[int]]:
+def _least(form: PlacementRequest) -> tuple[Counter[int], Counter[int]]:
     """Fewest pods of each shape (by serial), least amounts of each resource (by row)."""
     if satisfied(form):
         return Counter(), Counter()
@@ -211,7 +213,7 @@ def _least(form: Form) -> tuple[Counter[int], Counter[int]]:
     return found[0], found[1]
 
 
-def _least_of_leaf(form: Form) -> tuple[Counter[int], Counter[int]]:
+def _least_of_leaf(form: PlacementRequest) -> tuple[Counter[int], Counter[int]]:
     needed = lacking(form)
     shapes: list[PodShape] = [pod.shape for pod in form.entity.waiting]
     counts = Counter(shape.serial for shape in shapes)

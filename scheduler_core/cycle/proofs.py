@@ -9,14 +9,14 @@ from typing import Any
 from scheduler_core.cycle.run_cycle import CycleOptions, queued
 from scheduler_core.exact.certificate.certificate import certificate
 from scheduler_core.exact.certificate.refutation import TooLongError, UnprovenError
-from scheduler_core.exact.step_budget import SpentError
+from scheduler_core.exact.step_budget import StepsSpentError
 from scheduler_core.loading.feature_gates import gated
 from scheduler_core.model.decision import Decision, Status
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.placement.greedy import Greedy
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.state import PlacementState
 
 
 def certificates(snapshot: ClusterSnapshot, decisions: Sequence[Decision], options: CycleOptions) -> Iterator[dict[str, Any]]:
@@ -35,7 +35,7 @@ def certificates(snapshot: ClusterSnapshot, decisions: Sequence[Decision], optio
 
 def _proof(then: ClusterSnapshot, root: Entity, options: CycleOptions, *, decision: Decision, before: ClusterSnapshot) -> dict[str, Any]:
     """The proof, of the empty cluster where the decision says that no eviction can help; or why there is none."""
-    site = Site.of(then, options.placing, options.ignore)
+    site = PlacementState.of(then, options.placing, options.ignore)
     site.nominations.step_aside(root.priority)
     form = Greedy(site).form(root)
     hopeless = decision.status is Status.UNRESOLVABLE
@@ -45,7 +45,7 @@ def _proof(then: ClusterSnapshot, root: Entity, options: CycleOptions, *, decisi
             return {**told, "proof": certificate(site, form, options.budget, empty=empty)}
         except TooLongError:
             told["reason"] = "the proof is too long to be written down"
-        except SpentError:
+        except StepsSpentError:
             told["reason"] = f"the proof was not found within {options.budget} steps"
         except UnprovenError:
             told["reason"] = "it has to do with more than a certificate tells, such as pods of several shapes that fill nodes badly"

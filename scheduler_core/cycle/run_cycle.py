@@ -109,7 +109,7 @@ def queued(snapshot: ClusterSnapshot, options: CycleOptions) -> tuple[Entity, ..
 
 
 def _forest(snapshot: ClusterSnapshot, options: CycleOptions) -> Forest:
-    return scheduling_queue.build(snapshot, scheduling_queue.Options(options.scheduler_name, options.order, options.gates))
+    return scheduling_queue.build(snapshot, scheduling_queue.QueueOptions(options.scheduler_name, options.order, options.gates))
 
 
 def _decider(snapshot: ClusterSnapshot, forest: Forest, options: CycleOptions) -> Decider:

@@ -9,15 +9,15 @@ from __future__ import annotations
 import dataclasses
 
 from scheduler_core.model.decision import Domain, Name, Status
-from scheduler_core.placement.outcome import Outcome
-from scheduler_core.placement.placement_request import Form
+from scheduler_core.placement.outcome import PlacementOutcome
+from scheduler_core.placement.placement_request import PlacementRequest
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupVerdict:
     """Status and cause of one group, and its domain where it is placed."""
 
-    form: Form
+    form: PlacementRequest
     status: Status
     message: str
     domain: Domain | None
@@ -28,14 +28,14 @@ class GroupVerdict:
         return self.form.entity.name
 
 
-def verdicts(form: Form, outcome: Outcome) -> list[GroupVerdict]:
+def verdicts(form: PlacementRequest, outcome: PlacementOutcome) -> list[GroupVerdict]:
     """One for each group of the tree, parents first."""
     found: list[GroupVerdict] = []
     _spread(form, outcome, None, found)
     return found
 
 
-def _spread(form: Form, outcome: Outcome | None, above: GroupVerdict | None, found: list[GroupVerdict]) -> None:
+def _spread(form: PlacementRequest, outcome: PlacementOutcome | None, above: GroupVerdict | None, found: list[GroupVerdict]) -> None:
     own = _own(form, outcome, above)
     found.append(own)
     below = outcome.children if outcome is not None and outcome.children else (None,) * len(form.children)
@@ -43,7 +43,7 @@ def _spread(form: Form, outcome: Outcome | None, above: GroupVerdict | None, fou
         _spread(child, each, own, found)
 
 
-def _own(form: Form, outcome: Outcome | None, above: GroupVerdict | None) -> GroupVerdict:
+def _own(form: PlacementRequest, outcome: PlacementOutcome | None, above: GroupVerdict | None) -> GroupVerdict:
     overruled = above is not None and above.status is not Status.SUCCESS
     if above is not None and (outcome is None or (overruled and (outcome.success or above.status is Status.ERROR))):
         return GroupVerdict(form, above.status, above.message, None)

@@ -10,7 +10,7 @@ import numpy as np
 
 from scheduler_core.diagnosis import node_refusals, phrases, relaxed_filters
 from scheduler_core.diagnosis.domain_capacity import Held, homogeneous, picks
-from scheduler_core.diagnosis.node_refusals import Refusals
+from scheduler_core.diagnosis.node_refusals import NodeRefusals
 from scheduler_core.diagnosis.resource_shortage import shortages
 from scheduler_core.diagnosis.with_pods import rewound, stand
 from scheduler_core.model.nodes import Nodes
@@ -18,8 +18,8 @@ from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.topology import Placement
 from scheduler_core.model.wire import Taint
 from scheduler_core.placement.greedy import Greedy
-from scheduler_core.placement.placement_request import Form
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.placement_request import PlacementRequest
+from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins import static_filters
 
 _REASONS = 3
@@ -46,7 +46,7 @@ class Clause:
     phrase: str = ""
 
 
-def clause(greedy: Greedy, form: Form, held: Held, goal: int) -> Clause:
+def clause(greedy: Greedy, form: PlacementRequest, held: Held, goal: int) -> Clause:
     """What *held* is short of to take *goal* waiting pods of a leaf."""
     site, nodes = greedy.site, picks(greedy, form, held)
     if held.pods >= goal:
@@ -64,7 +64,7 @@ def clause(greedy: Greedy, form: Form, held: Held, goal: int) -> Clause:
     return Clause(held, "; ".join(why), _number(helps.pods, goal), helps.phrase) if helps else Clause(held, "; ".join(why))
 
 
-def clause_for_more(site: Site, form: Form, domain: Placement, left: Sequence[PodRecord]) -> str:
+def clause_for_more(site: PlacementState, form: PlacementRequest, domain: Placement, left: Sequence[PodRecord]) -> str:
     """What *domain*, as it stands, is short of to take the pods *left* as well."""
     found = node_refusals.look(site, left[0], domain.nodes)
     what_if = relaxed_filters.best(site, form, domain, found) if homogeneous(form) else None
@@ -104,7 +104,7 @@ def _number(pods: int, goal: int) -> str:
     return phrases.all_of(goal) if pods == goal else str(pods)
 
 
-def _taken(form: Form, nodes: Nodes) -> dict[int, int]:
+def _taken(form: PlacementRequest, nodes: Nodes) -> dict[int, int]:
     """What the pods that stand on *nodes* request, by row; empty if there are none."""
     taken: dict[int, int] = {}
     start = 0
@@ -117,7 +117,7 @@ def _taken(form: Form, nodes: Nodes) -> dict[int, int]:
     return taken
 
 
-def _node_reasons(site: Site, found: Refusals, helps: relaxed_filters.WhatIf | None) -> list[str]:
+def _node_reasons(site: PlacementState, found: NodeRefusals, helps: relaxed_filters.WhatIf | None) -> list[str]:
     """Other reasons than requests, those of the most nodes first; what *helps* tells already is left out."""
     counts = [(reason, int(mask.sum())) for reason, mask in (*found.static.items(), *found.others.items())]
     counts.sort(key=lambda each: (-each[1], each[0]))
@@ -134,7 +134,7 @@ def _node_reasons(site: Site, found: Refusals, helps: relaxed_filters.WhatIf | N
     return [f"{some} untolerated taints: {listed}", *others]
 
 
-def _worded(found: Refusals, reason: str, count: int, taints: Mapping[str, Taint]) -> str:
+def _worded(found: NodeRefusals, reason: str, count: int, taints: Mapping[str, Taint]) -> str:
     """*reason* for people: which taint, which selector, which port."""
     some, shape, one = phrases.some_of(count, len(found.nodes)), found.pod.shape, count == 1
     if reason == static_filters.UNSCHEDULABLE:

@@ -12,8 +12,8 @@ from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.equal_pods import slots_of
 from scheduler_core.placement.greedy import Greedy
-from scheduler_core.placement.placement_request import Form, Run
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.placement_request import PlacementRequest, Run
+from scheduler_core.placement.state import PlacementState
 
 _TRIED = phrases.SHOWN
 """Of domains that are not remembered, at most so many are tried again."""
@@ -30,26 +30,26 @@ class Held:
     nodes: Nodes | None = None
 
 
-def needed(site: Site, form: Form) -> int:
+def needed(site: PlacementState, form: PlacementRequest) -> int:
     """Pods of a leaf that must still find a node; 1 where its minimum is met already."""
     if site.options.every_pod:
         return len(form.entity.waiting)
     return max(form.entity.minimum - len(form.entity.running), 1)
 
 
-def homogeneous(form: Form) -> bool:
+def homogeneous(form: PlacementRequest) -> bool:
     """Whether the pods of a leaf are alike and no other pod matters to them: then counting room is exact."""
     return form.memorable and len(form.runs) == 1
 
 
-def slots(site: Site, run: Run) -> Ints:
+def slots(site: PlacementState, run: Run) -> Ints:
     """How many pods of *run* each node of the cluster has room for by itself, other pods' affinities left aside."""
     static = site.fit.static(run.shape)
     found: Ints = np.clip(slots_of(free_of(site, static.rows), static.amounts, static.mask), 0, run.count)
     return np.minimum(found, free_ports(site, run.shape)) if run.shape.ports else found
 
 
-def room(site: Site, form: Form, places: tuple[Placement, ...]) -> Ints:
+def room(site: PlacementState, form: PlacementRequest, places: tuple[Placement, ...]) -> Ints:
     """How many waiting pods of *form*, all below it included, each place could hold at most; exact for a homogeneous leaf."""
     total: Ints = np.zeros(len(places), dtype=np.int64)
     known: dict[tuple[int, int], Ints] = {}
@@ -74,7 +74,7 @@ def summed(values: Ints, places: tuple[Placement, ...]) -> Ints:
     return sums
 
 
-def ranked(greedy: Greedy, form: Form, places: tuple[Placement, ...]) -> list[Held]:
+def ranked(greedy: Greedy, form: PlacementRequest, places: tuple[Placement, ...]) -> list[Held]:
     """What each place holds of a leaf, most first, then by value.
 
     Places that would have to be tried anew are left out but for those with the most room.
@@ -92,22 +92,22 @@ def ranked(greedy: Greedy, form: Form, places: tuple[Placement, ...]) -> list[He
     return sorted(found, key=lambda each: (-each.pods, each.domain.value))
 
 
-def picks(greedy: Greedy, form: Form, held: Held) -> Nodes:
+def picks(greedy: Greedy, form: PlacementRequest, held: Held) -> Nodes:
     """The node of each pod of a leaf in that domain, in the order of the pods, as far as they were tried; -1 for none."""
     return _picks(greedy, form, held.domain) if held.nodes is None else held.nodes
 
 
-def _picks(greedy: Greedy, form: Form, domain: Placement) -> Nodes:
+def _picks(greedy: Greedy, form: PlacementRequest, domain: Placement) -> Nodes:
     nodes = greedy.attempt(form, domain).nodes
     return np.full(len(form.entity.waiting), -1, dtype=np.int64) if nodes is None else nodes
 
 
-def tries(greedy: Greedy, form: Form, places: tuple[Placement, ...]) -> tuple[Placement, ...]:
+def tries(greedy: Greedy, form: PlacementRequest, places: tuple[Placement, ...]) -> tuple[Placement, ...]:
     """The places of a composite that are worth trying again: all where the results are remembered."""
     return places if form.memorable else roomiest(greedy.site, form, places, _TRIED)
 
 
-def roomiest(site: Site, form: Form, places: tuple[Placement, ...], limit: int) -> tuple[Placement, ...]:
+def roomiest(site: PlacementState, form: PlacementRequest, places: tuple[Placement, ...], limit: int) -> tuple[Placement, ...]:
     """Of more than *limit* places those with the most room, of equal ones the first by value."""
     if len(places) <= limit:
         return places

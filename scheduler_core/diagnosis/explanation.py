@@ -6,13 +6,13 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 
 from scheduler_core.diagnosis import greedy_limits, phrases
-from scheduler_core.diagnosis.tree_cause import Path, Tree, subject
+from scheduler_core.diagnosis.tree_cause import Path, TreeCause, subject
 from scheduler_core.diagnosis.with_pods import rewound
 from scheduler_core.model.decision import Name, Status
 from scheduler_core.model.wording import cut
 from scheduler_core.placement.greedy import BARE, Greedy
-from scheduler_core.placement.outcome import Outcome
-from scheduler_core.placement.placement_request import Form
+from scheduler_core.placement.outcome import PlacementOutcome
+from scheduler_core.placement.placement_request import PlacementRequest
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Diagnosis:
     uncertain: str = ""
 
 
-def explain(greedy: Greedy, form: Form, outcome: Outcome) -> Diagnosis:
+def explain(greedy: Greedy, form: PlacementRequest, outcome: PlacementOutcome) -> Diagnosis:
     """Why *form*, for which ``place`` gave *outcome*, is not placed, or why not all of it if that is a success.
 
     The ledger must be as it was when *form* was tried; it is left so.
@@ -43,7 +43,7 @@ def explain(greedy: Greedy, form: Form, outcome: Outcome) -> Diagnosis:
     path = (form.entity.name.name,)
     if outcome.status is Status.ERROR:
         return _error(form, outcome, path)
-    tree = Tree(greedy)
+    tree = TreeCause(greedy)
     doubt = ""
     if outcome.success or outcome.message == BARE:
         with rewound(greedy.site):
@@ -60,19 +60,19 @@ def explain(greedy: Greedy, form: Form, outcome: Outcome) -> Diagnosis:
     return Diagnosis(message, groups, dict(_pods(form, outcome, tree)), cut(doubt, phrases.LONGEST))
 
 
-def leftovers(greedy: Greedy, form: Form, outcome: Outcome) -> Mapping[str, str]:
+def leftovers(greedy: Greedy, form: PlacementRequest, outcome: PlacementOutcome) -> Mapping[str, str]:
     """Why the pods that *outcome*, a success of *form*, leaves without a node have none, by pod.
 
     To be asked after the outcome is assumed, with ``greedy.assume``; the ledger is left so.
     """
     if outcome.placed == sum(len(leaf.waiting) for leaf in form.entity.leaves()):
         return {}
-    tree = Tree(greedy)
+    tree = TreeCause(greedy)
     tree.left_over(form, outcome, (form.entity.name.name,))
     return dict(_pods(form, outcome, tree))
 
 
-def _pods(form: Form, outcome: Outcome, tree: Tree) -> Iterator[tuple[str, str]]:
+def _pods(form: PlacementRequest, outcome: PlacementOutcome, tree: TreeCause) -> Iterator[tuple[str, str]]:
     """Every pod without a node, in the order of the tree: its own reason, else its root's or, in a success, its group's."""
     for leaf, below, cause in _leaves(form, outcome, "" if outcome.success else _status(outcome)):
         nodes = [] if below is None or below.nodes is None or cause else below.nodes.tolist()
@@ -81,7 +81,9 @@ def _pods(form: Form, outcome: Outcome, tree: Tree) -> Iterator[tuple[str, str]]
                 yield pod.key, tree.pods.get(pod.key) or cause or BARE
 
 
-def _leaves(form: Form, outcome: Outcome | None, cause: str) -> Iterator[tuple[Form, Outcome | None, str]]:
+def _leaves(
+    form: PlacementRequest, outcome: PlacementOutcome | None, cause: str
+) -> Iterator[tuple[PlacementRequest, PlacementOutcome | None, str]]:
     """The leaves with what came of them, and the status that holds for their pods: of what failed highest above them."""
     if outcome is not None and not outcome.success and not cause:
         cause = _status(outcome)
@@ -93,11 +95,11 @@ def _leaves(form: Form, outcome: Outcome | None, cause: str) -> Iterator[tuple[F
         yield from _leaves(child, each, cause)
 
 
-def _status(outcome: Outcome) -> str:
+def _status(outcome: PlacementOutcome) -> str:
     return BARE if outcome.message in {"", BARE} else f"{BARE}, {cut(outcome.message, phrases.LONGEST)}"
 
 
-def _error(form: Form, outcome: Outcome, path: Path) -> Diagnosis:
+def _error(form: PlacementRequest, outcome: PlacementOutcome, path: Path) -> Diagnosis:
     """Where in the tree an error was met."""
     pods = [pod for leaf in form.entity.leaves() for pod in leaf.waiting]
     while below := next((pair for pair in zip(form.children, outcome.children, strict=False) if _erred(pair[1])), None):
@@ -107,5 +109,5 @@ def _error(form: Form, outcome: Outcome, path: Path) -> Diagnosis:
     return Diagnosis(message, {form.entity.name: message}, dict.fromkeys((pod.key for pod in pods), message))
 
 
-def _erred(outcome: Outcome | None) -> bool:
+def _erred(outcome: PlacementOutcome | None) -> bool:
     return outcome is not None and outcome.status is Status.ERROR

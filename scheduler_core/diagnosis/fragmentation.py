@@ -17,7 +17,7 @@ from scheduler_core.model.nodes import PODS, Ints, NodeTable
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.state import PlacementState
 
 MOST_SHAPES = 8
 _LEVELS = frozenset({"zone", "rack"})
@@ -49,11 +49,11 @@ class Fragment:
 
 def fragments(snapshot: ClusterSnapshot, ignore: Iterable[str] = ()) -> tuple[Fragment, ...]:
     """The shapes and levels that matter in *snapshot*; fields in *ignore* are passed over though they are not modelled."""
-    site = Site.of(snapshot, PlacingOptions(), ignore)
+    site = PlacementState.of(snapshot, PlacingOptions(), ignore)
     return largest(site, levels(snapshot), examples(snapshot))
 
 
-def largest(site: Site, keys: Sequence[str], pods: Sequence[PodRecord]) -> tuple[Fragment, ...]:
+def largest(site: PlacementState, keys: Sequence[str], pods: Sequence[PodRecord]) -> tuple[Fragment, ...]:
     """The largest gang of each of *pods* in one domain of each of *keys*: by pod, then by key."""
     return tuple(_of_shape(site, keys, pods))
 
@@ -89,7 +89,7 @@ def _running(snapshot: ClusterSnapshot) -> Iterator[PodRecord]:
     return (pod for pod in snapshot.pods if pod.node >= 0 and pod.group)
 
 
-def _of_shape(site: Site, keys: Sequence[str], pods: Sequence[PodRecord]) -> Iterator[Fragment]:
+def _of_shape(site: PlacementState, keys: Sequence[str], pods: Sequence[PodRecord]) -> Iterator[Fragment]:
     for pod in pods:
         slots = _slots(site, pod.shape)
         total, words = int(slots.sum()), _words(pod.shape, site.nodes)
@@ -102,7 +102,7 @@ def _of_shape(site: Site, keys: Sequence[str], pods: Sequence[PodRecord]) -> Ite
             yield Fragment(key, words, pod.key, most, column.values[best] if most else "", total)
 
 
-def _slots(site: Site, shape: PodShape) -> Ints:
+def _slots(site: PlacementState, shape: PodShape) -> Ints:
     """How many pods of *shape* each node holds; shape (nodes,)."""
     static, ledger = site.fit.static(shape), site.ledger
     free = site.nodes.allocatable[static.rows] - ledger.used[static.rows] - ledger.held[static.rows]

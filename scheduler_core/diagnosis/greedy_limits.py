@@ -18,15 +18,15 @@ from scheduler_core.model.nodes import Bools
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.greedy import Greedy
-from scheduler_core.placement.outcome import Outcome
-from scheduler_core.placement.placement_request import Form, Run
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.outcome import PlacementOutcome
+from scheduler_core.placement.placement_request import PlacementRequest, Run
+from scheduler_core.placement.state import PlacementState
 
 _DOMAINS = 64
 """Domains of a composite that are looked into, at most."""
 
 
-def sentence(greedy: Greedy, form: Form) -> str:
+def sentence(greedy: Greedy, form: PlacementRequest) -> str:
     """What greedy cannot promise of the root *form*, which it did not place; empty where there is no placement for certain."""
     causes = _causes(greedy, form, greedy.site.topology.root)
     if greedy.site.plugins.checks:
@@ -34,7 +34,7 @@ def sentence(greedy: Greedy, form: Form) -> str:
     return f"The greedy algorithm cannot promise that no placement exists: {'; '.join(dict.fromkeys(causes))}" if causes else ""
 
 
-def _causes(greedy: Greedy, form: Form, parent: Placement) -> list[str]:
+def _causes(greedy: Greedy, form: PlacementRequest, parent: Placement) -> list[str]:
     """The features by which *form*, which fails inside *parent*, may have missed a placement."""
     places = greedy.placements(form, parent)
     if form.leaf:
@@ -53,7 +53,7 @@ def _causes(greedy: Greedy, form: Form, parent: Placement) -> list[str]:
     return []
 
 
-def _leaf_causes(greedy: Greedy, form: Form, places: tuple[Placement, ...]) -> list[str]:
+def _leaf_causes(greedy: Greedy, form: PlacementRequest, places: tuple[Placement, ...]) -> list[str]:
     name, site = form.entity.name.name, greedy.site
     if len(form.entity.running) + len(form.entity.waiting) < form.entity.minimum or form.entity.name.kind == "Pod":
         return []
@@ -67,7 +67,7 @@ def _leaf_causes(greedy: Greedy, form: Form, places: tuple[Placement, ...]) -> l
     return found
 
 
-def _ties(site: Site, form: Form) -> str:
+def _ties(site: PlacementState, form: PlacementRequest) -> str:
     """By what rule the pods of a leaf depend on other pods; empty if none binds them."""
     named: list[str] = []
     for pod in _unlike(form):
@@ -76,7 +76,7 @@ def _ties(site: Site, form: Form) -> str:
     return phrases.listed(list(dict.fromkeys(named)))
 
 
-def _unlike(form: Form) -> Iterable[PodRecord]:
+def _unlike(form: PlacementRequest) -> Iterable[PodRecord]:
     """The first of the pods that are alike, in shape and labels."""
     found: dict[object, PodRecord] = {}
     for pod in form.entity.waiting:
@@ -94,7 +94,7 @@ def _rules(pod: PodRecord) -> list[str]:
     return named + (["pod anti-affinity"] if far and far.required_during_scheduling_ignored_during_execution else [])
 
 
-def _composite_causes(greedy: Greedy, form: Form, place: Placement) -> list[str]:
+def _composite_causes(greedy: Greedy, form: PlacementRequest, place: Placement) -> list[str]:
     """Enough children fit one at a time, or may: then it is a matter of who goes where, and first."""
     alone, own = [], []
     for child in form.children:
@@ -109,9 +109,9 @@ def _composite_causes(greedy: Greedy, form: Form, place: Placement) -> list[str]
     return [*_sibling_causes(form, greedy.attempt(form, place), {child.entity.name for child in alone}), *own]
 
 
-def _sibling_causes(form: Form, outcome: Outcome, alone: set[object]) -> list[str]:
+def _sibling_causes(form: PlacementRequest, outcome: PlacementOutcome, alone: set[object]) -> list[str]:
     """What the siblings took before the first child that would fit by itself."""
-    before: list[tuple[Form, Outcome]] = []
+    before: list[tuple[PlacementRequest, PlacementOutcome]] = []
     for child, below in zip(form.children, outcome.children, strict=True):
         if below is None or (not below.success and child.entity.name in alone):
             break
@@ -133,11 +133,11 @@ def _sibling_causes(form: Form, outcome: Outcome, alone: set[object]) -> list[st
     return found
 
 
-def _extra(form: Form, outcome: Outcome) -> int:
+def _extra(form: PlacementRequest, outcome: PlacementOutcome) -> int:
     return len(form.entity.running) + outcome.placed - form.entity.minimum if form.leaf else 0
 
 
-def _too_small(site: Site, form: Form, places: tuple[Placement, ...]) -> Bools:
+def _too_small(site: PlacementState, form: PlacementRequest, places: tuple[Placement, ...]) -> Bools:
     """Which places have too little room for the minimum of *form*, whoever goes where."""
     shapes = {run.shape: run for leaf in _leaves(form) for run in leaf.runs}
     if len(shapes) == 1 and all(map(homogeneous, _leaves(form))):
@@ -154,27 +154,27 @@ def _too_small(site: Site, form: Form, places: tuple[Placement, ...]) -> Bools:
     return small
 
 
-def _wanting(row: int) -> Callable[[Form], int]:
+def _wanting(row: int) -> Callable[[PlacementRequest], int]:
     """What the pods that a leaf still needs ask of a resource, at the least."""
 
-    def least(leaf: Form) -> int:
+    def least(leaf: PlacementRequest) -> int:
         asked = sorted(dict(run.shape.requests).get(row, 0) for run in leaf.runs for _ in range(run.count))
         return sum(asked[: needed_of(leaf)])
 
     return least
 
 
-def needed_of(leaf: Form) -> int:
+def needed_of(leaf: PlacementRequest) -> int:
     """Pods without which a leaf cannot be; 0 where its minimum runs."""
     return max(leaf.entity.minimum - len(leaf.entity.running), 0)
 
 
-def _least(form: Form, of_leaf: Callable[[Form], int]) -> int:
+def _least(form: PlacementRequest, of_leaf: Callable[[PlacementRequest], int]) -> int:
     """The least that *form* takes: of a composite the cheapest children that make its minimum."""
     if form.leaf:
         return of_leaf(form)
     return sum(sorted(_least(child, of_leaf) for child in form.children)[: form.entity.minimum])
 
 
-def _leaves(form: Form) -> list[Form]:
+def _leaves(form: PlacementRequest) -> list[PlacementRequest]:
     return [form] if form.leaf else [leaf for child in form.children for leaf in _leaves(child)]

@@ -15,7 +15,7 @@ from scheduler_core.diagnosis import phrases
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.placement.pod_by_pod import conflict
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins import static_filters
 
 ELSEWHERE = "node(s) didn't match pod group's topology"
@@ -23,7 +23,7 @@ ELSEWHERE = "node(s) didn't match pod group's topology"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Refusals:
+class NodeRefusals:
     """What keeps one more pod off the nodes of a placement as it stands.
 
     Attributes:
@@ -58,7 +58,7 @@ class Refusals:
         return sorted(found.items(), key=lambda each: (-each[1], each[0]))
 
 
-def look(site: Site, pod: PodRecord, nodes: Nodes) -> Refusals:
+def look(site: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRefusals:
     """What keeps *pod* off *nodes* now."""
     still: Bools = np.ones(len(nodes), dtype=bool)
     related = site.relations.touches(pod)
@@ -73,10 +73,10 @@ def look(site: Site, pod: PodRecord, nodes: Nodes) -> Refusals:
     still &= ~short.any(axis=0)
     if related:
         others |= _sift(site.relations.filter(pod, nodes), still)
-    return Refusals(pod, nodes, static, others, usable, asked, free, short, int(still.sum()))
+    return NodeRefusals(pod, nodes, static, others, usable, asked, free, short, int(still.sum()))
 
 
-def told(site: Site, found: Refusals) -> str:
+def told(site: PlacementState, found: NodeRefusals) -> str:
     """In kube-scheduler's words, counted over all nodes of the cluster."""
     total = len(site.nodes)
     reasons = {row: static_filters.resource_reason(site.nodes, row) for row, _ in found.pod.shape.requests}
@@ -90,13 +90,13 @@ def told(site: Site, found: Refusals) -> str:
     return f"0/{total} nodes are available: {', '.join(shown)}." if shown else f"0/{total} nodes are available."
 
 
-def free_of(site: Site, rows: Ints) -> Ints:
+def free_of(site: PlacementState, rows: Ints) -> Ints:
     """What is free of the resources *rows*, shape (rows, all nodes)."""
     free: Ints = site.nodes.allocatable[rows] - site.ledger.used[rows]
     return free - site.ledger.held[rows] if site.ledger.holding else free
 
 
-def free_ports(site: Site, shape: PodShape) -> Bools:
+def free_ports(site: PlacementState, shape: PodShape) -> Bools:
     """Shape (all nodes,): where all ports of the host that *shape* wants are free."""
     free: Bools = np.ones(len(site.nodes), dtype=bool)
     for node, taken in site.ledger.ports.items():
@@ -105,7 +105,7 @@ def free_ports(site: Site, shape: PodShape) -> Bools:
     return free
 
 
-def _static(site: Site, pod: PodRecord, *, related: bool) -> list[tuple[str, Bools]]:
+def _static(site: PlacementState, pod: PodRecord, *, related: bool) -> list[tuple[str, Bools]]:
     """The filters that do not depend on what runs; a rule about other pods that is not modelled refuses every node."""
     refused = site.fit.refused(site.relations.unmodelled(pod)) if related else ""
     nowhere = [(refused, np.zeros(len(site.nodes), dtype=bool))] if refused else []

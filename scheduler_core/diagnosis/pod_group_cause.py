@@ -13,15 +13,15 @@ from scheduler_core.model.nodes import PODS
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.greedy import Greedy
-from scheduler_core.placement.placement_request import Form
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.placement_request import PlacementRequest
+from scheduler_core.placement.state import PlacementState
 
 _SHAPES = 16
 """Pods of so many shapes are told reasons of their own."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class LeafCause:
+class PodGroupCause:
     """Why a leaf is not placed, or not all of it.
 
     Attributes:
@@ -34,23 +34,23 @@ class LeafCause:
     pods: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
-def cause(greedy: Greedy, form: Form, parent: Placement) -> LeafCause:
+def cause(greedy: Greedy, form: PlacementRequest, parent: Placement) -> PodGroupCause:
     """Why the leaf *form* fails inside *parent*; the ledger is as it was when it was tried."""
     entity = form.entity
     if (members := len(entity.running) + len(entity.waiting)) < entity.minimum:
-        return LeafCause(f"has {members} of the {phrases.counted(entity.minimum, 'pod')} that it needs")
+        return PodGroupCause(f"has {members} of the {phrases.counted(entity.minimum, 'pod')} that it needs")
     places = greedy.placements(form, parent)
     if not places:
-        return LeafCause(nowhere(form, parent))
+        return PodGroupCause(nowhere(form, parent))
     order, need = ranked(greedy, form, places), needed(greedy.site, form)
     shown = order[: phrases.SHOWN]
     told = together([clause(greedy, form, each, need) for each in shown], parent)
     if len(places) > len(shown):
         told.append(_others(form, order, len(places)))
-    return LeafCause(f"{_head(greedy.site, form, parent)}: {'; '.join(told)}", _refused(greedy, form, order[0]))
+    return PodGroupCause(f"{_head(greedy.site, form, parent)}: {'; '.join(told)}", _refused(greedy, form, order[0]))
 
 
-def brief(greedy: Greedy, form: Form, parent: Placement) -> str:
+def brief(greedy: Greedy, form: PlacementRequest, parent: Placement) -> str:
     """The same in a few words: how many pods the best domain holds."""
     entity = form.entity
     if (members := len(entity.running) + len(entity.waiting)) < entity.minimum:
@@ -63,15 +63,15 @@ def brief(greedy: Greedy, form: Form, parent: Placement) -> str:
     return f"has room for {first.pods} of {phrases.counted(need, 'pod')}{where}"
 
 
-def left_over(greedy: Greedy, form: Form, domain: Placement, left: Sequence[PodRecord]) -> LeafCause:
+def left_over(greedy: Greedy, form: PlacementRequest, domain: Placement, left: Sequence[PodRecord]) -> PodGroupCause:
     """Why *domain*, where the minimum of *form* is met, has no node for the pods *left*; the others are assumed already."""
     site = greedy.site
     why = clause_for_more(site, form, domain, left)
     more = f"{len(left)} more {'pod' if len(left) == 1 else 'pods'}{_wants(site, form, several=len(left) > 1)}"
-    return LeafCause(f"has what it needs, and no node for {more} in {phrases.place(domain)}: {why}", reasons(site, left, domain))
+    return PodGroupCause(f"has what it needs, and no node for {more} in {phrases.place(domain)}: {why}", reasons(site, left, domain))
 
 
-def reasons(site: Site, pods: Iterable[PodRecord], domain: Placement) -> dict[str, str]:
+def reasons(site: PlacementState, pods: Iterable[PodRecord], domain: Placement) -> dict[str, str]:
     """Why each of *pods* finds no node in *domain* as it stands, in kube-scheduler's words; without those that would find one."""
     by_shape: dict[PodShape, str] = {}
     found: dict[str, str] = {}
@@ -84,7 +84,7 @@ def reasons(site: Site, pods: Iterable[PodRecord], domain: Placement) -> dict[st
     return found
 
 
-def _refused(greedy: Greedy, form: Form, held: Held) -> dict[str, str]:
+def _refused(greedy: Greedy, form: PlacementRequest, held: Held) -> dict[str, str]:
     """The reasons of the pods that find no node in a domain once the others stand there."""
     nodes = picks(greedy, form, held)
     with rewound(greedy.site):
@@ -93,7 +93,7 @@ def _refused(greedy: Greedy, form: Form, held: Held) -> dict[str, str]:
         return reasons(greedy.site, left, held.domain)
 
 
-def _others(form: Form, order: list[Held], total: int) -> str:
+def _others(form: PlacementRequest, order: list[Held], total: int) -> str:
     """The domains that are not shown; what they hold is known where all are ranked."""
     more = total - min(len(order), phrases.SHOWN)
     level = f"{more} more {phrases.level(form.entity.key)}{'s' if more > 1 else ''}"
@@ -103,7 +103,7 @@ def _others(form: Form, order: list[Held], total: int) -> str:
     return f"and {level} ({f'{most} at most' if most else 'none'})"
 
 
-def _head(site: Site, form: Form, parent: Placement) -> str:
+def _head(site: PlacementState, form: PlacementRequest, parent: Placement) -> str:
     entity = form.entity
     inside = f" in {phrases.place(parent)}"
     if entity.name.kind == "Pod":
@@ -111,7 +111,7 @@ def _head(site: Site, form: Form, parent: Placement) -> str:
     return f"finds no {phrases.level(entity.key) or 'room'}{inside if parent.key or not entity.key else ''} for {_pods(site, form)}"
 
 
-def _pods(site: Site, form: Form) -> str:
+def _pods(site: PlacementState, form: PlacementRequest) -> str:
     entity, need = form.entity, needed(site, form)
     wants = _wants(site, form, several=need > 1)
     total = len(entity.waiting)
@@ -123,7 +123,7 @@ def _pods(site: Site, form: Form) -> str:
     return f"its {phrases.counted(need, 'pod') if need > 1 else 'pod'}{wants}"
 
 
-def _wants(site: Site, form: Form, *, several: bool) -> str:
+def _wants(site: PlacementState, form: PlacementRequest, *, several: bool) -> str:
     """What each pod requests, where all request the same: `` (8 cpu, 4 nvidia.com/gpu each)``."""
     if len(form.runs) != 1:
         return ""
@@ -131,7 +131,7 @@ def _wants(site: Site, form: Form, *, several: bool) -> str:
     return f" ({', '.join(asked[: phrases.SHOWN])}{' each' if several else ''})" if asked else ""
 
 
-def nowhere(form: Form, parent: Placement) -> str:
+def nowhere(form: PlacementRequest, parent: Placement) -> str:
     """What is to be said of a group that has no domain to choose in *parent*."""
     if not form.entity.key:
         return "finds no placement: the plugins generate none"

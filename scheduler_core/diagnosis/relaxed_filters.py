@@ -7,14 +7,14 @@ from collections.abc import Callable
 
 from scheduler_core.diagnosis import phrases
 from scheduler_core.diagnosis.domain_capacity import homogeneous, slots
-from scheduler_core.diagnosis.node_refusals import Refusals
+from scheduler_core.diagnosis.node_refusals import NodeRefusals
 from scheduler_core.model.nodes import Bools, NodeTable
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.topology import Placement
 from scheduler_core.model.wire import Taint, Toleration
-from scheduler_core.placement.placement_request import Form
+from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.pod_group import try_leaf
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins import static_filters
 from scheduler_core.plugins.reasons import AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY, LACKS_TOPOLOGY, SPREAD
 
@@ -52,7 +52,7 @@ class WhatIf:
     counted: bool
 
 
-def best(site: Site, form: Form, domain: Placement, found: Refusals) -> WhatIf | None:
+def best(site: PlacementState, form: PlacementRequest, domain: Placement, found: NodeRefusals) -> WhatIf | None:
     """The one filter without which *domain* would hold the most pods; None where none makes a difference.
 
     Args:
@@ -70,7 +70,7 @@ def best(site: Site, form: Form, domain: Placement, found: Refusals) -> WhatIf |
     return max(known, key=lambda option: option.pods, default=None)
 
 
-def taint_of(found: Refusals, reason: str, nodes: NodeTable) -> Taint | None:
+def taint_of(found: NodeRefusals, reason: str, nodes: NodeTable) -> Taint | None:
     """The taint that *reason* is about; None if it is about none."""
     shape, node = found.pod.shape, int(found.nodes[found.static[reason].argmax()])
     hard = (taint for taint in nodes.taints[node] if taint.effect in _HARD and not static_filters.tolerates(shape.tolerations, taint))
@@ -96,11 +96,11 @@ def selection(shape: PodShape) -> str:
     return " and ".join(filter(None, (f"node selector {pairs}" if pairs else "", named)))
 
 
-def _between_pods(found: Refusals) -> dict[str, Bools]:
+def _between_pods(found: NodeRefusals) -> dict[str, Bools]:
     return {reason: mask for reason, mask in found.others.items() if reason in _BETWEEN_PODS}
 
 
-def _without(site: Site, form: Form, domain: Placement, found: Refusals, reason: str) -> WhatIf | None:
+def _without(site: PlacementState, form: PlacementRequest, domain: Placement, found: NodeRefusals, reason: str) -> WhatIf | None:
     if reason in _BETWEEN_PODS:
         rules = {_BETWEEN_PODS[rule] for rule, _ in site.relations.filter(found.pod, found.nodes)} | {_BETWEEN_PODS[reason]}
         phrase = _BETWEEN_PODS[reason] if len(rules) == 1 else "all rules between pods were dropped"
@@ -112,7 +112,7 @@ def _without(site: Site, form: Form, domain: Placement, found: Refusals, reason:
     return WhatIf(reason, phrase, pods, counted=not about_fields(found.pod.shape, reason))
 
 
-def _change(found: Refusals, reason: str, nodes: NodeTable) -> tuple[Change | None, str]:
+def _change(found: NodeRefusals, reason: str, nodes: NodeTable) -> tuple[Change | None, str]:
     shape, refused, total = found.pod.shape, found.static[reason], len(found.nodes)
     count = int(refused.sum())
     some = phrases.some_of(count, total)
@@ -140,7 +140,7 @@ def _known(shape: PodShape) -> PodShape:
     return dataclasses.replace(shape, unmodelled=())
 
 
-def _count(site: Site, form: Form, domain: Placement) -> int:
+def _count(site: PlacementState, form: PlacementRequest, domain: Placement) -> int:
     if homogeneous(form):
         run = form.runs[0]
         return min(int(slots(site, run)[domain.nodes].sum()), run.count)
@@ -148,15 +148,15 @@ def _count(site: Site, form: Form, domain: Placement) -> int:
     return 0 if nodes is None else int((nodes >= 0).sum())
 
 
-def _unrelated(form: Form) -> Form:
+def _unrelated(form: PlacementRequest) -> PlacementRequest:
     """As if no other pod mattered to its pods: then they are counted run by run."""
     return dataclasses.replace(form, number=0, special=any(run.shape.ports for run in form.runs))
 
 
-class _Relaxed(static_filters.Fit):
+class _Relaxed(static_filters.StaticFilters):
     """Fits of shapes changed before they are looked at; the nodes are known already."""
 
-    def __init__(self, known: static_filters.Fit, change: Change) -> None:
+    def __init__(self, known: static_filters.StaticFilters, change: Change) -> None:
         vars(self).update(vars(known))
         self._found = {}
         self._change = change

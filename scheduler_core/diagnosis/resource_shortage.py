@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from scheduler_core.diagnosis import phrases
-from scheduler_core.diagnosis.node_refusals import Refusals
+from scheduler_core.diagnosis.node_refusals import NodeRefusals
 from scheduler_core.model.nodes import Ints, NodeTable
 
 _SHOWN = 3
 
 
-def shortages(found: Refusals, nodes: NodeTable, missing: int, held: dict[int, int]) -> list[str]:
+def shortages(found: NodeRefusals, nodes: NodeTable, missing: int, held: dict[int, int]) -> list[str]:
     """Why the requests of *missing* more pods are not met; empty where nothing is short.
 
     A resource is short where its sum over the usable nodes is; otherwise there is enough of it, in pieces that are too small.
@@ -43,7 +43,7 @@ def shortages(found: Refusals, nodes: NodeTable, missing: int, held: dict[int, i
     return told[:_SHOWN] or _fragmented(found, nodes, pieces, more=bool(held))
 
 
-def _fragmented(found: Refusals, nodes: NodeTable, pieces: list[int], *, more: bool) -> list[str]:
+def _fragmented(found: NodeRefusals, nodes: NodeTable, pieces: list[int], *, more: bool) -> list[str]:
     """Enough in sum, too little on each node: of one resource, or of several that no node has together."""
     if not pieces:
         return []

@@ -11,8 +11,8 @@ from scheduler_core.diagnosis.with_pods import rewound
 from scheduler_core.model.decision import Name
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.greedy import Greedy
-from scheduler_core.placement.outcome import Outcome
-from scheduler_core.placement.placement_request import Form
+from scheduler_core.placement.outcome import PlacementOutcome
+from scheduler_core.placement.placement_request import PlacementRequest
 
 Path = tuple[str, ...]
 """Names of groups, the root first."""
@@ -23,11 +23,11 @@ class _Try:
     """A composite on one of its domains."""
 
     place: Placement
-    outcome: Outcome
+    outcome: PlacementOutcome
     fitting: int
 
 
-class Tree:
+class TreeCause:
     """Collects what is to be said of the groups and pods of one root.
 
     Attributes:
@@ -41,7 +41,7 @@ class Tree:
         self.pods: dict[str, str] = {}
         self._greedy = greedy
 
-    def failing(self, form: Form, parent: Placement, path: Path) -> list[str]:
+    def failing(self, form: PlacementRequest, parent: Placement, path: Path) -> list[str]:
         """Sentences about *form*, which fails inside *parent* as the ledger stands: the innermost group first."""
         if form.leaf:
             found = pod_group_cause.cause(self._greedy, form, parent)
@@ -52,7 +52,7 @@ class Tree:
         self.groups[form.entity.name] = ". ".join(told)
         return told
 
-    def left_over(self, form: Form, outcome: Outcome, path: Path) -> list[str]:
+    def left_over(self, form: PlacementRequest, outcome: PlacementOutcome, path: Path) -> list[str]:
         """Sentences about what a success, which is assumed, leaves without a node: a leaf's pods, and children that fail."""
         if not form.leaf:
             told = []
@@ -69,7 +69,7 @@ class Tree:
         self.pods.update(found.pods)
         return [f"{subject(form, path)} {found.rest}"]
 
-    def _failing_composite(self, form: Form, parent: Placement, path: Path) -> list[str]:
+    def _failing_composite(self, form: PlacementRequest, parent: Placement, path: Path) -> list[str]:
         minimum, children = form.entity.minimum, form.children
         if len(children) < minimum:
             why = f"has {len(children)} of the {phrases.counted(minimum, 'group')} that it needs"
@@ -81,24 +81,24 @@ class Tree:
             self._not_tried(child, f"not tried: {path[-1]} {why}")
         return [f"{subject(form, path)} {why}"]
 
-    def _in_domains(self, form: Form, places: tuple[Placement, ...], path: Path) -> list[str]:
+    def _in_domains(self, form: PlacementRequest, places: tuple[Placement, ...], path: Path) -> list[str]:
         """The domain that holds most of the children is told in full, others in short."""
         found = self._ranked(form, places)
         told = self._inside(form, found[0], path)
         return [*told, self._level(form, found, len(places), path)]
 
-    def _ranked(self, form: Form, places: tuple[Placement, ...]) -> list[_Try]:
+    def _ranked(self, form: PlacementRequest, places: tuple[Placement, ...]) -> list[_Try]:
         """Where most children fit first, then where there is most room, then by value."""
         again = tries(self._greedy, form, places)
         most = dict(zip((each.serial for each in again), room(self._greedy.site, form, again).tolist(), strict=True))
         found = [_tried(place, self._greedy.attempt(form, place)) for place in again]
         return sorted(found, key=lambda each: (-each.fitting, -most[each.place.serial], each.place.value))
 
-    def _inside(self, form: Form, at: _Try, path: Path) -> list[str]:
+    def _inside(self, form: PlacementRequest, at: _Try, path: Path) -> list[str]:
         told: list[str] = []
-        fitting: list[tuple[Form, Outcome]] = []
-        before: list[tuple[Form, Outcome]] = []
-        failing: list[Form] = []
+        fitting: list[tuple[PlacementRequest, PlacementOutcome]] = []
+        before: list[tuple[PlacementRequest, PlacementOutcome]] = []
+        failing: list[PlacementRequest] = []
         with rewound(self._greedy.site):
             for child, below in zip(form.children, at.outcome.children, strict=True):
                 inner = (*path, child.entity.name.name)
@@ -119,7 +119,9 @@ class Tree:
             return [f"{subject(form, path)}: {at.outcome.message}"]
         return [*told, *self._around(failing, before, at.place)]
 
-    def _around(self, failing: list[Form], before: list[tuple[Form, Outcome]], place: Placement) -> list[str]:
+    def _around(
+        self, failing: list[PlacementRequest], before: list[tuple[PlacementRequest, PlacementOutcome]], place: Placement
+    ) -> list[str]:
         """What the siblings of the child that fails first have to do with it."""
         told = []
         if before and self._greedy.evaluate(failing[0], place).success:
@@ -129,7 +131,7 @@ class Tree:
             told.append(f"{others} {'does' if len(failing) == 2 else 'do'} not fit either")
         return told
 
-    def _level(self, form: Form, found: list[_Try], total: int, path: Path) -> str:
+    def _level(self, form: PlacementRequest, found: list[_Try], total: int, path: Path) -> str:
         """How far the children of *form* get in each domain."""
         name, first = path[-1], found[0]
         if not form.entity.key:
@@ -142,7 +144,7 @@ class Tree:
             told.append(f"and {more} more {phrases.level(form.entity.key)}{'s' if more > 1 else ''}")
         return f"{name} needs {_groups(form)} in one {phrases.level(form.entity.key)}: {'; '.join(told)}"
 
-    def _brief(self, form: Form, at: _Try, path: Path) -> str:
+    def _brief(self, form: PlacementRequest, at: _Try, path: Path) -> str:
         """Which group fails first in a domain, and by how much."""
         with rewound(self._greedy.site):
             for child, below in zip(form.children, at.outcome.children, strict=True):
@@ -159,33 +161,33 @@ class Tree:
                 return deeper or f"{subject(child, inner)} fails"
         return ""
 
-    def _fits_alone(self, form: Form, outcome: Outcome, but: str) -> None:
+    def _fits_alone(self, form: PlacementRequest, outcome: PlacementOutcome, but: str) -> None:
         where = f" in {phrases.place(outcome.placement)}" if form.entity.key else ""
         for each in form.entity.walk():
             self.groups.setdefault(each.name, f"fits by itself{where if each is form.entity else ''}, {but}")
 
-    def _not_tried(self, form: Form, why: str) -> None:
+    def _not_tried(self, form: PlacementRequest, why: str) -> None:
         for each in form.entity.walk():
             self.groups[each.name] = why
 
 
-def subject(form: Form, path: Path) -> str:
+def subject(form: PlacementRequest, path: Path) -> str:
     """``group decode of serve``, ``pod web-0``."""
     return f"{'pod' if form.entity.name.kind == 'Pod' else 'group'} {' of '.join(reversed(path))}"
 
 
-def _tried(place: Placement, outcome: Outcome) -> _Try:
+def _tried(place: Placement, outcome: PlacementOutcome) -> _Try:
     return _Try(place, outcome, sum(1 for below in outcome.children if below is not None and below.success))
 
 
-def _groups(form: Form) -> str:
+def _groups(form: PlacementRequest) -> str:
     minimum, total = form.entity.minimum, len(form.children)
     if minimum < total:
         return f"{minimum} of its {total} groups"
     return {1: "its group", 2: "both of its groups"}.get(total, f"all {total} of its groups")
 
 
-def _taken(before: list[tuple[Form, Outcome]], parent: Placement) -> str:
+def _taken(before: list[tuple[PlacementRequest, PlacementOutcome]], parent: Placement) -> str:
     """What siblings that were tried before took: ``g1 and g2 went to rack r1, g3 placed 7 pods, 3 more than it needs``."""
     placed = [(child, below) for child, below in before if below.placed]
     told = []
@@ -194,7 +196,7 @@ def _taken(before: list[tuple[Form, Outcome]], parent: Placement) -> str:
     return phrases.listed(told)
 
 
-def _where(form: Form, outcome: Outcome, parent: Placement) -> str:
+def _where(form: PlacementRequest, outcome: PlacementOutcome, parent: Placement) -> str:
     extra = len(form.entity.running) + outcome.placed - form.entity.minimum if form.leaf else 0
     place = f"went to {phrases.place(outcome.placement)}" if outcome.placement is not parent else ""
     if extra <= 0:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from scheduler_core.model.ledger import Load
+from scheduler_core.model.ledger import PodLoad
 from scheduler_core.model.nodes import Nodes
-from scheduler_core.placement.placement_request import Form
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.placement_request import PlacementRequest
+from scheduler_core.placement.state import PlacementState
 
 
 @contextlib.contextmanager
-def rewound(site: Site) -> Iterator[None]:
+def rewound(site: PlacementState) -> Iterator[None]:
     """Whatever is assumed inside is undone at the end."""
     taken, told = site.ledger.mark(), site.relations.mark()
     try:
@@ -22,14 +22,14 @@ def rewound(site: Site) -> Iterator[None]:
         site.relations.rewind(told)
 
 
-def stand(site: Site, form: Form, nodes: Nodes) -> None:
+def stand(site: PlacementState, form: PlacementRequest, nodes: Nodes) -> None:
     """Put the pods of a leaf on *nodes*, one entry a pod, -1 for none; to be used inside ``rewound``."""
     loads, start = [], 0
     for run in form.runs:
         found = nodes[start : start + run.count]
         start += run.count
         if len(found := found[found >= 0]):
-            loads.append(Load(run.shape, found))
+            loads.append(PodLoad(run.shape, found))
     if loads:
         site.ledger.assume(tuple(loads), site.ledger.fresh())
     for pod, node in zip(form.entity.waiting, nodes.tolist(), strict=True):

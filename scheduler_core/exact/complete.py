@@ -12,9 +12,9 @@ from collections import deque
 
 import numpy as np
 
-from scheduler_core.exact.chosen import Chosen
+from scheduler_core.exact.chosen import PlannedGroup
 from scheduler_core.exact.needs import satisfied
-from scheduler_core.exact.step_budget import DEFAULT, Budget, SpentError
+from scheduler_core.exact.step_budget import DEFAULT, StepBudget, StepsSpentError
 from scheduler_core.exact.tree.tree_search import TreeSearch
 from scheduler_core.model.decision import Search, Status
 from scheduler_core.model.entity import Entity
@@ -22,10 +22,10 @@ from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement import placement_score
 from scheduler_core.placement.greedy import Greedy
-from scheduler_core.placement.outcome import Outcome
-from scheduler_core.placement.placement_request import Form, Signatures
+from scheduler_core.placement.outcome import PlacementOutcome
+from scheduler_core.placement.placement_request import PlacementRequest, Signatures
 from scheduler_core.placement.pod_group import succeeded, try_leaf
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.state import PlacementState
 
 _SHARE = 2
 """The part of the budget that may go into more pods than must be placed: half of it."""
@@ -36,12 +36,12 @@ _CARRYING = 400
 class Complete(Greedy):
     """Places entities by search where greedy does not place them whole."""
 
-    def __init__(self, site: Site, steps: int = DEFAULT, signatures: Signatures | None = None) -> None:
+    def __init__(self, site: PlacementState, steps: int = DEFAULT, signatures: Signatures | None = None) -> None:
         super().__init__(site, signatures)
         self._steps = steps
         self.search = Search("complete", "not-searched")
 
-    def place(self, form: Form) -> Outcome:
+    def place(self, form: PlacementRequest) -> PlacementOutcome:
         """What comes of a root; ``search`` tells how it was found."""
         greedy = super().place(form)
         waiting = sum(len(leaf.waiting) for leaf in form.entity.leaves())
@@ -53,10 +53,10 @@ class Complete(Greedy):
             # Too few members, or no domain at all: counting has refuted it.
             self.search = Search("complete", "infeasible")
             return greedy
-        budget = Budget(self._steps)
+        budget = StepBudget(self._steps)
         try:
             found = self._search(form, budget)
-        except SpentError:
+        except StepsSpentError:
             self.search = Search("complete", "placed" if greedy.success else "budget", self._steps)
             return greedy
         self.search = Search("complete", "placed" if found else "infeasible", budget.explored)
@@ -64,32 +64,32 @@ class Complete(Greedy):
             return self._refuted(form, greedy)
         return greedy if greedy.success and greedy.placed >= found.placed else found
 
-    def searches(self, form: Form) -> bool:
+    def searches(self, form: PlacementRequest) -> bool:
         """Whether a root is searched for that greedy does not place whole; of others greedy has the last word."""
         return not satisfied(form) and searchable(form) and not self._refuses(form)
 
-    def _refuses(self, form: Form) -> bool:
+    def _refuses(self, form: PlacementRequest) -> bool:
         """Whether a pod is not placed because a field of it is not modelled: that is no proof of anything."""
         here = any(self.site.fit.refused(run.shape.unmodelled) for run in form.runs)
         return here or any(self._refuses(child) for child in form.children)
 
-    def _refuted(self, form: Form, greedy: Outcome) -> Outcome:
+    def _refuted(self, form: PlacementRequest, greedy: PlacementOutcome) -> PlacementOutcome:
         """No placement exists.  If none did on an empty cluster either, no eviction can help."""
         try:
-            search = TreeSearch(self.site, form, Budget(self._steps), empty=True)
+            search = TreeSearch(self.site, form, StepBudget(self._steps), empty=True)
             possible = search.plan(self.site.topology.root) is not None
-        except SpentError:
+        except StepsSpentError:
             return greedy
         return greedy if possible else dataclasses.replace(greedy, status=Status.UNRESOLVABLE)
 
-    def _search(self, form: Form, budget: Budget) -> Outcome | None:
+    def _search(self, form: PlacementRequest, budget: StepBudget) -> PlacementOutcome | None:
         """The best plan for the root: the best found in each of its domains, completed; None if there is none.
 
         Raises:
             SpentError: the budget is spent before any plan is found.
 
         """
-        best: Outcome | None = None
+        best: PlacementOutcome | None = None
         waiting = sum(len(leaf.waiting) for leaf in form.entity.leaves())
         # The root's own key chooses here, so that its domains can be compared by all that fits in them.
         top = dataclasses.replace(form, entity=dataclasses.replace(form.entity, key="")) if form.entity.key else form
@@ -103,7 +103,7 @@ class Complete(Greedy):
                 # A domain that takes long waits until the others have been looked at.
                 with budget.part(budget.left // 2 if ahead and not again else budget.left):
                     plan = search.plan(placement)
-            except SpentError:
+            except StepsSpentError:
                 if budget.left and not again:
                     ahead.append((placement, True))
                     continue
@@ -116,7 +116,7 @@ class Complete(Greedy):
                 budget.step(min(_CARRYING, budget.left))
         return best
 
-    def _tops(self, form: Form) -> list[Placement]:
+    def _tops(self, form: PlacementRequest) -> list[Placement]:
         """The domains of a root; the first of those that would take all its pods is the best by the scores, then by name."""
         if not form.entity.key:
             return [self.site.topology.root]
@@ -131,10 +131,10 @@ class Complete(Greedy):
         taken = self.site.ledger.scored[:, placement.nodes].sum(axis=1) + scored
         return int(placement_score.tightness(room[:, None], taken[:, None])[0])
 
-    def _rank(self, outcome: Outcome) -> tuple[int, int]:
+    def _rank(self, outcome: PlacementOutcome) -> tuple[int, int]:
         return outcome.placed, self._tightness(outcome.placement, np.array(outcome.scored))
 
-    def _carry_out(self, form: Form, placement: Placement, plan: list[Chosen], search: TreeSearch) -> Outcome:
+    def _carry_out(self, form: PlacementRequest, placement: Placement, plan: list[PlannedGroup], search: TreeSearch) -> PlacementOutcome:
         """The outcome of *plan* with all that can be added to it; the ledger is as before."""
         ledger = self.site.ledger
         mark = ledger.mark()
@@ -146,7 +146,7 @@ class Complete(Greedy):
         ledger.rewind(mark)
         return outcome
 
-    def _minimum(self, plan: list[Chosen], search: TreeSearch) -> dict[Entity, Outcome]:
+    def _minimum(self, plan: list[PlannedGroup], search: TreeSearch) -> dict[Entity, PlacementOutcome]:
         """An outcome for each leaf of *plan*: exactly the pods that it needs."""
         wishes = [(shape, chosen.domain, count) for chosen in plan for shape, count in chosen.counts]
         together = search.capacity.assignment(wishes) if wishes else {}
@@ -160,11 +160,13 @@ class Complete(Greedy):
                 found[chosen.form.entity] = succeeded(chosen.form, chosen.domain, _in_order(chosen.form, taken), self.site)
         return found
 
-    def _completed(self, form: Form, placement: Placement, domains: dict[Entity, Placement], minimum: dict[Entity, Outcome]) -> Outcome:
+    def _completed(
+        self, form: PlacementRequest, placement: Placement, domains: dict[Entity, Placement], minimum: dict[Entity, PlacementOutcome]
+    ) -> PlacementOutcome:
         """*form* on *placement* with its minimum, which is assumed, and what can be added; what is added is assumed as well."""
         if form.leaf:
             return self._leaf_completed(form, placement, minimum)
-        outcomes: dict[int, Outcome] = {}
+        outcomes: dict[int, PlacementOutcome] = {}
         for number, child in enumerate(form.children):
             if child.entity in domains:
                 outcomes[number] = self._completed(child, domains[child.entity], domains, minimum)
@@ -175,7 +177,7 @@ class Complete(Greedy):
                     self.site.ledger.assume(outcome.loads, outcome.cause)
         children = tuple(outcomes[number] for number in range(len(form.children)))
         good = [outcome for outcome in children if outcome.success]
-        return Outcome(
+        return PlacementOutcome(
             Status.SUCCESS,
             placement,
             self.site.ledger.fresh(),
@@ -185,7 +187,7 @@ class Complete(Greedy):
             scored=(sum(outcome.scored[0] for outcome in good), sum(outcome.scored[1] for outcome in good)),
         )
 
-    def _leaf_completed(self, form: Form, placement: Placement, minimum: dict[Entity, Outcome]) -> Outcome:
+    def _leaf_completed(self, form: PlacementRequest, placement: Placement, minimum: dict[Entity, PlacementOutcome]) -> PlacementOutcome:
         needed = minimum.get(form.entity)
         nodes: Nodes = (
             np.full(len(form.entity.waiting), -1, dtype=np.int64) if needed is None or needed.nodes is None else needed.nodes.copy()
@@ -201,12 +203,12 @@ class Complete(Greedy):
         return succeeded(form, placement, nodes, self.site)
 
 
-def searchable(form: Form) -> bool:
+def searchable(form: PlacementRequest) -> bool:
     """Whether the search models all that constrains the pods: not where other pods do, nor ports, nor a promised node."""
     return form.memorable and not form.special and all(searchable(child) for child in form.children)
 
 
-def _in_order(form: Form, taken: dict[int, list[int]]) -> Nodes:
+def _in_order(form: PlacementRequest, taken: dict[int, list[int]]) -> Nodes:
     """The node of each pod in its order, the first pods of each shape having them."""
     nodes = []
     for pod in form.entity.waiting:

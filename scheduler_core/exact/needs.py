@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scheduler_core.model.pods import PodShape
-from scheduler_core.placement.placement_request import Form
+from scheduler_core.placement.placement_request import PlacementRequest
 
 
-def satisfied(form: Form) -> bool:
+def satisfied(form: PlacementRequest) -> bool:
     """Whether the members that run meet the minimum already."""
     if form.leaf:
         return len(form.entity.running) >= form.entity.minimum
     return sum(satisfied(child) for child in form.children) >= form.entity.minimum
 
 
-def lacking(form: Form) -> int:
+def lacking(form: PlacementRequest) -> int:
     """How many pods must be placed at least; composites: by their smallest children."""
     if satisfied(form):
         return 0
@@ -25,7 +25,7 @@ def lacking(form: Form) -> int:
     return sum(sorted(lacking(child) for child in form.children if not satisfied(child))[:missing])
 
 
-def leaves(form: Form) -> Iterator[Form]:
+def leaves(form: PlacementRequest) -> Iterator[PlacementRequest]:
     """*form* and what is below it, as far as it holds pods."""
     if form.leaf:
         yield form
@@ -33,7 +33,7 @@ def leaves(form: Form) -> Iterator[Form]:
         yield from leaves(child)
 
 
-def selections(form: Form) -> Iterator[tuple[tuple[PodShape, int], ...]]:
+def selections(form: PlacementRequest) -> Iterator[tuple[tuple[PodShape, int], ...]]:
     """The ways to choose as many pods as are lacking: how many of each shape, the first in their order before others."""
     waiting: dict[int, tuple[PodShape, int]] = {}
     for run in form.runs:

@@ -12,11 +12,11 @@ DEFAULT = 20_000
 """About 50 ms for a root."""
 
 
-class SpentError(Exception):
+class StepsSpentError(Exception):
     """The budget is spent before the answer was found."""
 
 
-class Budget:
+class StepBudget:
     """Steps that are left."""
 
     def __init__(self, steps: int) -> None:
@@ -38,7 +38,7 @@ class Budget:
         self.explored += count
         if self.explored > self._last:
             self.explored = self._last
-            raise SpentError
+            raise StepsSpentError
 
     @contextlib.contextmanager
     def part(self, steps: int) -> Iterator[None]:

@@ -34,7 +34,7 @@ class Unusable(ValueError):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Found:
+class GatheredObjects:
     """An object of a kind that is read, not read further yet."""
 
     kind: str
@@ -53,7 +53,7 @@ class Found:
             return bytes(self.text)
 
 
-def gather(objects: Iterable[Source]) -> tuple[dict[str, list[Found]], list[Problem]]:
+def gather(objects: Iterable[Source]) -> tuple[dict[str, list[GatheredObjects]], list[Problem]]:
     """The objects by kind, lists opened, with what is wrong; kinds that are not read are passed over."""
     sorter = _Sorter()
     for each in objects:
@@ -96,7 +96,7 @@ def _content(text: wire.Text) -> dict[str, Json]:
 
 class _Sorter:
     def __init__(self) -> None:
-        self.kinds: dict[str, list[Found]] = {kind: [] for kind in GROUP_OF}
+        self.kinds: dict[str, list[GatheredObjects]] = {kind: [] for kind in GROUP_OF}
         self.problems: list[Problem] = []
 
     def take(self, source: Source) -> None:
@@ -124,7 +124,7 @@ class _Sorter:
         if kind.endswith("List") and (head.items or kind == "List"):
             return _opened(head.items, api_version, kind)
         if GROUP_OF.get(kind) == api_version.rpartition("/")[0]:
-            self.kinds[kind].append(Found(kind, api_version, text))
+            self.kinds[kind].append(GatheredObjects(kind, api_version, text))
         return None
 
 

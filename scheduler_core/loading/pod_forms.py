@@ -28,10 +28,10 @@ _VOLUMES = {
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Form:
+class PodForm:
     """A PodShape before the rows of resources are known; the same object for pods alike."""
 
-    demand: pod_requests.Demand
+    demand: pod_requests.PodRequests
     node_selector: tuple[tuple[str, str], ...]
     affinity: Affinity | None
     tolerations: tuple[Toleration, ...]
@@ -42,26 +42,26 @@ class Form:
     """What is not sound in its constraints."""
 
 
-class Forms:
+class PodForms:
     """Forms by what they are made from.
 
     Specs are compared twice: as far as they are written alike, which is quick, and by what they come to.
     """
 
     def __init__(self) -> None:
-        self._by_spec: dict[bytes, Form] = {}
-        self._by_content: dict[bytes, Form] = {}
+        self._by_spec: dict[bytes, PodForm] = {}
+        self._by_content: dict[bytes, PodForm] = {}
 
     def __len__(self) -> int:
         """How many specs are remembered."""
         return len(self._by_spec)
 
-    def retain(self, forms: Collection[Form]) -> None:
+    def retain(self, forms: Collection[PodForm]) -> None:
         """Remember no others than *forms*."""
         self._by_spec = {key: form for key, form in self._by_spec.items() if form in forms}
         self._by_content = {key: form for key, form in self._by_content.items() if form in forms}
 
-    def of(self, pod: Pod) -> Form:
+    def of(self, pod: Pod) -> PodForm:
         """The form of *pod*.  Raises ValueError, with the field, where a quantity is negative or unreadable."""
         spec = pod.spec
         unmodelled = tuple(_unmodelled(spec))
@@ -94,9 +94,9 @@ def _resized(status: PodStatus) -> tuple[object, ...]:
     return status.container_statuses, status.init_container_statuses, status.allocated_resources, status.resources, pending
 
 
-def _form(pod: Pod, unmodelled: tuple[str, ...]) -> Form:
+def _form(pod: Pod, unmodelled: tuple[str, ...]) -> PodForm:
     spec = pod.spec
-    return Form(
+    return PodForm(
         pod_requests.demand(pod),
         tuple(sorted((spec.node_selector or {}).items())),
         None if spec.affinity == Affinity() else spec.affinity,

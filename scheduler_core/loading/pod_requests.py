@@ -30,7 +30,7 @@ _UNREQUESTED: _Millis = {"cpu": 100, "memory": 200 * 1024 * 1024 * 1000}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Demand:
+class PodRequests:
     """What a pod takes: CPU in millicores, all else in units."""
 
     requests: tuple[tuple[str, int], ...]
@@ -39,7 +39,7 @@ class Demand:
     """CPU and memory as scores count them."""
 
 
-def demand(pod: Pod) -> Demand:
+def demand(pod: Pod) -> PodRequests:
     """The effective requests of *pod*.
 
     Raises:
@@ -52,7 +52,7 @@ def demand(pod: Pod) -> Demand:
     unrequested = {name: amount for name, amount in _UNREQUESTED.items() if not own or name not in total}
     scored = _total(spec, status, own, unrequested) if unrequested else total
     requests = {name: whole for name, milli in total.items() if name != "pods" and counted(name) and (whole := _whole(name, milli))}
-    return Demand(
+    return PodRequests(
         tuple(sorted((requests | {"pods": 1}).items())), (_whole("cpu", scored.get("cpu", 0)), _whole("memory", scored.get("memory", 0)))
     )
 

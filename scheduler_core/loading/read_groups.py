@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
 from scheduler_core.loading import object_errors
-from scheduler_core.loading.gather import DEEP, Found, Name, Unusable, label
+from scheduler_core.loading.gather import DEEP, GatheredObjects, Name, Unusable, label
 from scheduler_core.loading.priority import NEVER, Priorities
 from scheduler_core.loading.read_objects import name_in, one_each, typed
 from scheduler_core.model import wire
-from scheduler_core.model.snapshot import Budget, Problem
+from scheduler_core.model.snapshot import DisruptionBudget, Problem
 from validators import pipeline
 from validators.model import decode
 from validators.model.cluster import PriorityClass
@@ -35,14 +35,14 @@ class ReadKind(Generic[K]):
     unusable: tuple[Named, ...]
 
 
-def read_kind(found: Iterable[Found], model: type[K], problems: list[Problem]) -> ReadKind[K]:
+def read_kind(found: Iterable[GatheredObjects], model: type[K], problems: list[Problem]) -> ReadKind[K]:
     """The objects of one kind of ``scheduling.k8s.io`` with their namespace filled in."""
     each = one_each(found, lambda one: read_one(one, model), problems)
     unusable = tuple(Named(model.kind, ObjectMeta(name=name, namespace=namespace)) for namespace, name in each.unusable)
     return ReadKind(tuple(each.good[name] for name in sorted(each.good)), unusable)
 
 
-def read_budgets(found: Iterable[Found], problems: list[Problem]) -> tuple[Budget, ...]:
+def read_budgets(found: Iterable[GatheredObjects], problems: list[Problem]) -> tuple[DisruptionBudget, ...]:
     """The disruption budgets, by namespace and name."""
     budgets = one_each(found, read_budget, problems).good
     for name in sorted(budgets):
@@ -50,7 +50,7 @@ def read_budgets(found: Iterable[Found], problems: list[Problem]) -> tuple[Budge
     return tuple(budgets[name] for name in sorted(budgets))
 
 
-def problems_of(budget: Budget) -> list[Problem]:
+def problems_of(budget: DisruptionBudget) -> list[Problem]:
     """What is not sound in the selector of *budget*."""
     name = label("PodDisruptionBudget", (budget.namespace, budget.name))
     return [Problem(name, text) for text in object_errors.selector(budget.selector, "spec.selector")]
@@ -86,7 +86,7 @@ def _never(group: Group) -> Group:
     return replaced(group, spec=replaced(group.spec, preemption_policy=NEVER))
 
 
-def read_one(found: Found, model: type[K]) -> tuple[Name, K]:
+def read_one(found: GatheredObjects, model: type[K]) -> tuple[Name, K]:
     """One object of ``scheduling.k8s.io`` with its namespace filled in.  Raises Unusable."""
     content = found.content()
     try:
@@ -108,9 +108,9 @@ def _why(content: Mapping[str, Json]) -> str:
     return "is not what its kind is"
 
 
-def read_budget(found: Found) -> tuple[Name, Budget]:
+def read_budget(found: GatheredObjects) -> tuple[Name, DisruptionBudget]:
     """One disruption budget.  Raises Unusable."""
     budget = typed(found, wire.PodDisruptionBudget)
     name = name_in(found.kind, budget.metadata)
     disrupted = frozenset(budget.status.disrupted_pods or ())
-    return name, Budget(*name, budget.spec.selector, budget.status.disruptions_allowed, disrupted)
+    return name, DisruptionBudget(*name, budget.spec.selector, budget.status.disruptions_allowed, disrupted)

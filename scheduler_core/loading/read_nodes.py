@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from scheduler_core.loading import object_errors, pod_requests
-from scheduler_core.loading.gather import Found, Name, Unusable, label
+from scheduler_core.loading.gather import GatheredObjects, Name, Unusable, label
 from scheduler_core.loading.read_objects import name_in, one_each, typed
 from scheduler_core.model import wire
 from scheduler_core.model.nodes import BUILT_IN, OTHERS, NodeTable
@@ -23,7 +23,7 @@ class NodeRead:
     allocatable: Mapping[str, int]
 
 
-def read_nodes(found: Iterable[Found], problems: list[Problem]) -> dict[str, NodeRead]:
+def read_nodes(found: Iterable[GatheredObjects], problems: list[Problem]) -> dict[str, NodeRead]:
     """The nodes that can be used, by name in order."""
     nodes = one_each(found, read_node, problems).good
     return {name: nodes["", name] for _, name in sorted(nodes)}
@@ -59,7 +59,7 @@ def _missed(requested: set[str], most: int | None) -> Iterable[str]:
     return (*sorted(own)[:most], OTHERS)
 
 
-def read_node(found: Found) -> tuple[Name, NodeRead]:
+def read_node(found: GatheredObjects) -> tuple[Name, NodeRead]:
     """One node.  Raises Unusable."""
     node = typed(found, wire.Node)
     name = name_in(found.kind, node.metadata)

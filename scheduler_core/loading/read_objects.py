@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
 from scheduler_core.loading import object_errors
-from scheduler_core.loading.gather import DEEP, Found, Name, Unusable, label, left_out, written_name
+from scheduler_core.loading.gather import DEEP, GatheredObjects, Name, Unusable, label, left_out, written_name
 from scheduler_core.model import wire
 from scheduler_core.model.snapshot import Problem
 from validators.model.meta import ObjectMeta
@@ -23,7 +23,7 @@ SEVERAL = "is there several times, and not alike; the one that sorts first as JS
 """What is told of objects of one name that are unlike."""
 
 
-def typed(found: Found, model: type[M]) -> M:
+def typed(found: GatheredObjects, model: type[M]) -> M:
     """The object as *model*.
 
     Raises:
@@ -41,7 +41,7 @@ def typed(found: Found, model: type[M]) -> M:
     return read
 
 
-def _again(found: Found, model: type[M]) -> M:
+def _again(found: GatheredObjects, model: type[M]) -> M:
     try:
         read: M = wire.DECODERS[model].decode(wire.ENCODER.encode(found.content()))
     except wire.ValidationError as error:
@@ -66,14 +66,14 @@ class Each(Generic[T]):
     unusable: tuple[Name, ...]
 
 
-def one_each(found: Iterable[Found], read: Callable[[Found], tuple[Name, T]], problems: list[Problem]) -> Each[T]:
+def one_each(found: Iterable[GatheredObjects], read: Callable[[GatheredObjects], tuple[Name, T]], problems: list[Problem]) -> Each[T]:
     """What *read*, which may raise Unusable, makes of each object.
 
     Of several objects of one name the one that sorts first as JSON counts; unless they are alike that is a problem.
     """
     good: dict[Name, T] = {}
     failed: dict[Name, Unusable] = {}
-    sources: dict[Name, Found] = {}
+    sources: dict[Name, GatheredObjects] = {}
     several: set[Name] = set()
     for each in found:
         try:
@@ -99,7 +99,7 @@ def one_each(found: Iterable[Found], read: Callable[[Found], tuple[Name, T]], pr
     return Each(good, tuple(sorted(failed)))
 
 
-def attempt(found: Found, read: Callable[[Found], tuple[Name, T]]) -> tuple[Name, T | Unusable]:
+def attempt(found: GatheredObjects, read: Callable[[GatheredObjects], tuple[Name, T]]) -> tuple[Name, T | Unusable]:
     """What *read* makes of an object, or why it cannot be used.
 
     Raises:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 
-from scheduler_core.loading.gather import Found, Name, Unusable, label, left_out
-from scheduler_core.loading.pod_forms import Form, Forms
+from scheduler_core.loading.gather import GatheredObjects, Name, Unusable, label, left_out
+from scheduler_core.loading.pod_forms import PodForm, PodForms
 from scheduler_core.loading.priority import Priorities, Rank
 from scheduler_core.loading.read_objects import name_in, one_each, typed
 from scheduler_core.model import wire
@@ -26,7 +26,7 @@ class Draft:
     """What is kept of a pod's own text."""
 
     name: Name
-    form: Form
+    form: PodForm
     labels: Mapping[str, str]
     node: str
     nominated: str
@@ -44,7 +44,7 @@ class Draft:
     gates: tuple[str, ...]
 
 
-def read_pods(found: Iterable[Found], nodes: Mapping[str, object], problems: list[Problem]) -> list[Draft]:
+def read_pods(found: Iterable[GatheredObjects], nodes: Mapping[str, object], problems: list[Problem]) -> list[Draft]:
     """The pods that can be used and have not ended, by name; one that says it is on a node has that node."""
     reader = Reader()
     drafts = one_each(found, reader.read, problems).good
@@ -59,7 +59,7 @@ def read_pods(found: Iterable[Found], nodes: Mapping[str, object], problems: lis
     return here
 
 
-def shape_of(form: Form, serial: int, rows: Mapping[str, int]) -> PodShape:
+def shape_of(form: PodForm, serial: int, rows: Mapping[str, int]) -> PodShape:
     """The shape of *form*, where each resource has its row; of resources that share one the largest amount counts."""
     requests: dict[int, int] = {}
     for name, amount in form.demand.requests:
@@ -124,7 +124,7 @@ class Records:
         self._nodes = nodes
         self._priorities = priorities
         self._problems = problems
-        self._shapes: dict[Form, PodShape] = {}
+        self._shapes: dict[PodForm, PodShape] = {}
 
     def record(self, draft: Draft) -> PodRecord:
         """The record of *draft*.  Shapes are numbered in the order in which they are asked for."""
@@ -133,7 +133,7 @@ class Records:
         index = self._nodes.index
         return record_of(draft, self._shape(draft.form), rank, node=index.get(draft.node, -1), nominated=index.get(draft.nominated, -1))
 
-    def _shape(self, form: Form) -> PodShape:
+    def _shape(self, form: PodForm) -> PodShape:
         if (shape := self._shapes.get(form)) is None:
             shape = self._shapes[form] = shape_of(form, len(self._shapes), self._nodes.row)
         return shape
@@ -147,10 +147,10 @@ class Reader:
 
     def __init__(self, membership: tuple[str, ...] = ()) -> None:
         self._membership = membership
-        self._forms = Forms()
+        self._forms = PodForms()
         self._texts: dict[str, str] = {}
 
-    def read(self, found: Found) -> tuple[Name, Draft | None]:
+    def read(self, found: GatheredObjects) -> tuple[Name, Draft | None]:
         """The draft of a pod; None if it has ended."""
         pod = typed(found, wire.Pod)
         namespace, name = name_in(found.kind, pod.metadata)
@@ -195,7 +195,7 @@ class Reader:
         """How many specs are remembered."""
         return len(self._forms)
 
-    def retain(self, forms: Collection[Form]) -> None:
+    def retain(self, forms: Collection[PodForm]) -> None:
         """Remember no others than *forms*."""
         self._forms.retain(forms)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scheduler_core.model.decision import Condition, Name, Status
+from scheduler_core.model.decision import GroupCondition, Name, Status
 from scheduler_core.model.wording import cut
 from validators.model.group import Group
 from validators.model.objects import namespace_of
@@ -27,7 +27,7 @@ _REASONS = {
 }
 
 
-def initially_scheduled(kind: str, status: Status, message: str = "") -> Condition:
+def initially_scheduled(kind: str, status: Status, message: str = "") -> GroupCondition:
     """The condition that a group of *kind* gets for *status*, which is not Wait.
 
     A message for Unschedulable is the cause alone, or begins with ``BARE``.
@@ -36,9 +36,9 @@ def initially_scheduled(kind: str, status: Status, message: str = "") -> Conditi
         KeyError: *status* is Wait, for which nothing is written.
     """
     if status is Status.SUCCESS:
-        return Condition(INITIALLY_SCHEDULED[kind], "True", "Scheduled", "")
+        return GroupCondition(INITIALLY_SCHEDULED[kind], "True", "Scheduled", "")
     reason = _REASONS[status]
-    return Condition(INITIALLY_SCHEDULED[kind], "False", reason, cut(unschedulable(message) if reason == "Unschedulable" else message))
+    return GroupCondition(INITIALLY_SCHEDULED[kind], "False", reason, cut(unschedulable(message) if reason == "Unschedulable" else message))
 
 
 def unschedulable(cause: str) -> str:
@@ -48,23 +48,23 @@ def unschedulable(cause: str) -> str:
     return cause if cause.startswith(BARE) else f"{BARE}, {cause}"
 
 
-def disruption_target(message: str) -> Condition:
+def disruption_target(message: str) -> GroupCondition:
     """The condition of a group that is to leave for one of higher priority (KEP-6012, Status)."""
-    return Condition(DISRUPTION_TARGET, "True", "PreemptionByScheduler", cut(message))
+    return GroupCondition(DISRUPTION_TARGET, "True", "PreemptionByScheduler", cut(message))
 
 
 class Conditions:
     """What groups say of themselves already, and what they come to say after a cycle."""
 
     def __init__(self, groups: Iterable[Group]) -> None:
-        self._held: dict[Name, Condition] = {}
+        self._held: dict[Name, GroupCondition] = {}
         for group in groups:
             for each in group.status.conditions or ():
                 if each.type == INITIALLY_SCHEDULED[group.kind]:
                     name = Name(group.kind, namespace_of(group), group.metadata.name)
-                    self._held.setdefault(name, Condition(each.type, each.status, each.reason, each.message))
+                    self._held.setdefault(name, GroupCondition(each.type, each.status, each.reason, each.message))
 
-    def after(self, group: Name, status: Status, message: str = "") -> tuple[Condition, ...]:
+    def after(self, group: Name, status: Status, message: str = "") -> tuple[GroupCondition, ...]:
         """The conditions of *group* once a cycle said *status*: at most one.
 
         Once True it stays, whatever comes (KEP-6012, Status: a terminal state).  Wait writes nothing, what is there stays.

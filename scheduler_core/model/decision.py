@@ -37,7 +37,7 @@ class Domain:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Condition:
+class GroupCondition:
     """A status condition as the cluster would hold it; *status* is ``True`` or ``False``."""
 
     type: str
@@ -54,7 +54,7 @@ class GroupDecision:
     status: Status
     message: str = ""
     domain: Domain | None = None
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[GroupCondition, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from scheduler_core.model.topology import Topology
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Load:
+class PodLoad:
     """Pods of one shape on nodes: ``nodes`` one entry a pod, in the order of the pods."""
 
     shape: PodShape
@@ -29,7 +29,7 @@ class Load:
 
 @dataclasses.dataclass(slots=True)
 class _Entry:
-    loads: tuple[Load, ...]
+    loads: tuple[PodLoad, ...]
     serials: Nodes
     versions: Ints
     sign: int
@@ -71,18 +71,18 @@ class Ledger:
         """A point to rewind to."""
         return len(self._journal)
 
-    def assume(self, loads: tuple[Load, ...], cause: int) -> None:
+    def assume(self, loads: tuple[PodLoad, ...], cause: int) -> None:
         """Take what *loads* need.  *cause* stands for exactly these loads: equal causes, equal loads."""
         self._apply(loads, 1)
         self._journal.append(self._turn(loads, cause, 1, held=False))
 
-    def hold(self, loads: tuple[Load, ...], cause: int, sign: int = 1) -> None:
+    def hold(self, loads: tuple[PodLoad, ...], cause: int, sign: int = 1) -> None:
         """Keep room for nominated pods, or (*sign* -1) let go of it.  *cause* as in ``assume``."""
         self.holding = True
         self._hold(loads, sign)
         self._journal.append(self._turn(loads, cause, sign, held=True))
 
-    def release(self, loads: tuple[Load, ...], cause: int) -> None:
+    def release(self, loads: tuple[PodLoad, ...], cause: int) -> None:
         """Give back what *loads* took; rewinding takes it again.  *cause* as in ``assume``."""
         self._apply(loads, -1)
         self._journal.append(self._turn(loads, cause, -1, held=False))
@@ -124,9 +124,9 @@ class Ledger:
         for pod in pods:
             by_shape.setdefault(pod.shape.serial, (pod.shape, []))[1].append(pod.node)
         for shape, nodes in by_shape.values():
-            self._apply((Load(shape, np.array(nodes, dtype=np.int64)),), 1)
+            self._apply((PodLoad(shape, np.array(nodes, dtype=np.int64)),), 1)
 
-    def _turn(self, loads: tuple[Load, ...], cause: int, sign: int, *, held: bool) -> _Entry:
+    def _turn(self, loads: tuple[PodLoad, ...], cause: int, sign: int, *, held: bool) -> _Entry:
         around = self._around(loads)
         serials = np.fromiter(around, dtype=np.int64, count=len(around))
         self.grow()
@@ -140,7 +140,7 @@ class Ledger:
             self.versions[serial] = after
         return _Entry(loads, serials, before, sign, held, self.topology.count)
 
-    def _around(self, loads: tuple[Load, ...]) -> set[int]:
+    def _around(self, loads: tuple[PodLoad, ...]) -> set[int]:
         return self.topology.around([node for load in loads for node in load.nodes.tolist()])
 
     def _renew(self, entry: _Entry) -> None:
@@ -150,12 +150,12 @@ class Ledger:
             if serial >= entry.count:
                 self.versions[serial] = self.fresh()
 
-    def _apply(self, loads: tuple[Load, ...], sign: int) -> None:
+    def _apply(self, loads: tuple[PodLoad, ...], sign: int) -> None:
         for load in loads:
             _add(self._taken, load.nodes, self._amounts(load.shape), sign)
             self._take_ports(load, sign)
 
-    def _hold(self, loads: tuple[Load, ...], sign: int) -> None:
+    def _hold(self, loads: tuple[PodLoad, ...], sign: int) -> None:
         for load in loads:
             _add(self.held, load.nodes, self._amounts(load.shape)[:-2], sign)
             self._take_ports(load, sign)
@@ -169,7 +169,7 @@ class Ledger:
             found[-2:, 0] = shape.scored
         return found
 
-    def _take_ports(self, load: Load, sign: int) -> None:
+    def _take_ports(self, load: PodLoad, sign: int) -> None:
         if not load.shape.ports:
             return
         for node in load.nodes.tolist():

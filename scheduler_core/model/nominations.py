@@ -12,14 +12,14 @@ from collections.abc import Iterable
 import numpy as np
 
 from scheduler_core.model.entity import Entity
-from scheduler_core.model.ledger import Ledger, Load
+from scheduler_core.model.ledger import Ledger, PodLoad
 from scheduler_core.model.pods import PodRecord
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Promise:
     pod: PodRecord
-    load: Load
+    load: PodLoad
     cause: int
 
 
@@ -36,7 +36,7 @@ class Nominations:
     def promise(self, pod: PodRecord, node: int) -> None:
         """Keep room for *pod* on *node*, and nowhere else."""
         self.withdraw(pod)
-        load = Load(pod.shape, np.array([node], dtype=np.int64))
+        load = PodLoad(pod.shape, np.array([node], dtype=np.int64))
         self._promises[pod.key] = promise = _Promise(pod, load, self._ledger.fresh())
         self._ledger.hold((load,), promise.cause)
 

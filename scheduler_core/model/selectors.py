@@ -27,7 +27,7 @@ _LIMIT = 2**63
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Clause:
+class SelectorClause:
     """One expression about one label, known to be sound.
 
     Attributes:
@@ -59,7 +59,7 @@ class Clause:
                 return number is not None and (number > self.bound if self.operator == "Gt" else number < self.bound)
 
 
-Clauses = tuple[Clause, ...]
+Clauses = tuple[SelectorClause, ...]
 """All must hold: none of them is everything.  In its place None is nothing."""
 
 
@@ -101,7 +101,7 @@ def node_mask(selector: NodeSelector, nodes: NodeTable) -> Bools:
 
 def simple_mask(pairs: Iterable[tuple[str, str]], nodes: NodeTable) -> Bools:
     """Shape (nodes,): which nodes have all of these labels, as a pod's nodeSelector wants them."""
-    return _clauses_mask([Clause(key, "In", frozenset({value})) for key, value in pairs], nodes)
+    return _clauses_mask([SelectorClause(key, "In", frozenset({value})) for key, value in pairs], nodes)
 
 
 def preferred_scores(terms: Iterable[PreferredNodes], nodes: NodeTable) -> Ints:
@@ -148,17 +148,17 @@ def _clauses(requirements: Sequence[Requirement], operators: frozenset[str]) -> 
     return sound if len(sound) == len(found) else None
 
 
-def _clause(requirement: Requirement) -> Clause | None:
+def _clause(requirement: Requirement) -> SelectorClause | None:
     """None where the API server refuses it; it wants sound values also where they are bounds, so that none is negative."""
     values = requirement.values or ()
     if content.label_key(requirement.key) or any(content.label_value(value) for value in values):
         return None
     if requirement.operator in _SETS:
-        return Clause(requirement.key, requirement.operator, frozenset(values)) if values else None
+        return SelectorClause(requirement.key, requirement.operator, frozenset(values)) if values else None
     if requirement.operator in _PRESENCE:
-        return None if values else Clause(requirement.key, requirement.operator)
+        return None if values else SelectorClause(requirement.key, requirement.operator)
     bound = whole(values[0]) if len(values) == 1 else None
-    return None if bound is None else Clause(requirement.key, requirement.operator, bound=bound)
+    return None if bound is None else SelectorClause(requirement.key, requirement.operator, bound=bound)
 
 
 def _term_mask(term: _Term, nodes: NodeTable) -> Bools:
@@ -172,7 +172,7 @@ def _term_mask(term: _Term, nodes: NodeTable) -> Bools:
     return mask
 
 
-def _clauses_mask(clauses: Iterable[Clause], nodes: NodeTable) -> Bools:
+def _clauses_mask(clauses: Iterable[SelectorClause], nodes: NodeTable) -> Bools:
     """Each clause is asked once for each distinct value of its label."""
     mask: Bools = np.ones(len(nodes), dtype=bool)
     for clause in clauses:

@@ -22,7 +22,7 @@ class Problem:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Budget:
+class DisruptionBudget:
     """A PodDisruptionBudget."""
 
     namespace: str
@@ -47,7 +47,7 @@ class ClusterSnapshot:
     """The priority of each group by (kind, namespace, name): its own, its class's, or 0."""
     desired: Mapping[tuple[str, str], int]
     """desiredCount of basic groups of v1alpha1 by (namespace, name)."""
-    budgets: tuple[Budget, ...]
+    budgets: tuple[DisruptionBudget, ...]
     known: KnownObjects
     """Workloads, groups, priority classes and nodes for the rules about trees."""
     problems: tuple[Problem, ...] = ()

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from scheduler_core.model.nodes import Nodes, NodeTable
 from scheduler_core.model.topology import Placement, Topology
-from scheduler_core.placement.placement_request import Form
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.placement_request import PlacementRequest
+from scheduler_core.placement.state import PlacementState
 
 NONE_FOUND = "no feasible placements found"
 
@@ -46,7 +46,7 @@ def enough(percentage: int, placements: Sequence[Placement]) -> int:
     return max(1, len(placements) * percentage // 100)
 
 
-def parts(site: Site, form: Form, placement: Placement) -> list[Mapping[str, Nodes]]:
+def parts(site: PlacementState, form: PlacementRequest, placement: Placement) -> list[Mapping[str, Nodes]]:
     """What each generator makes of *placement*, the built-in one first, to be ``merged``.
 
     Raises:

@@ -6,12 +6,12 @@ import dataclasses
 
 from scheduler_core.model.decision import Status
 from scheduler_core.placement.feasibility import Feasibility, judge, judge_by_document
-from scheduler_core.placement.outcome import Outcome
-from scheduler_core.placement.placement_request import Form
+from scheduler_core.placement.outcome import PlacementOutcome
+from scheduler_core.placement.placement_request import PlacementRequest
 
 
 @dataclasses.dataclass(slots=True)
-class Tally:
+class CompositeProgress:
     """Children counted by what became of them (KEP-6012, PlacementFeasible: S, R, U, UU)."""
 
     minimum: int
@@ -21,7 +21,7 @@ class Tally:
     unschedulable: int = 0
     unresolvable: int = 0
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: PlacementOutcome) -> None:
         """One child has been tried."""
         self.remaining -= 1
         if outcome.success:
@@ -43,7 +43,7 @@ class Tally:
         return judge_by_document(self.minimum, self.scheduled, self.remaining, self.unschedulable, self.unresolvable, composite=True)
 
 
-def inadmissible(form: Form) -> str:
+def inadmissible(form: PlacementRequest) -> str:
     """Why a group cannot reach its minimum with the members it has, wherever they go; empty if it can (KEP-6012, Inadmissible child groups)."""
     entity = form.entity
     if form.leaf:

@@ -6,7 +6,7 @@ import dataclasses
 
 
 @dataclasses.dataclass(slots=True)
-class Looked:
+class Counters:
     """A count that goes on.
 
     Attributes:
@@ -27,7 +27,7 @@ class Looked:
         self.feasible += feasible
         self.infeasible += candidates - feasible
 
-    def join(self, other: Looked) -> None:
+    def join(self, other: Counters) -> None:
         """Add what *other* counted."""
         self.generated += other.generated
         self.feasible += other.feasible

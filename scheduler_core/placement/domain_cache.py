@@ -10,11 +10,11 @@ from scheduler_core.model.decision import Status
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.topology import Division, Placement
 from scheduler_core.placement import equal_pods_by_domain, placement_score
-from scheduler_core.placement.lower_bound import Least, countable
-from scheduler_core.placement.outcome import Outcome
-from scheduler_core.placement.placement_request import Form
+from scheduler_core.placement.lower_bound import LowerBound, countable
+from scheduler_core.placement.outcome import PlacementOutcome
+from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.pod_group import succeeded
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.state import PlacementState
 
 _AT_ONCE = 8
 """From so many changed domains on, trying them all in one go is cheaper."""
@@ -23,7 +23,7 @@ _SEVERAL = 2
 """From so many changed domains on, counting what is free in them first is cheaper."""
 
 
-class Board:
+class DomainCache:
     """One group over the domains of one division.
 
     Attributes:
@@ -35,7 +35,13 @@ class Board:
 
     """
 
-    def __init__(self, form: Form, division: Division, site: Site, attempt: Callable[[Form, Placement], Outcome]) -> None:
+    def __init__(
+        self,
+        form: PlacementRequest,
+        division: Division,
+        site: PlacementState,
+        attempt: Callable[[PlacementRequest, Placement], PlacementOutcome],
+    ) -> None:
         size = len(division.domains)
         self.division = division
         self.able: Bools = np.zeros(size, dtype=bool)
@@ -46,12 +52,12 @@ class Board:
         self._site = site
         self._attempt = attempt
         self._seen: Ints = np.full(size, -1, dtype=np.int64)
-        self._outcomes: list[Outcome | None] = [None] * size
+        self._outcomes: list[PlacementOutcome | None] = [None] * size
         self._picks: list[Nodes | None] = [None] * size
-        self._least: Least | None = None
+        self._least: LowerBound | None = None
         self._running = sum(len(leaf.running) for leaf in form.entity.leaves())
 
-    def refresh(self, form: Form) -> None:
+    def refresh(self, form: PlacementRequest) -> None:
         """Try again where something changed."""
         first = self.division.first
         self._site.ledger.grow()
@@ -64,7 +70,7 @@ class Board:
                 self._record(row, self._attempt(form, self.division.domains[row]))
         self._seen[stale] = now[stale]
 
-    def outcome(self, form: Form, row: int) -> Outcome:
+    def outcome(self, form: PlacementRequest, row: int) -> PlacementOutcome:
         """What the group came to in the domain *row*, as of the last refresh."""
         if (found := self._outcomes[row]) is None:
             domain, picks = self.division.domains[row], self._picks[row]
@@ -72,13 +78,13 @@ class Board:
             self._outcomes[row] = found
         return found
 
-    def _worth_trying(self, form: Form, stale: Ints) -> list[int]:
+    def _worth_trying(self, form: PlacementRequest, stale: Ints) -> list[int]:
         """Those of *stale* that counting does not refute; the others are tried when someone asks what came of it."""
         rows: list[int] = stale.tolist()
         if len(rows) < _SEVERAL or not countable(form):
             return rows
         if self._least is None:
-            self._least = Least(form)
+            self._least = LowerBound(form)
         short = self._least.short(self.division, stale, self._site)
         for row, without in zip(rows, short.tolist(), strict=True):
             if without:
@@ -86,7 +92,7 @@ class Board:
                 self._outcomes[row] = self._picks[row] = None
         return [row for row, without in zip(rows, short.tolist(), strict=True) if not without]
 
-    def _record(self, row: int, outcome: Outcome) -> None:
+    def _record(self, row: int, outcome: PlacementOutcome) -> None:
         self._outcomes[row] = outcome
         self.able[row] = outcome.success
         self.failed[row] = outcome.status is Status.ERROR
@@ -100,13 +106,13 @@ class Board:
         if self.holds is not None:
             self.holds[row] = outcome.holds
 
-    def _is_simple(self, form: Form) -> bool:
+    def _is_simple(self, form: PlacementRequest) -> bool:
         """Whether it is equal pods without wishes."""
         if not form.leaf or not form.memorable or form.special or len(form.runs) != 1 or form.entity.desired:
             return False
         return self._site.fit.static(form.runs[0].shape).plain
 
-    def _all_at_once(self, form: Form, stale: Ints) -> None:
+    def _all_at_once(self, form: PlacementRequest, stale: Ints) -> None:
         site, run, entity = self._site, form.runs[0], form.entity
         filled = equal_pods_by_domain.fill_domains(
             run, site.fit.static(run.shape), self.division.members[stale], site.ledger, site.room, whole=site.whole

@@ -10,7 +10,7 @@ from scheduler_core.model.ledger import Ledger
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.placement.placement_request import Run
 from scheduler_core.plugins.noderesources import Floats, ladder
-from scheduler_core.plugins.static_filters import Static
+from scheduler_core.plugins.static_filters import StaticFit
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +29,7 @@ class Filled:
     scored: Ints
 
 
-def fill_domains(run: Run, static: Static, members: Nodes, ledger: Ledger, room: Floats, *, whole: bool) -> Filled:
+def fill_domains(run: Run, static: StaticFit, members: Nodes, ledger: Ledger, room: Floats, *, whole: bool) -> Filled:
     """Where the pods of *run* go in each domain by itself.
 
     Args:
@@ -65,7 +65,7 @@ def fill_domains(run: Run, static: Static, members: Nodes, ledger: Ledger, room:
     return Filled(nodes, placed, sums)
 
 
-def _slots(static: Static, flat: Nodes, ledger: Ledger) -> Ints:
+def _slots(static: StaticFit, flat: Nodes, ledger: Ledger) -> Ints:
     free = ledger.topology.nodes.allocatable[static.rows] - ledger.used[static.rows]
     if ledger.holding:
         free -= ledger.held[static.rows]

@@ -12,7 +12,7 @@ from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.pods import PodShape
 from scheduler_core.placement.equal_pods import fill
 from scheduler_core.plugins.noderesources import Floats
-from scheduler_core.plugins.static_filters import Static
+from scheduler_core.plugins.static_filters import StaticFit
 
 TAINT_WEIGHT, AFFINITY_WEIGHT = 3, 2
 
@@ -26,7 +26,7 @@ def normalised(scores: Ints, *, reverse: bool = False) -> Ints:
     return 100 - scaled if reverse else scaled
 
 
-def bonus_of(static: Static, nodes: Nodes) -> Ints:
+def bonus_of(static: StaticFit, nodes: Nodes) -> Ints:
     """What the normalised scores add up to on each of *nodes* (indices), which are all feasible; shape (nodes,)."""
     bonus: Ints = np.zeros(len(nodes), dtype=np.int64)
     if static.taints is not None:
@@ -37,7 +37,7 @@ def bonus_of(static: Static, nodes: Nodes) -> Ints:
 
 
 def fill_soft(  # noqa: PLR0913 - those of fill, and where its nodes stand
-    shape: PodShape, static: Static, nodes: Nodes, count: int, slots: Ints, room: Floats, scored: Ints, used: Ints, *, whole: bool
+    shape: PodShape, static: StaticFit, nodes: Nodes, count: int, slots: Ints, room: Floats, scored: Ints, used: Ints, *, whole: bool
 ) -> Nodes:
     """As ``equal_pods`` on *nodes* (indices), with the normalised scores of *static*; the arrays given are left as they are."""
     slots, scored, used = np.maximum(slots, 0), scored.copy(), used.copy()
@@ -61,7 +61,7 @@ def fill_soft(  # noqa: PLR0913 - those of fill, and where its nodes stand
     return np.concatenate(taken) if taken else np.zeros(0, dtype=np.int64)
 
 
-def _valid(static: Static, nodes: Nodes, able: Nodes, slots: Ints, picks: Nodes) -> int:
+def _valid(static: StaticFit, nodes: Nodes, able: Nodes, slots: Ints, picks: Nodes) -> int:
     """How many of *picks* are made before the scale changes: up to the one that fills the last node of the largest value."""
     valid = len(picks)
     for values in (static.taints, static.preferred):

@@ -18,12 +18,12 @@ from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.topology import Division, Placement
 from scheduler_core.placement import candidate_placements, placement_score
-from scheduler_core.placement.composite_progress import Tally, inadmissible
-from scheduler_core.placement.domain_cache import Board
-from scheduler_core.placement.outcome import Outcome
-from scheduler_core.placement.placement_request import Form, Signatures
+from scheduler_core.placement.composite_progress import CompositeProgress, inadmissible
+from scheduler_core.placement.domain_cache import DomainCache
+from scheduler_core.placement.outcome import PlacementOutcome
+from scheduler_core.placement.placement_request import PlacementRequest, Signatures
 from scheduler_core.placement.pod_group import try_leaf
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.state import PlacementState
 
 BARE = "pod group is unschedulable"
 """What upstream says of a root that could place no new pod."""
@@ -35,21 +35,21 @@ _BOARDS = 256
 class Greedy:
     """Places entities on a site; leaves the site as it found it."""
 
-    def __init__(self, site: Site, signatures: Signatures | None = None) -> None:
+    def __init__(self, site: PlacementState, signatures: Signatures | None = None) -> None:
         self.site = site
         self.search = Search("greedy", "not-searched")
         # What plugins say may hang on anything, so with them nothing is remembered.
         related = (lambda _: True) if site.plugins else site.relations.touches if site.relations.active else None
         self._signatures = signatures or Signatures(related)
-        self._found: dict[tuple[int, int, int], Outcome] = {}
-        self._boards: dict[tuple[int, int], Board] = {}
+        self._found: dict[tuple[int, int, int], PlacementOutcome] = {}
+        self._boards: dict[tuple[int, int], DomainCache] = {}
         self._generated: dict[tuple[str, str, bytes], Placement] = {}
 
-    def form(self, entity: Entity) -> Form:
+    def form(self, entity: Entity) -> PlacementRequest:
         """*entity* made ready for ``place``."""
         return self._signatures.form(entity)
 
-    def place(self, form: Form) -> Outcome:
+    def place(self, form: PlacementRequest) -> PlacementOutcome:
         """What comes of a root.  A root that is satisfied already and can place no new pod is Unschedulable."""
         outcome = self.evaluate(form, self.site.topology.root)
         if outcome.success and not outcome.placed:
@@ -57,7 +57,7 @@ class Greedy:
         self.search = Search("greedy", "placed" if outcome.success else "not-searched")
         return outcome
 
-    def assume(self, form: Form, outcome: Outcome) -> None:
+    def assume(self, form: PlacementRequest, outcome: PlacementOutcome) -> None:
         """Take what *outcome*, a success of *form*, places."""
         self.site.ledger.assume(outcome.loads, outcome.cause)
         if self.site.relations.active or self.site.ledger.holding:
@@ -65,7 +65,7 @@ class Greedy:
                 self.site.relations.assume(pod, node)
                 self.site.nominations.lift(pod)
 
-    def evaluate(self, form: Form, placement: Placement) -> Outcome:
+    def evaluate(self, form: PlacementRequest, placement: Placement) -> PlacementOutcome:
         """The best that can come of *form* inside *placement*."""
         key = form.entity.key
         if self.site.plugins.generators or (self.site.plugins and key):
@@ -79,7 +79,7 @@ class Greedy:
             return self._nowhere(placement)
         return self._best(form, placement, division)
 
-    def placements(self, form: Form, placement: Placement) -> tuple[Placement, ...]:
+    def placements(self, form: PlacementRequest, placement: Placement) -> tuple[Placement, ...]:
         """What ``evaluate`` lets *form* choose from inside *placement*, by name; *placement* alone where nothing divides it.
 
         Raises:
@@ -98,7 +98,7 @@ class Greedy:
         value = candidate_placements.pinned_value(self.site.nodes, key, form.pinned)
         return tuple(domain for domain in domains if domain.value == value)
 
-    def attempt(self, form: Form, placement: Placement) -> Outcome:
+    def attempt(self, form: PlacementRequest, placement: Placement) -> PlacementOutcome:
         """What comes of *form* on *placement* itself, remembered."""
         if not form.memorable:
             return self._try(form, placement)
@@ -110,22 +110,22 @@ class Greedy:
             found = self._found[at] = self._try(form, placement)
         return found
 
-    def _try(self, form: Form, placement: Placement) -> Outcome:
+    def _try(self, form: PlacementRequest, placement: Placement) -> PlacementOutcome:
         outcome = try_leaf(form, placement, self.site) if form.leaf else self._try_children(form, placement)
         return self._checked(form, outcome) if self.site.plugins.checks else outcome
 
-    def _in_pinned_domain(self, form: Form, placement: Placement, key: str) -> Outcome:
+    def _in_pinned_domain(self, form: PlacementRequest, placement: Placement, key: str) -> PlacementOutcome:
         try:
             value = candidate_placements.pinned_value(self.site.nodes, key, form.pinned)
         except candidate_placements.PinError as error:
-            return Outcome(Status.ERROR, placement, 0, str(error))
+            return PlacementOutcome(Status.ERROR, placement, 0, str(error))
         domain = candidate_placements.in_domain(self.site.topology, placement, key, value)
         if domain is None:
             return self._nowhere(placement)
         outcome = self.attempt(form, domain)
         return outcome if outcome.success or outcome.status is Status.ERROR else _none_of(1, outcome)
 
-    def _best(self, form: Form, placement: Placement, division: Division) -> Outcome:
+    def _best(self, form: PlacementRequest, placement: Placement, division: Division) -> PlacementOutcome:
         board = self._board(form, division)
         board.refresh(form)
         if board.failed.any():
@@ -137,17 +137,17 @@ class Greedy:
         feasible = self._considered(form, division.domains, feasible)
         row = placement_score.choose(feasible, board.tight, board.counts, board.holds)
         if row < 0:
-            return Outcome(Status.ERROR, placement, 0, NOT_COMPARABLE)
+            return PlacementOutcome(Status.ERROR, placement, 0, NOT_COMPARABLE)
         return board.outcome(form, row)
 
-    def _none(self, count: int, outcome: Callable[[int], Outcome]) -> Outcome:
+    def _none(self, count: int, outcome: Callable[[int], PlacementOutcome]) -> PlacementOutcome:
         """No placement is feasible: the reason of the first one stands for all, or of the first where eviction could help."""
         chosen = 0
         if self.site.options.four_statuses:
             chosen = next((row for row in range(count) if outcome(row).status is Status.UNSCHEDULABLE), 0)
         return _none_of(count, outcome(chosen))
 
-    def _considered(self, form: Form, places: Sequence[Placement], feasible: Ints) -> Ints:
+    def _considered(self, form: PlacementRequest, places: Sequence[Placement], feasible: Ints) -> Ints:
         """Of the feasible placements those that are compared: all, unless the options say otherwise."""
         options = self.site.options
         if options.nominated_first and (nominated := {pod.nominated for leaf in form.entity.leaves() for pod in leaf.waiting} - {-1}):
@@ -158,12 +158,12 @@ class Greedy:
             return feasible[: candidate_placements.enough(options.percentage_of_placements, places)]
         return feasible
 
-    def _best_generated(self, form: Form, placement: Placement) -> Outcome:
+    def _best_generated(self, form: PlacementRequest, placement: Placement) -> PlacementOutcome:
         """As ``_best``, with what plugins generate, score and check."""
         try:
             parts = candidate_placements.parts(self.site, form, placement)
         except candidate_placements.PinError as error:
-            return Outcome(Status.ERROR, placement, 0, str(error))
+            return PlacementOutcome(Status.ERROR, placement, 0, str(error))
         found = candidate_placements.merged(parts)
         if not found:
             return self._nowhere(placement)
@@ -177,9 +177,9 @@ class Greedy:
             return self._none(len(outcomes), outcomes.__getitem__)
         feasible = self._considered(form, places, able).tolist()
         row = self._choose_scored(form, [places[number] for number in feasible], [outcomes[number] for number in feasible])
-        return outcomes[feasible[row]] if row >= 0 else Outcome(Status.ERROR, placement, 0, NOT_COMPARABLE)
+        return outcomes[feasible[row]] if row >= 0 else PlacementOutcome(Status.ERROR, placement, 0, NOT_COMPARABLE)
 
-    def _choose_scored(self, form: Form, places: list[Placement], outcomes: list[Outcome]) -> int:
+    def _choose_scored(self, form: PlacementRequest, places: list[Placement], outcomes: list[PlacementOutcome]) -> int:
         """The best of feasible placements by the scores built in and those of plugins; -1 where they cannot be compared."""
         nodes, ledger = self.site.nodes, self.site.ledger
         rooms = [nodes.allocatable[:2, place.nodes].sum(axis=1) for place in places]
@@ -199,7 +199,7 @@ class Greedy:
             made = self._generated[at] = self.site.topology.add(key, name, nodes)
         return made
 
-    def _checked(self, form: Form, outcome: Outcome) -> Outcome:
+    def _checked(self, form: PlacementRequest, outcome: PlacementOutcome) -> PlacementOutcome:
         """*outcome* after the plugins' checks."""
         if outcome.success:
             for check in self.site.plugins.checks:
@@ -207,25 +207,25 @@ class Greedy:
                     return dataclasses.replace(outcome, status=Status.UNSCHEDULABLE, message=reason, loads=(), placed=0)
         return outcome
 
-    def _nowhere(self, placement: Placement) -> Outcome:
+    def _nowhere(self, placement: Placement) -> PlacementOutcome:
         status = Status.UNRESOLVABLE if self.site.options.four_statuses else Status.UNSCHEDULABLE
-        return Outcome(status, placement, 0, candidate_placements.NONE_FOUND)
+        return PlacementOutcome(status, placement, 0, candidate_placements.NONE_FOUND)
 
-    def _board(self, form: Form, division: Division) -> Board:
+    def _board(self, form: PlacementRequest, division: Division) -> DomainCache:
         if not form.memorable:
-            return Board(form, division, self.site, self.attempt)
+            return DomainCache(form, division, self.site, self.attempt)
         at = (form.number, division.first)
-        board = self._boards.pop(at, None) or Board(form, division, self.site, self.attempt)
+        board = self._boards.pop(at, None) or DomainCache(form, division, self.site, self.attempt)
         # The boards used last are kept.
         self._boards[at] = board
         if len(self._boards) > _BOARDS:
             del self._boards[next(iter(self._boards))]
         return board
 
-    def _try_children(self, form: Form, placement: Placement) -> Outcome:
+    def _try_children(self, form: PlacementRequest, placement: Placement) -> PlacementOutcome:
         by_document = self.site.options.four_statuses
-        tally = Tally(form.entity.minimum, len(form.children), by_document)
-        outcomes: list[Outcome | None] = [None] * len(form.children)
+        tally = CompositeProgress(form.entity.minimum, len(form.children), by_document)
+        outcomes: list[PlacementOutcome | None] = [None] * len(form.children)
         if by_document:
             self._skip_inadmissible(form, placement, tally, outcomes)
         ledger, relations = self.site.ledger, self.site.relations
@@ -248,20 +248,24 @@ class Greedy:
         relations.rewind(told)
         return self._of_children(placement, outcomes, tally, error)
 
-    def _skip_inadmissible(self, form: Form, placement: Placement, tally: Tally, outcomes: list[Outcome | None]) -> None:
+    def _skip_inadmissible(
+        self, form: PlacementRequest, placement: Placement, tally: CompositeProgress, outcomes: list[PlacementOutcome | None]
+    ) -> None:
         for number, child in enumerate(form.children):
             if reason := inadmissible(child):
-                outcomes[number] = Outcome(Status.UNRESOLVABLE, placement, 0, reason)
+                outcomes[number] = PlacementOutcome(Status.UNRESOLVABLE, placement, 0, reason)
                 tally.skip()
 
-    def _of_children(self, placement: Placement, outcomes: list[Outcome | None], tally: Tally, error: str) -> Outcome:
+    def _of_children(
+        self, placement: Placement, outcomes: list[PlacementOutcome | None], tally: CompositeProgress, error: str
+    ) -> PlacementOutcome:
         if error:
-            return Outcome(Status.ERROR, placement, 0, error, children=tuple(outcomes))
+            return PlacementOutcome(Status.ERROR, placement, 0, error, children=tuple(outcomes))
         judged = tally.judged()
         if not judged.success:
-            return Outcome(judged.status, placement, 0, judged.message, children=tuple(outcomes))
+            return PlacementOutcome(judged.status, placement, 0, judged.message, children=tuple(outcomes))
         good = [outcome for outcome in outcomes if outcome is not None and outcome.success]
-        return Outcome(
+        return PlacementOutcome(
             Status.SUCCESS,
             placement,
             self.site.ledger.fresh(),
@@ -272,13 +276,13 @@ class Greedy:
         )
 
 
-def _none_of(tried: int, first: Outcome) -> Outcome:
+def _none_of(tried: int, first: PlacementOutcome) -> PlacementOutcome:
     """No placement is feasible: the reason of the first one stands for all."""
     message = f"0/{tried} placements are available, first placement status: {first.message}"
     return dataclasses.replace(first, message=message, tried=tried)
 
 
-def assigned(form: Form, outcome: Outcome) -> list[tuple[PodRecord, int]]:
+def assigned(form: PlacementRequest, outcome: PlacementOutcome) -> list[tuple[PodRecord, int]]:
     """The pods that a success places, and where."""
     if form.leaf:
         return tried(form, outcome)
@@ -286,7 +290,7 @@ def assigned(form: Form, outcome: Outcome) -> list[tuple[PodRecord, int]]:
     return [pair for child, each in below if each is not None and each.success for pair in assigned(child, each)]
 
 
-def tried(form: Form, outcome: Outcome) -> list[tuple[PodRecord, int]]:
+def tried(form: PlacementRequest, outcome: PlacementOutcome) -> list[tuple[PodRecord, int]]:
     """The pods that found a node in every leaf that was tried, also where the leaf or a group above it failed in the end."""
     if form.leaf:
         nodes = [] if outcome.nodes is None else outcome.nodes.tolist()

@@ -19,7 +19,7 @@ from scheduler_core.model.pods import PodShape
 from scheduler_core.placement.equal_pods import best, slots_of
 from scheduler_core.placement.placement_request import Run
 from scheduler_core.plugins.noderesources import Floats, ladder
-from scheduler_core.plugins.static_filters import Static
+from scheduler_core.plugins.static_filters import StaticFit
 
 _PODS_A_RUN = 4
 """Where runs are longer on average, each is worked out at once."""
@@ -37,13 +37,13 @@ class _Kind:
     """(score, negative; node; how many pods it had taken)."""
 
 
-class Turns:
+class InterleavedShapes:
     """A placement while pods are put on it, given as arrays over its nodes; they are left as they are.
 
     No node may be without cpu or memory, and no score may depend on which other nodes are feasible.
     """
 
-    def __init__(self, runs: Sequence[tuple[Run, Static]], nodes: Nodes, room: Floats, free: Ints, scored: Ints, used: Ints) -> None:
+    def __init__(self, runs: Sequence[tuple[Run, StaticFit]], nodes: Nodes, room: Floats, free: Ints, scored: Ints, used: Ints) -> None:
         self._room: list[list[float]] = room.T.tolist()
         self._free: list[list[int]] = free.T.tolist()
         self._scored: list[list[int]] = scored.T.tolist()
@@ -107,7 +107,7 @@ class Turns:
 
 
 def worth_while(runs: Sequence[Run]) -> bool:
-    """Whether *runs* are so many and so short that ``Turns`` is faster than a sort for each."""
+    """Whether *runs* are so many and so short that ``InterleavedShapes`` is faster than a sort for each."""
     count = sum(run.count for run in runs)
     return len(runs) > 2 * len({run.shape.serial for run in runs}) and count <= _PODS_A_RUN * len(runs)
 

@@ -7,8 +7,8 @@ import numpy as np
 from scheduler_core.model.nodes import Bools, Ints
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.topology import Division
-from scheduler_core.placement.placement_request import Form
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.placement_request import PlacementRequest
+from scheduler_core.placement.state import PlacementState
 
 _RUNS = 8
 """A leaf of so many runs is worth counting before it is tried."""
@@ -16,10 +16,10 @@ _SHAPES = 8
 """Where there are more, pods of one shape are not counted by themselves."""
 
 
-class Least:
+class LowerBound:
     """What a leaf needs at least, wherever its pods go."""
 
-    def __init__(self, form: Form) -> None:
+    def __init__(self, form: PlacementRequest) -> None:
         self._pods = max(0, form.entity.minimum - len(form.entity.running))
         self._waiting: dict[int, tuple[PodShape, int]] = {}
         for run in form.runs:
@@ -31,7 +31,7 @@ class Least:
         self._rows: Ints = np.array(rows, dtype=np.int64)
         self._least: Ints = np.array(least, dtype=np.int64)[:, None]
 
-    def short(self, division: Division, rows: Ints, site: Site) -> Bools:
+    def short(self, division: Division, rows: Ints, site: PlacementState) -> Bools:
         """Which of the domains *rows* of *division* have not got it as things stand; shape (rows,)."""
         members = division.members[rows]
         there = members >= 0
@@ -44,7 +44,7 @@ class Least:
         found: Bools = (sums < self._least).any(axis=0)
         return found if len(self._waiting) > _SHAPES else found | self._few(free, flat, there, site)
 
-    def _few(self, free: Ints, flat: Ints, there: Bools, site: Site) -> Bools:
+    def _few(self, free: Ints, flat: Ints, there: Bools, site: PlacementState) -> Bools:
         """Where too few pods have room, each shape counted by itself."""
         most: Ints = np.zeros(len(there), dtype=np.int64)
         for shape, count in self._waiting.values():
@@ -57,6 +57,6 @@ class Least:
         return few
 
 
-def countable(form: Form) -> bool:
-    """Whether *form* is a leaf for ``Least``: of many runs, of pods that want no port, have no room kept, and hang on no others."""
+def countable(form: PlacementRequest) -> bool:
+    """Whether *form* is a leaf for ``LowerBound``: of many runs, of pods that want no port, have no room kept, and hang on no others."""
     return form.leaf and form.memorable and not form.special and len(form.runs) >= _RUNS

@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 
 from scheduler_core.model.decision import Status
-from scheduler_core.model.ledger import Load
+from scheduler_core.model.ledger import PodLoad
 from scheduler_core.model.nodes import Nodes
 from scheduler_core.model.topology import Placement
 
 
 @dataclasses.dataclass(slots=True, eq=False)
-class Outcome:
+class PlacementOutcome:
     """One group on one placement.  It names no pods, so that it serves every group of the same signature.
 
     Attributes:
@@ -33,8 +33,8 @@ class Outcome:
     cause: int
     message: str = ""
     nodes: Nodes | None = None
-    children: tuple[Outcome | None, ...] = ()
-    loads: tuple[Load, ...] = ()
+    children: tuple[PlacementOutcome | None, ...] = ()
+    loads: tuple[PodLoad, ...] = ()
     placed: int = 0
     scored: tuple[int, int] = (0, 0)
     holds: bool = False

@@ -19,7 +19,7 @@ class Run:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Form:
+class PlacementRequest:
     """An entity made ready for placing.
 
     Attributes:
@@ -35,7 +35,7 @@ class Form:
     entity: Entity
     number: int
     runs: tuple[Run, ...]
-    children: tuple[Form, ...]
+    children: tuple[PlacementRequest, ...]
     pinned: tuple[int, ...]
     special: bool
 
@@ -62,7 +62,7 @@ class Signatures:
         self._numbers: dict[object, int] = {}
         self._unlike = itertools.count(-1, -1)
 
-    def form(self, entity: Entity) -> Form:
+    def form(self, entity: Entity) -> PlacementRequest:
         """*entity* made ready, with all below it."""
         children = tuple(self.form(child) for child in entity.children)
         running = {pod.node for pod in entity.running}
@@ -76,10 +76,15 @@ class Signatures:
             number = next(self._unlike)
         else:
             number = self._number(entity, runs, children, pinned, nominated if promised else ())
-        return Form(entity, number, runs, children, pinned, special)
+        return PlacementRequest(entity, number, runs, children, pinned, special)
 
     def _number(
-        self, entity: Entity, runs: tuple[Run, ...], children: tuple[Form, ...], pinned: tuple[int, ...], nominated: tuple[int, ...]
+        self,
+        entity: Entity,
+        runs: tuple[Run, ...],
+        children: tuple[PlacementRequest, ...],
+        pinned: tuple[int, ...],
+        nominated: tuple[int, ...],
     ) -> int:
         signature = (
             entity.name.kind == "CompositePodGroup",

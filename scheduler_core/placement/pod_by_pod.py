@@ -16,17 +16,17 @@ from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape, Port
 from scheduler_core.placement.equal_pods_normalized import bonus_of
 from scheduler_core.plugins.noderesources import Floats, ladder
-from scheduler_core.plugins.pod_relations import Relations
-from scheduler_core.plugins.static_filters import Fit
+from scheduler_core.plugins.pod_relations import PodRelations
+from scheduler_core.plugins.static_filters import StaticFilters
 
 INTER_POD_WEIGHT = 2
 _ANY = "0.0.0.0"  # noqa: S104 - how core/v1 writes "every address of the host", not a socket
 
 
-class Stepwise:
+class PodByPod:
     """A placement while pods are put on it; the ledger is left as it is, the relations are told."""
 
-    def __init__(self, fit: Fit, ledger: Ledger, relations: Relations, room: Floats, nodes: Nodes) -> None:
+    def __init__(self, fit: StaticFilters, ledger: Ledger, relations: PodRelations, room: Floats, nodes: Nodes) -> None:
         self._fit = fit
         self._ledger = ledger
         self._relations = relations

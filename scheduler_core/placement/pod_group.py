@@ -5,34 +5,34 @@ from __future__ import annotations
 import numpy as np
 
 from scheduler_core.model.decision import Status
-from scheduler_core.model.ledger import Load
+from scheduler_core.model.ledger import PodLoad
 from scheduler_core.model.nodes import Nodes
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.equal_pods import fill, slots_of
 from scheduler_core.placement.equal_pods_normalized import fill_soft
 from scheduler_core.placement.feasibility import Feasibility, judge, judge_by_document
-from scheduler_core.placement.interleaved_shapes import Turns, worth_while
-from scheduler_core.placement.outcome import Outcome
-from scheduler_core.placement.placement_request import Form, Run
-from scheduler_core.placement.pod_by_pod import Stepwise
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.interleaved_shapes import InterleavedShapes, worth_while
+from scheduler_core.placement.outcome import PlacementOutcome
+from scheduler_core.placement.placement_request import PlacementRequest, Run
+from scheduler_core.placement.pod_by_pod import PodByPod
+from scheduler_core.placement.state import PlacementState
 
 
-def try_leaf(form: Form, placement: Placement, site: Site) -> Outcome:
+def try_leaf(form: PlacementRequest, placement: Placement, site: PlacementState) -> PlacementOutcome:
     """What comes of the pods of *form* on *placement*; the ledger is as before, the relations know what was placed."""
     entity = form.entity
     scheduled, remaining = len(entity.running), len(entity.waiting)
     judged = _judge(site, entity.minimum, scheduled, remaining, 0)
     if judged.hopeless:
-        return Outcome(judged.status, placement, 0, judged.message)
+        return PlacementOutcome(judged.status, placement, 0, judged.message)
     one_by_one = form.special or not form.memorable
     nodes, judged = (_steps if one_by_one else _runs)(form, placement, site, judged)
     if not judged.success or (site.options.every_pod and (nodes < 0).any()):
-        return Outcome(Status.UNSCHEDULABLE, placement, 0, judged.message or "a pod of the group found no node", nodes=nodes)
+        return PlacementOutcome(Status.UNSCHEDULABLE, placement, 0, judged.message or "a pod of the group found no node", nodes=nodes)
     return succeeded(form, placement, nodes, site)
 
 
-def succeeded(form: Form, placement: Placement, nodes: Nodes, site: Site) -> Outcome:
+def succeeded(form: PlacementRequest, placement: Placement, nodes: Nodes, site: PlacementState) -> PlacementOutcome:
     """The outcome of a leaf whose pods got *nodes* (-1: none) and whose minimum is met."""
     loads, start = [], 0
     placed = cpu = memory = 0
@@ -41,16 +41,18 @@ def succeeded(form: Form, placement: Placement, nodes: Nodes, site: Site) -> Out
         found = found[found >= 0]
         start += run.count
         if len(found):
-            loads.append(Load(run.shape, found))
+            loads.append(PodLoad(run.shape, found))
             placed += len(found)
             cpu += run.shape.scored[0] * len(found)
             memory += run.shape.scored[1] * len(found)
     holds = bool(form.entity.desired) and _holds(form, loads, placement, site)
     cause = site.ledger.fresh()
-    return Outcome(Status.SUCCESS, placement, cause, nodes=nodes, loads=tuple(loads), placed=placed, scored=(cpu, memory), holds=holds)
+    return PlacementOutcome(
+        Status.SUCCESS, placement, cause, nodes=nodes, loads=tuple(loads), placed=placed, scored=(cpu, memory), holds=holds
+    )
 
 
-def _runs(form: Form, placement: Placement, site: Site, judged: Feasibility) -> tuple[Nodes, Feasibility]:
+def _runs(form: PlacementRequest, placement: Placement, site: PlacementState, judged: Feasibility) -> tuple[Nodes, Feasibility]:
     """Run by run, each worked out at once."""
     entity, nodes = form.entity, placement.nodes
     standing = _turns(form, placement, site) or _Standing(placement, site)
@@ -70,7 +72,7 @@ def _runs(form: Form, placement: Placement, site: Site, judged: Feasibility) -> 
 class _Standing:
     """A placement while runs are put on it; the ledger is left as it is."""
 
-    def __init__(self, placement: Placement, site: Site) -> None:
+    def __init__(self, placement: Placement, site: PlacementState) -> None:
         ledger, nodes = site.ledger, placement.nodes
         self._site = site
         self._nodes = nodes
@@ -102,7 +104,7 @@ class _Standing:
             np.add.at(self._scored[row], picks, amount)
 
 
-def _turns(form: Form, placement: Placement, site: Site) -> Turns | None:
+def _turns(form: PlacementRequest, placement: Placement, site: PlacementState) -> InterleavedShapes | None:
     """For many short runs of few shapes; None where it is not for these, or not worth while."""
     statics = [site.fit.static(run.shape) for run in form.runs]
     if not site.whole or not worth_while(form.runs) or not all(static.plain for static in statics):
@@ -113,10 +115,10 @@ def _turns(form: Form, placement: Placement, site: Site) -> Turns | None:
     if ledger.holding:
         free -= ledger.held[:, nodes]
     runs = list(zip(form.runs, statics, strict=True))
-    return Turns(runs, nodes, site.room[:, nodes], free, ledger.scored[:, nodes], used[:2])
+    return InterleavedShapes(runs, nodes, site.room[:, nodes], free, ledger.scored[:, nodes], used[:2])
 
 
-def _after(site: Site, minimum: int, scheduled: int, left: int, failed: int) -> Feasibility:
+def _after(site: PlacementState, minimum: int, scheduled: int, left: int, failed: int) -> Feasibility:
     """The feasibility after a run of which the last *failed* pods found no node: upstream stops at the first that decides it."""
     for remaining in range(left + failed - 1, left - 1, -1):
         if scheduled + remaining < minimum:
@@ -124,16 +126,16 @@ def _after(site: Site, minimum: int, scheduled: int, left: int, failed: int) -> 
     return _judge(site, minimum, scheduled, left, failed)
 
 
-def _judge(site: Site, minimum: int, scheduled: int, remaining: int, failed: int) -> Feasibility:
+def _judge(site: PlacementState, minimum: int, scheduled: int, remaining: int, failed: int) -> Feasibility:
     if site.options.four_statuses:
         return judge_by_document(minimum, scheduled, remaining, failed, composite=False)
     return judge(minimum, scheduled, remaining, composite=False)
 
 
-def _steps(form: Form, placement: Placement, site: Site, judged: Feasibility) -> tuple[Nodes, Feasibility]:
+def _steps(form: PlacementRequest, placement: Placement, site: PlacementState, judged: Feasibility) -> tuple[Nodes, Feasibility]:
     """Pod by pod."""
     entity = form.entity
-    steps = Stepwise(site.fit, site.ledger, site.relations, site.room, placement.nodes)
+    steps = PodByPod(site.fit, site.ledger, site.relations, site.room, placement.nodes)
     found = np.full(len(entity.waiting), -1, dtype=np.int64)
     scheduled = len(entity.running)
     mark, told = site.ledger.mark(), site.relations.mark()
@@ -153,7 +155,7 @@ def _steps(form: Form, placement: Placement, site: Site, judged: Feasibility) ->
     return found, judged
 
 
-def _holds(form: Form, loads: list[Load], placement: Placement, site: Site) -> bool:
+def _holds(form: PlacementRequest, loads: list[PodLoad], placement: Placement, site: PlacementState) -> bool:
     """Whether the placement would take the pods that are still to come as well (KEP-4671, desiredCount of the Basic policy)."""
     entity, shape = form.entity, form.runs[-1].shape if form.runs else None
     missing = entity.desired - len(entity.running) - sum(len(load.nodes) for load in loads)

@@ -11,17 +11,17 @@ from scheduler_core.model.nominations import Nominations
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.topology import Topology
-from scheduler_core.placement.counters import Looked
+from scheduler_core.placement.counters import Counters
 from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.plugins.noderesources import Floats
-from scheduler_core.plugins.pod_relations import Relations
-from scheduler_core.plugins.static_filters import Fit
+from scheduler_core.plugins.pod_relations import PodRelations
+from scheduler_core.plugins.static_filters import StaticFilters
 
 NO_PLUGINS = Plugins()
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Site:
+class PlacementState:
     """Nodes, what is taken on them, and what may stand where.
 
     Attributes:
@@ -35,17 +35,19 @@ class Site:
     nodes: NodeTable
     topology: Topology
     ledger: Ledger
-    fit: Fit
-    relations: Relations
+    fit: StaticFilters
+    relations: PodRelations
     room: Floats
     whole: bool
     options: PlacingOptions
     nominations: Nominations
     plugins: Plugins = NO_PLUGINS
-    looked: Looked = dataclasses.field(default_factory=Looked)
+    looked: Counters = dataclasses.field(default_factory=Counters)
 
     @classmethod
-    def of(cls, snapshot: ClusterSnapshot, options: PlacingOptions, ignore: Iterable[str] = (), plugins: Plugins = NO_PLUGINS) -> Site:
+    def of(
+        cls, snapshot: ClusterSnapshot, options: PlacingOptions, ignore: Iterable[str] = (), plugins: Plugins = NO_PLUGINS
+    ) -> PlacementState:
         """The site of *snapshot*, with what is bound taken; fields in *ignore* are passed over though they are not modelled."""
         topology = Topology(snapshot.nodes)
         ledger = Ledger(topology)
@@ -53,5 +55,5 @@ class Site:
         nominations = Nominations(ledger, snapshot.pods)
         ledger.forget()
         room = snapshot.nodes.allocatable[:2].astype(float)
-        fit, relations = Fit(snapshot.nodes, ignore), Relations(snapshot)
+        fit, relations = StaticFilters(snapshot.nodes, ignore), PodRelations(snapshot)
         return cls(snapshot.nodes, topology, ledger, fit, relations, room, bool(room.all()), options, nominations, plugins)

@@ -18,7 +18,7 @@ import dataclasses
 import numpy as np
 
 from scheduler_core.model.nodes import Bools, Ints, Nodes
-from scheduler_core.plugins.pod_counts import Census, Kind, Tally
+from scheduler_core.plugins.pod_counts import PodCounts, PodKind, PodTally
 from scheduler_core.plugins.reasons import AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY
 
 
@@ -26,21 +26,21 @@ from scheduler_core.plugins.reasons import AFFINITY, ANTI_AFFINITY, EXISTING_ANT
 class _Tied:
     """The tallies that a kind of pods asks."""
 
-    near: tuple[Tally, ...]
+    near: tuple[PodTally, ...]
     first: bool
     """Whether such a pod is selected by all its own required affinity terms."""
-    far: tuple[Tally, ...]
-    preferred: tuple[tuple[int, Tally], ...]
+    far: tuple[PodTally, ...]
+    preferred: tuple[tuple[int, PodTally], ...]
 
 
-class Affinity:
+class InterPodAffinity:
     """Affinity between the pods of a census and one that comes."""
 
-    def __init__(self, census: Census) -> None:
+    def __init__(self, census: PodCounts) -> None:
         self._census = census
-        self._tied: dict[Kind, _Tied] = {}
+        self._tied: dict[PodKind, _Tied] = {}
 
-    def filters(self, kind: Kind, nodes: Nodes, within: Nodes | None) -> list[tuple[str, Bools]]:
+    def filters(self, kind: PodKind, nodes: Nodes, within: Nodes | None) -> list[tuple[str, Bools]]:
         """The parts that bind pods of *kind*, in upstream's order: why not, and on which of *nodes* one may run."""
         tied = self._ties(kind)
         found: list[tuple[str, Bools]] = []
@@ -53,7 +53,7 @@ class Affinity:
             found.append((EXISTING_ANTI_AFFINITY, _apart(forbidding, nodes, within)))
         return found
 
-    def score(self, kind: Kind, nodes: Nodes, within: Nodes | None) -> Ints:
+    def score(self, kind: PodKind, nodes: Nodes, within: Nodes | None) -> Ints:
         """Shape of *nodes*: the sum of weights, as it is before normalising."""
         total: Ints = np.zeros(len(nodes), dtype=np.int64)
         for weight, tally in self._ties(kind).preferred:
@@ -63,12 +63,12 @@ class Affinity:
                 total += claim.term.weight * claim.owners.near(nodes, within)
         return total
 
-    def _ties(self, kind: Kind) -> _Tied:
+    def _ties(self, kind: PodKind) -> _Tied:
         if (tied := self._tied.get(kind)) is None:
             tied = self._tied[kind] = self._tie(kind)
         return tied
 
-    def _tie(self, kind: Kind) -> _Tied:
+    def _tie(self, kind: PodKind) -> _Tied:
         said, crowd, census = kind.terms, kind.crowd, self._census
         sets = {term.pods for term in said.near}
         return _Tied(
@@ -91,7 +91,7 @@ def _near(tied: _Tied, nodes: Nodes, within: Nodes | None) -> Bools:
     return passing
 
 
-def _apart(tallies: tuple[Tally, ...] | list[Tally], nodes: Nodes, within: Nodes | None) -> Bools:
+def _apart(tallies: tuple[PodTally, ...] | list[PodTally], nodes: Nodes, within: Nodes | None) -> Bools:
     passing: Bools = np.ones(len(nodes), dtype=bool)
     for tally in tallies:
         passing &= tally.near(nodes, within) == 0

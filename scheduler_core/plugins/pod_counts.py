@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from scheduler_core.model.nodes import Ints, Nodes, NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
-from scheduler_core.plugins.pod_terms import REQUIRED_AFFINITY_WEIGHT, PodSet, Term, Terms, own_keys, terms
+from scheduler_core.plugins.pod_terms import REQUIRED_AFFINITY_WEIGHT, PodSet, PodTerms, Term, own_keys, terms
 
 Ids = NDArray[np.int32]
 """Shape (nodes,): the domain that each node is counted in, -1 for none."""
 
 
-class Tally:
+class PodTally:
     """How many pods of one sort there are, by node and by domain."""
 
     __slots__ = ("_counts", "_size", "by_node", "ids")
@@ -65,7 +65,7 @@ class Tally:
         return counts
 
 
-class Crowd:
+class PodCrowd:
     """Pods that no selector tells apart: of one namespace and the same labels."""
 
     __slots__ = ("asked", "labels", "leaving", "living", "namespace", "selected_by", "watched_by")
@@ -76,60 +76,60 @@ class Crowd:
         self.living: dict[int, int] = {}
         self.leaving: dict[int, int] = {}
         """Those that are terminating, by node."""
-        self.watched_by: list[tuple[Tally, bool]] = []
+        self.watched_by: list[tuple[PodTally, bool]] = []
         """Tallies that count these pods, and whether only the living ones."""
-        self.selected_by: list[Claim] = []
+        self.selected_by: list[TermClaim] = []
         self.asked = 0
         """How many of the claims there are have been looked at."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Claim:
+class TermClaim:
     """A term of pods that run, which binds the pods it selects; its owners are counted."""
 
     term: Term
     forbids: bool
     """Required anti-affinity; else it scores by the term's weight."""
-    owners: Tally
+    owners: PodTally
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Kind:
+class PodKind:
     """Pods of one shape and one crowd: they say the same about others, and others the same about them."""
 
     shape: PodShape
-    crowd: Crowd
-    terms: Terms
-    claims: tuple[Claim, ...]
+    crowd: PodCrowd
+    terms: PodTerms
+    claims: tuple[TermClaim, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class _Watch:
-    tally: Tally
+    tally: PodTally
     sets: tuple[PodSet, ...]
     living: bool
 
-    def has(self, crowd: Crowd) -> bool:
+    def has(self, crowd: PodCrowd) -> bool:
         return all(each.has(crowd.namespace, crowd.labels) for each in self.sets)
 
 
-class Census:
+class PodCounts:
     """All pods that are somewhere, and all terms that any pod known to it has."""
 
     def __init__(self, nodes: NodeTable) -> None:
         self.nodes = nodes
-        self._kind_of: dict[PodRecord, Kind] = {}
-        self._kinds: dict[tuple[PodShape, Crowd], Kind] = {}
-        self._crowds: dict[tuple[str, frozenset[tuple[str, str]]], Crowd] = {}
-        self._crowds_in: dict[str, list[Crowd]] = {}
+        self._kind_of: dict[PodRecord, PodKind] = {}
+        self._kinds: dict[tuple[PodShape, PodCrowd], PodKind] = {}
+        self._crowds: dict[tuple[str, frozenset[tuple[str, str]]], PodCrowd] = {}
+        self._crowds_in: dict[str, list[PodCrowd]] = {}
         self._own_keys: dict[PodShape, tuple[str, ...]] = {}
-        self._said: dict[Hashable, tuple[Terms, tuple[Claim, ...]]] = {}
+        self._said: dict[Hashable, tuple[PodTerms, tuple[TermClaim, ...]]] = {}
         self._watches: dict[Hashable, _Watch] = {}
-        self._claims: dict[tuple[Term, bool], Claim] = {}
-        self._claim_list: list[Claim] = []
-        self._makers: Counter[Claim] = Counter()
+        self._claims: dict[tuple[Term, bool], TermClaim] = {}
+        self._claim_list: list[TermClaim] = []
+        self._makers: Counter[TermClaim] = Counter()
 
-    def kind(self, pod: PodRecord) -> Kind:
+    def kind(self, pod: PodRecord) -> PodKind:
         """What *pod* is one of; from now on its terms are known."""
         if (kind := self._kind_of.get(pod)) is None:
             kind = self._kind_of[pod] = self._kind(pod)
@@ -163,7 +163,7 @@ class Census:
         for claim in kind.claims:
             claim.owners.add(node, amount)
 
-    def claims_on(self, crowd: Crowd) -> list[Claim]:
+    def claims_on(self, crowd: PodCrowd) -> list[TermClaim]:
         """The claims of pods that are known which select the pods of *crowd*, whether or not any of those runs."""
         while crowd.asked < len(self._claim_list):
             claim = self._claim_list[crowd.asked]
@@ -172,13 +172,13 @@ class Census:
                 crowd.selected_by.append(claim)
         return [claim for claim in crowd.selected_by if self._makers[claim]]
 
-    def tally(self, key: str, sets: Iterable[PodSet]) -> Tally:
+    def tally(self, key: str, sets: Iterable[PodSet]) -> PodTally:
         """The pods that are in all of *sets*, by the values of the label *key*."""
         wanted = frozenset(sets)
         column = self.nodes.column(key)
-        return self.watch((key, wanted), Tally(column.ids, len(column.values)), wanted, living=False)
+        return self.watch((key, wanted), PodTally(column.ids, len(column.values)), wanted, living=False)
 
-    def watch(self, name: Hashable, tally: Tally, sets: Iterable[PodSet], *, living: bool) -> Tally:
+    def watch(self, name: Hashable, tally: PodTally, sets: Iterable[PodSet], *, living: bool) -> PodTally:
         """Have *tally* count the pods that are in all of *sets*, if *living* without the terminating ones.
 
         Returns the tally that already does so under *name*, if there is one.
@@ -190,24 +190,24 @@ class Census:
                     _join(watch, crowd)
         return watch.tally
 
-    def _unmake(self, kind: Kind) -> None:
+    def _unmake(self, kind: PodKind) -> None:
         for claim in kind.claims:
             self._makers[claim] -= 1
 
-    def _reached(self, sets: tuple[PodSet, ...]) -> list[Crowd]:
+    def _reached(self, sets: tuple[PodSet, ...]) -> list[PodCrowd]:
         """Crowds that can be in all of *sets* by their namespace."""
         listed = [each.namespaces for each in sets if each.others is None]
         if not listed:
             return list(self._crowds.values())
         return [crowd for namespace in sorted(frozenset.intersection(*listed)) for crowd in self._crowds_in.get(namespace, ())]
 
-    def _kind(self, pod: PodRecord) -> Kind:
+    def _kind(self, pod: PodRecord) -> PodKind:
         crowd = self._crowd(pod)
         if (kind := self._kinds.get((pod.shape, crowd))) is None:
-            kind = self._kinds[pod.shape, crowd] = Kind(pod.shape, crowd, *self._says(pod.shape, crowd))
+            kind = self._kinds[pod.shape, crowd] = PodKind(pod.shape, crowd, *self._says(pod.shape, crowd))
         return kind
 
-    def _says(self, shape: PodShape, crowd: Crowd) -> tuple[Terms, tuple[Claim, ...]]:
+    def _says(self, shape: PodShape, crowd: PodCrowd) -> tuple[PodTerms, tuple[TermClaim, ...]]:
         """Worked out once for all crowds that agree in the labels that matter to it."""
         if (keys := self._own_keys.get(shape)) is None:
             keys = self._own_keys[shape] = tuple(sorted(own_keys(shape)))
@@ -217,31 +217,31 @@ class Census:
             says = self._said[name] = (said, self._made(said))
         return says
 
-    def _crowd(self, pod: PodRecord) -> Crowd:
+    def _crowd(self, pod: PodRecord) -> PodCrowd:
         name = (pod.namespace, frozenset(pod.labels.items()))
         if (crowd := self._crowds.get(name)) is None:
-            crowd = self._crowds[name] = Crowd(pod.namespace, dict(pod.labels))
+            crowd = self._crowds[name] = PodCrowd(pod.namespace, dict(pod.labels))
             self._crowds_in.setdefault(pod.namespace, []).append(crowd)
             for watch in self._watches.values():
                 if watch.has(crowd):
                     _join(watch, crowd)
         return crowd
 
-    def _made(self, said: Terms) -> tuple[Claim, ...]:
+    def _made(self, said: PodTerms) -> tuple[TermClaim, ...]:
         """The claims of a pod with these terms; one for each term, so that a term given twice counts twice."""
         near = [(dataclasses.replace(term, weight=REQUIRED_AFFINITY_WEIGHT), False) for term in said.near]
         far = [(term, True) for term in said.far]
         return tuple(self._claim(term, forbids) for term, forbids in (*near, *far, *((term, False) for term in said.preferred)))
 
-    def _claim(self, term: Term, forbids: bool) -> Claim:  # noqa: FBT001 - half of the claim's name
+    def _claim(self, term: Term, forbids: bool) -> TermClaim:  # noqa: FBT001 - half of the claim's name
         if (claim := self._claims.get((term, forbids))) is None:
             column = self.nodes.column(term.key)
-            claim = self._claims[term, forbids] = Claim(term, forbids, Tally(column.ids, len(column.values)))
+            claim = self._claims[term, forbids] = TermClaim(term, forbids, PodTally(column.ids, len(column.values)))
             self._claim_list.append(claim)
         return claim
 
 
-def _join(watch: _Watch, crowd: Crowd) -> None:
+def _join(watch: _Watch, crowd: PodCrowd) -> None:
     crowd.watched_by.append((watch.tally, watch.living))
     for node, count in crowd.living.items():
         watch.tally.add(node, count)

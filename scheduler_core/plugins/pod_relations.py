@@ -15,36 +15,36 @@ import numpy as np
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.plugins.inter_pod_affinity import Affinity
-from scheduler_core.plugins.pod_counts import Census, Kind
-from scheduler_core.plugins.pod_terms import Spread, Term, says_something, unmodelled
-from scheduler_core.plugins.pod_topology_spread import Spreading
+from scheduler_core.plugins.inter_pod_affinity import InterPodAffinity
+from scheduler_core.plugins.pod_counts import PodCounts, PodKind
+from scheduler_core.plugins.pod_terms import SpreadTerm, Term, says_something, unmodelled
+from scheduler_core.plugins.pod_topology_spread import PodTopologySpread
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class _Ready:
-    census: Census
-    affinity: Affinity
-    spreading: Spreading
+    census: PodCounts
+    affinity: InterPodAffinity
+    spreading: PodTopologySpread
 
 
-class Relations:
+class PodRelations:
     """The pods of a snapshot as they constrain each other.
 
     Every pod that is assumed or removed must be told once it is ``active``, also one that nothing touches: others may count it.
     Nothing is counted before the first pod that says anything about others is met, in the snapshot or later.
     """
 
-    def __init__(self, snapshot: ClusterSnapshot, census: Census | None = None) -> None:
+    def __init__(self, snapshot: ClusterSnapshot, census: PodCounts | None = None) -> None:
         """Of the pods of *snapshot*; a *census* has counted them already, and is lent until ``give_back``."""
         self._snapshot = snapshot
         self._met = census.mark() if census is not None else 0
-        self._ready = _Ready(census, Affinity(census), Spreading(census)) if census is not None else None
+        self._ready = _Ready(census, InterPodAffinity(census), PodTopologySpread(census)) if census is not None else None
         self._settled: list[tuple[PodRecord, int, int]] = []
         self._journal: list[tuple[PodRecord, int, int]] = []
         self._says: dict[PodShape, bool] = {}
         self._unmodelled: dict[PodShape, tuple[str, ...]] = {}
-        self._binds: dict[tuple[Kind, Kind], bool] = {}
+        self._binds: dict[tuple[PodKind, PodKind], bool] = {}
         if census is None and any(self._speaks(pod) for pod in snapshot.pods):
             self._counted()
 
@@ -145,7 +145,7 @@ class Relations:
         one, two = self._ready.census.kind(pod), self._ready.census.kind(other)
         if (found := self._binds.get((one, two))) is None:
             crowd = one.crowd
-            counted: tuple[Term | Spread, ...] = (*two.terms.near, *two.terms.far, *two.terms.spread)
+            counted: tuple[Term | SpreadTerm, ...] = (*two.terms.near, *two.terms.far, *two.terms.spread)
             found = any(each.pods.has(crowd.namespace, crowd.labels) for each in counted)
             found = found or any(term.pods.has(two.crowd.namespace, two.crowd.labels) for term in one.terms.far)
             self._binds[one, two] = found
@@ -164,7 +164,7 @@ class Relations:
     def _counted(self) -> _Ready:
         """Everything so far is counted when it first matters."""
         if self._ready is None:
-            census = Census(self._snapshot.nodes)
+            census = PodCounts(self._snapshot.nodes)
             for pod in self._snapshot.pods:
                 if pod.node >= 0:
                     census.put(pod, pod.node)
@@ -172,7 +172,7 @@ class Relations:
                     census.kind(pod)
             for pod, node, amount in (*self._settled, *self._journal):
                 census.put(pod, node, amount)
-            self._ready = _Ready(census, Affinity(census), Spreading(census))
+            self._ready = _Ready(census, InterPodAffinity(census), PodTopologySpread(census))
         return self._ready
 
 

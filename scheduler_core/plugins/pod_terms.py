@@ -48,7 +48,7 @@ class Term:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Spread:
+class SpreadTerm:
     """A topology spread constraint that must be met.
 
     Attributes:
@@ -72,7 +72,7 @@ class Spread:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Terms:
+class PodTerms:
     """All that a pod says about others."""
 
     near: tuple[Term, ...] = ()
@@ -80,7 +80,7 @@ class Terms:
     far: tuple[Term, ...] = ()
     """Required anti-affinity."""
     preferred: tuple[Term, ...] = ()
-    spread: tuple[Spread, ...] = ()
+    spread: tuple[SpreadTerm, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.near or self.far or self.preferred or self.spread)
@@ -101,12 +101,12 @@ def own_keys(shape: PodShape) -> frozenset[str]:
     return frozenset().union(*(keys or () for keys in (*of_terms, *(each.match_label_keys for each in shape.spread))))
 
 
-def terms(shape: PodShape, namespace: str, labels: Mapping[str, str]) -> Terms:
+def terms(shape: PodShape, namespace: str, labels: Mapping[str, str]) -> PodTerms:
     """What a pod of *shape*, in that namespace and with *labels*, says about others."""
     affinity = shape.affinity
     near = affinity.pod_affinity if affinity else None
     far = affinity.pod_anti_affinity if affinity else None
-    return Terms(
+    return PodTerms(
         _required(near, namespace, labels),
         _required(far, namespace, labels),
         (*_preferred(near, 1, namespace, labels), *_preferred(far, -1, namespace, labels)),
@@ -179,9 +179,9 @@ def _is_hard(constraint: TopologySpreadConstraint) -> bool:
     return constraint.when_unsatisfiable == "DoNotSchedule"
 
 
-def _spread(constraint: TopologySpreadConstraint, namespace: str, labels: Mapping[str, str]) -> Spread:
+def _spread(constraint: TopologySpreadConstraint, namespace: str, labels: Mapping[str, str]) -> SpreadTerm:
     clauses = compiled(constraint.label_selector, _of_the_pod(constraint.match_label_keys, "In", labels))
-    return Spread(
+    return SpreadTerm(
         key=constraint.topology_key,
         # Upstream counts no pod by an empty selector, yet lets it match the pod itself.
         pods=PodSet(frozenset({namespace}), None, clauses or None),

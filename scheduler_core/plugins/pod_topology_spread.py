@@ -16,8 +16,8 @@ import numpy as np
 from scheduler_core.model.nodes import Bools, Nodes, NodeTable
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.selectors import admits, node_mask, simple_mask
-from scheduler_core.plugins.pod_counts import Census, Ids, Kind, Tally
-from scheduler_core.plugins.pod_terms import Spread
+from scheduler_core.plugins.pod_counts import Ids, PodCounts, PodKind, PodTally
+from scheduler_core.plugins.pod_terms import SpreadTerm
 from scheduler_core.plugins.reasons import LACKS_TOPOLOGY, SPREAD
 from scheduler_core.plugins.static_filters import tolerates
 
@@ -26,25 +26,25 @@ _HARD = frozenset({"NoSchedule", "NoExecute"})
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class _Rule:
-    spread: Spread
+    spread: SpreadTerm
     itself: int
     """1 where the pod counts towards its own domain, else 0."""
     ids: Ids
     """Shape (nodes,): value of the key, -1 without it; the tally's are -1 also where the node makes up no domain."""
     there: Bools
     """Shape (values,): which values are domains."""
-    tally: Tally
+    tally: PodTally
 
 
-class Spreading:
+class PodTopologySpread:
     """Spread constraints of a pod that comes, over the pods of a census."""
 
-    def __init__(self, census: Census) -> None:
+    def __init__(self, census: PodCounts) -> None:
         self._census = census
-        self._rules: dict[Kind, tuple[_Rule, ...]] = {}
+        self._rules: dict[PodKind, tuple[_Rule, ...]] = {}
         self._eligible: dict[tuple[PodShape, bool, bool], Bools] = {}
 
-    def filters(self, kind: Kind, nodes: Nodes, within: Nodes | None) -> list[tuple[str, Bools]]:
+    def filters(self, kind: PodKind, nodes: Nodes, within: Nodes | None) -> list[tuple[str, Bools]]:
         """Why not, and on which of *nodes* a pod of *kind* may run; none for a pod without constraints.
 
         A node fails by the first constraint that it does not pass, so by one reason at most.
@@ -61,21 +61,21 @@ class Spreading:
             crowded |= open_still & (ids >= 0) & _exceeds(rule, ids, within)
         return [(LACKS_TOPOLOGY, ~lacking), (SPREAD, ~crowded)]
 
-    def _ruled(self, kind: Kind) -> tuple[_Rule, ...]:
+    def _ruled(self, kind: PodKind) -> tuple[_Rule, ...]:
         if (rules := self._rules.get(kind)) is None:
             rules = self._rules[kind] = tuple(self._rule(spread, kind) for spread in kind.terms.spread)
         return rules
 
-    def _rule(self, spread: Spread, kind: Kind) -> _Rule:
+    def _rule(self, spread: SpreadTerm, kind: PodKind) -> _Rule:
         column = self._census.nodes.column(spread.key)
         ids: Ids = np.where(self._makes_up(spread, kind), column.ids, np.int32(-1))
         # Pods of one shape have the same eligible nodes; the sets differ where a constraint takes a value from the pod's labels.
         name = (kind.shape, spread.key, spread.pods, spread.affinity, spread.taints)
-        tally = self._census.watch(name, Tally(ids, len(column.values)), (spread.pods,), living=True)
+        tally = self._census.watch(name, PodTally(ids, len(column.values)), (spread.pods,), living=True)
         itself = int(admits(spread.own, kind.crowd.labels))
         return _Rule(spread, itself, column.ids, _domains(ids, len(column.values)), tally)
 
-    def _makes_up(self, spread: Spread, kind: Kind) -> Bools:
+    def _makes_up(self, spread: SpreadTerm, kind: PodKind) -> Bools:
         """Which nodes make up the domains of *spread*."""
         nodes, shape = self._census.nodes, kind.shape
         if (eligible := self._eligible.get((shape, spread.affinity, spread.taints))) is None:

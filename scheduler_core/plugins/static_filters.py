@@ -28,7 +28,7 @@ _HARD = frozenset({"NoSchedule", "NoExecute"})
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Static:
+class StaticFit:
     """What a shape makes of each node, whatever runs there.
 
     Attributes:
@@ -52,13 +52,13 @@ class Static:
         return self.taints is None and self.preferred is None
 
 
-class Fit:
+class StaticFilters:
     """Static fits of a snapshot's nodes, each shape looked at once."""
 
     def __init__(self, nodes: NodeTable, ignore: Iterable[str] = ()) -> None:
         self.nodes = nodes
         self._ignore = frozenset(ignore)
-        self._found: dict[int, Static] = {}
+        self._found: dict[int, StaticFit] = {}
         sets = sorted(set(nodes.taints), key=repr)
         number = {taints: index for index, taints in enumerate(sets)}
         self._taint_sets = sets
@@ -66,19 +66,19 @@ class Fit:
         self._cordoned = bool(nodes.unschedulable.any())
         self._tainted = any(sets)
 
-    def static(self, shape: PodShape) -> Static:
+    def static(self, shape: PodShape) -> StaticFit:
         """What *shape* makes of each node."""
         if (found := self._found.get(shape.serial)) is None:
             found = self._found[shape.serial] = self._static(shape)
         return found
 
-    def _static(self, shape: PodShape) -> Static:
+    def _static(self, shape: PodShape) -> StaticFit:
         mask: Bools | None = None
         for _, each in self.filters(shape):
             mask = each if mask is None else mask & each
         rows = np.array([row for row, _ in shape.requests], dtype=np.int64)
         amounts = np.array([[amount] for _, amount in shape.requests], dtype=np.int64)
-        return Static(mask, self._untolerated(shape), self._preferred(shape), rows, amounts)
+        return StaticFit(mask, self._untolerated(shape), self._preferred(shape), rows, amounts)
 
     def filters(self, shape: PodShape) -> list[tuple[str, Bools]]:
         """The filters that keep *shape* off some node, in upstream's order: why, and where it may run."""

@@ -46,7 +46,7 @@ class Preemption(Generic[OutcomeT_co]):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Chosen:
+class ChosenUnits:
     """Units that leave.
 
     Attributes:

@@ -23,7 +23,7 @@ _INVALID = "the tree is invalid: "
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Refusal:
+class PreEnqueueRefusal:
     """Why a root is not tried."""
 
     status: Status
@@ -32,12 +32,12 @@ class Refusal:
     """What is to be said of some of its groups in particular; of the others the message holds."""
 
 
-def refusal(tree: Tree, trees: Trees, gates: Gates) -> Refusal | None:
+def refusal(tree: Tree, trees: Trees, gates: Gates) -> PreEnqueueRefusal | None:
     """Why *tree* is not tried; None if it is."""
     return _invalid(tree, trees, gates) or _orphaned(tree, trees) or _held_back(tree, trees) or _error(tree, trees, gates)
 
 
-def decision(tree: Tree, trees: Trees, why: Refusal, conditions: Conditions) -> Decision:
+def decision(tree: Tree, trees: Trees, why: PreEnqueueRefusal, conditions: Conditions) -> Decision:
     """The decision on a root that is not tried, with one for each of its groups."""
     groups = []
     for node in tree.nodes:
@@ -61,26 +61,26 @@ def stray(pod: PodRecord, trees: Trees) -> str:
     return "; ".join(filter(None, (reason, gated(pod))))
 
 
-def _invalid(tree: Tree, trees: Trees, gates: Gates) -> Refusal | None:
+def _invalid(tree: Tree, trees: Trees, gates: Gates) -> PreEnqueueRefusal | None:
     found = tree_violations.of(tree, trees, gates)
     if not found:
         return None
     told = [f'{name.kind} "{name.name}": {breach}' for name, breaches in found.items() for breach in breaches]
     own = {name: listed(breaches) for name, breaches in found.items()}
-    return Refusal(Status.INVALID, _INVALID + listed(told, longest=LONGEST - len(_INVALID)), own)
+    return PreEnqueueRefusal(Status.INVALID, _INVALID + listed(told, longest=LONGEST - len(_INVALID)), own)
 
 
-def _orphaned(tree: Tree, trees: Trees) -> Refusal | None:
+def _orphaned(tree: Tree, trees: Trees) -> PreEnqueueRefusal | None:
     if not tree.top.orphan:
         return None
     name, parent = tree.name, tree.top.group.spec.parent_composite_pod_group_name or ""
     message = f'waiting for CompositePodGroup "{parent}", the parent of {name.kind} "{name.name}", to appear in scheduling queue'
     if trees.snapshot.known.get("CompositePodGroup", name.namespace, parent) is not None:
         message += ": it is there and cannot be read"
-    return Refusal(Status.WAIT, message)
+    return PreEnqueueRefusal(Status.WAIT, message)
 
 
-def _held_back(tree: Tree, trees: Trees) -> Refusal | None:
+def _held_back(tree: Tree, trees: Trees) -> PreEnqueueRefusal | None:
     """Quorum and gates, told together: one gated member holds back its whole root."""
     own: dict[Name, str] = {}
     reasons: list[str] = []
@@ -91,7 +91,7 @@ def _held_back(tree: Tree, trees: Trees) -> Refusal | None:
         for leaf, pods in closed.items():
             own[leaf] = "; ".join(filter(None, (own.get(leaf), _gate_message(pods))))
         reasons.append(_gate_message(list(chain.from_iterable(closed.values()))))
-    return Refusal(Status.WAIT, cut("; ".join(reasons)), own) if reasons else None
+    return PreEnqueueRefusal(Status.WAIT, cut("; ".join(reasons)), own) if reasons else None
 
 
 def _gates(tree: Tree, trees: Trees) -> dict[Name, list[str]]:
@@ -107,7 +107,7 @@ def _gate_message(pods: Sequence[str]) -> str:
     return f"waiting for scheduling gates of members: {listed(pods, joint=', ', longest=400)}"
 
 
-def _error(tree: Tree, trees: Trees, gates: Gates) -> Refusal | None:
+def _error(tree: Tree, trees: Trees, gates: Gates) -> PreEnqueueRefusal | None:
     pods = [*trees.waiting(tree), *trees.running(tree)]
     first = pods[0]
     message = _unlike(pods, lambda pod: f'"{pod.scheduler}"', f'"{first.scheduler}"', "the same .spec.schedulerName set, got:")
@@ -116,7 +116,7 @@ def _error(tree: Tree, trees: Trees, gates: Gates) -> Refusal | None:
         message = _unlike(pods, _policy_of, wanted, "the same preemption policy as the pod group's preemption policy, got")
     elif not message:
         message = _unlike(pods, _policy_of, _policy_of(first), "the same preemption policy, got")
-    return Refusal(Status.ERROR, message) if message else None
+    return PreEnqueueRefusal(Status.ERROR, message) if message else None
 
 
 def _unlike(pods: Sequence[PodRecord], seen: Callable[[PodRecord], str], wanted: str, what: str) -> str:

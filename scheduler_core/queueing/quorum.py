@@ -16,7 +16,7 @@ from validators.model.group import PodGroup
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Shortage:
+class QuorumShortage:
     """A group that lacks members and thereby keeps its root waiting."""
 
     group: Name
@@ -32,17 +32,17 @@ class Shortage:
         return f'{self.group.kind} "{self.group.name}" has {self.found} of {self.wanted} {what}, {missing} missing'
 
 
-def shortages(tree: Tree, trees: Trees) -> list[Shortage]:
+def shortages(tree: Tree, trees: Trees) -> list[QuorumShortage]:
     """What the root lacks, from the top down; none if it may be tried.  *tree* has a root."""
-    short: dict[int, Shortage] = {}
+    short: dict[int, QuorumShortage] = {}
     for node in reversed(tree.nodes):
         found = _found(node, trees, short)
         if found < (wanted := minimum(node.group)):
-            short[id(node)] = Shortage(name_of(node.group), wanted, found)
+            short[id(node)] = QuorumShortage(name_of(node.group), wanted, found)
     if id(tree.top) not in short:
         return []
     # What is short below a group that is ready nonetheless keeps nobody waiting.
-    blamed: list[Shortage] = []
+    blamed: list[QuorumShortage] = []
     stack = [tree.top]
     while stack:
         node = stack.pop()
@@ -58,7 +58,7 @@ def waiting_for(tree: Tree) -> str:
     return f'waiting for composite pod group "{tree.name.name}" tree to meet quorum'
 
 
-def _found(node: Node, trees: Trees, short: dict[int, Shortage]) -> int:
+def _found(node: Node, trees: Trees, short: dict[int, QuorumShortage]) -> int:
     if isinstance(node.group, PodGroup):
         return trees.members(node).count
     return sum(id(child) not in short for child in node.children)

@@ -19,11 +19,11 @@ from scheduler_core.queueing.queue_order import Order, OrderError, Place, spelli
 from scheduler_core.queueing.trees import Trees, name_of, pod_entity
 from validators.gates import Gates
 
-__all__ = ["Forest", "Options", "OrderError", "build"]
+__all__ = ["Forest", "OrderError", "QueueOptions", "build"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Options:
+class QueueOptions:
     """What the queue is asked for.
 
     Attributes:
@@ -72,7 +72,7 @@ class Forest:
         return tuple(root for root in self.roots if isinstance(root, Decision))
 
 
-def build(snapshot: ClusterSnapshot, options: Options) -> Forest:
+def build(snapshot: ClusterSnapshot, options: QueueOptions) -> Forest:
     """The queue of *snapshot*; only roots with pending pods that are not being deleted are in it.
 
     Raises:
@@ -90,7 +90,7 @@ def build(snapshot: ClusterSnapshot, options: Options) -> Forest:
     )
 
 
-def _groups(trees: Trees, order: Order, options: Options, conditions: Conditions) -> Iterator[tuple[Place, Entity | Decision]]:
+def _groups(trees: Trees, order: Order, options: QueueOptions, conditions: Conditions) -> Iterator[tuple[Place, Entity | Decision]]:
     for tree in trees.all:
         if any(options.wants(pod) for pod in trees.waiting(tree)):
             top = tree.top.group
@@ -99,7 +99,7 @@ def _groups(trees: Trees, order: Order, options: Options, conditions: Conditions
             yield place, trees.entity(tree, options.gates) if why is None else decision(tree, trees, why, conditions)
 
 
-def _pods(trees: Trees, order: Order, options: Options) -> Iterator[tuple[Place, Entity | Decision]]:
+def _pods(trees: Trees, order: Order, options: QueueOptions) -> Iterator[tuple[Place, Entity | Decision]]:
     for pod in trees.alone:
         if _is_pending(pod) and options.wants(pod):
             entity = pod_entity(pod)

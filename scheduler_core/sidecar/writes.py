@@ -126,7 +126,7 @@ class Tell:
     message: str
 
 
-class Outcome(enum.Enum):
+class WriteOutcome(enum.Enum):
     """What became of a write."""
 
     DONE = "done"

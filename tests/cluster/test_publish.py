@@ -8,9 +8,9 @@ import pytest
 
 from apiserver.api import Api as Caller
 from apiserver.connect import configuration
-from scheduler_core.sidecar.client.event_recorder import Recorder
+from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.client.requests import GATE, Paths
-from scheduler_core.sidecar.writer.dispatcher import Publisher
+from scheduler_core.sidecar.writer.dispatcher import Dispatcher
 from scheduler_core.sidecar.writes import (
     AddFinalizer,
     Bind,
@@ -18,13 +18,13 @@ from scheduler_core.sidecar.writes import (
     Evict,
     Evicting,
     Nominate,
-    Outcome,
     Ref,
     Remove,
     RemoveFinalizer,
     SetCondition,
     Tell,
     Ungate,
+    WriteOutcome,
 )
 from tests.cluster.kubelet import node, pod
 from tests.cluster.sidecars import kubeconfig
@@ -52,13 +52,13 @@ class Writing:
 
     def __init__(self, kubeconfig, leads=lambda: 100.0):
         self.told = queue.Queue()
-        self.publisher = Publisher(
+        self.publisher = Dispatcher(
             Caller(configuration(str(kubeconfig))),
             PATHS,
             lambda *told: self.told.put(told),
             remaining=leads,
             term=lambda: 1,
-            recorder=Recorder("muster.dev/sidecar", "test"),
+            recorder=EventRecorder("muster.dev/sidecar", "test"),
         )
 
     def outcomes(self, count):
@@ -83,17 +83,17 @@ def test_a_pod_is_bound_once(writing, api, namespace, nodes):
     nodes(node("n1"), node("n2"))
     made = api.create(pod("a", namespace))
 
-    assert {Outcome.DONE} == writing.submit(Bind(ref(made), "n1"))
+    assert {WriteOutcome.DONE} == writing.submit(Bind(ref(made), "n1"))
     assert "n1" == api.get("Pod", "a", namespace)["spec"]["nodeName"]
-    assert {Outcome.DONE} == writing.submit(Bind(ref(made), "n1"))
-    assert {Outcome.REFUSED} == writing.submit(Bind(ref(made), "n2"))
+    assert {WriteOutcome.DONE} == writing.submit(Bind(ref(made), "n1"))
+    assert {WriteOutcome.REFUSED} == writing.submit(Bind(ref(made), "n2"))
 
 
 def test_a_pod_of_another_uid_is_left_alone(writing, api, namespace, nodes):
     nodes(node("n1"))
     old = ref(api.create(pod("a", namespace)))
     api.delete("Pod", "a", namespace, gracePeriodSeconds=0)
-    assert {Outcome.GONE} == writing.submit(Bind(old, "n1"))
+    assert {WriteOutcome.GONE} == writing.submit(Bind(old, "n1"))
     api.create(pod("a", namespace))
 
     for write in (
@@ -104,7 +104,7 @@ def test_a_pod_of_another_uid_is_left_alone(writing, api, namespace, nodes):
         SetCondition(old, Condition("X", "True", "Y", "")),
         Ungate(old, "n1", "n1"),
     ):
-        assert {Outcome.GONE} == writing.submit(write), write
+        assert {WriteOutcome.GONE} == writing.submit(write), write
     left = api.get("Pod", "a", namespace)
     assert (None, None) == (left["spec"].get("nodeName"), left["metadata"].get("deletionTimestamp"))
     assert [] == [each["type"] for each in left["status"].get("conditions") or []]
@@ -114,9 +114,9 @@ def test_a_nomination_is_set_and_cleared(writing, api, namespace, nodes):
     nodes(node("n1"))
     target = ref(api.create(pod("a", namespace)))
 
-    assert {Outcome.DONE} == writing.submit(Nominate(target, "n1"))
+    assert {WriteOutcome.DONE} == writing.submit(Nominate(target, "n1"))
     assert "n1" == api.get("Pod", "a", namespace)["status"]["nominatedNodeName"]
-    assert {Outcome.DONE} == writing.submit(Nominate(target, ""))
+    assert {WriteOutcome.DONE} == writing.submit(Nominate(target, ""))
     assert "nominatedNodeName" not in api.get("Pod", "a", namespace)["status"]
 
 
@@ -126,12 +126,12 @@ def test_a_condition_stands_beside_others_and_can_be_taken_away(writing, api, na
     made = api.create(group("g", namespace, kind, **spec))
     target = ref(made)
 
-    assert {Outcome.DONE} == writing.submit(SetCondition(target, Condition("A", "True", "Fine", "yes")))
+    assert {WriteOutcome.DONE} == writing.submit(SetCondition(target, Condition("A", "True", "Fine", "yes")))
     since = "2026-01-01T00:00:00Z"
-    assert {Outcome.DONE} == writing.submit(SetCondition(target, Condition("B", "False", "Bad", "no", since)))
+    assert {WriteOutcome.DONE} == writing.submit(SetCondition(target, Condition("B", "False", "Bad", "no", since)))
     found = {each["type"]: each for each in api.get(kind, "g", namespace)["status"]["conditions"]}
     assert ({"A", "B"}, since) == (set(found), found["B"]["lastTransitionTime"])
-    assert {Outcome.DONE} == writing.submit(SetCondition(target, Condition("A", "", "", "")))
+    assert {WriteOutcome.DONE} == writing.submit(SetCondition(target, Condition("A", "", "", "")))
     assert ["B"] == [each["type"] for each in api.get(kind, "g", namespace)["status"]["conditions"]]
 
 
@@ -143,14 +143,14 @@ def test_that_a_group_was_placed_is_never_taken_back_whoever_said_so(writing, ap
     def stands():
         return [(each["status"], each["message"]) for each in api.get("PodGroup", "g", namespace)["status"].get("conditions") or ()]
 
-    assert {Outcome.DONE} == writing.submit(SetCondition(target, told))
-    assert {Outcome.DONE} == writing.submit(SetCondition(target, invalid))
+    assert {WriteOutcome.DONE} == writing.submit(SetCondition(target, told))
+    assert {WriteOutcome.DONE} == writing.submit(SetCondition(target, invalid))
     assert [("False", "in another way")] == stands()
-    assert {Outcome.DONE} == writing.submit(SetCondition(target, Condition(kind, "", "", "")))
+    assert {WriteOutcome.DONE} == writing.submit(SetCondition(target, Condition(kind, "", "", "")))
     assert [] == stands()
-    assert {Outcome.DONE} == writing.submit(SetCondition(target, Condition(kind, "True", "Scheduled", "")))
+    assert {WriteOutcome.DONE} == writing.submit(SetCondition(target, Condition(kind, "True", "Scheduled", "")))
     for late in (told, Condition(kind, "", "", "")):
-        assert {Outcome.DONE} == writing.submit(SetCondition(target, late))
+        assert {WriteOutcome.DONE} == writing.submit(SetCondition(target, late))
     assert [("True", "")] == stands()
 
 
@@ -167,19 +167,19 @@ def test_a_gated_pod_is_pinned_marked_and_opened_in_one(writing, api, namespace,
     gates = [{"name": GATE}, {"name": "example.com/other"}]
     target = ref(api.create(pod("a", namespace, spec={"schedulingGates": gates, "nodeSelector": {"x": "y"}})))
 
-    assert {Outcome.DONE} == writing.submit(Ungate(target, "n1", "n1"))
+    assert {WriteOutcome.DONE} == writing.submit(Ungate(target, "n1", "n1"))
     found = api.get("Pod", "a", namespace)
     assert [{"name": "example.com/other"}] == found["spec"]["schedulingGates"]
     assert {"x": "y", "kubernetes.io/hostname": "n1"} == found["spec"]["nodeSelector"]
     assert "n1" == found["metadata"]["annotations"][GATE]
-    assert {Outcome.DONE} == writing.submit(Ungate(target, "n1", "n1"))
+    assert {WriteOutcome.DONE} == writing.submit(Ungate(target, "n1", "n1"))
 
 
 def test_the_last_gate_is_removed(writing, api, namespace, nodes):
     nodes(node("n1"))
     target = ref(api.create(pod("a", namespace, spec={"schedulingGates": [{"name": GATE}]})))
 
-    assert {Outcome.DONE} == writing.submit(Ungate(target, "n1", "n1"))
+    assert {WriteOutcome.DONE} == writing.submit(Ungate(target, "n1", "n1"))
     assert not api.get("Pod", "a", namespace)["spec"].get("schedulingGates")
 
 
@@ -195,7 +195,7 @@ def test_a_victim_says_why_it_leaves(writing, api, namespace, nodes, by):
     nodes(node("n1"))
     target = running(api, namespace, "a")
 
-    assert {Outcome.DONE} == writing.submit(Evict(target, "room for default/train", by))
+    assert {WriteOutcome.DONE} == writing.submit(Evict(target, "room for default/train", by))
     found = api.get("Pod", "a", namespace)
     why = {each["type"]: each for each in found["status"]["conditions"]}["DisruptionTarget"]
     assert found["metadata"]["deletionTimestamp"]
@@ -223,7 +223,7 @@ def test_a_rehearsal_tells_what_a_budget_forbids_and_evicts_nobody(writing, api,
         left = api.get("Pod", name, namespace)
         assert "deletionTimestamp" not in left["metadata"]
         assert ["Ready"] == [each["type"] for each in left["status"]["conditions"]]
-    assert {Outcome.REFUSED} == writing.submit(Evict(kept, "x"))
+    assert {WriteOutcome.REFUSED} == writing.submit(Evict(kept, "x"))
     api.delete("PodDisruptionBudget", "keep", namespace)
 
 
@@ -232,15 +232,15 @@ def test_finalizers_are_added_to_what_lives_and_removed_from_what_leaves(writing
     target = ref(api.create(group("g", namespace, "CompositePodGroup", **spec)))
     ours, other = "scheduling.k8s.io/compositepodgroup-protection", "example.com/other"
 
-    assert {Outcome.DONE} == writing.submit(AddFinalizer(target, ours), AddFinalizer(target, other))
-    assert {Outcome.DONE} == writing.submit(RemoveFinalizer(target, ours))
+    assert {WriteOutcome.DONE} == writing.submit(AddFinalizer(target, ours), AddFinalizer(target, other))
+    assert {WriteOutcome.DONE} == writing.submit(RemoveFinalizer(target, ours))
     assert {ours, other} == set(api.get("CompositePodGroup", "g", namespace)["metadata"]["finalizers"])
     api.delete("CompositePodGroup", "g", namespace)
-    assert {Outcome.DONE} == writing.submit(AddFinalizer(target, "example.com/late"), RemoveFinalizer(target, ours))
+    assert {WriteOutcome.DONE} == writing.submit(AddFinalizer(target, "example.com/late"), RemoveFinalizer(target, ours))
     assert [other] == api.get("CompositePodGroup", "g", namespace)["metadata"]["finalizers"]
-    assert {Outcome.DONE} == writing.submit(RemoveFinalizer(target, other))
+    assert {WriteOutcome.DONE} == writing.submit(RemoveFinalizer(target, other))
     assert not api.exists("CompositePodGroup", "g", namespace)
-    assert {Outcome.GONE} == writing.submit(RemoveFinalizer(target, other))
+    assert {WriteOutcome.GONE} == writing.submit(RemoveFinalizer(target, other))
 
 
 def test_an_event_that_comes_again_is_counted(writing, api, namespace):
@@ -263,7 +263,7 @@ def test_who_does_not_lead_writes_nothing(plane, api, namespace, nodes):
     writing = Writing(plane.kubeconfig, lambda: 0.0)
     writing.publisher.start(1)
     try:
-        assert {Outcome.DROPPED} == writing.submit(Bind(ref(made), "n1"))
+        assert {WriteOutcome.DROPPED} == writing.submit(Bind(ref(made), "n1"))
     finally:
         writing.publisher.stop()
     assert 0 == writing.publisher.requests

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from scheduler_core.sidecar.writes import Bind, Evict, Evicting, Nominate, Outcome
+from scheduler_core.sidecar.writes import Bind, Evict, Evicting, Nominate, WriteOutcome
 from tests.cluster.faults import WELL, Fault, faults
 from tests.cluster.kubelet import node, pod
 from tests.cluster.test_publish import Writing, ref, running
@@ -37,7 +37,7 @@ def test_a_write_at_a_bad_moment_is_repeated(through, api, namespace, nodes, cod
     target = ref(api.create(pod("a", namespace)))
     through.proxy.decide = lambda asked: Fault(code=code, retry_after=0) if 0 < asked.number <= 3 else WELL
 
-    assert {Outcome.DONE} == through.submit(Bind(target, "n1"))
+    assert {WriteOutcome.DONE} == through.submit(Bind(target, "n1"))
     assert "n1" == api.get("Pod", "a", namespace)["spec"]["nodeName"]
 
 
@@ -46,7 +46,7 @@ def test_a_bind_whose_answer_was_lost_is_done(through, api, namespace, nodes):
     target = ref(api.create(pod("a", namespace)))
     through.proxy.decide = lambda asked: Fault(lose=True) if asked.number == 1 else WELL
 
-    assert {Outcome.DONE} == through.submit(Bind(target, "n1"))
+    assert {WriteOutcome.DONE} == through.submit(Bind(target, "n1"))
     assert 1 == len(through.proxy.writes)
 
 
@@ -56,7 +56,7 @@ def test_an_eviction_whose_answer_was_lost_is_done(through, api, namespace, node
     target = running(api, namespace, "a")
     through.proxy.decide = lambda asked: Fault(lose=True) if asked.changes and (asked.method == "DELETE" or "evict" in asked.path) else WELL
 
-    assert {Outcome.DONE} == through.submit(Evict(target, "x", by))
+    assert {WriteOutcome.DONE} == through.submit(Evict(target, "x", by))
     assert api.get("Pod", "a", namespace)["metadata"]["deletionTimestamp"]
 
 
@@ -69,7 +69,7 @@ def test_the_servers_word_to_wait_holds_for_all(through, api, namespace, nodes):
     resumes = through.publisher._lanes.paused_until
     began = []
     through.proxy.decide = lambda asked: began.append(time.monotonic()) or WELL
-    assert {Outcome.DONE} == through.submit(*(Bind(each, "n1") for each in targets[1:])) | set(through.outcomes(1).values())
+    assert {WriteOutcome.DONE} == through.submit(*(Bind(each, "n1") for each in targets[1:])) | set(through.outcomes(1).values())
 
     assert all(moment >= resumes for moment in began)
 
@@ -82,7 +82,7 @@ def test_fifty_pods_are_each_bound_once_whatever_happens(through, api, namespace
         [WELL, Fault(code=500), Fault(code=409), Fault(code=429), Fault(lose=True), Fault(delay=0.05)], [6, 1, 1, 1, 1, 1]
     )[0]
 
-    assert {Outcome.DONE} == through.submit(*(write for each in targets for write in (Nominate(each, "n1"), Bind(each, "n1"))))
+    assert {WriteOutcome.DONE} == through.submit(*(write for each in targets for write in (Nominate(each, "n1"), Bind(each, "n1"))))
     assert {"n1"} == {each["spec"].get("nodeName") for each in api.objects("Pod", namespace)}
 
 
@@ -91,4 +91,4 @@ def test_a_server_that_is_away_is_waited_for(through, plane, api, namespace, nod
     targets = [ref(each) for each in api.create_all([pod(f"p{number}", namespace) for number in range(3)])]
     through.proxy.decide = lambda asked: plane.restart_apiserver() or WELL if asked.number == 1 else WELL
 
-    assert {Outcome.DONE} == through.submit(*(Bind(each, "n1") for each in targets))
+    assert {WriteOutcome.DONE} == through.submit(*(Bind(each, "n1") for each in targets))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from muster.render.tree import Kinship
-from scheduler_core.model.decision import Condition, Decision, Domain, GroupDecision, Name, Status
+from scheduler_core.model.decision import Decision, Domain, GroupCondition, GroupDecision, Name, Status
 
 NAMESPACE = "default"
 RACK = "topology.example/rack"
@@ -34,7 +34,7 @@ def kinship(parents=(), **groups):
 
 
 def told(name, status=Status.SUCCESS, message="", domain="", key=RACK, by_scheduler=""):
-    initially = Condition(
+    initially = GroupCondition(
         f"{name.kind}InitiallyScheduled",
         str(status is Status.SUCCESS),
         "Scheduled",

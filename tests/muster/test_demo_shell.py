@@ -7,7 +7,7 @@ import re
 import pytest
 
 from muster.commands.demo import kubectl_shell, webhook_server
-from muster.commands.demo.kubectl_shell import Said, Shell
+from muster.commands.demo.kubectl_shell import CommandOutput, Shell
 
 TELLS = 'echo "$HOME $KUBECONFIG $(pwd)"; echo "told: $*"; echo trouble >&2; exit "${CODE:-0}"'
 
@@ -28,7 +28,7 @@ def of(folder, program):
 def test_a_line_is_run_in_its_folder_as_its_user_with_words_as_a_shell_takes_them(shell, tmp_path):
     said = shell.run("kubectl get pods -o 'a b'")
 
-    assert Said(0, (f"{tmp_path} {tmp_path / 'config'} {tmp_path}", "told: get pods -o a b", "trouble")) == said
+    assert CommandOutput(0, (f"{tmp_path} {tmp_path / 'config'} {tmp_path}", "told: get pods -o a b", "trouble")) == said
 
 
 def test_muster_is_our_own(shell):

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from muster.html import root_cards
-from muster.html.wording import Said
+from muster.html.wording import CountedSentence
 from scheduler_core.model.decision import Decision, Domain, Eviction, GroupDecision, Remedy, Search, Status, Step
 from tests.muster.simulated import composite, failed_gang, kinship, leaf, members, placed_tree, preempting, single_left, told
 
@@ -61,7 +61,7 @@ def test_card_of_a_gang_that_does_not_fit():
     assert ("✗", "Unschedulable", "", "0 of 3 pods placed", "No room", ()) == (
         *(found.mark, found.word, found.waits, found.count, found.headline, found.lines),
     )
-    assert (Said("group g finds no rack", ("r1 holds 2", "r2 holds none")),) == found.said
+    assert (CountedSentence("group g finds no rack", ("r1 holds 2", "r2 holds none")),) == found.said
     assert ("g-1, g-2", "g-0") == tuple(pods for pods, _ in found.reasons)
     assert "" == found.search
 
@@ -69,7 +69,7 @@ def test_card_of_a_gang_that_does_not_fit():
 @pytest.mark.parametrize("status", [Status.INVALID, Status.WAIT, Status.ERROR])
 def test_what_is_not_counted_up_stays_in_one_piece(status):
     decision = dataclasses.replace(failed_gang("wrong: a; b"), status=status)
-    assert (Said("wrong: a; b"),) == card(decision).said
+    assert (CountedSentence("wrong: a; b"),) == card(decision).said
 
 
 def test_words_of_the_scheduler_are_not_the_reason():

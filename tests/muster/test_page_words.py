@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from muster.html import wording
-from muster.html.wording import Said
+from muster.html.wording import CountedSentence
 from muster.render.answer import Answer, Share
 from scheduler_core.model.decision import Status
 from scheduler_core.model.snapshot import Problem
@@ -18,15 +18,17 @@ from tests.muster import simulated
     ("text", "want"),
     [
         pytest.param("", [], id="nothing"),
-        pytest.param("one thing", [Said("one thing")], id="one sentence"),
-        pytest.param("it fits. so what", [Said("it fits"), Said("so what")], id="two"),
-        pytest.param("no rack: r1 holds 2; r2 holds 1", [Said("no rack", ("r1 holds 2", "r2 holds 1"))], id="counted up"),
-        pytest.param("no rack: r1 holds 2", [Said("no rack: r1 holds 2")], id="one after a colon"),
+        pytest.param("one thing", [CountedSentence("one thing")], id="one sentence"),
+        pytest.param("it fits. so what", [CountedSentence("it fits"), CountedSentence("so what")], id="two"),
+        pytest.param("no rack: r1 holds 2; r2 holds 1", [CountedSentence("no rack", ("r1 holds 2", "r2 holds 1"))], id="counted up"),
+        pytest.param("no rack: r1 holds 2", [CountedSentence("no rack: r1 holds 2")], id="one after a colon"),
         pytest.param(
-            "no rack (a: b; c. d): r1 (x; y); r2", [Said("no rack (a: b; c. d)", ("r1 (x; y)", "r2"))], id="inside brackets all stays"
+            "no rack (a: b; c. d): r1 (x; y); r2",
+            [CountedSentence("no rack (a: b; c. d)", ("r1 (x; y)", "r2"))],
+            id="inside brackets all stays",
         ),
-        pytest.param("a) b: c; d", [Said("a) b", ("c", "d"))], id="a bracket that nobody opened"),
-        pytest.param("why: x: 1; y: 2", [Said("why", ("x: 1", "y: 2"))], id="colons in the points"),
+        pytest.param("a) b: c; d", [CountedSentence("a) b", ("c", "d"))], id="a bracket that nobody opened"),
+        pytest.param("why: x: 1; y: 2", [CountedSentence("why", ("x: 1", "y: 2"))], id="colons in the points"),
     ],
 )
 def test_sentences(text, want):

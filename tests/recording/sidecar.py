@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from scheduler_core.sidecar.client import requests
-from scheduler_core.sidecar.process.metrics import Telemetry as SidecarTelemetry
+from scheduler_core.sidecar.process.metrics import SidecarMetrics as SidecarTelemetry
 from scheduler_core.sidecar.writes import Bind, Evict, Nominate, Remove, SetCondition, Tell, Ungate
 from tests.scheduler_core.cp_sat import corpus
 from tests.scheduler_core.sidecar.test_crashes import gated, options

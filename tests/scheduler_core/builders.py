@@ -23,9 +23,9 @@ from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.wire import Taint
 from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.placement.greedy import Greedy
-from scheduler_core.placement.outcome import Outcome
-from scheduler_core.placement.placement_request import Form
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.outcome import PlacementOutcome
+from scheduler_core.placement.placement_request import PlacementRequest
+from scheduler_core.placement.state import PlacementState
 from tests.scheduler_core.oracle.strategies import Size, clusters
 
 Json = dict[str, Any]
@@ -134,9 +134,9 @@ def placed(decision: Decision) -> dict[str, str]:
     return {key.partition("/")[2]: where for key, where in decision.assignments.items()}
 
 
-def site(objects: Iterable[Json], options: PlacingOptions = NO_OPTIONS, plugins: Plugins = NO_PLUGINS) -> Site:
+def site(objects: Iterable[Json], options: PlacingOptions = NO_OPTIONS, plugins: Plugins = NO_PLUGINS) -> PlacementState:
     """What placing works on."""
-    return Site.of(load(objects), options, (), plugins)
+    return PlacementState.of(load(objects), options, (), plugins)
 
 
 def entities(objects: Iterable[Json]) -> dict[str, Entity]:
@@ -144,14 +144,14 @@ def entities(objects: Iterable[Json]) -> dict[str, Entity]:
     return {entity.name.name: entity for entity in queued(load(objects), CycleOptions())}
 
 
-def names(site: Site, outcome: Outcome | None) -> list[str]:
+def names(site: PlacementState, outcome: PlacementOutcome | None) -> list[str]:
     """The nodes of a leaf's pods in their order; ``-`` where one found none."""
     assert outcome is not None
     assert outcome.nodes is not None
     return ["-" if index < 0 else site.nodes.names[index] for index in outcome.nodes.tolist()]
 
 
-def told(outcome: Outcome | None) -> Any:
+def told(outcome: PlacementOutcome | None) -> Any:
     """All that an outcome says, so that two can be compared that have nothing in common."""
     if outcome is None:
         return None
@@ -165,7 +165,9 @@ def told(outcome: Outcome | None) -> Any:
     )
 
 
-def tried(objects: Iterable[Json], root: str, options: PlacingOptions = NO_OPTIONS) -> tuple[Site, Form, Outcome]:
+def tried(
+    objects: Iterable[Json], root: str, options: PlacingOptions = NO_OPTIONS
+) -> tuple[PlacementState, PlacementRequest, PlacementOutcome]:
     """What comes of one root on the cluster as it is."""
     objects = [*objects]
     here = site(objects, options)

@@ -18,9 +18,9 @@ from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.placement.greedy import BARE, Greedy, assigned
-from scheduler_core.placement.outcome import Outcome
-from scheduler_core.placement.placement_request import Form
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.outcome import PlacementOutcome
+from scheduler_core.placement.placement_request import PlacementRequest
+from scheduler_core.placement.state import PlacementState
 from scheduler_core.queueing import scheduling_queue
 from tests.scheduler_core.oracle import brute
 from tests.scheduler_core.oracle.strategies import Size, clusters
@@ -96,11 +96,11 @@ def composite(name: str, gang: int = 0, *, key: str = "", parent: str = "", age:
 
 def tried(
     objects: list[Object], options: PlacingOptions | None = None, plugins: Plugins | None = None
-) -> list[tuple[Greedy, Form, Outcome]]:
+) -> list[tuple[Greedy, PlacementRequest, PlacementOutcome]]:
     """Each root that is ready, tried on the cluster as it is."""
     snapshot = load(objects)
-    greedy = Greedy(Site.of(snapshot, options or PlacingOptions(), plugins=plugins or Plugins()))
-    forms = [greedy.form(entity) for entity in scheduling_queue.build(snapshot, scheduling_queue.Options()).ready]
+    greedy = Greedy(PlacementState.of(snapshot, options or PlacingOptions(), plugins=plugins or Plugins()))
+    forms = [greedy.form(entity) for entity in scheduling_queue.build(snapshot, scheduling_queue.QueueOptions()).ready]
     return [(greedy, form, greedy.place(form)) for form in forms]
 
 

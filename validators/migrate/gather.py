@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from validators.migrate import groups, references
-from validators.migrate.groups import Group, Plan, Use, Workload
+from validators.migrate.groups import Group, MigratedWorkload, Plan, Use
 from validators.migrate.held import Held
 from validators.migrate.names import text
 from validators.migrate.objects import Lost
@@ -58,9 +58,9 @@ def _of_kind(held: Iterable[Held], kind: str) -> Iterator[tuple[int, Held]]:
             yield place, each
 
 
-def _workloads(held: Iterable[Held]) -> dict[tuple[str, str], Workload]:
+def _workloads(held: Iterable[Held]) -> dict[tuple[str, str], MigratedWorkload]:
     """By namespace and name; of two of one name the first counts."""
-    found: dict[tuple[str, str], Workload] = {}
+    found: dict[tuple[str, str], MigratedWorkload] = {}
     for place, each in _of_kind(held, "Workload"):
         found.setdefault((_namespace(each.content), _name(each.content)), groups.workload(place, each.content))
     return found
@@ -95,14 +95,14 @@ def _compare(held: Sequence[Held], group: Group) -> None:
             held[use.place].lost.append(_other_rank(group, use.reference, alike))
 
 
-def _give_priority(held: Sequence[Held], workloads: Mapping[tuple[str, str], Workload], plan: Plan) -> None:
+def _give_priority(held: Sequence[Held], workloads: Mapping[tuple[str, str], MigratedWorkload], plan: Plan) -> None:
     for name, rank in plan.ranks.items():
         found = workloads.get(name)
         if found is not None and found.was_v1alpha1 and rank is not None:
             held[found.place].changes += groups.template_changes(held[found.place].content, rank)
 
 
-def _note_idle(held: Sequence[Held], workloads: Mapping[tuple[str, str], Workload], plan: Plan) -> None:
+def _note_idle(held: Sequence[Held], workloads: Mapping[tuple[str, str], MigratedWorkload], plan: Plan) -> None:
     """Tells of v1alpha1's groups that no pod among the inputs names."""
     named = {key[:3] for key in plan.groups}
     for (namespace, name), found in workloads.items():

@@ -49,7 +49,7 @@ class Use:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Workload:
+class MigratedWorkload:
     """A Workload in today's form, at *place* among all objects, and its templates by name."""
 
     place: int
@@ -65,7 +65,7 @@ class Group:
     key: Key
     name: str
     uses: tuple[Use, ...]
-    workload: Workload | None = None
+    workload: MigratedWorkload | None = None
     content: Mapping[str, Json] | None = None
     is_there: bool = False
     """Whether the inputs have such a group already."""
@@ -80,7 +80,7 @@ class Plan:
     """By namespace and Workload: the rank that its pods agree on and a group can have, None where there is none such."""
 
 
-def workload(place: int, content: Mapping[str, Json]) -> Workload:
+def workload(place: int, content: Mapping[str, Json]) -> MigratedWorkload:
     """A Workload of any version, with the templates at its top."""
     today = objects.hub(content)
     spec = today.get("spec")
@@ -90,11 +90,15 @@ def workload(place: int, content: Mapping[str, Json]) -> Workload:
         for each in (templates if isinstance(templates, list) else ())
         if isinstance(each, Mapping) and isinstance(each.get("name"), str)
     }
-    return Workload(place, today, named, str(content.get("apiVersion")).endswith("/v1alpha1"))
+    return MigratedWorkload(place, today, named, str(content.get("apiVersion")).endswith("/v1alpha1"))
 
 
 def plan(
-    uses: Iterable[Use], workloads: Mapping[tuple[str, str], Workload], there: Mapping[str, dict[str, Mapping[str, Json]]], *, to: str
+    uses: Iterable[Use],
+    workloads: Mapping[tuple[str, str], MigratedWorkload],
+    there: Mapping[str, dict[str, Mapping[str, Json]]],
+    *,
+    to: str,
 ) -> Plan:
     """The groups for *uses*, with the *workloads* by namespace and name, and the PodGroups that are *there* in each namespace."""
     wanted: dict[Key, list[Use]] = {}
@@ -165,7 +169,7 @@ def _is_of(group: Mapping[str, Json], workload_name: str, template: str) -> bool
     return isinstance(reference, Mapping) and (reference.get("workloadName"), reference.get("templateName")) == (workload_name, template)
 
 
-def _content(name: str, holder: Workload, template: Mapping[str, Json], *, rank: Rank | None, to: str) -> dict[str, Json]:
+def _content(name: str, holder: MigratedWorkload, template: Mapping[str, Json], *, rank: Rank | None, to: str) -> dict[str, Json]:
     metadata = holder.content["metadata"]
     spec = {"workloadRef": {"workloadName": metadata["name"], "templateName": template["name"]}}
     copied = decode.plain({field: template[field] for field in _COPIED if template.get(field) is not None})

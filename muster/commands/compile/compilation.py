@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator
 
-from muster.commands.compile.sources import Inputs
+from muster.commands.compile.sources import CompileInputs
 from validators import field, pipeline
 from validators.field import FieldError, FieldPath
 from validators.lint.documents import Document
@@ -46,7 +46,7 @@ class Run:
         return int(refused) | (2 if self.problems else 0)
 
 
-def run(inputs: Inputs, wanted: Wanted, *, minor: int) -> Run:
+def run(inputs: CompileInputs, wanted: Wanted, *, minor: int) -> Run:
     """Compile all documents whose kind is known; what is made is judged as Kubernetes 1.*minor* would."""
     results = []
     for document in inputs.documents:

@@ -14,7 +14,7 @@ from workloadbuilder.adapters.shared.known_objects import Known
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Inputs:
+class CompileInputs:
     """What was read: the documents, in the order of files and of places in them, and *problems*, a line each.
 
     What is no Kubernetes object is passed over, as the linter does it: a chart's values may lie beside its manifests.
@@ -25,7 +25,7 @@ class Inputs:
     problems: tuple[str, ...] = ()
 
 
-def read(paths: Sequence[str], further: Sequence[str], levels: Mapping[str, str]) -> Inputs:
+def read(paths: Sequence[str], further: Sequence[str], levels: Mapping[str, str]) -> CompileInputs:
     """The objects at *paths*, and those at *further* to be looked up; *levels* are labels by the names of levels.
 
     Raises:
@@ -48,7 +48,7 @@ def read(paths: Sequence[str], further: Sequence[str], levels: Mapping[str, str]
     problems = [line for manifest in manifests for line in _problems(manifest)]
     if not manifests:
         problems.append(f"no {', '.join(files.SUFFIXES)} file in {', '.join(paths)}")
-    return Inputs(documents, known, tuple(problems))
+    return CompileInputs(documents, known, tuple(problems))
 
 
 def _problems(manifest: Manifest) -> list[str]:

@@ -24,7 +24,7 @@ LAST_LINES = 3
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Said:
+class CommandOutput:
     """What a command printed, errors among it, and the status with which it ended."""
 
     code: int
@@ -46,7 +46,7 @@ class Shell:
     kubeconfig: Path
     folder: Path
 
-    def run(self, line: str) -> Said:
+    def run(self, line: str) -> CommandOutput:
         """Run a line: ``kubectl …`` or ``muster …``, which may end in ``> FILE``.
 
         Raises:
@@ -75,7 +75,7 @@ class Shell:
         if target:
             (self.folder / target).write_bytes(done.stdout)
         printed = done.stderr if target else done.stdout
-        return Said(done.returncode, tuple(printed.decode("utf-8", "replace").rstrip().splitlines()))
+        return CommandOutput(done.returncode, tuple(printed.decode("utf-8", "replace").rstrip().splitlines()))
 
     def sure(self, line: str, *, refused: bool = False) -> tuple[str, ...]:
         """What a line prints that must succeed, or with *refused* must not.
@@ -104,11 +104,11 @@ class Shell:
         return said.lines
 
 
-def _missing(wanted: Sequence[str], said: Said) -> str:
+def _missing(wanted: Sequence[str], said: CommandOutput) -> str:
     """The first of *wanted* that was not said; empty if all was."""
     text = "\n".join(said.lines)
     return next((each for each in wanted if each not in text), "")
 
 
-def _last(said: Said) -> str:
+def _last(said: CommandOutput) -> str:
     return " ".join(line.strip() for line in said.lines[-LAST_LINES:]) or "it prints nothing"

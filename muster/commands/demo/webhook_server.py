@@ -35,7 +35,7 @@ class ServerError(Exception):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Answer:
+class WebhookAnswer:
     """An HTTP answer in JSON."""
 
     code: int
@@ -51,7 +51,7 @@ class Client:
         self._connection = http.client.HTTPSConnection(host, int(port), timeout=ANSWER_SECONDS, context=context)
         self.address = address
 
-    def post(self, path: str, body: bytes) -> Answer:
+    def post(self, path: str, body: bytes) -> WebhookAnswer:
         """Send *body* to *path*.
 
         Raises:
@@ -60,7 +60,7 @@ class Client:
         try:
             self._connection.request("POST", path, body, {"Content-Type": "application/json"})
             response = self._connection.getresponse()
-            return Answer(response.status, json.loads(response.read()))
+            return WebhookAnswer(response.status, json.loads(response.read()))
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise ServerError(f"the server at {self.address} does not answer as it should: {error}") from None
 

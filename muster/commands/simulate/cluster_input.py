@@ -36,7 +36,7 @@ _BLANK = b"\xef\xbb\xbf \t\r\n"
 
 
 @dataclasses.dataclass(slots=True)
-class Inputs:
+class ClusterInput:
     """What was read."""
 
     objects: list[Source] = dataclasses.field(default_factory=list)
@@ -46,7 +46,7 @@ class Inputs:
     """What is asked for, where further objects were taken in."""
 
 
-def read(paths: Sequence[str], further: Sequence[str], progress: Progress) -> Inputs:
+def read(paths: Sequence[str], further: Sequence[str], progress: Progress) -> ClusterInput:
     """The objects at *paths*, and those at *further* that are not among them already.
 
     Raises:
@@ -58,18 +58,18 @@ def read(paths: Sequence[str], further: Sequence[str], progress: Progress) -> In
         more = _files(further, [files.identity(each) for each in named])
     except files.PathError as error:
         raise click.UsageError(str(error)) from None
-    inputs = Inputs()
+    inputs = ClusterInput()
     for file in named:
         _read(file, inputs, progress)
     if more:
-        known = Inputs()
+        known = ClusterInput()
         for file in more:
             _read(file, known, progress)
         add(inputs, known.objects, known.problems)
     return inputs
 
 
-def add(inputs: Inputs, known: Iterable[Source], known_problems: Sequence[Problem] = ()) -> None:
+def add(inputs: ClusterInput, known: Iterable[Source], known_problems: Sequence[Problem] = ()) -> None:
     """Take in those of *known* that *inputs* has no object of the same name of: what is given twice, the inputs say.
 
     What was there before is what is asked for (``own``).
@@ -88,7 +88,7 @@ def _names(objects: Iterable[Source]) -> Iterator[tuple[str, str, str]]:
     return (_name(found) for listed in kinds.values() for found in listed)
 
 
-def _name(found: gather.Found) -> tuple[str, str, str]:
+def _name(found: gather.GatheredObjects) -> tuple[str, str, str]:
     namespace, name = gather.written_name(found.text)
     return found.kind, "" if found.kind in CLUSTER_SCOPED else namespace or "default", name
 
@@ -107,7 +107,7 @@ def _files(paths: Iterable[str], leave_out: Iterable[str]) -> list[str]:
     return found
 
 
-def _read(file: str, inputs: Inputs, progress: Progress) -> None:
+def _read(file: str, inputs: ClusterInput, progress: Progress) -> None:
     name = files.shown(_near(file))
     inputs.files += 1
     try:
@@ -141,7 +141,7 @@ def _content(stream: BinaryIO | io.BufferedReader, progress: Progress, name: str
     return content + stream.read(LARGEST_JSON + 1 - len(content))
 
 
-def _take_json(name: str, content: bytes, inputs: Inputs) -> bool:
+def _take_json(name: str, content: bytes, inputs: ClusterInput) -> bool:
     """Take the JSON values of a text; False where there is none, and it may be YAML after all."""
     if len(content) > LARGEST_JSON:
         inputs.problems.append(Problem(name, f"must be at most {LARGEST_JSON:,} bytes; split the file"))
@@ -174,7 +174,7 @@ def _not_json(text: wire.Text) -> str | None:
     return None
 
 
-def _take_manifest(name: str, content: bytes, inputs: Inputs) -> None:
+def _take_manifest(name: str, content: bytes, inputs: ClusterInput) -> None:
     if len(content) > LARGEST_FILE:
         message = f"must be at most {LARGEST_FILE:,} bytes of YAML, or {LARGEST_JSON:,} of JSON"
         inputs.problems.append(Problem(name, message))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from muster.commands import options
-from scheduler_core.loading.gather import Found, Unusable
+from scheduler_core.loading.gather import GatheredObjects, Unusable
 
 _SHOWN = 5
 
@@ -14,7 +14,7 @@ class NoSuchNode(ValueError):
     """There is none of that name, or with that label; told for a person, with what is near."""
 
 
-def drained(texts: Sequence[str], nodes: Mapping[str, Found]) -> frozenset[str]:
+def drained(texts: Sequence[str], nodes: Mapping[str, GatheredObjects]) -> frozenset[str]:
     """The names of all nodes that *texts* speak of; *nodes* are those there are, by name.
 
     Each text is a name or ``KEY=VALUE``.  A key is a label's whole key, or, where no node has a label of that key, what stands
@@ -64,7 +64,7 @@ def _some(values: Sequence[str]) -> str:
     return f"{', '.join(values[:_SHOWN])}{' and more' if len(values) > _SHOWN else ''}"
 
 
-def _by_label(nodes: Mapping[str, Found]) -> dict[str, dict[str, list[str]]]:
+def _by_label(nodes: Mapping[str, GatheredObjects]) -> dict[str, dict[str, list[str]]]:
     """Names of nodes by key and value of their labels."""
     found: dict[str, dict[str, list[str]]] = {}
     for name, node in nodes.items():
@@ -73,7 +73,7 @@ def _by_label(nodes: Mapping[str, Found]) -> dict[str, dict[str, list[str]]]:
     return found
 
 
-def _labels(node: Found) -> Iterator[tuple[str, str]]:
+def _labels(node: GatheredObjects) -> Iterator[tuple[str, str]]:
     try:
         metadata = node.content().get("metadata")
     except Unusable:

@@ -14,7 +14,7 @@ import click
 
 from muster.commands.progress import Progress
 from muster.commands.simulate import cluster_input, simulation
-from muster.commands.simulate.cluster_input import LARGEST_JSON, Inputs
+from muster.commands.simulate.cluster_input import LARGEST_JSON, ClusterInput
 from muster.commands.simulate.request import Asked, BadQuestion, with_options
 from muster.commands.simulate.what_if import WhatIfError
 from muster.render import answer_json
@@ -46,13 +46,13 @@ def answer(paths: Sequence[str], further: Sequence[str], asked: Asked, progress:
     return worst
 
 
-def _answered(line: bytes, known: Inputs, asked: Asked, progress: Progress) -> tuple[dict[str, object], int]:
+def _answered(line: bytes, known: ClusterInput, asked: Asked, progress: Progress) -> tuple[dict[str, object], int]:
     head: dict[str, object] = {}
     try:
         fields = _fields(line)
         head["id"] = _value(fields.get("id"))
         chosen = with_options(asked, _value(fields.get("options")))
-        inputs = Inputs(_objects(fields.get("objects")))
+        inputs = ClusterInput(_objects(fields.get("objects")))
         if known.objects or known.problems:
             cluster_input.add(inputs, known.objects, known.problems)
         told, _ = simulation.run(inputs.objects, chosen, inputs.problems, progress, inputs.own)

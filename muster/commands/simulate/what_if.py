@@ -15,7 +15,7 @@ from typing import Any
 
 from muster.commands import options
 from muster.commands.simulate import drain
-from scheduler_core.loading.gather import Found, Name, Unusable, gather, label, written_name
+from scheduler_core.loading.gather import GatheredObjects, Name, Unusable, gather, label, written_name
 from scheduler_core.loading.read_objects import SEVERAL
 from scheduler_core.model import wire
 from scheduler_core.model.snapshot import Problem
@@ -93,7 +93,7 @@ def suppose(objects: Iterable[Source], drained: Sequence[str], additions: Sequen
     return [*others, *kept, *added], problems
 
 
-def source(found: Found) -> Source:
+def source(found: GatheredObjects) -> Source:
     """The object, so that it says itself what it is; items of a list may not."""
     try:
         return found.text if wire.HEAD.decode(found.text).kind is not None else found.content()
@@ -102,9 +102,9 @@ def source(found: Found) -> Source:
         return found.text
 
 
-def _one_each(listed: Iterable[Found], problems: list[Problem]) -> dict[Name, Found]:
+def _one_each(listed: Iterable[GatheredObjects], problems: list[Problem]) -> dict[Name, GatheredObjects]:
     """The objects of one kind by name; of several the one that counts, and unless they are alike that is a problem."""
-    found: dict[Name, Found] = {}
+    found: dict[Name, GatheredObjects] = {}
     unlike: set[tuple[str, Name]] = set()
     for number, each in enumerate(listed):
         # What has no name cannot be used, which whoever reads it tells.
@@ -121,7 +121,7 @@ def _one_each(listed: Iterable[Found], problems: list[Problem]) -> dict[Name, Fo
     return found
 
 
-def whole_name(found: Found) -> Name | None:
+def whole_name(found: GatheredObjects) -> Name | None:
     """Namespace and name of an object, the namespace as the API server fills it in; None where it has no name."""
     try:
         # Only the metadata is parsed: a cluster has a great many pods.
@@ -135,7 +135,7 @@ def whole_name(found: Found) -> Name | None:
     return "" if found.kind in CLUSTER_SCOPED else known or "default", name
 
 
-def _without(pods: Iterable[Found], gone: frozenset[str]) -> Iterator[Source]:
+def _without(pods: Iterable[GatheredObjects], gone: frozenset[str]) -> Iterator[Source]:
     """The pods once *gone* are gone."""
     marks = tuple(name.encode() for name in gone)
     for found in pods:
@@ -160,7 +160,7 @@ def _leaves_with_its_node(pod: Content) -> bool:
     return belongs_to_its_node(pod) or _section(pod, "metadata").get("deletionTimestamp") is not None
 
 
-def _added(nodes: Mapping[str, Found], additions: Sequence[Addition], pods: Sequence[Found]) -> Iterator[Content]:
+def _added(nodes: Mapping[str, GatheredObjects], additions: Sequence[Addition], pods: Sequence[GatheredObjects]) -> Iterator[Content]:
     taken = set(nodes)
     for addition in additions:
         node = _content(nodes[addition.like])
@@ -175,7 +175,7 @@ def _added(nodes: Mapping[str, Found], additions: Sequence[Addition], pods: Sequ
             yield from (companion(pod, name) for pod in companions)
 
 
-def _companions(node: str, pods: Sequence[Found]) -> Iterator[Content]:
+def _companions(node: str, pods: Sequence[GatheredObjects]) -> Iterator[Content]:
     for found in pods:
         if node.encode() in bytes(found.text):
             pod = _content(found)
@@ -213,7 +213,7 @@ def _section(content: Content, name: str) -> Content:
     return section if isinstance(section, dict) else {}
 
 
-def _content(found: Found) -> Content:
+def _content(found: GatheredObjects) -> Content:
     try:
         return found.content()
     except Unusable:

@@ -11,7 +11,7 @@ from muster.commands.simulate.what_if import whole_name
 from muster.commands.snapshot.fields import FIELDS, Shape
 from muster.commands.snapshot.prune import pruned
 from muster.commands.snapshot.redact import redacted
-from scheduler_core.loading.gather import DEEP, Found, Name, Unusable, gather, label
+from scheduler_core.loading.gather import DEEP, GatheredObjects, Name, Unusable, gather, label
 from scheduler_core.model import wire
 from scheduler_core.model.snapshot import Problem
 from validators.model.decode import Source
@@ -49,9 +49,9 @@ def kept(sources: Iterable[Source]) -> Kept:
     return Kept(tuple(objects), tuple(problems))
 
 
-def _of_kind(listed: Iterable[Found], fields: Mapping[str, Shape], problems: list[Problem]) -> Iterator[Content]:
+def _of_kind(listed: Iterable[GatheredObjects], fields: Mapping[str, Shape], problems: list[Problem]) -> Iterator[Content]:
     nameless: list[Content] = []
-    named: dict[Name, list[Found]] = {}
+    named: dict[Name, list[GatheredObjects]] = {}
     for each in listed:
         if (name := whole_name(each)) is None:
             nameless += _pruned(each, fields, ("", ""), problems)
@@ -66,7 +66,7 @@ def _of_kind(listed: Iterable[Found], fields: Mapping[str, Shape], problems: lis
                 yield {**content, **_UNLIKE}
 
 
-def _counting(several: Sequence[Found]) -> tuple[Found, bool]:
+def _counting(several: Sequence[GatheredObjects]) -> tuple[GatheredObjects, bool]:
     """Of objects of one name the one that counts, and whether another is unlike it."""
     if len(several) == 1:
         return several[0], False
@@ -74,7 +74,7 @@ def _counting(several: Sequence[Found]) -> tuple[Found, bool]:
     return by_text[min(by_text)], len(by_text) > 1
 
 
-def _pruned(found: Found, fields: Mapping[str, Shape], name: Name, problems: list[Problem]) -> Iterator[Content]:
+def _pruned(found: GatheredObjects, fields: Mapping[str, Shape], name: Name, problems: list[Problem]) -> Iterator[Content]:
     try:
         yield pruned(found.content(), fields)
     except Unusable as error:

@@ -27,13 +27,13 @@ affinity is a little less than the scheduler knows: a toleration is of every tai
 from __future__ import annotations
 
 from scheduler_core.exact.certificate.facts import Facts
-from scheduler_core.exact.certificate.refutation import Proof, Refuting
-from scheduler_core.exact.step_budget import Budget
-from scheduler_core.placement.placement_request import Form
-from scheduler_core.placement.state import Site
+from scheduler_core.exact.certificate.refutation import Proof, Refutation
+from scheduler_core.exact.step_budget import StepBudget
+from scheduler_core.placement.placement_request import PlacementRequest
+from scheduler_core.placement.state import PlacementState
 
 
-def certificate(site: Site, form: Form, steps: int, *, empty: bool = False) -> Proof:
+def certificate(site: PlacementState, form: PlacementRequest, steps: int, *, empty: bool = False) -> Proof:
     """The proof that *form* has no placement on *site* as it stands, or (*empty*) if nothing but its own members ran.
 
     Raises:
@@ -42,4 +42,4 @@ def certificate(site: Site, form: Form, steps: int, *, empty: bool = False) -> P
         SpentError: *steps* do not suffice to find it.
 
     """
-    return Refuting(Facts(site, form, empty=empty), Budget(steps)).proof()
+    return Refutation(Facts(site, form, empty=empty), StepBudget(steps)).proof()

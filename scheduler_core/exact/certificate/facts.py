@@ -17,8 +17,8 @@ from scheduler_core.exact.certificate.node_sets import Places
 from scheduler_core.model.nodes import CPU, Bools, Ints, Nodes
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.wire import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm, Toleration
-from scheduler_core.placement.placement_request import Form
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.placement_request import PlacementRequest
+from scheduler_core.placement.state import PlacementState
 
 _COMPARING = frozenset({"Gt", "Lt"})
 COUNTED = 50_000
@@ -42,7 +42,7 @@ class Measure:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Group:
+class CertificateGroup:
     """One group of the tree that needs something.
 
     Attributes:
@@ -79,9 +79,9 @@ class Facts:
 
     """
 
-    def __init__(self, site: Site, form: Form, *, empty: bool) -> None:
+    def __init__(self, site: PlacementState, form: PlacementRequest, *, empty: bool) -> None:
         self._site = site
-        self.groups: list[Group] = []
+        self.groups: list[CertificateGroup] = []
         self._shapes: dict[int, int] = {}
         shapes: list[PodShape] = []
         self._read(form, shapes)
@@ -165,16 +165,16 @@ class Facts:
         names = self._site.nodes.resources
         return {names[row]: size if row == CPU else size * 1000 for row, size in measure.sizes.items()}
 
-    def _of_pods(self, group: Group, weights: Sequence[int]) -> int:
+    def _of_pods(self, group: CertificateGroup, weights: Sequence[int]) -> int:
         total, missing = 0, group.missing
         for weight, count in sorted((weights[shape], count) for shape, count in group.waiting):
             taken = min(count, missing)
             total, missing = total + taken * weight, missing - taken
         return total
 
-    def _read(self, form: Form, shapes: list[PodShape]) -> int:
+    def _read(self, form: PlacementRequest, shapes: list[PodShape]) -> int:
         number = len(self.groups)
-        self.groups.append(Group("", "", 0, (), form.leaf, (), frozenset(), ()))  # its place
+        self.groups.append(CertificateGroup("", "", 0, (), form.leaf, (), frozenset(), ()))  # its place
         children = tuple(self._read(child, shapes) for child in form.children if missing(child) > 0)
         counts: dict[int, int] = {}
         for run in form.runs if form.leaf else ():
@@ -186,10 +186,10 @@ class Facts:
         below = frozenset(counts).union(*(self.groups[child].shapes for child in children))
         name = f"{form.entity.name.kind}/{form.entity.name.name}"
         pods = tuple(sorted(counts.items()))
-        self.groups[number] = Group(name, form.entity.key, missing(form), children, form.leaf, pods, below, form.pinned)
+        self.groups[number] = CertificateGroup(name, form.entity.key, missing(form), children, form.leaf, pods, below, form.pinned)
         return number
 
-    def _left(self, form: Form, *, empty: bool) -> Ints:
+    def _left(self, form: PlacementRequest, *, empty: bool) -> Ints:
         ledger, nodes = self._site.ledger, self._site.nodes
         left: Ints = nodes.allocatable - ledger.used - ledger.held
         if not empty:
@@ -231,7 +231,7 @@ def reached(sums: int, room: int) -> int:
     return (sums & ((2 << room) - 1)).bit_length() - 1
 
 
-def missing(form: Form) -> int:
+def missing(form: PlacementRequest) -> int:
     """How many more pods, or children, *form* needs."""
     have = len(form.entity.running) if form.leaf else sum(missing(child) <= 0 for child in form.children)
     return form.entity.minimum - have

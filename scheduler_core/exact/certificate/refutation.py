@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from scheduler_core.exact.certificate.facts import Facts, reached
-from scheduler_core.exact.step_budget import Budget
+from scheduler_core.exact.step_budget import StepBudget
 
 LARGEST = 20_000
 """Parts of a proof: a megabyte or two."""
@@ -57,10 +57,10 @@ class _Claim:
     size: int = 1
 
 
-class Refuting:
+class Refutation:
     """One search for a proof."""
 
-    def __init__(self, facts: Facts, budget: Budget) -> None:
+    def __init__(self, facts: Facts, budget: StepBudget) -> None:
         self._facts = facts
         self._budget = budget
         self._length = self._depth = 0

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scheduler_core.exact.packing.packing import Demand, Packed, pack
-from scheduler_core.exact.step_budget import Budget
+from scheduler_core.exact.packing.packing import EqualPods, Packed, pack
+from scheduler_core.exact.step_budget import StepBudget
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.topology import Division, Placement
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.state import PlacementState
 
 Wish = tuple[PodShape, Placement, int]
 """So many pods of a shape within a placement."""
@@ -25,7 +25,9 @@ class Capacity:
     With *members* it is what would be free if only they ran.
     """
 
-    def __init__(self, site: Site, shapes: Sequence[PodShape], budget: Budget, members: Sequence[PodRecord] | None = None) -> None:
+    def __init__(
+        self, site: PlacementState, shapes: Sequence[PodShape], budget: StepBudget, members: Sequence[PodRecord] | None = None
+    ) -> None:
         self._site = site
         self._budget = budget
         self.rows = np.array(sorted({row for shape in shapes for row, _ in shape.requests}), dtype=np.int64)
@@ -156,7 +158,7 @@ class Capacity:
         for shape, placement, count in wishes:
             slots = np.zeros(len(nodes), dtype=np.int64)
             slots[np.searchsorted(nodes, placement.nodes)] = self.slots(shape, placement)
-            demands.append(Demand(self._amounts[shape.serial], count, slots))
+            demands.append(EqualPods(self._amounts[shape.serial], count, slots))
         packed: Packed | None = pack(self.free[:, nodes], demands, self._budget, thorough=thorough)
         if packed is None:
             return None

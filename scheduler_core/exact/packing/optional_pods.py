@@ -5,17 +5,17 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
-from scheduler_core.exact.chosen import Chosen
+from scheduler_core.exact.chosen import PlannedGroup
 from scheduler_core.exact.packing.capacity import Capacity, Wish
 from scheduler_core.model.pods import PodShape
 from scheduler_core.placement.composite_progress import inadmissible
-from scheduler_core.placement.placement_request import Form
+from scheduler_core.placement.placement_request import PlacementRequest
 
 Offer = tuple[int, PodShape, int]
 """Whose pods, their shape, and how many of them may be added."""
 
 
-def with_more(plan: Sequence[Chosen], capacity: Capacity) -> list[Chosen]:
+def with_more(plan: Sequence[PlannedGroup], capacity: Capacity) -> list[PlannedGroup]:
     """*plan* with as many optional pods of its leaves as fit; those that may use fewest nodes come first, of these the small ones.
 
     Raises:
@@ -38,7 +38,7 @@ def with_more(plan: Sequence[Chosen], capacity: Capacity) -> list[Chosen]:
     return [dataclasses.replace(chosen, counts=tuple(own.values())) for chosen, own in zip(plan, counts, strict=True)]
 
 
-def raised(form: Form, *, whole: bool) -> Form:
+def raised(form: PlacementRequest, *, whole: bool) -> PlacementRequest:
     """*form* as if all its children were required, and with *whole* all its pods; in a search of its own its number stands for it."""
     entity = form.entity
     if form.leaf:
@@ -68,7 +68,7 @@ def most(offers: Sequence[Offer], fit: Callable[[Mapping[int, int]], bool]) -> d
     return taken
 
 
-def _waiting(chosen: Chosen) -> list[tuple[PodShape, int]]:
+def _waiting(chosen: PlannedGroup) -> list[tuple[PodShape, int]]:
     """The pods that wait beside those that *chosen* has already."""
     have = {shape.serial: count for shape, count in chosen.counts}
     left: dict[int, tuple[PodShape, int]] = {}

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from scheduler_core.exact.step_budget import Budget
+from scheduler_core.exact.step_budget import StepBudget
 from scheduler_core.model.nodes import Ints, Nodes
 
 _ORDERS = 6
@@ -24,7 +24,7 @@ _FITTING, _EACH, _CELLS = 8, 12, 64
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Demand:
+class EqualPods:
     """Equal pods.
 
     Attributes:
@@ -43,7 +43,7 @@ Packed = list[Ints]
 """For each demand: shape (nodes,), how many of its pods go to each node."""
 
 
-def pack(free: Ints, demands: Sequence[Demand], budget: Budget, *, thorough: bool = True) -> Packed | None:
+def pack(free: Ints, demands: Sequence[EqualPods], budget: StepBudget, *, thorough: bool = True) -> Packed | None:
     """A packing of *demands* into *free*, shape (rows, nodes); None if there is none, or if not *thorough* if none is found soon.
 
     Raises:
@@ -60,7 +60,7 @@ def pack(free: Ints, demands: Sequence[Demand], budget: Budget, *, thorough: boo
     return _pack_alike(demands) if _alike(demands) else _pack_unlike(free, demands, budget, thorough=thorough)
 
 
-def _pack_unlike(free: Ints, demands: Sequence[Demand], budget: Budget, *, thorough: bool) -> Packed | None:
+def _pack_unlike(free: Ints, demands: Sequence[EqualPods], budget: StepBudget, *, thorough: bool) -> Packed | None:
     effort = len(demands) * (_EACH + free.size // _CELLS)
     for number, order in enumerate(itertools.islice(_orders(demands), _ORDERS)):
         budget.step(_FITTING + effort)
@@ -73,7 +73,7 @@ def _pack_unlike(free: Ints, demands: Sequence[Demand], budget: Budget, *, thoro
     return _Filling(free, demands, budget).run() if thorough else None
 
 
-def _too_much(free: Ints, demands: Sequence[Demand]) -> bool:
+def _too_much(free: Ints, demands: Sequence[EqualPods]) -> bool:
     """Whether some demands, all confined to the nodes of one of them, need more than is free there."""
     for outer in demands:
         here = outer.slots > 0
@@ -84,7 +84,7 @@ def _too_much(free: Ints, demands: Sequence[Demand]) -> bool:
     return False
 
 
-def _too_large(free: Ints, demands: Sequence[Demand]) -> bool:
+def _too_large(free: Ints, demands: Sequence[EqualPods]) -> bool:
     """Whether of one resource the pods that need at least so much of it do not fit, for any such amount: a node has r // t of them."""
     for row, room in enumerate(free):
         counts: dict[int, int] = {}
@@ -99,7 +99,7 @@ def _too_large(free: Ints, demands: Sequence[Demand]) -> bool:
     return False
 
 
-def _alike(demands: Sequence[Demand]) -> bool:
+def _alike(demands: Sequence[EqualPods]) -> bool:
     """Whether all pods are of one shape, so that only their number counts, and no two sets of nodes overlap halfway."""
     first = demands[0]
     if any((each.amounts != first.amounts).any() for each in demands[1:]):
@@ -108,7 +108,7 @@ def _alike(demands: Sequence[Demand]) -> bool:
     return all(one & other in (0, one, other) for one, other in itertools.combinations(heres, 2))
 
 
-def _pack_alike(demands: Sequence[Demand]) -> Packed | None:
+def _pack_alike(demands: Sequence[EqualPods]) -> Packed | None:
     """Equal pods within nested or separate sets of nodes: who may use fewest nodes chooses first."""
     left = np.max([demand.slots for demand in demands], axis=0)
     found: list[Ints | None] = [None] * len(demands)
@@ -131,7 +131,7 @@ def _first(slots: Ints, count: int, order: Ints) -> Ints:
     return taken
 
 
-def _orders(demands: Sequence[Demand]) -> Iterator[tuple[int, ...]]:
+def _orders(demands: Sequence[EqualPods]) -> Iterator[tuple[int, ...]]:
     """The confined and the large first; then other orders."""
     scale = np.maximum(np.max([demand.amounts for demand in demands], axis=0), 1)
     size = [float((demand.amounts / scale).sum()) for demand in demands]
@@ -141,7 +141,7 @@ def _orders(demands: Sequence[Demand]) -> Iterator[tuple[int, ...]]:
     yield from itertools.permutations(numbers)
 
 
-def _best_fit(free: Ints, demands: Sequence[Demand], order: tuple[int, ...]) -> Packed | None:
+def _best_fit(free: Ints, demands: Sequence[EqualPods], order: tuple[int, ...]) -> Packed | None:
     """Each demand on the nodes where it leaves least."""
     left = free.copy()
     found: list[Ints] = [demand.slots for demand in demands]
@@ -162,7 +162,7 @@ def _best_fit(free: Ints, demands: Sequence[Demand], order: tuple[int, ...]) -> 
 class _Filling:
     """Every way to fill the nodes, one node after the other."""
 
-    def __init__(self, free: Ints, demands: Sequence[Demand], budget: Budget) -> None:
+    def __init__(self, free: Ints, demands: Sequence[EqualPods], budget: StepBudget) -> None:
         self._budget = budget
         self._demands = demands
         self._used = np.flatnonzero(np.any([demand.slots > 0 for demand in demands], axis=0))

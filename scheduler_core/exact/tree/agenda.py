@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 
 from scheduler_core.model.topology import Placement
-from scheduler_core.placement.placement_request import Form
+from scheduler_core.placement.placement_request import PlacementRequest
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -18,12 +18,12 @@ class Agenda:
 
     """
 
-    form: Form
+    form: PlacementRequest
     placement: Placement
     rest: Agenda | None
     number: int
 
-    def tasks(self) -> Iterator[tuple[Form, Placement]]:
+    def tasks(self) -> Iterator[tuple[PlacementRequest, Placement]]:
         """All of it, in order."""
         at: Agenda | None = self
         while at is not None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from scheduler_core.exact.step_budget import Budget
+from scheduler_core.exact.step_budget import StepBudget
 from scheduler_core.exact.tree.choices import Choices
-from scheduler_core.exact.tree.domain_tree import Nest
+from scheduler_core.exact.tree.domain_tree import DomainTree
 from scheduler_core.exact.tree.measures import Measures
-from scheduler_core.exact.tree.residual_capacity import Standing
-from scheduler_core.exact.tree.shared_domain import Bins
-from scheduler_core.exact.tree.subproblem import Found, Load, Task, loaded
+from scheduler_core.exact.tree.residual_capacity import ResidualCapacity
+from scheduler_core.exact.tree.shared_domain import SharedDomain
+from scheduler_core.exact.tree.subproblem import GroupInCell, GroupTask, Subsolution, loaded
 
 _BEGINNING, _WAY = 20, 2
 """Steps to begin with the groups of a cell, and for each way to place one of them."""
@@ -24,28 +24,28 @@ _BEGINNING, _WAY = 20, 2
 class Solver(Protocol):
     """The search around it."""
 
-    nest: Nest
+    nest: DomainTree
     measures: Measures
-    budget: Budget
+    budget: StepBudget
     choices: Choices
-    bins: Bins
+    bins: SharedDomain
     pinned: frozenset[int]
     """Cells in which members of the tree run."""
 
-    def solve(self, cell: int, loads: Sequence[Load], *, most: bool) -> Found | None:
+    def solve(self, cell: int, loads: Sequence[GroupInCell], *, most: bool) -> Subsolution | None:
         """What becomes of *loads*, all in *cell*."""
 
-    def possible(self, cell: int, loads: Sequence[Load]) -> bool:
+    def possible(self, cell: int, loads: Sequence[GroupInCell]) -> bool:
         """Whether anything does."""
 
     def content(self) -> bool:
         """Whether what was found is good enough."""
 
 
-class Assigning:
+class DomainAssignment:
     """The groups of one cell."""
 
-    def __init__(self, solver: Solver, cell: int, tasks: Sequence[Task], base: Sequence[Load], *, most: bool) -> None:
+    def __init__(self, solver: Solver, cell: int, tasks: Sequence[GroupTask], base: Sequence[GroupInCell], *, most: bool) -> None:
         solver.budget.step(_BEGINNING + len(tasks) + len(base))
         self._solver = solver
         self._cell = cell
@@ -55,20 +55,20 @@ class Assigning:
         self._measures = solver.measures
         self._candidates = {task.form.number: solver.choices.candidates(task.form, cell) for task in tasks}
         self.tasks = sorted(tasks, key=self._urgency)
-        self._loads: list[Load | None] = []
-        self._state = Standing(solver.nest, solver.measures, cell, tasks=self.tasks, candidates=self._candidates, base=base)
+        self._loads: list[GroupInCell | None] = []
+        self._state = ResidualCapacity(solver.nest, solver.measures, cell, tasks=self.tasks, candidates=self._candidates, base=base)
         for load in base:
             self._state.put(load)
         self._elastic = any(self._measures.wanted(task.form) > self._measures.lacking(task.form) for task in tasks)
         self._uniform = self._is_uniform()
         self._seen: set[object] = set()
 
-    def run(self, limit: int) -> tuple[Found, list[Load | None]] | None:
+    def run(self, limit: int) -> tuple[Subsolution, list[GroupInCell | None]] | None:
         """The loads of the tasks, in their order, and what came of those beside the base; None if there is no way.
 
         With ``most`` the first of those with most pods; *limit* pods are as many as there can be.
         """
-        best: tuple[Found, list[Load | None]] | None = None
+        best: tuple[Subsolution, list[GroupInCell | None]] | None = None
         if not self._state.sound(0):
             return None
         stack = [self._ways(0)]
@@ -87,14 +87,14 @@ class Assigning:
                 best = found, list(self._loads)
         return best
 
-    def _good(self, found: Found, limit: int) -> bool:
+    def _good(self, found: Subsolution, limit: int) -> bool:
         """Whether nothing better than *found* is to be looked for."""
         return not self._most or found.pods >= limit or self._solver.content()
 
-    def _all(self) -> list[Load]:
+    def _all(self) -> list[GroupInCell]:
         return [*self._base, *(load for load in self._loads if load is not None)]
 
-    def _urgency(self, task: Task) -> tuple[bool, int, int, int]:
+    def _urgency(self, task: GroupTask) -> tuple[bool, int, int, int]:
         return task.optional, len(self._candidates[task.form.number]), -self._measures.lacking(task.form), task.form.number
 
     def _is_uniform(self) -> bool:
@@ -144,7 +144,7 @@ class Assigning:
         if (load := self._loads.pop()) is not None:
             self._state.put(load, -1)
 
-    def _stands(self, load: Load) -> bool:
+    def _stands(self, load: GroupInCell) -> bool:
         """Whether the cell of *load* can hold it beside what is in it."""
         if load.form.leaf:
             if self._measures.single:

@@ -15,7 +15,7 @@ from scheduler_core.exact.packing.wishes import Wishes
 from scheduler_core.model.nodes import Ints
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.topology import Division, Placement, Topology
-from scheduler_core.placement.placement_request import Form
+from scheduler_core.placement.placement_request import PlacementRequest
 
 _FAR = 64
 """Groups of an agenda that are looked at."""
@@ -33,15 +33,15 @@ class Bounds:
         self._shapes: dict[int, PodShape | None] = {}
         self._rows: dict[tuple[int, int], int] = {}
 
-    def room_for(self, form: Form, domain: Placement) -> bool:
+    def room_for(self, form: PlacementRequest, domain: Placement) -> bool:
         """Whether the sums of what *form* needs are free in *domain*."""
         if (shape := self._only_shape(form)) is not None:
             return self._capacity.total(shape, domain) >= self.lacking(form)
         return bool((self.least(form) <= self._capacity.room(domain)).all())
 
-    def refute(self, tasks: Iterable[tuple[Form, Placement]]) -> bool:
+    def refute(self, tasks: Iterable[tuple[PlacementRequest, Placement]]) -> bool:
         """Whether *tasks*, an agenda's, cannot be met: the placements of later ones contain those of earlier ones."""
-        keyed: dict[tuple[int, str], tuple[Placement, list[Form]]] = {}
+        keyed: dict[tuple[int, str], tuple[Placement, list[PlacementRequest]]] = {}
         needed: Ints | None = None
         last: Placement | None = None
         for number, (form, placement) in enumerate(tasks):
@@ -58,19 +58,19 @@ class Bounds:
             return True
         return any(self._crowded(forms, placement, key) for (_, key), (placement, forms) in keyed.items())
 
-    def lacking(self, form: Form) -> int:
+    def lacking(self, form: PlacementRequest) -> int:
         """How many pods of *form* must be placed at least, worked out once."""
         if (found := self._lacking.get(form.number)) is None:
             found = self._lacking[form.number] = lacking(form)
         return found
 
-    def least(self, form: Form) -> Ints:
+    def least(self, form: PlacementRequest) -> Ints:
         """What *form* needs at least of each resource; shape (rows,)."""
         if (found := self._least.get(form.number)) is None:
             found = self._least[form.number] = self._work_out(form)
         return found
 
-    def _work_out(self, form: Form) -> Ints:
+    def _work_out(self, form: PlacementRequest) -> Ints:
         if satisfied(form):
             return self._capacity.nothing
         if form.leaf:
@@ -96,7 +96,7 @@ class Bounds:
         parts = [self._capacity.amounts(shape) * count for shape, count in self._wishes.of(placement)]
         return parts[0] if len(parts) == 1 else sum(parts, self._capacity.nothing)
 
-    def _crowded(self, forms: list[Form], placement: Placement, key: str) -> bool:
+    def _crowded(self, forms: list[PlacementRequest], placement: Placement, key: str) -> bool:
         """Whether *forms*, each of which takes one domain of *key* in *placement*, have no room in all of these."""
         division = self._topology.divide(placement, key)
         if not division.domains:
@@ -112,7 +112,7 @@ class Bounds:
             return True
         return any(self._crowded_by(shape, forms, division, inside) for shape in {self._only_shape(form) for form in forms} if shape)
 
-    def _crowded_by(self, shape: PodShape, forms: list[Form], division: Division, inside: list[tuple[Placement, int]]) -> bool:
+    def _crowded_by(self, shape: PodShape, forms: list[PlacementRequest], division: Division, inside: list[tuple[Placement, int]]) -> bool:
         """The same for those of *forms* whose pods are all of one shape."""
         needs = [self.lacking(form) for form in forms if self._only_shape(form) is shape]
         slots = self._capacity.totals(division, shape)
@@ -133,7 +133,7 @@ class Bounds:
             found = self._rows[at] = row if row >= 0 and self._wishes.inside(placement, division.domains[row]) else -1
         return found
 
-    def _only_shape(self, form: Form) -> PodShape | None:
+    def _only_shape(self, form: PlacementRequest) -> PodShape | None:
         if form.number not in self._shapes:
             shapes = {run.shape for leaf in leaves(form) for run in leaf.runs}
             self._shapes[form.number] = shapes.pop() if len(shapes) == 1 else None

@@ -6,25 +6,25 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from scheduler_core.exact.needs import satisfied, selections
-from scheduler_core.exact.step_budget import Budget
-from scheduler_core.exact.tree.domain_tree import Nest
+from scheduler_core.exact.step_budget import StepBudget
+from scheduler_core.exact.tree.domain_tree import DomainTree
 from scheduler_core.exact.tree.measures import Measures
-from scheduler_core.exact.tree.subproblem import Counts, Load, Task
+from scheduler_core.exact.tree.subproblem import Counts, GroupInCell, GroupTask
 from scheduler_core.placement.composite_progress import inadmissible
-from scheduler_core.placement.placement_request import Form
+from scheduler_core.placement.placement_request import PlacementRequest
 
 
 class Choices:
     """The choices for one tree in one nest."""
 
-    def __init__(self, nest: Nest, measures: Measures, budget: Budget) -> None:
+    def __init__(self, nest: DomainTree, measures: Measures, budget: StepBudget) -> None:
         self._nest = nest
         self._measures = measures
         self._budget = budget
         self._candidates: dict[tuple[int, int], tuple[int, ...]] = {}
         self._rooms: dict[tuple[int, int], bool] = {}
 
-    def candidates(self, form: Form, cell: int) -> tuple[int, ...]:
+    def candidates(self, form: PlacementRequest, cell: int) -> tuple[int, ...]:
         """The cells that *form* may have in *cell*, as far as is cheap to say."""
         at = (form.number, cell)
         if (found := self._candidates.get(at)) is None:
@@ -33,7 +33,7 @@ class Choices:
             found = self._candidates[at] = tuple(each for each in domains if self._has_room(form, each))
         return found
 
-    def selections(self, form: Form) -> Iterator[Counts]:
+    def selections(self, form: PlacementRequest) -> Iterator[Counts]:
         """The ways to choose as many pods as a leaf lacks; none for a composite.
 
         Those with a pod in place of which another one could be taken that needs no more and may be wherever it may are left out.
@@ -51,7 +51,7 @@ class Choices:
             if not any(taken.get(one, 0) < waiting[one] and taken.get(other) for one, other in easier):
                 yield counts
 
-    def expansions(self, opens: Sequence[Load], owners: Sequence[int], *, most: bool) -> Iterator[list[Task]]:
+    def expansions(self, opens: Sequence[GroupInCell], owners: Sequence[int], *, most: bool) -> Iterator[list[GroupTask]]:
         """The ways to choose a quorum of each of *opens*, which *owners* stand for: its children as tasks, if *most* the others too."""
         stack = [self._quorums(opens[0].form, opens[0].cell)]
         chosen: list[tuple[int, ...]] = []
@@ -67,12 +67,12 @@ class Choices:
                 stack.append(self._quorums(load.form, load.cell))
                 continue
             yield [
-                Task(load.form.children[child], owner, child, optional=child not in quorum)
+                GroupTask(load.form.children[child], owner, child, optional=child not in quorum)
                 for load, owner, quorum in zip(opens, owners, chosen, strict=True)
                 for child in (self._able(load.form, load.cell) if most else quorum)
             ]
 
-    def _quorums(self, form: Form, cell: int) -> Iterator[tuple[int, ...]]:
+    def _quorums(self, form: PlacementRequest, cell: int) -> Iterator[tuple[int, ...]]:
         """The smallest sets of children that meet the minimum of *form*, by position; equal children stand for each other."""
         missing = form.entity.minimum - sum(satisfied(child) for child in form.children)
         able = sorted(self._able(form, cell), key=lambda child: (self._measures.lacking(form.children[child]), form.children[child].number))
@@ -84,19 +84,19 @@ class Choices:
                 seen.add(numbers)
                 yield quorum
 
-    def _able(self, form: Form, cell: int) -> list[int]:
+    def _able(self, form: PlacementRequest, cell: int) -> list[int]:
         """The children of *form*, by position, that need pods and may find a domain in *cell*."""
         children = enumerate(form.children)
         return [number for number, child in children if self._measures.lacking(child) and self.candidates(child, cell)]
 
-    def _has_room(self, form: Form, cell: int) -> bool:
+    def _has_room(self, form: PlacementRequest, cell: int) -> bool:
         at = (form.number, cell)
         if (found := self._rooms.get(at)) is None:
             self._budget.step()
             found = self._rooms[at] = not inadmissible(form) and self._might_hold(form, cell)
         return found
 
-    def _might_hold(self, form: Form, cell: int) -> bool:
+    def _might_hold(self, form: PlacementRequest, cell: int) -> bool:
         free = self._nest.cells[cell].room
         if any(need > left for need, left in zip(self._measures.least(form), free, strict=True)):
             return False

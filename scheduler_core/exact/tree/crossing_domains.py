@@ -11,47 +11,47 @@ import dataclasses
 import itertools
 from collections.abc import Iterator
 
-from scheduler_core.exact.chosen import Chosen
+from scheduler_core.exact.chosen import PlannedGroup
 from scheduler_core.exact.needs import leaves, satisfied, selections
 from scheduler_core.exact.packing.capacity import Capacity
 from scheduler_core.exact.packing.wishes import Wishes
-from scheduler_core.exact.step_budget import Budget
+from scheduler_core.exact.step_budget import StepBudget
 from scheduler_core.exact.tree.agenda import Agenda
 from scheduler_core.exact.tree.bounds import Bounds
-from scheduler_core.exact.tree.symmetry import Likeness
+from scheduler_core.exact.tree.symmetry import Symmetry
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement import candidate_placements
 from scheduler_core.placement.composite_progress import inadmissible
-from scheduler_core.placement.placement_request import Form
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.placement_request import PlacementRequest
+from scheduler_core.placement.state import PlacementState
 
 _LOOKING, _TRYING = 25, 8
 """Steps to look at what is left to place, and for each way to place the first of it."""
 
 
-class Crossing:
+class CrossingDomains:
     """The search for one root on a site, of which *capacity* is free."""
 
-    def __init__(self, site: Site, form: Form, budget: Budget, capacity: Capacity) -> None:
+    def __init__(self, site: PlacementState, form: PlacementRequest, budget: StepBudget, capacity: Capacity) -> None:
         self._site = site
         self._form = form
         self._budget = budget
         self.capacity = capacity
         self._wishes = Wishes()
-        self._likeness = Likeness(site, form, self.capacity, self._wishes)
+        self._likeness = Symmetry(site, form, self.capacity, self._wishes)
         self._bounds = Bounds(site.topology, self.capacity, self._wishes)
         self._alone: dict[tuple[int, int], bool] = {}
         self._choices: dict[tuple[int, int], list[Placement]] = {}
         self._numbers: dict[tuple[int, int, int], int] = {}
         self._first: dict[int, tuple[PodShape | None, int]] = {}
         self._dead: set[object] = set()
-        self._parts: dict[int, Crossing] = {}
+        self._parts: dict[int, CrossingDomains] = {}
         self._refuted: set[tuple[int, int]] = set()
         self._solved: set[tuple[int, int]] = set()
-        self._chosen: list[Chosen] = []
+        self._chosen: list[PlannedGroup] = []
 
-    def plan(self, placement: Placement) -> list[Chosen] | None:
+    def plan(self, placement: Placement) -> list[PlannedGroup] | None:
         """The first plan for the root within *placement*; None if there is none.
 
         Raises:
@@ -75,7 +75,7 @@ class Crossing:
                 stack.pop()
         return None
 
-    def _before(self, form: Form, placement: Placement, rest: Agenda | None) -> Agenda:
+    def _before(self, form: PlacementRequest, placement: Placement, rest: Agenda | None) -> Agenda:
         at = (form.number, placement.serial, rest.number if rest else 0)
         return Agenda(form, placement, rest, self._numbers.setdefault(at, len(self._numbers) + 1))
 
@@ -97,7 +97,7 @@ class Crossing:
 
     def _leaf(self, agenda: Agenda, domain: Placement) -> Iterator[Agenda | None]:
         for counts in selections(agenda.form):
-            self._chosen.append(Chosen(agenda.form, domain, counts))
+            self._chosen.append(PlannedGroup(agenda.form, domain, counts))
             self._wishes.add(domain, counts)
             if self.capacity.fits(self._wishes.around(domain)):
                 yield agenda.rest
@@ -122,22 +122,22 @@ class Crossing:
             rest = agenda.rest
             for child in sorted(quorum, key=lambda child: self._urgency(child, domain), reverse=True):
                 rest = self._before(child, domain, rest)
-            self._chosen.append(Chosen(form, domain))
+            self._chosen.append(PlannedGroup(form, domain))
             yield rest
             self._chosen.pop()
 
-    def _try_alone(self, form: Form, domain: Placement) -> None:
+    def _try_alone(self, form: PlacementRequest, domain: Placement) -> None:
         """*form* came to nothing in *domain*: if it does so even by itself, it need never be tried there again."""
         if form is self._form or (form.number, domain.serial) in self._solved:
             return
         self._solved.add((form.number, domain.serial))
         if (part := self._parts.get(form.number)) is None:
             free = dataclasses.replace(form, entity=dataclasses.replace(form.entity, key=""))
-            part = self._parts[form.number] = Crossing(self._site, free, self._budget, self.capacity)
+            part = self._parts[form.number] = CrossingDomains(self._site, free, self._budget, self.capacity)
         if part.plan(domain) is None:
             self._refuted.add((form.number, domain.serial))
 
-    def _is_refuted(self, form: Form, placement: Placement) -> bool:
+    def _is_refuted(self, form: PlacementRequest, placement: Placement) -> bool:
         """Whether *form* has been refuted by itself in all its domains."""
         if form.leaf or not self._refuted:
             return False
@@ -145,12 +145,12 @@ class Crossing:
             (form.number, domain.serial) in self._refuted or not self._alone_in(form, domain) for domain in self._domains(form, placement)
         )
 
-    def _urgency(self, form: Form, placement: Placement) -> tuple[int, int, int, int]:
+    def _urgency(self, form: PlacementRequest, placement: Placement) -> tuple[int, int, int, int]:
         """Confined groups first, of these the ones with the fewest domains, of these the largest."""
         domains = self._domains(form, placement)
         return (max((len(domain) for domain in domains), default=0), len(domains), -self._bounds.lacking(form), form.number)
 
-    def _candidates(self, form: Form, placement: Placement) -> list[Placement]:
+    def _candidates(self, form: PlacementRequest, placement: Placement) -> list[Placement]:
         seen: set[object] = set()
         kept = []
         for domain in self._domains(form, placement):
@@ -163,7 +163,7 @@ class Crossing:
             kept.append(domain)
         return sorted(kept, key=lambda domain: self._looseness(form, domain))
 
-    def _looseness(self, form: Form, domain: Placement) -> int:
+    def _looseness(self, form: PlacementRequest, domain: Placement) -> int:
         """Where more pods wait than must be placed the roomiest domain comes first, otherwise the tightest."""
         shape, waiting = self._pods(form)
         if shape is None:
@@ -171,21 +171,21 @@ class Crossing:
         total = self.capacity.total(shape, domain)
         return -min(total, waiting) if waiting > self._bounds.lacking(form) else total
 
-    def _pods(self, form: Form) -> tuple[PodShape | None, int]:
+    def _pods(self, form: PlacementRequest) -> tuple[PodShape | None, int]:
         """The shape of the first pod that waits, and how many do."""
         if (found := self._first.get(form.number)) is None:
             shape = next((run.shape for leaf in leaves(form) for run in leaf.runs), None)
             found = self._first[form.number] = shape, sum(len(leaf.entity.waiting) for leaf in leaves(form))
         return found
 
-    def _domains(self, form: Form, placement: Placement) -> list[Placement]:
+    def _domains(self, form: PlacementRequest, placement: Placement) -> list[Placement]:
         """Where *form* may be within *placement*; nowhere if its members that run are apart already."""
         at = (id(form), placement.serial)
         if (found := self._choices.get(at)) is None:
             found = self._choices[at] = self._divided(form, placement)
         return found
 
-    def _divided(self, form: Form, placement: Placement) -> list[Placement]:
+    def _divided(self, form: PlacementRequest, placement: Placement) -> list[Placement]:
         key = form.entity.key
         if not key:
             return [placement]
@@ -198,17 +198,17 @@ class Crossing:
             return []
         return [domain for domain in domains if domain.value == value]
 
-    def _possible(self, form: Form, placement: Placement) -> bool:
+    def _possible(self, form: PlacementRequest, placement: Placement) -> bool:
         return not inadmissible(form) and any(self._alone_in(form, domain) for domain in self._domains(form, placement))
 
-    def _alone_in(self, form: Form, domain: Placement) -> bool:
+    def _alone_in(self, form: PlacementRequest, domain: Placement) -> bool:
         """Whether *form* could be met in *domain* if nothing else of the tree were there, as far as is cheap to say."""
         at = (form.number, domain.serial)
         if (found := self._alone.get(at)) is None:
             found = self._alone[at] = self._bounds.room_for(form, domain) and self._met_alone(form, domain)
         return found
 
-    def _met_alone(self, form: Form, domain: Placement) -> bool:
+    def _met_alone(self, form: PlacementRequest, domain: Placement) -> bool:
         self._budget.step(_TRYING)
         if form.leaf:
             return any(self.capacity.fits([(shape, domain, count) for shape, count in counts]) for counts in selections(form))

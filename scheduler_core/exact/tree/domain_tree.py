@@ -39,7 +39,7 @@ class Cell:
     nodes: Nodes
 
 
-class Nest:
+class DomainTree:
     """The cells of *keys*, from wide to narrow, in the nodes of one placement."""
 
     def __init__(self, nodes: Nodes, keys: Sequence[str], table: NodeTable, measures: Measures) -> None:

@@ -13,7 +13,7 @@ from scheduler_core.exact.needs import lacking, leaves, satisfied
 from scheduler_core.exact.packing.capacity import Capacity
 from scheduler_core.model.nodes import Ints
 from scheduler_core.model.pods import PodShape
-from scheduler_core.placement.placement_request import Form
+from scheduler_core.placement.placement_request import PlacementRequest
 
 Amounts = tuple[int, ...]
 """One for each measure."""
@@ -64,32 +64,32 @@ class Measures:
             found = self._easier[at] = self._is_easier(one, other)
         return found
 
-    def least(self, form: Form) -> Amounts:
+    def least(self, form: PlacementRequest) -> Amounts:
         """What *form* measures at least, each measure by itself."""
         if (found := self._least.get(form.number)) is None:
             found = self._least[form.number] = self._work_out(form)
         return found
 
-    def exact(self, form: Form) -> bool:
+    def exact(self, form: PlacementRequest) -> bool:
         """Whether *form* measures ``least`` whichever of its pods are taken to meet its minimum."""
         if (found := self._exact.get(form.number)) is None:
             found = self._exact[form.number] = self._is_exact(form)
         return found
 
-    def lacking(self, form: Form) -> int:
+    def lacking(self, form: PlacementRequest) -> int:
         """How many pods of *form* must be placed at least."""
         if (found := self._lacking.get(form.number)) is None:
             found = self._lacking[form.number] = lacking(form)
         return found
 
-    def wanted(self, form: Form) -> int:
+    def wanted(self, form: PlacementRequest) -> int:
         """How many pods of *form* wait."""
         if (found := self._wanted.get(form.number)) is None:
             waiting = sum(run.count for run in form.runs)
             found = self._wanted[form.number] = waiting + sum(self.wanted(child) for child in form.children)
         return found
 
-    def main(self, form: Form) -> int:
+    def main(self, form: PlacementRequest) -> int:
         """The measure that tells best how much room *form* has: pods of its first shape."""
         if self.single:
             return 0
@@ -98,7 +98,7 @@ class Measures:
             found = self._main[form.number] = len(self.nothing) - len(self.weights) + self._order.index(shape.serial) if shape else 0
         return found
 
-    def _work_out(self, form: Form) -> Amounts:
+    def _work_out(self, form: PlacementRequest) -> Amounts:
         if satisfied(form):
             return self.nothing
         if form.leaf:
@@ -120,7 +120,7 @@ class Measures:
         slots = self.everywhere[resources:]
         return bool((slots[self._order.index(one)] >= slots[self._order.index(other)]).all())
 
-    def _is_exact(self, form: Form) -> bool:
+    def _is_exact(self, form: PlacementRequest) -> bool:
         if satisfied(form):
             return True
         if form.leaf:

@@ -20,7 +20,7 @@ Size = tuple[int, int, int]
 """A need, how many needs are at least so large, and what they sum to."""
 
 
-class Pressure:
+class ResidualBounds:
     """Needs that go, one after the other in their order, each undivided into one of several rooms."""
 
     def __init__(self, needs: Sequence[Amounts], *, exact: bool) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 
-from scheduler_core.exact.tree.domain_tree import Nest
+from scheduler_core.exact.tree.domain_tree import DomainTree
 from scheduler_core.exact.tree.measures import Amounts, Measures
-from scheduler_core.exact.tree.residual_bounds import Pressure
-from scheduler_core.exact.tree.subproblem import Load, Task
-from scheduler_core.placement.placement_request import Form
+from scheduler_core.exact.tree.residual_bounds import ResidualBounds
+from scheduler_core.exact.tree.subproblem import GroupInCell, GroupTask
+from scheduler_core.placement.placement_request import PlacementRequest
 
 
-class Standing:
+class ResidualCapacity:
     """The loads in one cell; *tasks* are to become loads in their order, each in one of the *candidates* of its form's number.
 
     *base* are loads that are there before, and stand once they are ``put``.
@@ -20,13 +20,13 @@ class Standing:
 
     def __init__(
         self,
-        nest: Nest,
+        nest: DomainTree,
         measures: Measures,
         cell: int,
         *,
-        tasks: Sequence[Task],
+        tasks: Sequence[GroupTask],
         candidates: Mapping[int, tuple[int, ...]],
-        base: Sequence[Load],
+        base: Sequence[GroupInCell],
     ) -> None:
         self._nest = nest
         self._cells = nest.cells
@@ -51,7 +51,7 @@ class Standing:
             self._wanted.append(self._wanted[-1] + measures.wanted(task.form))
         self._wanted.reverse()
 
-    def put(self, load: Load, sign: int = 1) -> None:
+    def put(self, load: GroupInCell, sign: int = 1) -> None:
         """*load* stands, or (*sign* -1) no longer."""
         self._at[load.cell] = self._at.get(load.cell, 0) + sign
         self._pods += sign * load.pods
@@ -125,7 +125,7 @@ class Standing:
                     looks.add(look)
         return [each for each in cells if each not in gone]
 
-    def preference(self, form: Form, cell: int, *, elastic: bool) -> tuple[int, int]:
+    def preference(self, form: PlacementRequest, cell: int, *, elastic: bool) -> tuple[int, int]:
         """The smaller, the sooner *cell* is tried for *form*.
 
         The tightest first; where optional pods wait, the tightest of those that take them all, then the roomiest.
@@ -173,11 +173,11 @@ class Standing:
 class _Group:
     """The tasks of one key."""
 
-    def __init__(self, key: str, tasks: Sequence[Task], measures: Measures, candidates: Mapping[int, tuple[int, ...]]) -> None:
+    def __init__(self, key: str, tasks: Sequence[GroupTask], measures: Measures, candidates: Mapping[int, tuple[int, ...]]) -> None:
         mine = [not task.optional and task.form.entity.key == key for task in tasks]
         forms = [task.form for task, its in zip(tasks, mine, strict=True) if its]
         self._bins = sorted({each for form in forms for each in candidates[form.number]})
-        self._pressure = Pressure([measures.least(form) for form in forms], exact=all(map(measures.exact, forms)))
+        self._pressure = ResidualBounds([measures.least(form) for form in forms], exact=all(map(measures.exact, forms)))
         self._done = [0, *itertools.accumulate(mine)]
 
     def effort(self, done: int) -> int:

@@ -6,24 +6,24 @@ from collections.abc import Mapping, Sequence
 
 from scheduler_core.exact.packing import optional_pods
 from scheduler_core.exact.packing.capacity import Capacity
-from scheduler_core.exact.packing.packing import Demand, pack
-from scheduler_core.exact.step_budget import Budget
-from scheduler_core.exact.tree.domain_tree import Nest
-from scheduler_core.exact.tree.subproblem import Load
+from scheduler_core.exact.packing.packing import EqualPods, pack
+from scheduler_core.exact.step_budget import StepBudget
+from scheduler_core.exact.tree.domain_tree import DomainTree
+from scheduler_core.exact.tree.subproblem import GroupInCell
 from scheduler_core.model.pods import PodShape
 
 
-class Bins:
+class SharedDomain:
     """The cells of a nest, each packed by itself and remembered."""
 
-    def __init__(self, nest: Nest, capacity: Capacity, shapes: Sequence[PodShape], budget: Budget) -> None:
+    def __init__(self, nest: DomainTree, capacity: Capacity, shapes: Sequence[PodShape], budget: StepBudget) -> None:
         self._nest = nest
         self._capacity = capacity
         self._shapes = {shape.serial: shape for shape in shapes}
         self._budget = budget
         self._known: dict[tuple[object, ...], bool] = {}
 
-    def hold(self, cell: int, loads: Sequence[Load]) -> bool:
+    def hold(self, cell: int, loads: Sequence[GroupInCell]) -> bool:
         """Whether the pods of *loads*, leaves in *cell* of which each shape by itself fits, fit together.
 
         Raises:
@@ -32,7 +32,7 @@ class Bins:
         """
         return self._packs(cell, _needed(loads), thorough=True)
 
-    def most(self, cell: int, loads: Sequence[Load]) -> int:
+    def most(self, cell: int, loads: Sequence[GroupInCell]) -> int:
         """How many of the pods of *loads*, leaves in *cell* that fit with what they need, are found to fit.
 
         Raises:
@@ -67,11 +67,11 @@ class Bins:
     def _pack(self, cell: int, counts: Mapping[int, int], *, thorough: bool) -> bool:
         nodes = self._nest.cells[cell].nodes
         shapes = [(self._shapes[serial], count) for serial, count in sorted(counts.items())]
-        demands = [Demand(self._capacity.amounts(shape), count, self._capacity.everywhere(shape)[nodes]) for shape, count in shapes]
+        demands = [EqualPods(self._capacity.amounts(shape), count, self._capacity.everywhere(shape)[nodes]) for shape, count in shapes]
         return pack(self._capacity.free[:, nodes], demands, self._budget, thorough=thorough) is not None
 
 
-def _needed(loads: Sequence[Load]) -> dict[int, int]:
+def _needed(loads: Sequence[GroupInCell]) -> dict[int, int]:
     """How many pods of each shape are needed, by its serial."""
     counts: dict[int, int] = {}
     for load in loads:
@@ -80,7 +80,7 @@ def _needed(loads: Sequence[Load]) -> dict[int, int]:
     return counts
 
 
-def _waiting(loads: Sequence[Load]) -> dict[int, int]:
+def _waiting(loads: Sequence[GroupInCell]) -> dict[int, int]:
     counts: dict[int, int] = {}
     for load in loads:
         for run in load.form.runs:

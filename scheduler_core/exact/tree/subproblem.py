@@ -6,7 +6,7 @@ import dataclasses
 
 from scheduler_core.exact.tree.measures import Amounts, Measures
 from scheduler_core.model.pods import PodShape
-from scheduler_core.placement.placement_request import Form
+from scheduler_core.placement.placement_request import PlacementRequest
 
 Counts = tuple[tuple[PodShape, int], ...]
 """So many pods of each shape."""
@@ -14,7 +14,7 @@ Key = tuple[int, int, tuple[tuple[int, int], ...]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Task:
+class GroupTask:
     """A group that is to be given a cell.
 
     Attributes:
@@ -24,14 +24,14 @@ class Task:
 
     """
 
-    form: Form
+    form: PlacementRequest
     owner: int
     child: int
     optional: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Load:
+class GroupInCell:
     """A group in a cell.
 
     Attributes:
@@ -44,7 +44,7 @@ class Load:
     """
 
     cell: int
-    form: Form
+    form: PlacementRequest
     counts: Counts
     least: Amounts
     pods: int
@@ -53,11 +53,11 @@ class Load:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Spot:
+class CellSpot:
     """Where a group goes.
 
     Attributes:
-        counts: of a leaf, as for ``Load``.
+        counts: of a leaf, as for ``GroupInCell``.
         children: of a composite, in the order of its form's: None where one is left out.
 
     """
@@ -67,11 +67,11 @@ class Spot:
     children: Spots = ()
 
 
-Spots = tuple[Spot | None, ...]
+Spots = tuple[CellSpot | None, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class Subsolution:
     """What came of loads.
 
     Attributes:
@@ -84,8 +84,8 @@ class Found:
     below: tuple[Spots, ...]
 
 
-def loaded(form: Form, cell: int, counts: Counts, measures: Measures) -> Load:
-    """*form* in *cell*; *counts* as for ``Load``, or empty where the pods of a leaf are not chosen yet."""
+def loaded(form: PlacementRequest, cell: int, counts: Counts, measures: Measures) -> GroupInCell:
+    """*form* in *cell*; *counts* as for ``GroupInCell``, or empty where the pods of a leaf are not chosen yet."""
     least = measures.of(counts) if counts else measures.least(form)
     key = (cell, form.number, tuple([(shape.serial, count) for shape, count in counts]))
-    return Load(cell, form, counts, least, measures.lacking(form), measures.wanted(form), key)
+    return GroupInCell(cell, form, counts, least, measures.lacking(form), measures.wanted(form), key)

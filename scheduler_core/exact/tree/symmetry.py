@@ -9,21 +9,21 @@ from scheduler_core.exact.packing.wishes import Wishes
 from scheduler_core.exact.tree.agenda import Agenda
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.topology import Placement
-from scheduler_core.placement.placement_request import Form
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.placement_request import PlacementRequest
+from scheduler_core.placement.state import PlacementState
 
 Look = tuple[bytes, tuple["Look", ...]]
 """The free room of the nodes of a placement, and the looks of the domains in it; both sorted."""
 
 
-class Likeness:
+class Symmetry:
     """Two domains are alike if exchanging their nodes changes nothing for the tree: then one stands for both.
 
     That needs keys that divide nodes one inside the other.  Exchanging them leaves alone whatever contains both, so the two are in
     the same domains of all wider keys: groups that are still to be placed may need one of these.
     """
 
-    def __init__(self, site: Site, form: Form, capacity: Capacity, wishes: Wishes) -> None:
+    def __init__(self, site: PlacementState, form: PlacementRequest, capacity: Capacity, wishes: Wishes) -> None:
         self._site = site
         self._capacity = capacity
         self._wishes = wishes
@@ -91,7 +91,7 @@ class Likeness:
         return own, tuple(sorted(self._structure(domain, keys[1:]) for domain in self._site.topology.divide(placement, keys[0]).domains))
 
 
-def chain(form: Form, nodes: NodeTable) -> tuple[str, ...] | None:
+def chain(form: PlacementRequest, nodes: NodeTable) -> tuple[str, ...] | None:
     """The topology keys of a tree from wide to narrow, each domain of one inside one of the next wider; None if they are not so."""
     keys = sorted({each.key for each in form.entity.walk() if each.key}, key=lambda key: (len(nodes.column(key).values), key))
     for number, narrow in enumerate(keys[1:]):

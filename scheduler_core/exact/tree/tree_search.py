@@ -6,20 +6,20 @@ import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 
-from scheduler_core.exact.chosen import Chosen
+from scheduler_core.exact.chosen import PlannedGroup
 from scheduler_core.exact.needs import leaves, satisfied
 from scheduler_core.exact.packing.capacity import Capacity
 from scheduler_core.exact.packing.optional_pods import raised, with_more
-from scheduler_core.exact.step_budget import Budget, SpentError
-from scheduler_core.exact.tree.crossing_domains import Crossing
-from scheduler_core.exact.tree.domain_tree import Nest, nested
+from scheduler_core.exact.step_budget import StepBudget, StepsSpentError
+from scheduler_core.exact.tree.crossing_domains import CrossingDomains
+from scheduler_core.exact.tree.domain_tree import DomainTree, nested
 from scheduler_core.exact.tree.measures import Measures
-from scheduler_core.exact.tree.nested_domains import Nested
-from scheduler_core.exact.tree.subproblem import Spot
+from scheduler_core.exact.tree.nested_domains import NestedDomains
+from scheduler_core.exact.tree.subproblem import CellSpot
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.topology import Placement
-from scheduler_core.placement.placement_request import Form
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.placement_request import PlacementRequest
+from scheduler_core.placement.state import PlacementState
 
 _BEGINNING, _AMOUNTS = 40, 400
 """Steps to divide a placement, one more for so many amounts that are summed."""
@@ -31,7 +31,7 @@ _LITTLE = 4
 class _Answer:
     """A plan, or that there is none."""
 
-    plan: list[Chosen] | None
+    plan: list[PlannedGroup] | None
 
 
 class TreeSearch:
@@ -41,7 +41,7 @@ class TreeSearch:
     for the minimum.
     """
 
-    def __init__(self, site: Site, form: Form, budget: Budget, *, empty: bool = False, share: int = 0) -> None:
+    def __init__(self, site: PlacementState, form: PlacementRequest, budget: StepBudget, *, empty: bool = False, share: int = 0) -> None:
         self._site = site
         self._form = form
         self._budget = budget
@@ -49,10 +49,10 @@ class TreeSearch:
         self.capacity = free_for(site, form, budget, empty=empty)
         self._measures = Measures(self.capacity, shapes(form))
         self._keys = sorted({each.key for each in form.entity.walk() if each.key})
-        self._searches: dict[int, Nested | None] = {}
-        self._crossing: Crossing | None = None
+        self._searches: dict[int, NestedDomains | None] = {}
+        self._crossing: CrossingDomains | None = None
 
-    def plan(self, placement: Placement) -> list[Chosen] | None:
+    def plan(self, placement: Placement) -> list[PlannedGroup] | None:
         """A plan for the root within *placement*; None if there is none.
 
         Raises:
@@ -82,16 +82,16 @@ class TreeSearch:
         free: list[int] = self._measures.everywhere[:, placement.nodes].sum(axis=1).tolist()
         return free
 
-    def _nested(self, placement: Placement) -> Nested | None:
+    def _nested(self, placement: Placement) -> NestedDomains | None:
         """The search where domains are solved by themselves; None where these lie across one another."""
         if placement.serial not in self._searches:
             self._budget.step(_BEGINNING + len(placement) * len(self._keys) * len(self._measures.nothing) // _AMOUNTS)
             keys = nested(self._keys, placement.nodes, self._site.nodes)
-            nest = None if keys is None else Nest(placement.nodes, keys, self._site.nodes, self._measures)
+            nest = None if keys is None else DomainTree(placement.nodes, keys, self._site.nodes, self._measures)
             self._searches[placement.serial] = None if nest is None else self._search(nest, self._measures)
         return self._searches[placement.serial]
 
-    def _apart(self, search: Nested, placement: Placement) -> _Answer | None:
+    def _apart(self, search: NestedDomains, placement: Placement) -> _Answer | None:
         """The answer where domains are solved by themselves; None where that does not tell."""
         spot = search.place(self._form)
         if spot is None:
@@ -102,73 +102,73 @@ class TreeSearch:
             return None
         return _Answer(self._improved(plan, search, placement) if self._share else plan)
 
-    def _improved(self, plan: list[Chosen], search: Nested, placement: Placement) -> list[Chosen]:
+    def _improved(self, plan: list[PlannedGroup], search: NestedDomains, placement: Placement) -> list[PlannedGroup]:
         """*plan* with what is optional, or another one that has more of it."""
         plan = self._with_more(plan, _LITTLE)
         limit = search.limit(self._form)
         for part, spot in self._others(search):
             if _pods(plan) >= limit:
                 break
-            with contextlib.suppress(SpentError), self._budget.part(self._share // part):
+            with contextlib.suppress(StepsSpentError), self._budget.part(self._share // part):
                 if (found := spot()) is not None and self._fits(other := self._chosen(search.nest, found, placement)):
                     plan = max(plan, other, self._with_more(other, part), key=_pods)
         return plan
 
-    def _others(self, search: Nested) -> Iterator[tuple[int, Callable[[], Spot | None]]]:
+    def _others(self, search: NestedDomains) -> Iterator[tuple[int, Callable[[], CellSpot | None]]]:
         """Other ways to find a place, and which part of the share each may take at most."""
         # Whether everything fits is soon known, one way or the other, more often than not.
         yield 8, lambda: self._all_of(search.nest, whole=True)
         yield 2, lambda: self._all_of(search.nest, whole=False)
         yield 1, lambda: search.place(self._form, share=self._share // 2)
 
-    def _all_of(self, nest: Nest, *, whole: bool) -> Spot | None:
+    def _all_of(self, nest: DomainTree, *, whole: bool) -> CellSpot | None:
         """A place for all children, with all their pods if *whole*."""
         form, measures = raised(self._form, whole=whole), Measures(self.capacity, shapes(self._form))
         if any(need > free for need, free in zip(measures.least(form), nest.cells[0].room, strict=True)):
             return None
         return self._search(nest, measures).place(form)
 
-    def _search(self, nest: Nest, measures: Measures) -> Nested:
-        return Nested(nest, measures, self.capacity, shapes(self._form), self._budget, self._form.pinned)
+    def _search(self, nest: DomainTree, measures: Measures) -> NestedDomains:
+        return NestedDomains(nest, measures, self.capacity, shapes(self._form), self._budget, self._form.pinned)
 
-    def _with_more(self, plan: list[Chosen], part: int) -> list[Chosen]:
-        with contextlib.suppress(SpentError), self._budget.part(self._share // part):
+    def _with_more(self, plan: list[PlannedGroup], part: int) -> list[PlannedGroup]:
+        with contextlib.suppress(StepsSpentError), self._budget.part(self._share // part):
             return with_more(plan, self.capacity)
         return plan
 
-    def _crossed(self, placement: Placement) -> list[Chosen] | None:
+    def _crossed(self, placement: Placement) -> list[PlannedGroup] | None:
         if self._crossing is None:
-            self._crossing = Crossing(self._site, self._form, self._budget, self.capacity)
+            self._crossing = CrossingDomains(self._site, self._form, self._budget, self.capacity)
         plan = self._crossing.plan(placement)
         return self._with_more(plan, _LITTLE) if plan and self._share else plan
 
-    def _fits(self, plan: Sequence[Chosen]) -> bool:
+    def _fits(self, plan: Sequence[PlannedGroup]) -> bool:
         return self.capacity.fits([(shape, chosen.domain, count) for chosen in plan for shape, count in chosen.counts])
 
-    def _chosen(self, nest: Nest, top: Spot, placement: Placement) -> list[Chosen]:
+    def _chosen(self, nest: DomainTree, top: CellSpot, placement: Placement) -> list[PlannedGroup]:
         return list(self._below(nest, self._form, top, placement))
 
-    def _below(self, nest: Nest, form: Form, spot: Spot, placement: Placement) -> Iterator[Chosen]:
+    def _below(self, nest: DomainTree, form: PlacementRequest, spot: CellSpot, placement: Placement) -> Iterator[PlannedGroup]:
         if key := form.entity.key:
             division = self._site.topology.divide(placement, key)
             placement = division.domains[division.rows[nest.value(spot.cell, key)]]
-        yield Chosen(form, placement, spot.counts)
+        yield PlannedGroup(form, placement, spot.counts)
         for child, each in zip(form.children, spot.children, strict=bool(spot.children)):
             if each is not None:
                 yield from self._below(nest, child, each, placement)
 
 
-def shapes(form: Form) -> list[PodShape]:
+def shapes(form: PlacementRequest) -> list[PodShape]:
     """The shapes of the pods that wait, by serial."""
     found = {run.shape.serial: run.shape for leaf in leaves(form) for run in leaf.runs}
     return [found[serial] for serial in sorted(found)]
 
 
-def free_for(site: Site, form: Form, budget: Budget, *, empty: bool = False) -> Capacity:
+def free_for(site: PlacementState, form: PlacementRequest, budget: StepBudget, *, empty: bool = False) -> Capacity:
     """What is free on *site* for *form*; with *empty* if nothing but its own members ran."""
     members = [pod for leaf in form.entity.leaves() for pod in leaf.running]
     return Capacity(site, shapes(form), budget, members if empty else None)
 
 
-def _pods(plan: Sequence[Chosen]) -> int:
+def _pods(plan: Sequence[PlannedGroup]) -> int:
     return sum(count for chosen in plan for _, count in chosen.counts)

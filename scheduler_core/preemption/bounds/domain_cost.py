@@ -9,10 +9,10 @@ import numpy as np
 
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.preemption.bounds.cost_table import LARGEST, POSITIONS_A_STEP, Choice, Counts, Grid, Table
-from scheduler_core.preemption.bounds.node_cost import Needs, Prices, Spot, spots
+from scheduler_core.preemption.bounds.node_cost import Needs, NodeSpot, Prices, spots
 from scheduler_core.preemption.bounds.shortage import Shortage
 from scheduler_core.preemption.bounds.ways import Amounts, ways
-from scheduler_core.preemption.plans.areas import Area
+from scheduler_core.preemption.plans.areas import DomainArea
 from scheduler_core.preemption.plans.effort import Effort
 
 Chosen = frozenset[int]
@@ -23,7 +23,7 @@ _CHEAP = 300_000
 """Positions of all nodes together up to which a table is worth having for a bound alone."""
 
 
-class Scope:
+class DomainCost:
     """The tables of one domain.
 
     Attributes:
@@ -55,17 +55,17 @@ class Scope:
         """What of the cost of *unit* is counted on *node*."""
         return self._shares[unit, node]
 
-    def units_of(self, area: Area) -> Chosen:
+    def units_of(self, area: DomainArea) -> Chosen:
         """Who can be in the way in *area*."""
         if (found := self._units.get(area.number)) is None:
             found = self._units[area.number] = frozenset(unit for node in self._in(area) for unit, _, _ in self._spots[node].units)
         return found
 
-    def cheap(self, area: Area) -> bool:
+    def cheap(self, area: DomainArea) -> bool:
         """Whether a table for *area* takes little."""
         return math.prod(each + 1 for each in self._most(area)) <= min(LARGEST, _CHEAP // max(1, len(area.nodes)))
 
-    def table(self, area: Area, leaving: Chosen, staying: Chosen) -> Table:
+    def table(self, area: DomainArea, leaving: Chosen, staying: Chosen) -> Table:
         """What room in *area* costs once *leaving*, who cost nothing, have left, while *staying* stay; both of ``units_of``.
 
         Raises:
@@ -83,17 +83,17 @@ class Scope:
         able = [unit for unit, _, _ in self._spots[node].units if unit not in leaving and unit not in staying]
         return [able[position] for position in positions]
 
-    def _in(self, area: Area) -> list[int]:
+    def _in(self, area: DomainArea) -> list[int]:
         return [node for node in area.nodes.tolist() if node in self._spots]
 
-    def _most(self, area: Area) -> Counts:
+    def _most(self, area: DomainArea) -> Counts:
         """How many pods of each shape *area* holds at most."""
         if (found := self._mosts.get(area.number)) is None:
             there = zip(*(self._spots[node].most for node in self._in(area)), strict=True)
             found = self._mosts[area.number] = tuple(map(min, self._limit, map(sum, there))) or (0,) * len(self._limit)
         return found
 
-    def _table(self, area: Area, leaving: Chosen, staying: Chosen) -> Table:
+    def _table(self, area: DomainArea, leaving: Chosen, staying: Chosen) -> Table:
         most = self._most(area)
         if (grid := self._grids.get(most)) is None:
             grid = self._grids[most] = Grid(most)
@@ -141,7 +141,7 @@ class Scope:
         free = tuple(have + sum(need[row] for need in gone) for row, have in enumerate(spot.free))
         return self._on(spot, free, [each for each in spot.units if each[0] not in leaving and each[0] not in staying])
 
-    def _on(self, spot: Spot, free: Amounts, able: Sequence[tuple[int, int, Amounts]]) -> Choice:
+    def _on(self, spot: NodeSpot, free: Amounts, able: Sequence[tuple[int, int, Amounts]]) -> Choice:
         """What *spot* can have with *free* free and *able* on it; found once for nodes that are alike in this."""
         at = (spot.most, spot.rows, free, tuple([each[1:] for each in able]))
         if (choice := self._found.get(at)) is None:

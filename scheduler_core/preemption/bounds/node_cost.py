@@ -10,14 +10,14 @@ import numpy as np
 
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodShape
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.state import PlacementState
 from scheduler_core.preemption.bounds.cost_table import Counts
 from scheduler_core.preemption.bounds.shortage import Shortage
 from scheduler_core.preemption.bounds.ways import Amounts
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Spot:
+class NodeSpot:
     """A node that could hold some pod.
 
     Attributes:
@@ -70,7 +70,7 @@ class Needs:
 
     """
 
-    def __init__(self, site: Site, shapes: Sequence[PodShape]) -> None:
+    def __init__(self, site: PlacementState, shapes: Sequence[PodShape]) -> None:
         self._site = site
         self._shapes = shapes
         self.rows: Ints = np.unique([row for shape in shapes for row, _ in shape.requests])
@@ -89,7 +89,7 @@ class Needs:
 
 def spots(
     needs: Needs, shortage: Shortage, nodes: Nodes, most: Counts, prices: Prices
-) -> tuple[dict[int, Spot], dict[tuple[int, int], int]]:
+) -> tuple[dict[int, NodeSpot], dict[tuple[int, int], int]]:
     """Those of *nodes* that could hold pods, and the share of each unit's cost on each node where it is in the way.
 
     Args:
@@ -122,9 +122,9 @@ def spots(
     return found, shares
 
 
-def _spot(most: list[int], free: list[int], short: list[bool], units: list[tuple[int, int, int, Amounts]], alone: set[int]) -> Spot:
+def _spot(most: list[int], free: list[int], short: list[bool], units: list[tuple[int, int, int, Amounts]], alone: set[int]) -> NodeSpot:
     rows = tuple(itertools.compress(range(len(short)), short))
-    return Spot(
+    return NodeSpot(
         tuple(most),
         rows,
         tuple(free[row] for row in rows),

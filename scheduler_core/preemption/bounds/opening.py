@@ -9,10 +9,10 @@ import numpy as np
 
 from scheduler_core.model.nodes import Ints
 from scheduler_core.preemption.bounds.cost_table import Grid
-from scheduler_core.preemption.plans.areas import Area
+from scheduler_core.preemption.plans.areas import DomainArea
 from scheduler_core.preemption.plans.effort import Effort
 from scheduler_core.preemption.plans.kinds import Kinds, Load, Pods
-from scheduler_core.preemption.plans.required_pods import Wanted
+from scheduler_core.preemption.plans.required_pods import RequiredPods
 
 _ROWS_A_STEP = 20
 """Rows of pods that take a step."""
@@ -31,19 +31,19 @@ class Opening:
         self._pods: dict[Load, list[Load]] = {}
         self._rows: dict[Load, tuple[Ints, Ints]] = {}
 
-    def only_pods(self, area: Area, load: Load) -> bool:
+    def only_pods(self, area: DomainArea, load: Load) -> bool:
         """Whether all groups of *load* have pods, and find their domain in *area*."""
         takes = self._takes(area)
         return all(takes[kind] and self._own[kind] for kind in range(self._groups) if load[kind])
 
-    def own(self, area: Area, load: Load) -> Load | None:
+    def own(self, area: DomainArea, load: Load) -> Load | None:
         """What of *load* can be in *area* if nothing goes further down; None if a group there would be replaced by others."""
         takes = self._takes(area)
         if any(load[kind] and takes[kind] and not self._own[kind] for kind in range(self._groups)):
             return None
         return tuple(count if column >= self._groups or takes[column] else 0 for column, count in enumerate(load))
 
-    def opened(self, area: Area, load: Load) -> list[Load]:
+    def opened(self, area: DomainArea, load: Load) -> list[Load]:
         """*load* with all groups whose domain is *area* replaced by what they need: any of these.
 
         Raises:
@@ -106,13 +106,13 @@ class Opening:
         load = self._kinds.nothing
         return [self._kinds.pods_of(each) for each in self.pods((*load[:column], number, *load[column + 1 :]))]
 
-    def _takes(self, area: Area) -> tuple[bool, ...]:
+    def _takes(self, area: DomainArea) -> tuple[bool, ...]:
         """By kind, whether *area* is its domain."""
         if (found := self._taken.get(area.number)) is None:
             found = self._taken[area.number] = tuple(area.takes(group) for group in self._kinds.groups)
         return found
 
-    def _needed(self, area: Area, kind: int) -> list[Load]:
+    def _needed(self, area: DomainArea, kind: int) -> list[Load]:
         """What a group of *kind* needs where its domain is *area*: any of these."""
         if self._own[kind]:
             return self._own[kind]
@@ -122,7 +122,7 @@ class Opening:
             self._needs[area.number, kind] = found
         return found
 
-    def _quorums(self, group: Wanted) -> Iterator[Load]:
+    def _quorums(self, group: RequiredPods) -> Iterator[Load]:
         """As many children of *group* as are missing, in every way of which no other is easier."""
         whole = self._kinds.load(group.children)
         seen = set()

@@ -13,12 +13,12 @@ import numpy as np
 
 from scheduler_core.model.nodes import Ints
 from scheduler_core.preemption.bounds.cost_table import ENDLESS, PLACE, POSITIONS_A_STEP, Grid, divide
-from scheduler_core.preemption.bounds.domain_cost import Chosen, Scope
+from scheduler_core.preemption.bounds.domain_cost import Chosen, DomainCost
 from scheduler_core.preemption.bounds.opening import Opening
-from scheduler_core.preemption.plans.areas import Area
+from scheduler_core.preemption.plans.areas import DomainArea
 from scheduler_core.preemption.plans.effort import Effort
 from scheduler_core.preemption.plans.kinds import Kinds, Load, Pods
-from scheduler_core.preemption.plans.required_pods import Wanted
+from scheduler_core.preemption.plans.required_pods import RequiredPods
 
 _LOOK = 8
 """Steps that a load in an area takes."""
@@ -37,14 +37,14 @@ class _Least:
 
     cost: int
     limit: int
-    parts: tuple[tuple[Area, Load], ...] = ()
+    parts: tuple[tuple[DomainArea, Load], ...] = ()
     pods: Pods = ()
 
 
 class Relaxed:
     """The least cost of *root* in *area*, given who leaves and who stays."""
 
-    def __init__(self, root: Wanted, kinds: Kinds, area: Area, scope: Scope, effort: Effort) -> None:
+    def __init__(self, root: RequiredPods, kinds: Kinds, area: DomainArea, scope: DomainCost, effort: Effort) -> None:
         self._load = kinds.load([root])
         self._kinds = kinds
         self._groups = len(kinds.groups)
@@ -94,14 +94,14 @@ class Relaxed:
         self._here: dict[int, dict[Load, _Least]] = {}
         self._costs_known: dict[tuple[int, Load], Ints] = {}
 
-    def _state(self, area: Area) -> tuple[Chosen, Chosen]:
+    def _state(self, area: DomainArea) -> tuple[Chosen, Chosen]:
         """Who of the units of *area* leaves and stays."""
         if (found := self._states.get(area.number)) is None:
             units = self._scope.units_of(area)
             found = self._states[area.number] = self._leaving & units, self._staying & units
         return found
 
-    def _cost(self, area: Area, load: Load) -> int:
+    def _cost(self, area: DomainArea, load: Load) -> int:
         """The least cost of having *load* in *area*; ENDLESS if it is not below the limit."""
         here = self._here.get(area.number)
         if here is None:
@@ -112,7 +112,7 @@ class Relaxed:
             found = here[load] = self._look(area, load)
         return found.cost
 
-    def _look(self, area: Area, load: Load) -> _Least:
+    def _look(self, area: DomainArea, load: Load) -> _Least:
         if self._anywhere(area, load) >= self._limit:
             return _Least(ENDLESS, self._limit)
         best = _Least(ENDLESS, self._limit)
@@ -126,13 +126,13 @@ class Relaxed:
                 best = found
         return best
 
-    def _anywhere(self, area: Area, load: Load) -> int:
+    def _anywhere(self, area: DomainArea, load: Load) -> int:
         """The cost of *load* in *area* as if its pods could be anywhere there; 0 where that is too much work."""
         if not self._scope.cheap(area):
             return 0
         return self._scope.table(area, *self._state(area)).at(self._kinds.least(load))
 
-    def _divided(self, area: Area, load: Load) -> _Least:
+    def _divided(self, area: DomainArea, load: Load) -> _Least:
         """*load*, of which some group must go further down, among the areas inside *area*."""
         if not area.inner:
             return _Least(ENDLESS, self._limit)
@@ -143,12 +143,12 @@ class Relaxed:
         several = zip(inner, grid.counts(np.array(parts)), strict=True)
         return _Least(cost, self._limit, tuple((each, part) for each, part in several if any(part)))
 
-    def _inner(self, area: Area, load: Load) -> list[Area]:
+    def _inner(self, area: DomainArea, load: Load) -> list[DomainArea]:
         """The areas inside *area*; and its other nodes where *load* has pods that may be there."""
         rest = area.rest if any(self._kinds.pods_of(load)) else None
         return area.inner if rest is None else [*area.inner, rest]
 
-    def _costs(self, area: Area, load: Load, grid: Grid) -> Ints:
+    def _costs(self, area: DomainArea, load: Load, grid: Grid) -> Ints:
         """What each part of *load* costs in *area*; ENDLESS where it is not below the limit."""
         at = (area.number, load)
         if (found := self._costs_known.get(at)) is None:
@@ -157,7 +157,7 @@ class Relaxed:
             found = self._costs_known[at] = np.where(found < self._limit, found, ENDLESS)
         return found
 
-    def _costs_of_pods(self, area: Area, own: Load, grid: Grid) -> Ints:
+    def _costs_of_pods(self, area: DomainArea, own: Load, grid: Grid) -> Ints:
         """What each part of *own* costs in *area*, where its groups become pods, by positions of *grid*; ENDLESS elsewhere."""
         pods, begins = self._opening.rows(own, self._grid(own))
         self._effort.take(PLACE + (len(pods) + grid.size) // POSITIONS_A_STEP)
@@ -170,7 +170,7 @@ class Relaxed:
             found = self._grids[load] = Grid(load)
         return found
 
-    def _costs_of_parts(self, area: Area, load: Load, grid: Grid) -> Ints:
+    def _costs_of_parts(self, area: DomainArea, load: Load, grid: Grid) -> Ints:
         """What each part of *load* costs in *area*, one looked at after the other."""
         found = {self._kinds.nothing: 0}
         for column, count in enumerate(load):
@@ -186,7 +186,7 @@ class Relaxed:
         costs[[grid.position(part) for part in found]] = list(found.values())
         return costs
 
-    def _traced(self, area: Area, load: Load) -> Iterator[tuple[Area, Pods]]:
+    def _traced(self, area: DomainArea, load: Load) -> Iterator[tuple[DomainArea, Pods]]:
         """The areas that have pods, and how many of each shape."""
         found = self._here[area.number][load]
         if found.pods:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scheduler_core.model.nodes import Bools, Ints
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.topology import Placement
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.state import PlacementState
 from scheduler_core.preemption.units.units import Units
 
 Floats = npt.NDArray[np.float64]
@@ -27,7 +27,7 @@ _Numbers = TypeVar("_Numbers", Ints, Floats)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Demand:
+class GroupDemand:
     """What of a group must be placed at least, in every plan."""
 
     counts: tuple[tuple[PodShape, int], ...]
@@ -35,7 +35,7 @@ class Demand:
     amounts: tuple[tuple[int, int], ...]
     """(row, amount): so much altogether."""
     key: str
-    children: tuple[Demand, ...] = ()
+    children: tuple[GroupDemand, ...] = ()
     """Those whose minimum is not met."""
     missing: int = 0
     """How many of these must be placed."""
@@ -68,7 +68,7 @@ class Shortage:
 
     """
 
-    def __init__(self, site: Site, units: Units, pods: Ints, amounts: Ints, released: Ints) -> None:
+    def __init__(self, site: PlacementState, units: Units, pods: Ints, amounts: Ints, released: Ints) -> None:
         """*pods*: indices of those that may leave; *amounts*: what each takes; *released*: of those that leave anyway."""
         self._site = site
         ledger = site.ledger
@@ -85,7 +85,7 @@ class Shortage:
         self._touched = np.bincount(self.unit, minlength=len(units))
         self._slots: dict[int, Slots] = {}
 
-    def at_least(self, demand: Demand, placement: Placement) -> int:
+    def at_least(self, demand: GroupDemand, placement: Placement) -> int:
         """Fewest units that must leave so that *demand* can be met inside *placement*; NEVER where it cannot."""
         inside: Bools = np.zeros(len(self._site.nodes), dtype=bool)
         inside[placement.nodes] = True
@@ -113,7 +113,7 @@ class Shortage:
         found: Ints = np.unique(self.unit[self.pairs_of(nodes)])
         return found
 
-    def _in_some_domain(self, demand: Demand, placement: Placement) -> int:
+    def _in_some_domain(self, demand: GroupDemand, placement: Placement) -> int:
         if not demand.key:
             return self.at_least(demand, placement)
         domains = self._site.topology.divide(placement, demand.key).domains

@@ -12,11 +12,11 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from scheduler_core.model.nodes import Ints
-from scheduler_core.preemption.bounds.domain_cost import Chosen, Scope
+from scheduler_core.preemption.bounds.domain_cost import Chosen, DomainCost
 from scheduler_core.preemption.bounds.relaxed import Relaxed
-from scheduler_core.preemption.plans.cost_weights import Weights
+from scheduler_core.preemption.plans.cost_weights import CostWeights
 from scheduler_core.preemption.plans.effort import Effort
-from scheduler_core.preemption.plans.plan_cost import Worth
+from scheduler_core.preemption.plans.plan_cost import PlanCost
 
 _NOBODY: Chosen = frozenset()
 
@@ -30,14 +30,14 @@ class Choosable:
 
     """
 
-    def __init__(self, units: Ints, least: int, enter: Callable[[], tuple[Scope, Relaxed]]) -> None:
+    def __init__(self, units: Ints, least: int, enter: Callable[[], tuple[DomainCost, Relaxed]]) -> None:
         self.units = units
         self.least = least
         self._enter = enter
-        self._entered: tuple[Scope, Relaxed] | None = None
+        self._entered: tuple[DomainCost, Relaxed] | None = None
 
     @property
-    def entered(self) -> tuple[Scope, Relaxed]:
+    def entered(self) -> tuple[DomainCost, Relaxed]:
         """What room costs there, and what the root does."""
         if self._entered is None:
             self._entered = self._enter()
@@ -71,7 +71,7 @@ class Branching:
 
     """
 
-    def __init__(self, domains: Sequence[Choosable], weights: Weights, worth: Worth, effort: Effort, *, broken: bool) -> None:
+    def __init__(self, domains: Sequence[Choosable], weights: CostWeights, worth: PlanCost, effort: Effort, *, broken: bool) -> None:
         self._domains = domains
         self._weights = weights
         self._worth = worth

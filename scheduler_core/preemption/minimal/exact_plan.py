@@ -12,16 +12,16 @@ import functools
 from scheduler_core.model.nodes import Ints
 from scheduler_core.model.topology import Placement
 from scheduler_core.preemption.bounds.cost_table import TooLargeError
-from scheduler_core.preemption.bounds.domain_cost import Chosen, Scope
+from scheduler_core.preemption.bounds.domain_cost import Chosen, DomainCost
 from scheduler_core.preemption.bounds.node_cost import Needs, Prices
 from scheduler_core.preemption.bounds.relaxed import Relaxed
 from scheduler_core.preemption.minimal.branch_and_bound import Branching, Choosable
-from scheduler_core.preemption.minimal.problem import Problem
+from scheduler_core.preemption.minimal.problem import PlanProblem
 from scheduler_core.preemption.plans.areas import areas
-from scheduler_core.preemption.plans.cost_weights import Weights
+from scheduler_core.preemption.plans.cost_weights import CostWeights
 from scheduler_core.preemption.plans.effort import Effort
 from scheduler_core.preemption.plans.kinds import Kinds
-from scheduler_core.preemption.plans.required_pods import Wanted
+from scheduler_core.preemption.plans.required_pods import RequiredPods
 
 
 class Exact:
@@ -33,12 +33,12 @@ class Exact:
 
     """
 
-    def __init__(self, problem: Problem, wanted: Wanted, effort: Effort) -> None:
+    def __init__(self, problem: PlanProblem, wanted: RequiredPods, effort: Effort) -> None:
         self._problem = problem
         self._wanted = wanted
         self._effort = effort
         self._kinds = Kinds(wanted)
-        self._weights = Weights(problem.worth, problem.able)
+        self._weights = CostWeights(problem.worth, problem.able)
         ranks = problem.worth.ranks(problem.able).tolist()
         self._prices = Prices(self._weights.of, dict(zip(problem.able.tolist(), ranks, strict=True)))
         self._needs = Needs(problem.question.site, self._kinds.shapes)
@@ -95,10 +95,10 @@ class Exact:
                 self.best = self._branching.found
         return found is not None
 
-    def _enter(self, domain: Placement) -> tuple[Scope, Relaxed]:
+    def _enter(self, domain: Placement) -> tuple[DomainCost, Relaxed]:
         area = areas(self._problem.question.site, self._wanted, domain, self._effort)
         if area is None:
             raise TooLargeError
         most = self._kinds.most(self._wanted)
-        scope = Scope(self._needs, self._problem.shortage, domain.nodes, most, self._prices, self._effort)
+        scope = DomainCost(self._needs, self._problem.shortage, domain.nodes, most, self._prices, self._effort)
         return scope, Relaxed(self._wanted, self._kinds, area, scope, self._effort)

@@ -13,7 +13,7 @@ import numpy as np
 
 from scheduler_core.model.nodes import Ints
 from scheduler_core.model.topology import Placement
-from scheduler_core.preemption.minimal.problem import Problem
+from scheduler_core.preemption.minimal.problem import PlanProblem
 from scheduler_core.preemption.minimal.subsets import Fits, Subsets
 from scheduler_core.preemption.plans.effort import Effort
 from scheduler_core.preemption.plans.plan_cost import Key
@@ -35,7 +35,7 @@ class Rough:
 
     """
 
-    def __init__(self, problem: Problem, trials: Fits, effort: Effort, lower: int) -> None:
+    def __init__(self, problem: PlanProblem, trials: Fits, effort: Effort, lower: int) -> None:
         self._problem = problem
         self._exact = problem.question.exact
         self._trials = trials

@@ -24,12 +24,12 @@ from scheduler_core.preemption.bounds.cost_table import TooLargeError
 from scheduler_core.preemption.bounds.shortage import NEVER
 from scheduler_core.preemption.minimal.exact_plan import Exact
 from scheduler_core.preemption.minimal.heuristic_plans import Rough
-from scheduler_core.preemption.minimal.problem import Problem, problem
+from scheduler_core.preemption.minimal.problem import PlanProblem, problem
 from scheduler_core.preemption.minimal.trials import Prover, Trials
-from scheduler_core.preemption.plans.effort import Effort, SpentError
-from scheduler_core.preemption.plans.plan_cost import Worth
-from scheduler_core.preemption.result import Chosen, Preemption, by_importance
-from scheduler_core.preemption.units.disruption_budgets import Budgets
+from scheduler_core.preemption.plans.effort import Effort, EffortSpentError
+from scheduler_core.preemption.plans.plan_cost import PlanCost
+from scheduler_core.preemption.result import ChosenUnits, Preemption, by_importance
+from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
 from scheduler_core.preemption.units.units import Units
 from scheduler_core.preemption.victims.workload_aware import ProposalT
 
@@ -43,7 +43,7 @@ def fewest_victims(
     first: Preemption[ProposalT] | Preemption[None],
     prover: Prover[ProposalT],
     units: Units,
-    budgets: Budgets,
+    budgets: DisruptionBudgets,
     leaving: AbstractSet[str] = frozenset(),
     steps: int = EFFORT,
 ) -> Preemption[ProposalT] | Preemption[None]:
@@ -85,7 +85,7 @@ class _Plans(Generic[ProposalT]):
         first: Preemption[ProposalT] | Preemption[None],
         prover: Prover[ProposalT],
         units: Units,
-        budgets: Budgets,
+        budgets: DisruptionBudgets,
         leaving: AbstractSet[str],
     ) -> None:
         below = units.below(root.priority)
@@ -93,7 +93,7 @@ class _Plans(Generic[ProposalT]):
         self._question = prover.question
         self._units = units
         self._budgets = budgets
-        self._worth = Worth(units, below, budgets, leaving)
+        self._worth = PlanCost(units, below, budgets, leaving)
         self._effort = Effort(0)
         self._trials: Trials[ProposalT] = Trials(root, units, self._worth.free, prover, self._effort)
         keys = [pod.key for pod in units.pods]
@@ -107,7 +107,7 @@ class _Plans(Generic[ProposalT]):
     def search(self, steps: int) -> None:
         """Find the best plan, or one that is better than the first; one that breaks no disruption budget if there is one."""
         self._effort.renew(steps // 8)
-        with contextlib.suppress(SpentError):
+        with contextlib.suppress(EffortSpentError):
             if self._worth.free and any(self._trials.fits(frozenset(), domain) for domain in self._question.domains):
                 self.best, self._proved = frozenset(), True
                 return
@@ -121,7 +121,7 @@ class _Plans(Generic[ProposalT]):
                 self._proved = certain
                 return
 
-    def _look(self, task: Problem, steps: int) -> tuple[bool, bool]:
+    def _look(self, task: PlanProblem, steps: int) -> tuple[bool, bool]:
         """Whether there is a plan for *task*, the best that is found being ``best``; and whether that is certain."""
         self._lower = max(1, min(task.bounds, default=NEVER))
         if self._lower >= NEVER:
@@ -133,7 +133,7 @@ class _Plans(Generic[ProposalT]):
             # Whether a budget must be broken is to be known before half of the steps are taken.
             self._allot(steps, 2)
             exact = Exact(task, task.question.wanted, self._effort)
-            with contextlib.suppress(SpentError, TooLargeError):
+            with contextlib.suppress(EffortSpentError, TooLargeError):
                 exact.run()
             rough.lower = self._lower = max(self._lower, exact.lower)
             if exact.best is not None:
@@ -142,7 +142,7 @@ class _Plans(Generic[ProposalT]):
                 self.best = self.best if rough.best is None else rough.best
                 return exact.best is not None, True
         self._allot(steps, 2 if task.broken else 8)
-        with contextlib.suppress(SpentError):
+        with contextlib.suppress(EffortSpentError):
             if task.allowed(self.first):
                 rough.reduce(self.first, self._domain)
             else:
@@ -179,7 +179,7 @@ class _Plans(Generic[ProposalT]):
     def told(self, numbers: frozenset[int], outcome: ProposalT, leaving: AbstractSet[str]) -> Preemption[ProposalT]:
         """The preemption of *numbers*, with which *outcome* comes."""
         units = tuple(self._units.unit(number) for number in by_importance(numbers, self._units))
-        chosen = Chosen(units, self._worth.breaks(numbers))
+        chosen = ChosenUnits(units, self._worth.breaks(numbers))
         nominations = {pod.key: node for pod, node in outcome.assigned}
         what = "placement for podgroup"
         if self._root.name.kind == "Pod":

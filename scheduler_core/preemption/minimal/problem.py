@@ -11,12 +11,12 @@ from scheduler_core.model.nodes import Bools, Ints
 from scheduler_core.model.topology import Placement
 from scheduler_core.preemption.bounds.shortage import NEVER, Shortage
 from scheduler_core.preemption.minimal.trials import Question
-from scheduler_core.preemption.plans.plan_cost import Worth
+from scheduler_core.preemption.plans.plan_cost import PlanCost
 from scheduler_core.preemption.units.units import Units
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Problem:
+class PlanProblem:
     """A root and the units that may leave for it.
 
     Attributes:
@@ -28,7 +28,7 @@ class Problem:
 
     question: Question
     units: Units
-    worth: Worth
+    worth: PlanCost
     able: Ints
     broken: bool
     shortage: Shortage
@@ -49,7 +49,7 @@ class Problem:
         return [(bound, domain) for bound, _, _, domain in sorted(found, key=lambda each: each[:3])]
 
 
-def problem(question: Question, units: Units, worth: Worth, able: Ints, *, broken: bool) -> Problem:
+def problem(question: Question, units: Units, worth: PlanCost, able: Ints, *, broken: bool) -> PlanProblem:
     """The problem of *question* with those of *able* who break no disruption budget by themselves; with all of them if *broken*."""
     if not broken:
         breaking = [number for number in worth.guarded if worth.breaks([number])]
@@ -61,4 +61,4 @@ def problem(question: Question, units: Units, worth: Worth, able: Ints, *, broke
     of, amounts = units.unit_of, units.amounts(len(question.site.ledger.used))
     shortage = Shortage(question.site, units, np.flatnonzero(chosen[of]), amounts, np.flatnonzero(gone[of]))
     bounds = tuple(shortage.at_least(question.demand, domain) for domain in question.domains)
-    return Problem(question, units, worth, able, broken, shortage, bounds)
+    return PlanProblem(question, units, worth, able, broken, shortage, bounds)

@@ -12,7 +12,7 @@ from scheduler_core.model.nodes import Ints
 from scheduler_core.model.topology import Placement
 from scheduler_core.preemption.bounds.shortage import Shortage
 from scheduler_core.preemption.plans.effort import Effort
-from scheduler_core.preemption.plans.plan_cost import Key, Worth
+from scheduler_core.preemption.plans.plan_cost import Key, PlanCost
 
 _NOBODY: frozenset[int] = frozenset()
 _STEPS = 3
@@ -37,7 +37,7 @@ class Subsets:
     than another, and is worth no less, leaves only after it.
     """
 
-    def __init__(self, placement: Placement, units: Sequence[int], trials: Fits, worth: Worth, effort: Effort) -> None:
+    def __init__(self, placement: Placement, units: Sequence[int], trials: Fits, worth: PlanCost, effort: Effort) -> None:
         self._placement = placement
         self._trials = trials
         self._worth = worth

@@ -11,18 +11,18 @@ import numpy as np
 
 from scheduler_core.model.decision import Status
 from scheduler_core.model.entity import Entity
-from scheduler_core.model.ledger import Ledger, Load
+from scheduler_core.model.ledger import Ledger, PodLoad
 from scheduler_core.model.nodes import Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.topology import Placement
-from scheduler_core.placement.state import Site
-from scheduler_core.preemption.bounds.shortage import Demand
+from scheduler_core.placement.state import PlacementState
+from scheduler_core.preemption.bounds.shortage import GroupDemand
 from scheduler_core.preemption.plans.effort import Effort
-from scheduler_core.preemption.plans.required_pods import Wanted
-from scheduler_core.preemption.units.disruption_budgets import Budgets
+from scheduler_core.preemption.plans.required_pods import RequiredPods
+from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
 from scheduler_core.preemption.units.units import Units
-from scheduler_core.preemption.victims.reprieve import Absent, Proposed, reprieve
-from scheduler_core.preemption.victims.workload_aware import Placer, ProposalT, ProposalT_co
+from scheduler_core.preemption.victims.reprieve import AbsentPods, Proposed, reprieve
+from scheduler_core.preemption.victims.workload_aware import ProposalT, ProposalT_co, RootPlacer
 
 _BASE, _UNIT, _POD, _SEARCHED = 100, 100, 100, 4
 """Steps that a trial takes: any, for each unit that leaves, for each pod that may be tried by itself, for each step of the search."""
@@ -41,14 +41,14 @@ class Question:
 
     """
 
-    site: Site
+    site: PlacementState
     domains: tuple[Placement, ...]
-    demand: Demand
+    demand: GroupDemand
     exact: bool
-    wanted: Wanted | None = None
+    wanted: RequiredPods | None = None
 
 
-class Prover(Placer[ProposalT_co], Protocol[ProposalT_co]):
+class Prover(RootPlacer[ProposalT_co], Protocol[ProposalT_co]):
     """What places a root, and proves that it can or cannot be placed."""
 
     question: Question
@@ -96,14 +96,14 @@ class Trials(Generic[ProposalT]):
         finally:
             self._back(mark, pods)
 
-    def reprieved(self, numbers: AbstractSet[int], proposed: Proposed, budgets: Budgets) -> frozenset[int]:
+    def reprieved(self, numbers: AbstractSet[int], proposed: Proposed, budgets: DisruptionBudgets) -> frozenset[int]:
         """Those of *numbers* that are in the way of *proposed*, placed once all of them have left."""
         mark = self._ledger.mark()
         away = [pod for number in sorted(self._free) for pod in self._units.unit(number).pods]
         self._prover.move(away, away=True)
         some = self._units.some(numbers)
         self._ledger.release((*_loads(away), *some.loads), self._ledger.fresh())
-        absent = Absent(self._units, some, self._prover)
+        absent = AbsentPods(self._units, some, self._prover)
         try:
             chosen = reprieve(proposed, self._units, some, budgets, self._ledger, absent)
         finally:
@@ -137,10 +137,10 @@ class Trials(Generic[ProposalT]):
         self._ledger.rewind(mark)
 
 
-def _loads(pods: Iterable[PodRecord]) -> Iterable[Load]:
+def _loads(pods: Iterable[PodRecord]) -> Iterable[PodLoad]:
     by_shape: dict[int, tuple[PodShape, list[int]]] = {}
     for pod in pods:
         by_shape.setdefault(pod.shape.serial, (pod.shape, []))[1].append(pod.node)
     for shape, nodes in by_shape.values():
         found: Nodes = np.array(nodes, dtype=np.int64)
-        yield Load(shape, found)
+        yield PodLoad(shape, found)

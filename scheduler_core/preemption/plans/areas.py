@@ -9,12 +9,12 @@ import numpy as np
 
 from scheduler_core.model.nodes import Nodes
 from scheduler_core.model.topology import Placement
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.state import PlacementState
 from scheduler_core.preemption.plans.effort import Effort
-from scheduler_core.preemption.plans.required_pods import Wanted
+from scheduler_core.preemption.plans.required_pods import RequiredPods
 
 
-class Area:
+class DomainArea:
     """Nodes that some group may be confined to, with the smaller such sets inside it.
 
     Attributes:
@@ -29,17 +29,17 @@ class Area:
         self.number = number
         self.nodes = nodes
         self.values = values
-        self.inner: list[Area] = []
+        self.inner: list[DomainArea] = []
 
     @functools.cached_property
-    def rest(self) -> Area | None:
+    def rest(self) -> DomainArea | None:
         """The nodes that are in none of the inner areas; None if there are none, or no inner areas."""
         if not self.inner:
             return None
         nodes = np.setdiff1d(self.nodes, np.concatenate([each.nodes for each in self.inner]), assume_unique=True)
-        return Area(-1 - self.number, nodes, {}) if len(nodes) else None
+        return DomainArea(-1 - self.number, nodes, {}) if len(nodes) else None
 
-    def takes(self, wanted: Wanted) -> bool:
+    def takes(self, wanted: RequiredPods) -> bool:
         """Whether *wanted*, looked for from outside, has found its domain here."""
         if not wanted.key:
             return True
@@ -47,7 +47,7 @@ class Area:
         return value is not None and (wanted.value is None or wanted.value == value)
 
 
-def areas(site: Site, wanted: Wanted, domain: Placement, effort: Effort) -> Area | None:
+def areas(site: PlacementState, wanted: RequiredPods, domain: Placement, effort: Effort) -> DomainArea | None:
     """*domain*, in which all of *wanted* goes, with the areas inside it; None where two of these overlap halfway.
 
     Raises:
@@ -70,22 +70,22 @@ def areas(site: Site, wanted: Wanted, domain: Placement, effort: Effort) -> Area
     return _nested(site, sorted(found.values(), key=lambda nodes: (-len(nodes), nodes[0])), keys)
 
 
-def _keys(wanted: Wanted) -> set[str]:
+def _keys(wanted: RequiredPods) -> set[str]:
     return {wanted.key}.union(*map(_keys, wanted.children)) - {""}
 
 
-def _nested(site: Site, sets: Iterable[Nodes], keys: list[str]) -> Area | None:
+def _nested(site: PlacementState, sets: Iterable[Nodes], keys: list[str]) -> DomainArea | None:
     """The first of *sets*, which contains all others, with those inside it; the larger come first."""
     columns = {key: site.nodes.column(key) for key in keys}
     around = np.full(len(site.nodes), -1, dtype=np.int64)
-    made: list[Area] = []
+    made: list[DomainArea] = []
     for nodes in sets:
         values = {}
         for key, column in columns.items():
             ids = column.ids[nodes]
             if ids[0] >= 0 and (ids == ids[0]).all():
                 values[key] = column.values[int(ids[0])]
-        area = Area(len(made), nodes, values)
+        area = DomainArea(len(made), nodes, values)
         owners = around[nodes]
         if (owners != owners[0]).any():
             return None

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from scheduler_core.model.nodes import Ints
-from scheduler_core.preemption.plans.plan_cost import Worth
+from scheduler_core.preemption.plans.plan_cost import PlanCost
 
 _MOST = 2**60
 _PARTS = 2**10
 """A unit weighs so many times more than all that comes after it: by that part of a unit is told from what comes after."""
 
 
-class Weights:
+class CostWeights:
     """What units weigh: those of a better plan weigh less together.
 
     Attributes:
@@ -21,7 +21,7 @@ class Weights:
 
     """
 
-    def __init__(self, worth: Worth, able: Ints) -> None:
+    def __init__(self, worth: PlanCost, able: Ints) -> None:
         """*able*: the units that there are."""
         pods, totals = worth.pods[able], worth.totals(able)
         most_pods, most = int(pods.sum()), int(totals.sum())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class SpentError(Exception):
+class EffortSpentError(Exception):
     """The effort is spent; what was found so far stands."""
 
 
@@ -29,7 +29,7 @@ class Effort:
         self._left -= steps
         self.taken += steps
         if self._left < 0:
-            raise SpentError
+            raise EffortSpentError
 
     def renew(self, steps: int) -> None:
         """Have *steps* left, however many there were."""

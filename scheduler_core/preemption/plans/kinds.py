@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scheduler_core.model.pods import PodShape
-from scheduler_core.preemption.plans.required_pods import Wanted
+from scheduler_core.preemption.plans.required_pods import RequiredPods
 
 Load = tuple[int, ...]
 """Groups of each kind that have not found their domain, then pods of each shape that may be anywhere."""
@@ -23,8 +23,8 @@ class Kinds:
 
     """
 
-    def __init__(self, root: Wanted) -> None:
-        self.groups: list[Wanted] = []
+    def __init__(self, root: RequiredPods) -> None:
+        self.groups: list[RequiredPods] = []
         self._kind: dict[int, int] = {}
         self._number(root, {})
         shapes = {shape.serial: shape for group in self.groups for way in group.ways for shape, _ in way}
@@ -34,7 +34,7 @@ class Kinds:
         self._pods = [self._ways(group) for group in self.groups]
         self._least: list[Pods] = [self._summed(group, most=False) for group in self.groups]
 
-    def load(self, groups: Iterable[Wanted]) -> Load:
+    def load(self, groups: Iterable[RequiredPods]) -> Load:
         """A load of *groups*."""
         found = list(self.nothing)
         for group in groups:
@@ -58,7 +58,7 @@ class Kinds:
         groups = [tuple(count * each for each in self._least[kind]) for kind, count in enumerate(load[: len(self.groups)]) if count]
         return tuple(map(sum, zip(self.pods_of(load), *groups, strict=True)))
 
-    def most(self, group: Wanted) -> Pods:
+    def most(self, group: RequiredPods) -> Pods:
         """The most pods of each shape that *group* can come to."""
         return self._summed(group, most=True)
 
@@ -75,7 +75,7 @@ class Kinds:
             return False
         return all(any(all(map(int.__le__, few, many)) for few in self._pods[one]) for many in self._pods[other])
 
-    def _number(self, group: Wanted, looks: dict[object, int]) -> int:
+    def _number(self, group: RequiredPods, looks: dict[object, int]) -> int:
         if group.number not in self._kind:
             below = tuple(sorted(self._number(child, looks) for child in group.children))
             ways = frozenset(tuple((shape.serial, count) for shape, count in way) for way in group.ways)
@@ -86,7 +86,7 @@ class Kinds:
             self._kind[group.number] = looks[look]
         return self._kind[group.number]
 
-    def _ways(self, group: Wanted) -> tuple[Pods, ...]:
+    def _ways(self, group: RequiredPods) -> tuple[Pods, ...]:
         found = []
         for way in group.ways:
             pods = [0] * len(self.shapes)
@@ -95,7 +95,7 @@ class Kinds:
             found.append(tuple(pods))
         return tuple(found)
 
-    def _summed(self, group: Wanted, *, most: bool) -> Pods:
+    def _summed(self, group: RequiredPods, *, most: bool) -> Pods:
         if group.ways:
             ways = self._pods[self._kind[group.number]]
             return tuple(map(max if most else min, zip(*ways, strict=True)))

@@ -14,7 +14,7 @@ import numpy as np
 from scheduler_core.model.nodes import Bools, Ints
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.preemption.result import by_importance
-from scheduler_core.preemption.units.disruption_budgets import Budgets
+from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
 from scheduler_core.preemption.units.unit_order import NOW
 from scheduler_core.preemption.units.units import Below, Units
 
@@ -23,7 +23,7 @@ Key = tuple[bool, int, int, int, int, int, int, tuple[int, ...]]
 a budget, names."""
 
 
-class Worth:
+class PlanCost:
     """What the units of *below* are worth.
 
     Attributes:
@@ -32,7 +32,7 @@ class Worth:
 
     """
 
-    def __init__(self, units: Units, below: Below, budgets: Budgets, leaving: AbstractSet[str] = frozenset()) -> None:
+    def __init__(self, units: Units, below: Below, budgets: DisruptionBudgets, leaving: AbstractSet[str] = frozenset()) -> None:
         self._units = units
         self._budgets = budgets
         self._guarded: dict[int, list[PodRecord]] = budgets.guarded(units, below)

@@ -6,14 +6,14 @@ import dataclasses
 
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.topology import Placement
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.state import PlacementState
 
 Counts = tuple[tuple[PodShape, int], ...]
 """So many pods of each shape."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Wanted:
+class RequiredPods:
     """A group with what is below it, as far as its minimum is not met.
 
     Attributes:
@@ -30,9 +30,9 @@ class Wanted:
     value: str | None = None
     ways: tuple[Counts, ...] = ()
     missing: int = 0
-    children: tuple[Wanted, ...] = ()
+    children: tuple[RequiredPods, ...] = ()
 
-    def places(self, site: Site, placement: Placement) -> tuple[Placement, ...]:
+    def places(self, site: PlacementState, placement: Placement) -> tuple[Placement, ...]:
         """Where it may be within *placement*."""
         if not self.key:
             return (placement,)

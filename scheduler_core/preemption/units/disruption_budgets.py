@@ -11,14 +11,14 @@ from collections.abc import Iterable, Sequence
 
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.selectors import Clauses, admits, compiled
-from scheduler_core.model.snapshot import Budget
+from scheduler_core.model.snapshot import DisruptionBudget
 from scheduler_core.preemption.units.units import Below, Units
 
 
-class Budgets:
+class DisruptionBudgets:
     """The PodDisruptionBudgets of a snapshot, and which pods they are about."""
 
-    def __init__(self, budgets: Iterable[Budget]) -> None:
+    def __init__(self, budgets: Iterable[DisruptionBudget]) -> None:
         self._budgets = sorted(budgets, key=lambda budget: (budget.namespace, budget.name))
         self._clauses: list[Clauses] = []
         self._namespaces: dict[str, list[int]] = {}

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 
 from scheduler_core.model.decision import Name
-from scheduler_core.model.ledger import Ledger, Load
+from scheduler_core.model.ledger import Ledger, PodLoad
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
@@ -55,7 +55,7 @@ class Below:
 
     """
 
-    def __init__(self, units: Ints, pods: Ints, loads: tuple[Load, ...]) -> None:
+    def __init__(self, units: Ints, pods: Ints, loads: tuple[PodLoad, ...]) -> None:
         self.units = units
         self.pods = pods
         self.loads = loads
@@ -213,13 +213,13 @@ class Units:
             group = None if parent in seen else self._groups.get(("CompositePodGroup", namespace, parent))
             seen.add(parent)
 
-    def _loads(self, pods: Ints) -> Iterator[Load]:
+    def _loads(self, pods: Ints) -> Iterator[PodLoad]:
         serials = self._serials[pods]
         order = np.argsort(serials, kind="stable")
         found, begins = np.unique(serials[order], return_index=True)
         ends = np.append(begins, len(order))[1:]
         for serial, begin, end in zip(found.tolist(), begins.tolist(), ends.tolist(), strict=True):
-            yield Load(self._shapes[serial], self.nodes[pods[order[begin:end]]])
+            yield PodLoad(self._shapes[serial], self.nodes[pods[order[begin:end]]])
 
     @functools.cached_property
     def _shapes(self) -> dict[int, PodShape]:

@@ -9,11 +9,11 @@ import numpy as np
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import Port
 from scheduler_core.placement.pod_by_pod import conflict
-from scheduler_core.preemption.units.disruption_budgets import Budgets
+from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
 from scheduler_core.preemption.units.units import Below, Units
 
 
-class Pairs:
+class UnitsByNode:
     """Each unit of some priority or lower with each node that it touches; by node, and there in the order in which it may come back.
 
     Attributes:
@@ -26,7 +26,7 @@ class Pairs:
 
     """
 
-    def __init__(self, units: Units, below: Below, budgets: Budgets, amounts: Ints, nodes: int) -> None:
+    def __init__(self, units: Units, below: Below, budgets: DisruptionBudgets, amounts: Ints, nodes: int) -> None:
         self._units = units
         self._below = below
         where = units.nodes[below.pods] * len(units) + units.unit_of[below.pods]
@@ -51,7 +51,7 @@ class Pairs:
             found[pair] |= bool(taken) and conflict(ports, taken)
         return found
 
-    def _place(self, node: Nodes, unit: Ints, budgets: Budgets, nodes: int) -> None:
+    def _place(self, node: Nodes, unit: Ints, budgets: DisruptionBudgets, nodes: int) -> None:
         """Number the pairs: by node, those that break a budget first, then by importance."""
         positions = self._units.positions[unit]
         breaches = self._breaches(node, unit, np.lexsort((positions, node)), budgets)
@@ -63,7 +63,7 @@ class Pairs:
         self.breaches = breaches[order]
         self.starts: Ints = np.searchsorted(node[order], np.arange(nodes + 1))
 
-    def _breaches(self, node: Nodes, unit: Ints, order: Ints, budgets: Budgets) -> Ints:
+    def _breaches(self, node: Nodes, unit: Ints, order: Ints, budgets: DisruptionBudgets) -> Ints:
         found: Ints = np.zeros(len(unit), dtype=np.int64)
         guarded = budgets.guarded(self._units, self._below)
         order = order[np.isin(unit[order], list(guarded))]

@@ -16,12 +16,12 @@ from scheduler_core.model.decision import Status
 from scheduler_core.model.ledger import Ledger
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.preemption.result import NEVER, Chosen, Preemption, awaited, by_importance
-from scheduler_core.preemption.units.disruption_budgets import Budgets
+from scheduler_core.preemption.result import NEVER, ChosenUnits, Preemption, awaited, by_importance
+from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
 from scheduler_core.preemption.units.unit_order import NOW
 from scheduler_core.preemption.units.units import Below, Units
-from scheduler_core.preemption.units.units_by_node import Pairs
-from scheduler_core.preemption.victims.dry_run import NO_VICTIMS, Attempt
+from scheduler_core.preemption.units.units_by_node import UnitsByNode
+from scheduler_core.preemption.victims.dry_run import NO_VICTIMS, DryRun
 from scheduler_core.preemption.victims.reprieve import Surroundings
 
 ONGOING = "not eligible due to a terminating pod on the nominated node."
@@ -33,14 +33,14 @@ _ABOVE_ZERO = 2**31
 class PodPreemption:
     """Chooses victims for pods without a group, one pod at a time; what depends on no pod is worked out once."""
 
-    def __init__(self, units: Units, budgets: Budgets, ledger: Ledger) -> None:
+    def __init__(self, units: Units, budgets: DisruptionBudgets, ledger: Ledger) -> None:
         self._units = units
         self._budgets = budgets
         self._ledger = ledger
         self._table = ledger.topology.nodes
         self._amounts = units.amounts(len(ledger.used))
         self._top, self._since, self._sum = _worth(units)
-        self._pairs: dict[int, Pairs] = {}
+        self._pairs: dict[int, UnitsByNode] = {}
 
     def select_victims(
         self, pod: PodRecord, nodes: Nodes, surroundings: Surroundings | None = None, leaving: AbstractSet[str] = frozenset()
@@ -61,7 +61,7 @@ class PodPreemption:
         if pod.nominated in nodes.tolist() and awaited([pod.nominated], self._units, below, leaving):
             return Preemption(Status.UNSCHEDULABLE, ONGOING, nominations={pod.key: pod.nominated})
         pairs = self._pairs_of(below)
-        attempt = Attempt(pod, nodes, self._units, pairs, self._ledger)
+        attempt = DryRun(pod, nodes, self._units, pairs, self._ledger)
         if surroundings is None:
             attempt.give_back()
         else:
@@ -71,17 +71,17 @@ class PodPreemption:
             attempt.reasons[NO_VICTIMS] += len(attempt.nodes)
             attempt.reasons[NOT_HELPFUL] = len(self._table) - len(nodes)
             return Preemption(Status.UNSCHEDULABLE, self._why(attempt.reasons))
-        chosen = Chosen(tuple(self._units.unit(number) for number in by_importance(numbers, self._units)), violating)
+        chosen = ChosenUnits(tuple(self._units.unit(number) for number in by_importance(numbers, self._units)), violating)
         message = f"found a potential placement for pod on node {self._table.names[best]}, preempting {chosen.count} victims"
         return Preemption(Status.SUCCESS, message, *chosen.split(leaving), chosen.units, violating, {pod.key: best})
 
-    def _pairs_of(self, below: Below) -> Pairs:
+    def _pairs_of(self, below: Below) -> UnitsByNode:
         key = len(below.units)
         if (found := self._pairs.get(key)) is None:
-            found = self._pairs[key] = Pairs(self._units, below, self._budgets, self._amounts, len(self._table))
+            found = self._pairs[key] = UnitsByNode(self._units, below, self._budgets, self._amounts, len(self._table))
         return found
 
-    def _best(self, attempt: Attempt, pairs: Pairs) -> tuple[int, list[int], int]:
+    def _best(self, attempt: DryRun, pairs: UnitsByNode) -> tuple[int, list[int], int]:
         """The node to take, the units that leave, and how many of their pods break a budget; -1 where nobody could leave."""
         victims = np.flatnonzero(attempt.evicted)
         if not len(victims):

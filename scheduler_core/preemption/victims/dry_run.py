@@ -12,14 +12,14 @@ from scheduler_core.model.pods import PodRecord
 from scheduler_core.placement.pod_by_pod import conflict
 from scheduler_core.plugins.static_filters import PORTS, resource_reason
 from scheduler_core.preemption.units.units import Units
-from scheduler_core.preemption.units.units_by_node import Pairs
+from scheduler_core.preemption.units.units_by_node import UnitsByNode
 from scheduler_core.preemption.victims.reprieve import Surroundings
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
 RELATIONS = "node(s) didn't satisfy the pod's relations to other pods"
 
 
-class Attempt:
+class DryRun:
     """A pod tried on nodes, each for itself.
 
     Attributes:
@@ -29,7 +29,7 @@ class Attempt:
 
     """
 
-    def __init__(self, pod: PodRecord, nodes: Nodes, units: Units, pairs: Pairs, ledger: Ledger) -> None:
+    def __init__(self, pod: PodRecord, nodes: Nodes, units: Units, pairs: UnitsByNode, ledger: Ledger) -> None:
         self.evicted: Bools = np.zeros(len(pairs.unit), dtype=bool)
         self.reasons: Counter[str] = Counter()
         self._pod = pod

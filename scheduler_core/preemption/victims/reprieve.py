@@ -10,8 +10,8 @@ import numpy as np
 from scheduler_core.model.ledger import Ledger
 from scheduler_core.model.pods import PodRecord, Port
 from scheduler_core.placement.pod_by_pod import conflict
-from scheduler_core.preemption.result import Chosen, by_importance
-from scheduler_core.preemption.units.disruption_budgets import Budgets
+from scheduler_core.preemption.result import ChosenUnits, by_importance
+from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
 from scheduler_core.preemption.units.units import Below, Unit, Units
 
 Proposed = Sequence[tuple[PodRecord, int]]
@@ -34,7 +34,7 @@ class Surroundings(Protocol):
         """Whether *proposed* may stand on their nodes, one after the other, among those who are not away; leaves no trace."""
 
 
-class Room:
+class ReprieveRoom:
     """What is free on the nodes of proposed pods while they are on them.
 
     Only resources that a proposed pod of the node requests are looked at, as NodeResourcesFit does.
@@ -97,7 +97,7 @@ class Room:
         return bool(pod.shape.ports) and conflict(pod.shape.ports, self._ports.get(pod.node, ()))
 
 
-class Absent:
+class AbsentPods:
     """Who is away from the surroundings: at first all pods of *below*."""
 
     def __init__(self, units: Units, below: Below, surroundings: Surroundings) -> None:
@@ -127,19 +127,19 @@ class Absent:
         self._surroundings.move([pod for pod in self.pods if pod.key not in self._back], away=False)
 
 
-def reprieve(proposed: Proposed, units: Units, below: Below, budgets: Budgets, ledger: Ledger, absent: Absent) -> Chosen:
+def reprieve(proposed: Proposed, units: Units, below: Below, budgets: DisruptionBudgets, ledger: Ledger, absent: AbsentPods) -> ChosenUnits:
     """Who of *below*, all of whom the ledger has released, cannot come back.
 
     Nobody can where the proposed pods do not even fit among themselves.  Units that would break a budget are tried before the others, each kind in order of importance.  A unit that is on no node
     of a proposed pod, and has nothing else to do with one, is back without a look.
     """
-    room = Room(proposed, ledger)
+    room = ReprieveRoom(proposed, ledger)
     concerned = set(absent.concerned(units, below, proposed))
     if room.overfull:
         # Pods of a child that failed may have been proposed beside those of a sibling.  Together they fit nowhere, whoever leaves, and
         # as upstream looks at all of them each time, nobody is let back.
         everyone = tuple(units.unit(number) for number in by_importance(below.units.tolist(), units))
-        return Chosen(everyone, sum(_breaches(units, below, budgets).values()))
+        return ChosenUnits(everyone, sum(_breaches(units, below, budgets).values()))
     tried = concerned | set(units.unit_of[below.pods[np.isin(units.nodes[below.pods], room.nodes)]].tolist())
     breaches = _breaches(units, below, budgets)
     victims = []
@@ -151,10 +151,10 @@ def reprieve(proposed: Proposed, units: Units, below: Below, budgets: Budgets, l
             room.dismiss(unit.pods)
         victims.append(number)
     chosen = tuple(units.unit(number) for number in by_importance(victims, units))
-    return Chosen(chosen, sum(breaches.get(number, 0) for number in victims))
+    return ChosenUnits(chosen, sum(breaches.get(number, 0) for number in victims))
 
 
-def _breaches(units: Units, below: Below, budgets: Budgets) -> dict[int, int]:
+def _breaches(units: Units, below: Below, budgets: DisruptionBudgets) -> dict[int, int]:
     """How many pods of each unit would break a budget, where any would.  Those that come back have used up budgets too."""
     guarded = budgets.guarded(units, below)
     order = by_importance(guarded, units)

@@ -15,15 +15,15 @@ from scheduler_core.model.decision import Status
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.ledger import Ledger
 from scheduler_core.preemption.result import NEVER, Preemption, awaited
-from scheduler_core.preemption.units.disruption_budgets import Budgets
+from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
 from scheduler_core.preemption.units.units import Units
-from scheduler_core.preemption.victims.reprieve import Absent, Proposed, Surroundings, reprieve
+from scheduler_core.preemption.victims.reprieve import AbsentPods, Proposed, Surroundings, reprieve
 
 ONGOING = "ongoing preemption on nominated nodes"
 NO_VICTIMS = "No preemption victims found for incoming preemptor"
 
 
-class Proposal(Protocol):
+class ProposedPlacement(Protocol):
     """What came of placing a root."""
 
     @property
@@ -39,11 +39,11 @@ class Proposal(Protocol):
         """The pods that were given a node."""
 
 
-ProposalT = TypeVar("ProposalT", bound=Proposal)
-ProposalT_co = TypeVar("ProposalT_co", bound=Proposal, covariant=True)
+ProposalT = TypeVar("ProposalT", bound=ProposedPlacement)
+ProposalT_co = TypeVar("ProposalT_co", bound=ProposedPlacement, covariant=True)
 
 
-class Placer(Surroundings, Protocol[ProposalT_co]):
+class RootPlacer(Surroundings, Protocol[ProposalT_co]):
     """What places a root."""
 
     def place(self, entity: Entity) -> ProposalT_co:
@@ -51,7 +51,12 @@ class Placer(Surroundings, Protocol[ProposalT_co]):
 
 
 def select_victims(
-    root: Entity, units: Units, budgets: Budgets, ledger: Ledger, placer: Placer[ProposalT], leaving: AbstractSet[str] = frozenset()
+    root: Entity,
+    units: Units,
+    budgets: DisruptionBudgets,
+    ledger: Ledger,
+    placer: RootPlacer[ProposalT],
+    leaving: AbstractSet[str] = frozenset(),
 ) -> Preemption[ProposalT]:
     """Whom *root*, which does not fit, makes leave.
 
@@ -74,7 +79,7 @@ def select_victims(
     if not len(below.units):
         return Preemption(Status.UNRESOLVABLE, NO_VICTIMS)
     mark = ledger.mark()
-    absent = Absent(units, below, placer)
+    absent = AbsentPods(units, below, placer)
     try:
         ledger.release(below.loads, below.cause(ledger))
         released = ledger.mark()

@@ -6,15 +6,15 @@ presumed; what fails is taken back.
 
 from __future__ import annotations
 
-from scheduler_core.sidecar.cache.cache import Store
+from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.pod_cache import LivePod
 from scheduler_core.sidecar.writes import Condition, Ref
 
 
-class Assumed:
+class AssumedPods:
     """What is presumed of the pods and groups of a store."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Cache) -> None:
         self._store = store
 
     def assume(self, ref: Ref, node: str) -> bool:

@@ -8,24 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from scheduler_core.loading.gather import GROUP_OF, Found, Name, Unusable
+from scheduler_core.loading.gather import GROUP_OF, GatheredObjects, Name, Unusable
 from scheduler_core.model import wire
 from scheduler_core.model.decision import Name as Root
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.snapshot import ClusterSnapshot, Problem
-from scheduler_core.placement.state import Site
-from scheduler_core.sidecar.cache.cluster_changes import Reporter
-from scheduler_core.sidecar.cache.freshness import Stamp, Versions, number
-from scheduler_core.sidecar.cache.group_cache import GroupBook, Key, LiveGroup
-from scheduler_core.sidecar.cache.live_snapshot import Assembler
-from scheduler_core.sidecar.cache.node_usage import Standing
+from scheduler_core.placement.state import PlacementState
+from scheduler_core.sidecar.cache.cluster_changes import ChangeReporter
+from scheduler_core.sidecar.cache.freshness import Freshness, Stamp, number
+from scheduler_core.sidecar.cache.group_cache import GroupCache, Key, LiveGroup
+from scheduler_core.sidecar.cache.live_snapshot import LiveSnapshots
+from scheduler_core.sidecar.cache.node_usage import NodeUsage
 from scheduler_core.sidecar.cache.object_head import MARKED
 from scheduler_core.sidecar.cache.pod_cache import LABELS, LivePod, PodReader
 from scheduler_core.sidecar.writes import Ref
 from validators.model.group import Group
 from validators.model.objects import CLUSTER_SCOPED
 
-__all__ = ["KINDS", "LABELS", "Store"]
+__all__ = ["KINDS", "LABELS", "Cache"]
 
 KINDS = ("Node", "Pod", "PodGroup", "CompositePodGroup", "Workload", "PriorityClass", "PodDisruptionBudget")
 """The kinds that are watched."""
@@ -37,7 +37,7 @@ _FEW_FORMS = 2_000
 """Forms of pods that are kept before those of pods that are gone are looked for."""
 
 
-class Store:
+class Cache:
     """The objects of a cluster.
 
     Attributes:
@@ -57,15 +57,15 @@ class Store:
         """
         named = {kind: f"{group}/{VERSIONS.get(kind, 'v1')}".lstrip("/") for kind, group in GROUP_OF.items()}
         self._api_versions = {**named, **(versions or {})}
-        self._versions = {kind: Versions() for kind in KINDS}
+        self._versions = {kind: Freshness() for kind in KINDS}
         self._lacking = set(KINDS)
         self._reader = PodReader(membership)
         self._swept = _FEW_FORMS
         self._unusable: dict[Key, str] = {}
-        self.book = GroupBook()
-        self.standing = Standing(self.book)
-        self.report = Reporter(self.standing, self.book)
-        self._assembler = Assembler(self.standing, self.book, self._unusable)
+        self.book = GroupCache()
+        self.standing = NodeUsage(self.book)
+        self.report = ChangeReporter(self.standing, self.book)
+        self._assembler = LiveSnapshots(self.standing, self.book, self._unusable)
 
     @property
     def synced(self) -> bool:
@@ -104,7 +104,7 @@ class Store:
         """Everything, put together as far as it is looked at, while nothing changes; without problems."""
         return self._assembler.everything()
 
-    def site(self, options: PlacingOptions, ignore: frozenset[str]) -> Site:
+    def site(self, options: PlacingOptions, ignore: frozenset[str]) -> PlacementState:
         """What placing works on; its relations must be given back before anything changes."""
         standing = self.standing
         ground = standing.ground()
@@ -160,10 +160,10 @@ class Store:
             return None
         api_version, name, stamp = marked
         if self._versions[kind].put(name, stamp, listed=listed):
-            self._keep(Found(kind, api_version or self._api_versions[kind], raw), name, stamp)
+            self._keep(GatheredObjects(kind, api_version or self._api_versions[kind], raw), name, stamp)
         return name
 
-    def _keep(self, found: Found, name: Name, stamp: Stamp) -> None:
+    def _keep(self, found: GatheredObjects, name: Name, stamp: Stamp) -> None:
         if found.kind == "Pod":
             self._keep_pod(found, name, stamp)
         elif found.kind == "Node":
@@ -188,7 +188,7 @@ class Store:
             self.book.drop(kind, name)
             self.report.group(kind, name, before)
 
-    def _keep_pod(self, found: Found, name: Name, stamp: Stamp) -> None:
+    def _keep_pod(self, found: GatheredObjects, name: Name, stamp: Stamp) -> None:
         key = (found.kind, *name)
         self._unusable.pop(key, None)
         before = self.standing.pods.pods.get("/".join(name))

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from scheduler_core.loading.gather import Name
 from scheduler_core.model.decision import Name as Root
-from scheduler_core.sidecar.cache.group_cache import GROUPS, GroupBook, LiveGroup
-from scheduler_core.sidecar.cache.node_usage import Standing
+from scheduler_core.sidecar.cache.group_cache import GROUPS, GroupCache, LiveGroup
+from scheduler_core.sidecar.cache.node_usage import NodeUsage
 from scheduler_core.sidecar.cache.pod_cache import LivePod
 from validators.model.cluster import PriorityClass
 from validators.model.workload import Workload
@@ -18,7 +18,7 @@ Before = tuple[LiveGroup | Workload | PriorityClass | object | None, Root | None
 
 
 @dataclasses.dataclass(slots=True)
-class News:
+class ClusterChanges:
     """Facts, added up.
 
     Attributes:
@@ -44,7 +44,7 @@ class News:
         return bool(self.roots or self.freed or self.nodes) or self.moved or self.budgets or self.ranks or self.units
 
 
-class Reporter:
+class ChangeReporter:
     """Tells what a change means.
 
     Attributes:
@@ -54,16 +54,16 @@ class Reporter:
 
     """
 
-    def __init__(self, standing: Standing, book: GroupBook) -> None:
-        self.news = News()
+    def __init__(self, standing: NodeUsage, book: GroupCache) -> None:
+        self.news = ClusterChanges()
         self.changes = self.budgets = 0
         self._standing = standing
         self._book = book
         self._came: set[str] = set()
 
-    def take(self) -> News:
+    def take(self) -> ClusterChanges:
         """What changed since this was asked last."""
-        news, self.news = self.news, News()
+        news, self.news = self.news, ClusterChanges()
         if self._came:
             news.roots.update(self._counting_again(self._came))
             self._came = set()

@@ -35,7 +35,7 @@ def number(version: str) -> int:
 _DIGITS = 25
 
 
-class Versions:
+class Freshness:
     """The objects of one kind that are there, each with its stamp."""
 
     def __init__(self) -> None:

@@ -8,14 +8,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from scheduler_core.loading.gather import Found, Name, Unusable
+from scheduler_core.loading.gather import GatheredObjects, Name, Unusable
 from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_budget, read_one
 from scheduler_core.loading.read_objects import attempt
 from scheduler_core.model.decision import Name as Root
-from scheduler_core.model.snapshot import Budget, Problem
+from scheduler_core.model.snapshot import DisruptionBudget, Problem
 from scheduler_core.sidecar.cache.freshness import Stamp
-from scheduler_core.sidecar.cache.node_cache import NodeBook
+from scheduler_core.sidecar.cache.node_cache import NodeCache
 from scheduler_core.sidecar.writes import Condition
 from validators.lookup import KnownObjects
 from validators.model.cluster import PriorityClass
@@ -74,7 +74,7 @@ class LiveGroup:
         return None
 
 
-class GroupBook:
+class GroupCache:
     """Groups by kind, namespace and name, joined by their parents' names.
 
     Attributes:
@@ -91,14 +91,14 @@ class GroupBook:
         self.groups: dict[Key, LiveGroup] = {}
         self.workloads: dict[Name, Workload] = {}
         self.classes: dict[str, PriorityClass] = {}
-        self.budgets: dict[Name, Budget] = {}
+        self.budgets: dict[Name, DisruptionBudget] = {}
         self.unusable: dict[Key, str] = {}
         self.priorities = Priorities(())
         self._children: dict[Name, dict[Key, LiveGroup]] = {}
         self._made: dict[Name, set[Key]] = {}
         self._workloads: tuple[Workload, ...] | None = None
 
-    def put(self, found: Found, name: Name, stamp: Stamp) -> None:
+    def put(self, found: GatheredObjects, name: Name, stamp: Stamp) -> None:
         """An object of one of these kinds is there, or is another than before."""
         key = (found.kind, *name)
         self.unusable.pop(key, None)
@@ -114,7 +114,13 @@ class GroupBook:
             case _:
                 self._keep(found, key, lambda: attempt(found, read_budget)[1], stamp)
 
-    def _keep(self, found: Found, key: Key, read: Callable[[], Group | Workload | PriorityClass | Budget | Unusable], stamp: Stamp) -> None:
+    def _keep(
+        self,
+        found: GatheredObjects,
+        key: Key,
+        read: Callable[[], Group | Workload | PriorityClass | DisruptionBudget | Unusable],
+        stamp: Stamp,
+    ) -> None:
         value = read()
         if isinstance(value, Unusable):
             self.drop(found.kind, key[1:])
@@ -125,7 +131,7 @@ class GroupBook:
         elif isinstance(value, Workload):
             self.workloads[key[1:]] = value
             self._workloads = None
-        elif isinstance(value, Budget):
+        elif isinstance(value, DisruptionBudget):
             self.budgets[key[1:]] = value
         else:
             before = self.groups.get(key)
@@ -238,7 +244,7 @@ class GroupBook:
 class Known(KnownObjects):
     """What the rules may look up, where it is kept: nothing is gathered before it is asked for."""
 
-    def __init__(self, book: GroupBook, nodes: NodeBook) -> None:
+    def __init__(self, book: GroupCache, nodes: NodeCache) -> None:
         super().__init__((), complete=False)
         self._book = book
         self._nodes = nodes

@@ -14,7 +14,7 @@ import msgspec
 from apiserver.api import Api
 from apiserver.discovery import path_of
 from apiserver.watch import Standing, Watcher
-from scheduler_core.sidecar.process.mailbox import Changed, Inbox, Listed, Unserved
+from scheduler_core.sidecar.process.mailbox import Changed, Listed, Mailbox, Unserved
 from validators.model.objects import SCHEDULING
 
 VERSIONS = ("v1", "v1beta1", "v1alpha3")
@@ -55,13 +55,13 @@ class Health:
     complaint: str = ""
 
 
-class Feed:
+class Informers:
     """The watches of all kinds.
 
     ``paths`` has where each kind is served, before anything of it is told; ``health`` how it stands with each.
     """
 
-    def __init__(self, api: Api, inbox: Inbox, log: Callable[[str, str], None], *, silence: float) -> None:
+    def __init__(self, api: Api, inbox: Mailbox, log: Callable[[str, str], None], *, silence: float) -> None:
         """*log* hears, once each, of a kind that cannot be watched and why."""
         self._api, self.inbox, self._log, self._silence = api, inbox, log, silence
         self.paths: dict[str, str] = {}
@@ -114,7 +114,7 @@ class Feed:
 class _Told:
     """One kind's ``apiserver.watch.Sink``."""
 
-    def __init__(self, feed: Feed, kind: str) -> None:
+    def __init__(self, feed: Informers, kind: str) -> None:
         self._feed, self._kind = feed, kind
         self._health = feed.health[kind]
 

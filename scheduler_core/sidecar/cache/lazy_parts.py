@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar, overload
 
-from scheduler_core.sidecar.cache.group_cache import GroupBook, Key
+from scheduler_core.sidecar.cache.group_cache import GroupCache, Key
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ class Lazy(Sequence[T], Generic[T]):
 class LivePriorities(Mapping[Key, int]):
     """The priority of each group, worked out when it is asked for."""
 
-    def __init__(self, book: GroupBook) -> None:
+    def __init__(self, book: GroupCache) -> None:
         self._book = book
 
     def __getitem__(self, key: Key) -> int:

@@ -13,17 +13,17 @@ from scheduler_core.loading.read_pods import homeless, problems_of
 from scheduler_core.model.decision import Name as Root
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot, Problem
-from scheduler_core.sidecar.cache.group_cache import GroupBook, Key, Known
+from scheduler_core.sidecar.cache.group_cache import GroupCache, Key, Known
 from scheduler_core.sidecar.cache.lazy_parts import Lazy, LivePriorities
-from scheduler_core.sidecar.cache.node_usage import Standing
+from scheduler_core.sidecar.cache.node_usage import NodeUsage
 from scheduler_core.sidecar.cache.pod_cache import LivePod
 from validators.model.group import Group
 
 
-class Assembler:
+class LiveSnapshots:
     """Makes snapshots of what *standing* and *groups* hold; *unusable* are the pods that cannot be used."""
 
-    def __init__(self, standing: Standing, groups: GroupBook, unusable: dict[Key, str]) -> None:
+    def __init__(self, standing: NodeUsage, groups: GroupCache, unusable: dict[Key, str]) -> None:
         self._standing = standing
         self._groups = groups
         self._unusable = unusable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scheduler_core.loading.gather import Found, Unusable
+from scheduler_core.loading.gather import GatheredObjects, Unusable
 from scheduler_core.loading.read_nodes import NodeRead, node_table, read_node
 from scheduler_core.loading.read_objects import attempt
 from scheduler_core.model import wire
@@ -19,7 +19,7 @@ _MOST_TEXTS = 100_000
 """Labels that are kept once each; nodes come and go."""
 
 
-class NodeBook:
+class NodeCache:
     """Nodes by name.
 
     Attributes:
@@ -34,7 +34,7 @@ class NodeBook:
         self._known: dict[str, Node] = {}
         self._texts: dict[str, str] = {}
 
-    def put(self, found: Found) -> tuple[str, bool, bool]:
+    def put(self, found: GatheredObjects) -> tuple[str, bool, bool]:
         """Its name, whether anything changed that matters, and whether there is a node more or less than before.
 
         Heartbeats, conditions and images matter to nobody here.

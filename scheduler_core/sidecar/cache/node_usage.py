@@ -9,20 +9,20 @@ import dataclasses
 import itertools
 from collections.abc import Iterator
 
-from scheduler_core.loading.gather import Found
-from scheduler_core.loading.pod_forms import Form
+from scheduler_core.loading.gather import GatheredObjects
+from scheduler_core.loading.pod_forms import PodForm
 from scheduler_core.loading.read_pods import record_of, shape_of
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
-from scheduler_core.sidecar.cache.group_cache import GroupBook
-from scheduler_core.sidecar.cache.node_cache import NodeBook
-from scheduler_core.sidecar.cache.placement_state import Ground
-from scheduler_core.sidecar.cache.pod_affinity import Neighbours
-from scheduler_core.sidecar.cache.pod_cache import Ended, LivePod, PodBook, pinned_to
+from scheduler_core.sidecar.cache.group_cache import GroupCache
+from scheduler_core.sidecar.cache.node_cache import NodeCache
+from scheduler_core.sidecar.cache.placement_state import LivePlacementState
+from scheduler_core.sidecar.cache.pod_affinity import PodAffinityCache
+from scheduler_core.sidecar.cache.pod_cache import Ended, LivePod, PodCache, pinned_to
 from scheduler_core.sidecar.client.requests import GATE, HOSTNAME
 
 
-class Standing:
+class NodeUsage:
     """Pods on nodes.
 
     Attributes:
@@ -32,16 +32,16 @@ class Standing:
 
     """
 
-    def __init__(self, groups: GroupBook) -> None:
-        self.nodes = NodeBook()
-        self.pods = PodBook()
-        self.neighbours = Neighbours()
+    def __init__(self, groups: GroupCache) -> None:
+        self.nodes = NodeCache()
+        self.pods = PodCache()
+        self.neighbours = PodAffinityCache()
         self._groups = groups
         self._ungates, self._binds = False, ""
-        self._ground: Ground | None = None
+        self._ground: LivePlacementState | None = None
         self._stale = False
         """Whether a node changed since the ground was made; if nodes came or went there is no ground at all."""
-        self._shapes: dict[Form, PodShape] = {}
+        self._shapes: dict[PodForm, PodShape] = {}
         self._serials = itertools.count()
 
     def ungate(self, *, ungates: bool, binds: str = "") -> None:
@@ -104,7 +104,7 @@ class Standing:
         pod.record = None
         self._count(pod)
 
-    def put_node(self, found: Found) -> tuple[str, bool]:
+    def put_node(self, found: GatheredObjects) -> tuple[str, bool]:
         """The node's name, and whether anything changed that matters.  Raises Unusable: it has no name."""
         name, changed, renumbered = self.nodes.put(found)
         self._stale |= changed
@@ -124,7 +124,7 @@ class Standing:
         for pod in self.pods.pods.values():
             pod.record = None
 
-    def ground(self) -> Ground:
+    def ground(self) -> LivePlacementState:
         """The nodes, and what is taken on them."""
         if self._ground is None or (self._stale and not self._renewed(self._ground)):
             self._build()
@@ -133,7 +133,7 @@ class Standing:
             raise RuntimeError("the ground was just built")
         return self._ground
 
-    def shape(self, form: Form) -> PodShape | None:
+    def shape(self, form: PodForm) -> PodShape | None:
         """What pods of *form* need; None if it is of something that no node has and no pod here needs."""
         nodes = self.ground().nodes
         known = all(nodes.row.has(name) for name, _ in form.demand.requests)
@@ -150,19 +150,19 @@ class Standing:
                 pod.met = self.record(pod)
                 yield pod.met
 
-    def sweep(self, forms: set[Form]) -> None:
+    def sweep(self, forms: set[PodForm]) -> None:
         """Forget shapes that no pod has; *forms* are those that pods have."""
         self._shapes = {form: shape for form, shape in self._shapes.items() if form in forms}
         self.neighbours.sweep(set(self._shapes.values()))
         if self._ground is not None:
             self._ground.fits.clear()
 
-    def _renewed(self, before: Ground) -> bool:
+    def _renewed(self, before: LivePlacementState) -> bool:
         """Whether the ground could be made anew under what stands on it: nodes are numbered as they were."""
         table = self.nodes.table(before.nodes.resources, [])
         if table.names != before.nodes.names or table.resources != before.nodes.resources:
             return False
-        ground = self._ground = Ground.of(table)
+        ground = self._ground = LivePlacementState.of(table)
         ground.taken = before.taken
         self.neighbours.recount()
         for pod in list(self.pods.hanging.values()):
@@ -172,7 +172,7 @@ class Standing:
     def _build(self) -> None:
         forms = {pod.draft.form for pod in self.pods.pods.values()}
         requested = {name for form in forms for name, _ in form.demand.requests}
-        ground = self._ground = Ground.of(self.nodes.table(requested, []))
+        ground = self._ground = LivePlacementState.of(self.nodes.table(requested, []))
         self._stale = False
         self._shapes.clear()
         self.neighbours.reset()
@@ -185,7 +185,7 @@ class Standing:
         if self._ground is not None:
             self._count_on(self._ground, pod)
 
-    def _count_on(self, ground: Ground, pod: LivePod) -> None:
+    def _count_on(self, ground: LivePlacementState, pod: LivePod) -> None:
         self.pods.hang(pod)
         if not self.is_here(pod):
             return
@@ -231,7 +231,7 @@ class Standing:
             record = dataclasses.replace(record, gates=())
         return record
 
-    def _shape(self, form: Form, nodes: NodeTable) -> PodShape:
+    def _shape(self, form: PodForm, nodes: NodeTable) -> PodShape:
         if (shape := self._shapes.get(form)) is None:
             shape = self._shapes[form] = shape_of(form, next(self._serials), nodes.row)
         return shape

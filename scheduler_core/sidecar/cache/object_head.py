@@ -18,11 +18,11 @@ class Meta(Wire, frozen=True, gc=False):
     resource_version: str = ""
 
 
-class Marked(Wire, frozen=True, gc=False):
+class ObjectHead(Wire, frozen=True, gc=False):
     """An object of a cluster, read no further than to know which."""
 
     api_version: str = ""
     metadata: Meta = Meta()
 
 
-MARKED: Final = msgspec.json.Decoder(Marked)
+MARKED: Final = msgspec.json.Decoder(ObjectHead)

@@ -17,16 +17,16 @@ from scheduler_core.model.nominations import Nominations
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.pods import PodRecord, PodShape, Port
 from scheduler_core.model.topology import Topology
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins.noderesources import Floats
-from scheduler_core.plugins.pod_relations import Relations
-from scheduler_core.plugins.static_filters import Fit
+from scheduler_core.plugins.pod_relations import PodRelations
+from scheduler_core.plugins.static_filters import StaticFilters
 
 MOST_CHANGES = 10_000
 """So many at most wait to be added up: nobody may ask for the sums for long, while pods come and go."""
 
 
-class Taken:
+class TakenByPods:
     """What pods with a node take there.
 
     Changes are added up when the sums are asked for: many pods at once cost little more than one.
@@ -74,32 +74,34 @@ class Taken:
 
 
 @dataclasses.dataclass(slots=True, eq=False)
-class Ground:
+class LivePlacementState:
     """The nodes of a cluster as they are until one of them changes."""
 
     nodes: NodeTable
     topology: Topology
-    taken: Taken
+    taken: TakenByPods
     room: Floats
     whole: bool
-    fits: dict[frozenset[str], Fit]
+    fits: dict[frozenset[str], StaticFilters]
 
     @classmethod
-    def of(cls, nodes: NodeTable) -> Ground:
+    def of(cls, nodes: NodeTable) -> LivePlacementState:
         """The ground that *nodes* are, with nothing on it."""
         room = nodes.allocatable[:2].astype(float)
-        return cls(nodes, Topology(nodes), Taken(nodes), room, bool(room.all()), {})
+        return cls(nodes, Topology(nodes), TakenByPods(nodes), room, bool(room.all()), {})
 
-    def fit(self, ignore: frozenset[str]) -> Fit:
+    def fit(self, ignore: frozenset[str]) -> StaticFilters:
         """Where pods may run; fields in *ignore* are passed over though they are not modelled."""
         if (fit := self.fits.get(ignore)) is None:
-            fit = self.fits[ignore] = Fit(self.nodes, ignore)
+            fit = self.fits[ignore] = StaticFilters(self.nodes, ignore)
         return fit
 
-    def site(self, options: PlacingOptions, ignore: frozenset[str], relations: Relations, nominated: Iterable[PodRecord]) -> Site:
+    def site(
+        self, options: PlacingOptions, ignore: frozenset[str], relations: PodRelations, nominated: Iterable[PodRecord]
+    ) -> PlacementState:
         """A site to place on, which leaves the ground as it is."""
         ledger = Ledger(self.topology)
         self.taken.fill(ledger)
         nominations = Nominations(ledger, nominated)
         ledger.forget()
-        return Site(self.nodes, self.topology, ledger, self.fit(ignore), relations, self.room, self.whole, options, nominations)
+        return PlacementState(self.nodes, self.topology, ledger, self.fit(ignore), relations, self.room, self.whole, options, nominations)

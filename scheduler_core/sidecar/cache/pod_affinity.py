@@ -10,19 +10,19 @@ from collections.abc import Callable, Iterable
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.plugins.pod_counts import Census
-from scheduler_core.plugins.pod_relations import Relations
+from scheduler_core.plugins.pod_counts import PodCounts
+from scheduler_core.plugins.pod_relations import PodRelations
 from scheduler_core.plugins.pod_terms import says_something
 
 _SLACK = 50_000
 """So many changes at least are counted before all is counted anew: what pods said that are gone adds up until then."""
 
 
-class Neighbours:
+class PodAffinityCache:
     """The pods of a cluster, counted by what is asked about them."""
 
     def __init__(self) -> None:
-        self._census: Census | None = None
+        self._census: PodCounts | None = None
         self._speakers = 0
         self._says: dict[PodShape, bool] = {}
         self._there = 0
@@ -74,19 +74,19 @@ class Neighbours:
         """No pod has a shape that is not among *shapes*."""
         self._says = {shape: says for shape, says in self._says.items() if shape in shapes}
 
-    def relations(self, snapshot: ClusterSnapshot, nodes: NodeTable, pods: Callable[[], Iterable[PodRecord]]) -> Relations:
+    def relations(self, snapshot: ClusterSnapshot, nodes: NodeTable, pods: Callable[[], Iterable[PodRecord]]) -> PodRelations:
         """Relations to place with, to be given back; *snapshot* has no pods, *pods* are all that are there."""
         if not self.active:
             self._census = None
-            return Relations(snapshot)
+            return PodRelations(snapshot)
         if self._census is None:
             self._changes = 0
-            self._census = Census(nodes)
+            self._census = PodCounts(nodes)
             for pod in pods():
                 self._enter(self._census, pod)
-        return Relations(snapshot, self._census)
+        return PodRelations(snapshot, self._census)
 
-    def _enter(self, census: Census, pod: PodRecord) -> None:
+    def _enter(self, census: PodCounts, pod: PodRecord) -> None:
         if pod.node >= 0:
             census.put(pod, pod.node)
         elif self._speaks(pod.shape):

@@ -10,8 +10,8 @@ import dataclasses
 from collections import Counter
 from collections.abc import Collection, Iterator
 
-from scheduler_core.loading.gather import Found, Name
-from scheduler_core.loading.pod_forms import Form
+from scheduler_core.loading.gather import GatheredObjects, Name
+from scheduler_core.loading.pod_forms import PodForm
 from scheduler_core.loading.read_objects import name_in, typed
 from scheduler_core.loading.read_pods import Draft, Reader
 from scheduler_core.model import wire
@@ -95,7 +95,7 @@ class PodReader:
         self._reader = Reader(membership)
         self._texts: dict[str, str] = {}
 
-    def read(self, found: Found, stamp: Stamp) -> LivePod | Ended:
+    def read(self, found: GatheredObjects, stamp: Stamp) -> LivePod | Ended:
         """The pod, or what is left of one that has ended.
 
         Raises:
@@ -109,7 +109,7 @@ class PodReader:
         mark = "" if GATE in draft.gates else (pod.metadata.annotations or {}).get(GATE, "")
         return LivePod("/".join(name), stamp, draft, mark, self._told(pod))
 
-    def sweep(self, forms: Collection[Form]) -> None:
+    def sweep(self, forms: Collection[PodForm]) -> None:
         """Forget what only pods had that are gone; *forms* are those of the pods that are there."""
         self._reader.retain(forms)
 
@@ -133,7 +133,7 @@ def pinned_to(pod: LivePod) -> str:
     return next((value for key, value in pod.draft.form.node_selector if key == HOSTNAME), "")
 
 
-class PodBook:
+class PodCache:
     """Pods by key, by group and by what they wait for."""
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ import enum
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scheduler_core.sidecar.writes import Bind, Evict, Nominate, Outcome, Remove, SetCondition, Tell, Ungate, Write
+from scheduler_core.sidecar.writes import Bind, Evict, Nominate, Remove, SetCondition, Tell, Ungate, Write, WriteOutcome
 
 CONFLICT, GONE, INVALID, NOT_FOUND, TOO_MANY, UNAVAILABLE = 409, 410, 422, 404, 429, 503
 FORBIDDING = frozenset({401, 403})
@@ -43,33 +43,33 @@ def after(code: int, causes: Sequence[str], write: Write) -> Next:
     return Next.LOOK if code == CONFLICT else Next.OVER
 
 
-def seen(write: Write, content: Mapping[str, Any] | None) -> tuple[Outcome, str] | None:
+def seen(write: Write, content: Mapping[str, Any] | None) -> tuple[WriteOutcome, str] | None:
     """What became of *write*, after a conflict or a lost answer, given the object as it is now (None: it is not there).
 
     None: it is still to be done.
     """
     if content is None or _uid(content) != _target_uid(write, _uid(content)):
-        return Outcome.GONE, "it is not there any more"
+        return WriteOutcome.GONE, "it is not there any more"
     leaving = bool((content.get("metadata") or {}).get("deletionTimestamp"))
     spec = content.get("spec") or {}
     match write:
         case Bind(node=node):
             return _bound(spec, node, leaving=leaving)
         case Evict() | Remove():
-            return (Outcome.DONE, "") if leaving else None
+            return (WriteOutcome.DONE, "") if leaving else None
         case Ungate() | Nominate() | SetCondition():
-            return (Outcome.GONE, "it is being deleted") if leaving and not isinstance(write, SetCondition) else None
+            return (WriteOutcome.GONE, "it is being deleted") if leaving and not isinstance(write, SetCondition) else None
         case _:
             return None
 
 
-def _bound(spec: Mapping[str, Any], node: str, *, leaving: bool) -> tuple[Outcome, str] | None:
+def _bound(spec: Mapping[str, Any], node: str, *, leaving: bool) -> tuple[WriteOutcome, str] | None:
     there = spec.get("nodeName")
     if there == node:
-        return Outcome.DONE, ""
+        return WriteOutcome.DONE, ""
     if there:
-        return Outcome.REFUSED, f"it is on node {there}"
-    return (Outcome.GONE, "it is being deleted") if leaving else None
+        return WriteOutcome.REFUSED, f"it is on node {there}"
+    return (WriteOutcome.GONE, "it is being deleted") if leaving else None
 
 
 def _uid(content: Mapping[str, Any]) -> str:

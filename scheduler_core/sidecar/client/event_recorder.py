@@ -48,7 +48,7 @@ class Posting:
     body: Json
 
 
-class Recorder:
+class EventRecorder:
     """Decides what is posted; told the time, as seconds of a clock and as RFC 3339 with microseconds."""
 
     def __init__(self, controller: str, instance: str) -> None:

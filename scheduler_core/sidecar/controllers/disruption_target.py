@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from scheduler_core.model.conditions import DISRUPTION_TARGET
 from scheduler_core.model.decision import Name
-from scheduler_core.sidecar.cache.cache import Store
+from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.group_cache import LiveGroup
 from scheduler_core.sidecar.writes import Condition, Ref, SetCondition
 
@@ -18,7 +18,7 @@ AGAIN_SECONDS = 30.0
 _GONE = Condition(DISRUPTION_TARGET, "", "", "")
 
 
-class Spared:
+class DisruptionTargets:
     """What has been written and not been seen yet; *told_by* is what our messages begin with."""
 
     def __init__(self, told_by: str) -> None:
@@ -30,7 +30,7 @@ class Spared:
         """When to look though nothing changes; None: not before something does."""
         return min(self._sent.values(), default=None)
 
-    def wanted(self, store: Store, now: float) -> tuple[SetCondition, ...]:
+    def wanted(self, store: Cache, now: float) -> tuple[SetCondition, ...]:
         """The writes that are missing at *now*, by kind and name."""
         self._sent = {write: until for write, until in self._sent.items() if now < until}
         told = [live for live in store.groups() if self._is_told(live) and _runs(store, live)]
@@ -45,7 +45,7 @@ class Spared:
         return condition is not None and condition.status == "True" and condition.message.startswith(self._prefix)
 
 
-def _runs(store: Store, live: LiveGroup) -> bool:
+def _runs(store: Cache, live: LiveGroup) -> bool:
     """Whether a pod of the group has a node and none leaves: who is made to leave counts as leaving from the first."""
     leaves = [each.key for each in store.book.tree(Name(*live.key)) if each.key[0] == "PodGroup"]
     members = [pod for key in leaves for pod in store.members(*key[1:])]

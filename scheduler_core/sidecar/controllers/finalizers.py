@@ -34,7 +34,7 @@ class Membership(Protocol):
         """Whether a group is there that cannot be read, and may name any of its namespace as its parent."""
 
 
-class Protection:
+class Finalizers:
     """What has been written and not been seen yet."""
 
     def __init__(self) -> None:

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from scheduler_core.diagnosis import fragmentation
 from scheduler_core.loading.feature_gates import gated
 from scheduler_core.queueing.trees import Trees
-from scheduler_core.sidecar.cache.cache import Store
-from scheduler_core.sidecar.controllers.disruption_target import Spared
-from scheduler_core.sidecar.controllers.finalizers import Protection
+from scheduler_core.sidecar.cache.cache import Cache
+from scheduler_core.sidecar.controllers.disruption_target import DisruptionTargets
+from scheduler_core.sidecar.controllers.finalizers import Finalizers
 from scheduler_core.sidecar.controllers.validity import Validity
-from scheduler_core.sidecar.process.metrics import Telemetry
+from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.process.settings import Mode, Settings
 from scheduler_core.sidecar.writes import Write
 
@@ -66,7 +66,7 @@ class _Look:
 class _Members:
     """The store, as ``finalizers.Membership`` asks it."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Cache) -> None:
         self._store = store
 
     def has_members(self, namespace: str, group: str) -> bool:
@@ -76,11 +76,11 @@ class _Members:
         return self._store.unreadable(namespace, "PodGroup", "CompositePodGroup")
 
 
-class Keeping:
+class ControllerRunner:
     """Asks for the writes of the modes ``validate`` and ``protect``, and for one of ``preempt``."""
 
     def __init__(
-        self, settings: Settings, store: Store, telemetry: Telemetry, minor: int, clock: Callable[[], float] = time.monotonic
+        self, settings: Settings, store: Cache, telemetry: SidecarMetrics, minor: int, clock: Callable[[], float] = time.monotonic
     ) -> None:
         """*minor* is the API server's minor version."""
         self._settings, self._store, self._telemetry, self._minor, self._clock = settings, store, telemetry, minor, clock
@@ -97,8 +97,8 @@ class Keeping:
     def restart(self) -> None:
         """Leading has begun: what was written is not known."""
         self._validity = Validity(self._settings.gates, kubernetes=self._minor, settle=self._settings.settle_seconds)
-        self._protection = Protection()
-        self._spared = Spared(self._settings.scheduler_name)
+        self._protection = Finalizers()
+        self._spared = DisruptionTargets(self._settings.scheduler_name)
         for look, _ in self._looks:
             look.changed("Pod")
 

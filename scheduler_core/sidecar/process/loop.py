@@ -14,14 +14,14 @@ from concurrent.futures import Future
 from typing import Any
 
 from scheduler_core.model.decision import Status
-from scheduler_core.sidecar.cache.cache import Store
-from scheduler_core.sidecar.controllers.runner import Keeping
-from scheduler_core.sidecar.process.mailbox import Asked, Changed, Done, Inbox, Listed, News, Rehearsed, Unserved
-from scheduler_core.sidecar.process.metrics import Telemetry
-from scheduler_core.sidecar.process.write_failures import Grievances
+from scheduler_core.sidecar.cache.cache import Cache
+from scheduler_core.sidecar.controllers.runner import ControllerRunner
+from scheduler_core.sidecar.process.mailbox import Asked, Changed, Done, Listed, Mailbox, News, Rehearsed, Unserved
+from scheduler_core.sidecar.process.metrics import SidecarMetrics
+from scheduler_core.sidecar.process.write_failures import WriteFailures
 from scheduler_core.sidecar.scheduling.scheduler import Attempt, Scheduler
-from scheduler_core.sidecar.writer.dispatcher import Publisher
-from scheduler_core.sidecar.writes import Evict, Outcome, Tell, Write
+from scheduler_core.sidecar.writer.dispatcher import Dispatcher
+from scheduler_core.sidecar.writes import Evict, Tell, Write, WriteOutcome
 
 MOST_NEWS = 5000
 """News that are heard before anything is decided."""
@@ -42,12 +42,12 @@ class Parts:
     *scheduler* is None where nothing is placed; *term* tells which time this process leads, counted from 1, and 0 while it does not.
     """
 
-    store: Store
+    store: Cache
     scheduler: Scheduler | None
-    keeping: Keeping
-    publisher: Publisher
-    inbox: Inbox
-    telemetry: Telemetry
+    keeping: ControllerRunner
+    publisher: Dispatcher
+    inbox: Mailbox
+    telemetry: SidecarMetrics
     term: Callable[[], int]
     log: Log
 
@@ -62,7 +62,7 @@ class Loop:
         self._frozen = False
         self._term = parts.term()
         self._leading_since = float("-inf")
-        self._grievances = Grievances()
+        self._grievances = WriteFailures()
         self._preempts = parts.scheduler is not None and parts.scheduler.preempts
 
     def run(self) -> None:
@@ -151,7 +151,7 @@ class Loop:
                 return news
         return None
 
-    def _done(self, write: Write, outcome: Outcome, why: str, now: float) -> None:
+    def _done(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> None:
         parts = self._parts
         parts.telemetry.writes.labels(kind=type(write).__name__, outcome=outcome.value).inc()
         if (told := self._grievances.told(write, outcome, why, now)) is not None:

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from scheduler_core.model.decision import Name
-from scheduler_core.sidecar.writes import Evict, Outcome, Write
+from scheduler_core.sidecar.writes import Evict, Write, WriteOutcome
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Done:
     """What became of a write."""
 
     write: Write
-    outcome: Outcome
+    outcome: WriteOutcome
     why: str
 
 
@@ -71,7 +71,7 @@ class Asked:
 News = Listed | Changed | Unserved | Done | Rehearsed | Asked
 
 
-class Inbox:
+class Mailbox:
     """News, in the order of arrival."""
 
     def __init__(self) -> None:

@@ -22,18 +22,18 @@ from apiserver.election import Election
 from apiserver.lease import Lease
 from scheduler_core.exact.step_budget import DEFAULT
 from scheduler_core.model.decision import Decision
-from scheduler_core.sidecar.cache.cache import LABELS, Store
-from scheduler_core.sidecar.cache.informers import Feed
-from scheduler_core.sidecar.client.event_recorder import Recorder
+from scheduler_core.sidecar.cache.cache import LABELS, Cache
+from scheduler_core.sidecar.cache.informers import Informers
+from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.client.requests import Paths
-from scheduler_core.sidecar.controllers.runner import Keeping
+from scheduler_core.sidecar.controllers.runner import ControllerRunner
 from scheduler_core.sidecar.process.http import Answers, Server, create_app, unreached
 from scheduler_core.sidecar.process.loop import Log, Loop, Parts
-from scheduler_core.sidecar.process.mailbox import Done, Inbox
-from scheduler_core.sidecar.process.metrics import Telemetry
+from scheduler_core.sidecar.process.mailbox import Done, Mailbox
+from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.process.settings import Mode, Settings
-from scheduler_core.sidecar.scheduling.scheduler import Options, Scheduler
-from scheduler_core.sidecar.writer.dispatcher import Publisher
+from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
+from scheduler_core.sidecar.writer.dispatcher import Dispatcher
 
 CONTROLLER = "muster.dev/sidecar"
 FOREVER = 3600.0
@@ -51,27 +51,27 @@ class Sidecar:
     def __init__(self, configuration: client.Configuration, settings: Settings, minor: int, log: Log) -> None:
         configuration.connection_pool_maxsize = settings.writers + 12
         self._settings, self._log = settings, log
-        self._inbox = Inbox()
+        self._inbox = Mailbox()
         api = Api(configuration)
-        self._feed = Feed(
+        self._feed = Informers(
             api,
             self._inbox,
             lambda kind, reason: log("warning", "watch", {"kind": kind, "reason": reason}),
             silence=settings.silence_seconds,
         )
-        self._telemetry = Telemetry(settings.scheduler_name)
+        self._telemetry = SidecarMetrics(settings.scheduler_name)
         self._lease = self._candidate(api)
-        self._publisher = Publisher(
+        self._publisher = Dispatcher(
             api,
             Paths(self._feed.paths),
             lambda *told: self._inbox.put(Done(*told)),
             remaining=self._remaining,
             term=self._term,
-            recorder=Recorder(CONTROLLER, settings.identity),
+            recorder=EventRecorder(CONTROLLER, settings.identity),
         )
-        store = Store(LABELS if settings.by_label else ())
+        store = Cache(LABELS if settings.by_label else ())
         self._scheduler = Scheduler(store, options(settings)) if settings.places else None
-        keeping = Keeping(settings, store, self._telemetry, minor)
+        keeping = ControllerRunner(settings, store, self._telemetry, minor)
         self.loop = Loop(Parts(store, self._scheduler, keeping, self._publisher, self._inbox, self._telemetry, self._term, log))
 
     def start(self) -> None:
@@ -122,9 +122,9 @@ class Sidecar:
         return None if found is None else as_json(found)
 
 
-def options(settings: Settings) -> Options:
+def options(settings: Settings) -> SchedulerOptions:
     """The knobs as the scheduler has them."""
-    return Options(
+    return SchedulerOptions(
         scheduler_name=settings.scheduler_name,
         place=Mode.PLACE in settings.modes,
         ungate=Mode.UNGATE in settings.modes,

@@ -18,7 +18,7 @@ from prometheus_client.metrics import MetricWrapperBase
 
 from scheduler_core.diagnosis.fragmentation import Fragment
 from scheduler_core.model.decision import Decision, Name, Status
-from scheduler_core.placement.counters import Looked
+from scheduler_core.placement.counters import Counters
 from scheduler_core.sidecar.queue.entities import Phase
 
 CONTENT_TYPE = prometheus_client.CONTENT_TYPE_PLAIN_0_0_4
@@ -51,13 +51,13 @@ class Described:
     about: str
 
 
-class Telemetry:
+class SidecarMetrics:
     """The figures of one process."""
 
     def __init__(self, profile: str = "muster") -> None:
         """*profile* is what kube-scheduler calls so: the name of the scheduler."""
         self._profile = profile
-        self._looked = Looked()
+        self._looked = Counters()
         self.registry = prometheus_client.CollectorRegistry()
         # Memory, files and when it was started, as every component tells them.
         prometheus_client.ProcessCollector(registry=self.registry)
@@ -166,7 +166,7 @@ class Telemetry:
             "largest_gang", "The largest gang of pods of a shape that fits into one domain of a level now.", ("level", "shape")
         )
 
-    def looked_at(self, looked: Looked, seconds: float) -> None:
+    def looked_at(self, looked: Counters, seconds: float) -> None:
         """Tell what was looked at until now, and that the last of it took *seconds*."""
         generated = looked.generated - self._looked.generated
         for result, count in (

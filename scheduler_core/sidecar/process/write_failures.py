@@ -8,23 +8,23 @@ from __future__ import annotations
 from typing import Any
 
 from scheduler_core.sidecar.writer.work_queue import target
-from scheduler_core.sidecar.writes import Outcome, Write
+from scheduler_core.sidecar.writes import Write, WriteOutcome
 
 EVERY_SECONDS = 60.0
 """For which one kind of write is told of once; how many more there were is told with the next."""
-_TOLD = frozenset({Outcome.REFUSED, Outcome.FAILED})
+_TOLD = frozenset({WriteOutcome.REFUSED, WriteOutcome.FAILED})
 _LONGEST = 500
-_Key = tuple[str, str, Outcome]
+_Key = tuple[str, str, WriteOutcome]
 
 
-class Grievances:
+class WriteFailures:
     """What was told of, and when."""
 
     def __init__(self) -> None:
         self._until: dict[_Key, float] = {}
         self._untold: dict[_Key, int] = {}
 
-    def told(self, write: Write, outcome: Outcome, why: str, now: float) -> dict[str, Any] | None:
+    def told(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> dict[str, Any] | None:
         """The fields of the line that tells of it; None where there is nothing to tell, or it has just been told of its like."""
         if outcome not in _TOLD:
             return None

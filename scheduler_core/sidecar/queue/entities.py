@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.decision import Name as Root
-from scheduler_core.sidecar.queue.root_status import Survey
-from scheduler_core.sidecar.scheduling.preemption_plan import Plan
+from scheduler_core.sidecar.queue.root_status import RootStatus
+from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlan
 from scheduler_core.sidecar.writes import Bind, Evict, Ref, Ungate, Write
 
 
@@ -52,7 +52,7 @@ class Attempt:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Refusal:
+class RefusedEvictions:
     """Evictions that were refused: they are not asked for again while nothing changes.
 
     Attributes:
@@ -68,7 +68,7 @@ class Refusal:
 
 
 @dataclasses.dataclass(slots=True, eq=False)
-class State:
+class EntityState:
     """One root."""
 
     root: Root
@@ -104,56 +104,56 @@ class State:
     partial_since: float | None = None
     hanging_since: float | None = None
     told_at: float = float("-inf")
-    refusal: Refusal | None = None
+    refusal: RefusedEvictions | None = None
     """The last plan that the API server would not have."""
-    plan: Plan | None = None
+    plan: PreemptionPlan | None = None
 
 
-class Turns:
+class EntityQueue:
     """Roots by when it is their turn: those whose time has come in the order of the queue."""
 
     def __init__(self) -> None:
-        self.states: dict[Root, State] = {}
+        self.states: dict[Root, EntityState] = {}
         self.counts: collections.Counter[tuple[Phase, str]] = collections.Counter()
         """Roots by phase and by kind."""
-        self._ready: list[tuple[object, int, State]] = []
-        self._timers: list[tuple[float, int, State]] = []
+        self._ready: list[tuple[object, int, EntityState]] = []
+        self._timers: list[tuple[float, int, EntityState]] = []
         self._numbers = itertools.count()
 
-    def state(self, survey: Survey) -> State:
+    def state(self, survey: RootStatus) -> EntityState:
         """The state of a root, made if there is none."""
         if (state := self.states.get(survey.root)) is None:
-            state = self.states[survey.root] = State(survey.root, survey.ref.uid)
+            state = self.states[survey.root] = EntityState(survey.root, survey.ref.uid)
             self.counts[state.phase, state.root.kind] += 1
         state.size = survey.size
         return state
 
-    def drop(self, root: Root) -> State | None:
+    def drop(self, root: Root) -> EntityState | None:
         """Forget a root."""
         if (state := self.states.pop(root, None)) is not None:
             self.counts[state.phase, state.root.kind] -= 1
             state.turn, state.until = False, None
         return state
 
-    def put(self, state: State, phase: Phase) -> None:
+    def put(self, state: EntityState, phase: Phase) -> None:
         """Its phase from now on."""
         self.counts[state.phase, state.root.kind] -= 1
         self.counts[phase, state.root.kind] += 1
         state.phase = phase
 
-    def ready(self, state: State, survey: Survey) -> None:
+    def ready(self, state: EntityState, survey: RootStatus) -> None:
         """It is its turn."""
         state.turn = True
         self.put(state, Phase.ACTIVE)
         heapq.heappush(self._ready, (survey.order, next(self._numbers), state))
 
-    def wake_at(self, state: State, at: float, now: float) -> None:
+    def wake_at(self, state: EntityState, at: float, now: float) -> None:
         """It is looked at again at *at*, or before; what is past at *now* has been looked at."""
         if at > now and (state.until is None or at < state.until):
             state.until = at
             heapq.heappush(self._timers, (at, next(self._numbers), state))
 
-    def woken(self, now: float) -> Iterator[State]:
+    def woken(self, now: float) -> Iterator[EntityState]:
         """Those whose time has come by *now*."""
         while self._timers and self._timers[0][0] <= now:
             at, _, state = heapq.heappop(self._timers)
@@ -161,7 +161,7 @@ class Turns:
                 state.until = None
                 yield state
 
-    def next(self) -> State | None:
+    def next(self) -> EntityState | None:
         """The first of those whose turn it is; it is taken out."""
         while self._ready:
             _, _, state = heapq.heappop(self._ready)

@@ -7,22 +7,22 @@ import enum
 
 from scheduler_core.exact.step_budget import DEFAULT
 from scheduler_core.model.decision import Name as Root
-from scheduler_core.sidecar.cache.assumed_pods import Assumed
-from scheduler_core.sidecar.cache.cache import Store
+from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
+from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.queue import backoff
-from scheduler_core.sidecar.queue.entities import Phase, State, Turns
-from scheduler_core.sidecar.queue.queueing_hints import Parked
-from scheduler_core.sidecar.queue.root_status import Survey, Whose, survey
-from scheduler_core.sidecar.scheduling.binding import Placer
-from scheduler_core.sidecar.scheduling.decide import COMPLETE, Means
-from scheduler_core.sidecar.scheduling.decision_log import Remembered
-from scheduler_core.sidecar.scheduling.preemption_plan import Plan, Preempting
+from scheduler_core.sidecar.queue.entities import EntityQueue, EntityState, Phase
+from scheduler_core.sidecar.queue.queueing_hints import UnschedulableRoots
+from scheduler_core.sidecar.queue.root_status import OurPods, RootStatus, survey
+from scheduler_core.sidecar.scheduling.binding import Binder
+from scheduler_core.sidecar.scheduling.decide import COMPLETE, CycleParameters
+from scheduler_core.sidecar.scheduling.decision_log import DecisionLog
+from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlan, PreemptionPlans
 from scheduler_core.sidecar.writes import Bind, Evicting, Ref, Ungate
 from validators.gates import Gates
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class SchedulerOptions:
     """What is placed, and how.
 
     Attributes:
@@ -72,17 +72,17 @@ class Options:
     retell_seconds: float = 60.0
 
     @property
-    def means(self) -> Means:
+    def means(self) -> CycleParameters:
         """How roots are decided on."""
-        return Means(strategy=self.strategy, budget=self.budget, preempt=self.preempt, ignore=self.ignore, gates=self.gates)
+        return CycleParameters(strategy=self.strategy, budget=self.budget, preempt=self.preempt, ignore=self.ignore, gates=self.gates)
 
     @property
-    def whose(self) -> Whose:
+    def whose(self) -> OurPods:
         """Which pods are ours."""
-        return Whose(self.scheduler_name if self.place else "", self.ungate)
+        return OurPods(self.scheduler_name if self.place else "", self.ungate)
 
 
-class Task(enum.Enum):
+class Action(enum.Enum):
     """What is to be done about a root now."""
 
     COMMIT = "record that it was placed"
@@ -91,23 +91,23 @@ class Task(enum.Enum):
     TRY = "find nodes for its pods"
 
 
-class Desk:
+class NextAction:
     """The roots of a cluster that are ours, each with what it waits for."""
 
-    def __init__(self, store: Store, options: Options) -> None:
+    def __init__(self, store: Cache, options: SchedulerOptions) -> None:
         store.standing.ungate(ungates=options.ungate, binds=options.scheduler_name if options.place else "")
         self.store, self.options = store, options
         self.means, self.whose = options.means, options.whose
-        self.assumed = Assumed(store)
-        self.placer = Placer(store, self.assumed, self.whose)
-        self.preempting = Preempting(store, self.assumed, options.evicting, options.scheduler_name)
-        self.turns = Turns()
-        self.parked = Parked(store, options.ignore)
-        self.plans: dict[Root, Plan] = {}
+        self.assumed = AssumedPods(store)
+        self.placer = Binder(store, self.assumed, self.whose)
+        self.preempting = PreemptionPlans(store, self.assumed, options.evicting, options.scheduler_name)
+        self.turns = EntityQueue()
+        self.parked = UnschedulableRoots(store, options.ignore)
+        self.plans: dict[Root, PreemptionPlan] = {}
         self.flights: dict[Ref, Root] = {}
-        self.decisions = Remembered()
+        self.decisions = DecisionLog()
 
-    def survey(self, root: Root) -> Survey | None:
+    def survey(self, root: Root) -> RootStatus | None:
         """How it stands with *root*."""
         return survey(self.store, root, self.whose)
 
@@ -148,7 +148,7 @@ class Desk:
                 state.flush_at = None
             self.route(state, found, now)
 
-    def route(self, state: State, found: Survey, now: float) -> None:
+    def route(self, state: EntityState, found: RootStatus, now: float) -> None:
         """Give *state* its turn, or set what it waits for."""
         self._watch_over(state, found, now)
         if self.task(state, found, now) is not None:
@@ -171,23 +171,23 @@ class Desk:
         else:
             self.turns.drop(state.root)
 
-    def task(self, state: State, found: Survey, now: float) -> Task | None:
+    def task(self, state: EntityState, found: RootStatus, now: float) -> Action | None:
         """What is to be done about a root now; None: nothing but to wait."""
         if state.unsure and now >= state.not_before:
-            return Task.REBIND
+            return Action.REBIND
         if found.finished and now >= state.commit_after:
-            return Task.COMMIT
+            return Action.COMMIT
         if self._is_lost(state, found, now):
-            return Task.UNDO
+            return Action.UNDO
         tried = found.to_place and found.ready and not found.leaving and not state.unsure
-        return Task.TRY if tried and state.root not in self.parked and now >= state.not_before else None
+        return Action.TRY if tried and state.root not in self.parked and now >= state.not_before else None
 
-    def back_off(self, state: State, now: float) -> None:
+    def back_off(self, state: EntityState, now: float) -> None:
         """An attempt failed: leave the root alone for some time."""
         state.attempts += 1
         state.not_before = now + backoff.seconds(state.attempts, state.size)
 
-    def close(self, state: State) -> None:
+    def close(self, state: EntityState) -> None:
         """No plan of the root goes on."""
         state.plan = None
         self.plans.pop(state.root, None)
@@ -206,7 +206,7 @@ class Desk:
                 self.preempting.release(state.plan)
             self.close(state)
 
-    def _flies_on(self, state: State) -> bool:
+    def _flies_on(self, state: EntityState) -> bool:
         """Whether binds are under way, and it is the top of the tree that it was.
 
         Each bind shows in an event, and to survey a tree takes as long as it is large: the last of them is waited for.
@@ -217,7 +217,7 @@ class Desk:
         live = self.store.group(root.kind, root.namespace, root.name)
         return live is not None and live.uid == state.uid and self.store.book.root_of(live.key) == root
 
-    def _is_over(self, state: State, plan: Plan, now: float) -> bool:
+    def _is_over(self, state: EntityState, plan: PreemptionPlan, now: float) -> bool:
         """Whether nothing of the plan is to be waited for: it is closed then, and the root tried at once."""
         overdue = now >= plan.since + self.options.plan_seconds
         if plan.under_way and (overdue or self.preempting.prune(plan)):
@@ -230,7 +230,7 @@ class Desk:
         self.parked.leave(state.root)
         return True
 
-    def _watch_over(self, state: State, found: Survey, now: float) -> None:
+    def _watch_over(self, state: EntityState, found: RootStatus, now: float) -> None:
         """Note since when it is partial, and since when it hangs; forget binds of which it shows by now what became of them."""
         state.unsure = {ref: write for ref, write in state.unsure.items() if self._is_unsure(ref, write)}
         if found.to_place and found.ready and not found.loose and not state.settled:
@@ -250,7 +250,7 @@ class Desk:
         pod = self.store.pod(ref)
         return pod is not None and pod.assumed == write.node and write.node in self.store.standing.nodes.nodes
 
-    def _is_lost(self, state: State, found: Survey, now: float) -> bool:
+    def _is_lost(self, state: EntityState, found: RootStatus, now: float) -> bool:
         """Whether what is bound of a gang is to be taken back without another attempt."""
         if state.hanging_since is not None and now >= state.hanging_since + self.options.pinned_seconds:
             return any(map(self.whose.has, found.placed))

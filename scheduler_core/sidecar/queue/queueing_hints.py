@@ -11,16 +11,16 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from scheduler_core.loading.pod_forms import Form
+from scheduler_core.loading.pod_forms import PodForm
 from scheduler_core.model.decision import Name as Root
 from scheduler_core.model.nodes import Nodes
-from scheduler_core.sidecar.cache.cache import Store
-from scheduler_core.sidecar.cache.cluster_changes import News
-from scheduler_core.sidecar.cache.placement_state import Ground
+from scheduler_core.sidecar.cache.cache import Cache
+from scheduler_core.sidecar.cache.cluster_changes import ClusterChanges
+from scheduler_core.sidecar.cache.placement_state import LivePlacementState
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Interest:
+class QueueingHint:
     """What could help a root.
 
     Attributes:
@@ -31,22 +31,22 @@ class Interest:
 
     """
 
-    forms: frozenset[Form] = frozenset()
+    forms: frozenset[PodForm] = frozenset()
     hosts: frozenset[str] = frozenset()
     related: bool = False
     preempts: bool = False
 
 
-NOTHING = Interest()
+NOTHING = QueueingHint()
 """Of a root that only a change of its own can help."""
 
 
-class Parked:
+class UnschedulableRoots:
     """Roots that wait for something to change."""
 
-    def __init__(self, store: Store, ignore: frozenset[str]) -> None:
+    def __init__(self, store: Cache, ignore: frozenset[str]) -> None:
         self._store, self._ignore = store, ignore
-        self._roots: dict[Root, Interest] = {}
+        self._roots: dict[Root, QueueingHint] = {}
 
     def __len__(self) -> int:
         return len(self._roots)
@@ -54,7 +54,7 @@ class Parked:
     def __contains__(self, root: Root) -> bool:
         return root in self._roots
 
-    def park(self, root: Root, interest: Interest) -> None:
+    def park(self, root: Root, interest: QueueingHint) -> None:
         """*root* waits for what *interest* says."""
         self._roots[root] = interest
 
@@ -62,7 +62,7 @@ class Parked:
         """*root* waits no more."""
         self._roots.pop(root, None)
 
-    def woken(self, news: News) -> list[Root]:
+    def woken(self, news: ClusterChanges) -> list[Root]:
         """The roots that *news* could help; they are not parked any more."""
         if not self._roots or not news:
             return []
@@ -71,7 +71,7 @@ class Parked:
             del self._roots[root]
         return woken
 
-    def _helped(self, news: News) -> Iterator[Root]:
+    def _helped(self, news: ClusterChanges) -> Iterator[Root]:
         room = _Room(self._store.standing.ground(), self._store, self._ignore, news)
         for root, interest in self._roots.items():
             if (
@@ -86,22 +86,22 @@ class Parked:
 class _Room:
     """Whether a pod of some form could use one of the nodes that changed; asked once for each form."""
 
-    def __init__(self, ground: Ground, store: Store, ignore: frozenset[str], news: News) -> None:
+    def __init__(self, ground: LivePlacementState, store: Cache, ignore: frozenset[str], news: ClusterChanges) -> None:
         self._ground, self._store = ground, store
         self._fit = ground.fit(ignore)
         self._nodes = _indices(ground, news.freed | news.nodes)
-        self._known: dict[tuple[Form, bool], bool] = {}
+        self._known: dict[tuple[PodForm, bool], bool] = {}
 
-    def helps(self, interest: Interest) -> bool:
+    def helps(self, interest: QueueingHint) -> bool:
         """Whether any pod of the root could."""
         return bool(len(self._nodes)) and any(self._fits(form, free=not interest.preempts) for form in interest.forms)
 
-    def _fits(self, form: Form, *, free: bool) -> bool:
+    def _fits(self, form: PodForm, *, free: bool) -> bool:
         if (known := self._known.get((form, free))) is None:
             known = self._known[form, free] = self._has_room(form, free=free)
         return known
 
-    def _has_room(self, form: Form, *, free: bool) -> bool:
+    def _has_room(self, form: PodForm, *, free: bool) -> bool:
         if (shape := self._store.standing.shape(form)) is None:
             return False
         static = self._fit.static(shape)
@@ -112,5 +112,5 @@ class _Room:
         return bool((left >= static.amounts).all(axis=0).any())
 
 
-def _indices(ground: Ground, names: Iterable[str]) -> Nodes:
+def _indices(ground: LivePlacementState, names: Iterable[str]) -> Nodes:
     return np.array(sorted(ground.nodes.index[name] for name in names if name in ground.nodes.index), dtype=np.int64)

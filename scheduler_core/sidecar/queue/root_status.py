@@ -14,7 +14,7 @@ from scheduler_core.model.conditions import INITIALLY_SCHEDULED
 from scheduler_core.model.decision import Name as Root
 from scheduler_core.queueing.creation_time import Age, age
 from scheduler_core.queueing.trees import minimum
-from scheduler_core.sidecar.cache.cache import Store
+from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.group_cache import Key, LiveGroup
 from scheduler_core.sidecar.cache.pod_cache import LivePod, pinned_to
 from scheduler_core.sidecar.client.requests import GATE
@@ -23,7 +23,7 @@ from validators.model.workload import MAX_DEPTH
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Whose:
+class OurPods:
     """Which pods are ours to place: those of a scheduler's name (empty: none), and those that our gate holds."""
 
     scheduler: str
@@ -43,7 +43,7 @@ class Whose:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Survey:
+class RootStatus:
     """One root.
 
     Attributes:
@@ -85,7 +85,7 @@ class Survey:
         return not self.loose, -self.priority, self.age, self.root.namespace, self.root.name, self.root.kind
 
 
-def survey(store: Store, root: Root, whose: Whose) -> Survey | None:
+def survey(store: Cache, root: Root, whose: OurPods) -> RootStatus | None:
     """How it stands with *root*; None if it is not there, or nothing of it is ours."""
     if root.kind == "Pod":
         return _of_pod(store, root, whose)
@@ -95,7 +95,7 @@ def survey(store: Store, root: Root, whose: Whose) -> Survey | None:
     return _Tree(store, root, store.book.tree(root), whose).survey()
 
 
-def _of_pod(store: Store, root: Root, whose: Whose) -> Survey | None:
+def _of_pod(store: Cache, root: Root, whose: OurPods) -> RootStatus | None:
     standing = store.standing
     pod = standing.pods.pods.get(f"{root.namespace}/{root.name}")
     if pod is None or pod.draft.group or pod.draft.reference is not None or not whose.has(pod):
@@ -105,16 +105,16 @@ def _of_pod(store: Store, root: Root, whose: Whose) -> Survey | None:
         return None
     priority = store.book.priorities.rank(draft.priority, draft.class_name, draft.policy).value
     if standing.place_of(pod):
-        return Survey(root, pod.ref, 1, priority, age(draft.created), (), placed=(pod,))
+        return RootStatus(root, pod.ref, 1, priority, age(draft.created), (), placed=(pod,))
     if not whose.places(pod):
         return None
-    return Survey(root, pod.ref, 1, priority, age(draft.created), (pod,), ready=not _closed(pod, whose))
+    return RootStatus(root, pod.ref, 1, priority, age(draft.created), (pod,), ready=not _closed(pod, whose))
 
 
 class _Tree:
     """The groups of one tree with their members, looked through once."""
 
-    def __init__(self, store: Store, root: Root, groups: list[LiveGroup], whose: Whose) -> None:
+    def __init__(self, store: Cache, root: Root, groups: list[LiveGroup], whose: OurPods) -> None:
         self._store, self._root, self._whose = store, root, whose
         self._groups = {live.key: live for live in groups}
         self._top = groups[0]
@@ -130,7 +130,7 @@ class _Tree:
                 self._placed[live.key] = ended + sum(bool(standing.place_of(pod)) for pod in found)
                 self._firm[live.key] = ended + sum(map(_is_firm, found))
 
-    def survey(self) -> Survey | None:
+    def survey(self) -> RootStatus | None:
         """None if nothing of it is ours."""
         store, whose, place_of = self._store, self._whose, self._store.standing.place_of
         members = [pod for found in self._members.values() for pod in found]
@@ -146,7 +146,7 @@ class _Tree:
         settled = any(map(_was_placed, self._groups.values()))
         sound = self._is_sound()
         completed = store.book.completed(self._top)
-        return Survey(
+        return RootStatus(
             root=self._root,
             ref=Ref(*self._top.key, self._top.uid),
             size=len(members),
@@ -250,6 +250,6 @@ def _leaves(pod: LivePod) -> bool:
     return pod.draft.terminating or pod.leaving
 
 
-def _closed(pod: LivePod, whose: Whose) -> bool:
+def _closed(pod: LivePod, whose: OurPods) -> bool:
     """Whether a gate that we do not remove holds the pod."""
     return bool(pod.draft.gates) and not (whose.ungates and pod.gated_by_us)

@@ -6,24 +6,24 @@ import dataclasses
 
 from scheduler_core.model.decision import Decision, Status
 from scheduler_core.sidecar.client.requests import HOSTNAME
-from scheduler_core.sidecar.queue.entities import Attempt, Phase, Refusal, State
-from scheduler_core.sidecar.queue.next_action import Desk
-from scheduler_core.sidecar.queue.queueing_hints import NOTHING, Interest
-from scheduler_core.sidecar.queue.root_status import Survey
+from scheduler_core.sidecar.queue.entities import Attempt, EntityState, Phase, RefusedEvictions
+from scheduler_core.sidecar.queue.next_action import NextAction
+from scheduler_core.sidecar.queue.queueing_hints import NOTHING, QueueingHint
+from scheduler_core.sidecar.queue.root_status import RootStatus
 from scheduler_core.sidecar.scheduling.decide import Decided
-from scheduler_core.sidecar.scheduling.preemption_plan import Plan
+from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlan
 from scheduler_core.sidecar.writes import Bind, Ref, Ungate, Write
 
 _UNPLACED = frozenset({Status.UNSCHEDULABLE, Status.UNRESOLVABLE})
 
 
-class Outcomes:
+class DecisionApplier:
     """Turns decisions into attempts."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: NextAction) -> None:
         self._desk = desk
 
-    def of(self, state: State, survey: Survey, decided: Decided, now: float) -> Attempt:
+    def of(self, state: EntityState, survey: RootStatus, decided: Decided, now: float) -> Attempt:
         """What comes of *decided*, which was decided on *survey*."""
         desk, decision = self._desk, decided.decision
         if decision.status is Status.SUCCESS and (node := desk.placer.unpinnable(decision, survey)):
@@ -34,7 +34,7 @@ class Outcomes:
         desk.decisions.put(decision)
         return (self._placed if decision.status is Status.SUCCESS else self._failed)(state, survey, decided, decision, now)
 
-    def launch(self, state: State, binds: tuple[Bind | Ungate, ...]) -> None:
+    def launch(self, state: EntityState, binds: tuple[Bind | Ungate, ...]) -> None:
         """*binds* are under way."""
         state.flying = {write.pod: write for write in binds}
         for ref in state.flying:
@@ -42,16 +42,16 @@ class Outcomes:
         state.broken = False
         self._desk.turns.put(state, Phase.FLYING)
 
-    def refused(self, state: State, victims: frozenset[Ref], now: float) -> None:
+    def refused(self, state: EntityState, victims: frozenset[Ref], now: float) -> None:
         """*victims* would not leave for the root: as things stand they are not asked again.
 
         The root is tried again after its back-off: what could have helped it while it had a plan did not wake it.
         """
         desk = self._desk
-        state.refusal = Refusal(victims, desk.store.report.budgets, now + desk.options.flush_seconds)
+        state.refusal = RefusedEvictions(victims, desk.store.report.budgets, now + desk.options.flush_seconds)
         desk.look(state.root, now, hint=True)
 
-    def _placed(self, state: State, survey: Survey, decided: Decided, decision: Decision, now: float) -> Attempt:
+    def _placed(self, state: EntityState, survey: RootStatus, decided: Decided, decision: Decision, now: float) -> Attempt:
         desk = self._desk
         state.awaits = False
         binds = desk.placer.binds(decision, survey)
@@ -63,7 +63,7 @@ class Outcomes:
             self._park(state, survey, decided, now)
         return Attempt(state.root, decision, (*binds, *told))
 
-    def _failed(self, state: State, survey: Survey, decided: Decided, decision: Decision, now: float) -> Attempt:
+    def _failed(self, state: EntityState, survey: RootStatus, decided: Decided, decision: Decision, now: float) -> Attempt:
         desk = self._desk
         desk.back_off(state, now)
         state.awaits = bool(decision.nominations) and not decision.victims
@@ -81,7 +81,7 @@ class Outcomes:
         self._park(state, survey, decided, now)
         return Attempt(state.root, decision, writes)
 
-    def _plan(self, state: State, decision: Decision, now: float) -> Plan | None:
+    def _plan(self, state: EntityState, decision: Decision, now: float) -> PreemptionPlan | None:
         """The plan that *decision* has, unless it would be refused as the last one was."""
         desk, refusal = self._desk, state.refusal
         if not desk.options.preempt or decision.status not in _UNPLACED:
@@ -91,23 +91,23 @@ class Outcomes:
                 return None
         return desk.preempting.plan(decision, now)
 
-    def _told(self, state: State, survey: Survey, decision: Decision, now: float) -> tuple[Write, ...]:
+    def _told(self, state: EntityState, survey: RootStatus, decision: Decision, now: float) -> tuple[Write, ...]:
         afresh = now - state.told_at >= self._desk.options.retell_seconds
         if afresh:
             state.told_at = now
         return self._desk.placer.told(decision, survey, afresh=afresh)
 
-    def _park(self, state: State, survey: Survey, decided: Decided, now: float) -> None:
+    def _park(self, state: EntityState, survey: RootStatus, decided: Decided, now: float) -> None:
         desk = self._desk
         state.flush_at = now + desk.options.flush_seconds
         desk.parked.park(state.root, self._interest(survey, decided))
         desk.look(state.root, now, hint=False)
 
-    def _interest(self, survey: Survey, decided: Decided) -> Interest:
+    def _interest(self, survey: RootStatus, decided: Decided) -> QueueingHint:
         status, standing = decided.decision.status, self._desk.store.standing
         if status in {Status.WAIT, Status.INVALID}:
             return NOTHING
-        return Interest(
+        return QueueingHint(
             forms=frozenset(pod.draft.form for pod in survey.to_place),
             hosts=frozenset(standing.place_of(pod) for pod in survey.placed),
             related=decided.related,
@@ -115,6 +115,6 @@ class Outcomes:
         )
 
 
-def _may_preempt(survey: Survey) -> bool:
+def _may_preempt(survey: RootStatus) -> bool:
     """Whether a single pod may; one that may not keeps the nomination that it has."""
     return any(pod.record is not None and pod.record.preempts for pod in survey.to_place)

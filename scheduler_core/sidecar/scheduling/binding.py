@@ -10,12 +10,12 @@ from collections.abc import Iterator
 
 from scheduler_core.model.conditions import initially_scheduled
 from scheduler_core.model.decision import Decision, Status
-from scheduler_core.sidecar.cache.assumed_pods import Assumed
-from scheduler_core.sidecar.cache.cache import Store
+from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
+from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.group_cache import LiveGroup
 from scheduler_core.sidecar.cache.pod_cache import SCHEDULED
 from scheduler_core.sidecar.client.requests import HOSTNAME
-from scheduler_core.sidecar.queue.root_status import Survey, Whose
+from scheduler_core.sidecar.queue.root_status import OurPods, RootStatus
 from scheduler_core.sidecar.writes import Bind, Condition, Nominate, Ref, Remove, SetCondition, Tell, Ungate, Write
 
 NORMAL, WARNING = "Normal", "Warning"
@@ -24,13 +24,13 @@ _TOLD = frozenset({*_FAILED, Status.INVALID})
 """... of which pods and events tell; what groups are told of an invalid tree is a mode of its own."""
 
 
-class Placer:
+class Binder:
     """Makes the writes of decisions, and presumes what they will have done."""
 
-    def __init__(self, store: Store, assumed: Assumed, whose: Whose) -> None:
+    def __init__(self, store: Cache, assumed: AssumedPods, whose: OurPods) -> None:
         self._store, self._assumed, self._whose = store, assumed, whose
 
-    def binds(self, decision: Decision, survey: Survey) -> tuple[Bind | Ungate, ...]:
+    def binds(self, decision: Decision, survey: RootStatus) -> tuple[Bind | Ungate, ...]:
         """What puts the pods of a root where *decision* says; they are assumed there."""
         found: list[Bind | Ungate] = []
         for pod in sorted(survey.to_place, key=lambda pod: (pod.draft.group, pod.key)):
@@ -42,7 +42,7 @@ class Placer:
                 found.append(Ungate(pod.ref, node, self.host(node)) if opens else Bind(pod.ref, node))
         return tuple(found)
 
-    def unpinnable(self, decision: Decision, survey: Survey) -> str:
+    def unpinnable(self, decision: Decision, survey: RootStatus) -> str:
         """The first node that a pod cannot be pinned to, as it has no host name; empty if there is none."""
         nodes = {decision.assignments[pod.key] for pod in survey.to_place if self._whose.opens(pod) and pod.key in decision.assignments}
         return min((node for node in nodes if not self.host(node)), default="")
@@ -52,7 +52,7 @@ class Placer:
         read = self._store.standing.nodes.nodes.get(node)
         return (read.node.metadata.labels or {}).get(HOSTNAME, "") if read is not None else ""
 
-    def committed(self, survey: Survey, decision: Decision | None) -> tuple[Write, ...]:
+    def committed(self, survey: RootStatus, decision: Decision | None) -> tuple[Write, ...]:
         """That the groups that have what they need were placed, children before parents, and an event on the root."""
         writes: list[Write] = []
         for live in reversed(survey.finished):
@@ -62,7 +62,7 @@ class Placer:
             writes.append(Tell(survey.ref, NORMAL, "Scheduled", _placed(survey, decision)))
         return tuple(writes)
 
-    def told(self, decision: Decision, survey: Survey, *, afresh: bool) -> tuple[Write, ...]:
+    def told(self, decision: Decision, survey: RootStatus, *, afresh: bool) -> tuple[Write, ...]:
         """What its groups and pods are told of *decision*: that they are not placed, and why.
 
         Pods that have been told that they are unschedulable are told another reason only where it is told *afresh*.
@@ -73,7 +73,7 @@ class Placer:
             writes.append(Tell(survey.ref, WARNING, "FailedScheduling", message))
         return tuple(writes)
 
-    def nominations(self, decision: Decision, survey: Survey) -> tuple[Nominate, ...]:
+    def nominations(self, decision: Decision, survey: RootStatus) -> tuple[Nominate, ...]:
         """Nominations that *decision* takes back."""
         if decision.status not in _FAILED:
             return ()
@@ -82,7 +82,7 @@ class Placer:
             self._assumed.promise(pod.ref, "")
         return tuple(Nominate(pod.ref, "") for pod in lost)
 
-    def undone(self, survey: Survey, why: str) -> tuple[Write, ...]:
+    def undone(self, survey: RootStatus, why: str) -> tuple[Write, ...]:
         """What takes a gang back that is partial and cannot be finished; its pods count as leaving."""
         message = f"{survey.root.kind} {survey.root.name} was placed in part and cannot be finished: {why}"
         pods = sorted(survey.loose or filter(self._whose.has, survey.placed), key=lambda pod: pod.key)
@@ -104,7 +104,7 @@ class Placer:
                 if found.status == "False" and (there is None or there.status != "True"):
                     yield from self._told(_ref(live), there, found.type, found.status, found.reason, found.message)
 
-    def _to_pods(self, decision: Decision, survey: Survey, *, afresh: bool) -> Iterator[Write]:
+    def _to_pods(self, decision: Decision, survey: RootStatus, *, afresh: bool) -> Iterator[Write]:
         reason = "SchedulerError" if decision.status in (Status.ERROR, Status.INVALID) else "Unschedulable"
         for pod in survey.to_place:
             message = decision.pending.get(pod.key)
@@ -129,7 +129,7 @@ def _ref(live: LiveGroup) -> Ref:
     return Ref(*live.key, live.uid)
 
 
-def _placed(survey: Survey, decision: Decision | None) -> str:
+def _placed(survey: RootStatus, decision: Decision | None) -> str:
     """What the event says: how many pods, and where."""
     domain = decision.groups[0].domain if decision is not None and decision.groups else None
     where = f", in {domain.key} {domain.value}" if domain is not None else ""

@@ -10,17 +10,17 @@ from scheduler_core.exact.step_budget import DEFAULT
 from scheduler_core.model.decision import Decision, Name
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.placement.counters import Looked
+from scheduler_core.placement.counters import Counters
 from scheduler_core.queueing import scheduling_queue
 from scheduler_core.queueing.queue_order import spellings
-from scheduler_core.sidecar.cache.cache import Store
+from scheduler_core.sidecar.cache.cache import Cache
 from validators.gates import Gates
 
 COMPLETE, GREEDY = "complete", "greedy"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Means:
+class CycleParameters:
     """How roots are decided on.
 
     Attributes:
@@ -66,12 +66,12 @@ class Decided:
 
 
 def decide(
-    store: Store,
+    store: Cache,
     roots: Sequence[Name],
-    means: Means,
+    means: CycleParameters,
     held: Collection[str] = (),
     stop: Callable[[], bool] = lambda: False,
-    looked: Looked | None = None,
+    looked: Counters | None = None,
 ) -> tuple[Decided, ...]:
     """The decisions on *roots*, in this order; what one is given, the next does not find.
 
@@ -85,7 +85,9 @@ def decide(
 
     """
     view = _held_back(store.snapshot(roots), held)
-    forest = scheduling_queue.build(view, scheduling_queue.Options(order=tuple(spellings(root)[-1] for root in roots), gates=means.gates))
+    forest = scheduling_queue.build(
+        view, scheduling_queue.QueueOptions(order=tuple(spellings(root)[-1] for root in roots), gates=means.gates)
+    )
     site = store.site(means.placing, means.ignore)
     decider = Decider(store.everything(), forest.conditions, means.placing, means.ignore, means.steps, site=site)
     decided = []
@@ -105,10 +107,10 @@ def decide(
     return tuple(decided)
 
 
-def refused(store: Store, root: Name, means: Means, held: Collection[str] = ()) -> Decision | None:
+def refused(store: Cache, root: Name, means: CycleParameters, held: Collection[str] = ()) -> Decision | None:
     """The decision on a root that would not even be tried, as things stand; None if it would be."""
     view = _held_back(store.snapshot((root,)), held)
-    return next(iter(scheduling_queue.build(view, scheduling_queue.Options(gates=means.gates)).refused), None)
+    return next(iter(scheduling_queue.build(view, scheduling_queue.QueueOptions(gates=means.gates)).refused), None)
 
 
 def _held_back(view: ClusterSnapshot, held: Collection[str]) -> ClusterSnapshot:

@@ -13,7 +13,7 @@ MOST_PODS = 200_000
 """Pods that they name."""
 
 
-class Remembered:
+class DecisionLog:
     """Forgets what was decided longest ago first, but never the last decision of all."""
 
     def __init__(self, most: int = MOST, most_pods: int = MOST_PODS) -> None:

@@ -15,8 +15,8 @@ from scheduler_core.model.conditions import disruption_target
 from scheduler_core.model.decision import Decision, Name
 from scheduler_core.preemption.units.units import Units
 from scheduler_core.queueing.trees import minimum
-from scheduler_core.sidecar.cache.assumed_pods import Assumed
-from scheduler_core.sidecar.cache.cache import Store
+from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
+from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.group_cache import LiveGroup
 from scheduler_core.sidecar.cache.pod_cache import LivePod
 from scheduler_core.sidecar.scheduling.binding import NORMAL
@@ -24,7 +24,7 @@ from scheduler_core.sidecar.writes import Condition, Evict, Evicting, Nominate, 
 
 
 @dataclasses.dataclass(slots=True, eq=False)
-class Plan:
+class PreemptionPlan:
     """Who is to leave for a root, and where its pods go then."""
 
     root: Name
@@ -39,14 +39,14 @@ class Plan:
     """The groups that were told that they have to leave, each with its victims that have not been found to stay."""
 
 
-class Preempting:
+class PreemptionPlans:
     """Makes plans of decisions, and the writes of plans."""
 
-    def __init__(self, store: Store, assumed: Assumed, evicting: Evicting, told_by: str) -> None:
+    def __init__(self, store: Cache, assumed: AssumedPods, evicting: Evicting, told_by: str) -> None:
         self._store, self._assumed = store, assumed
         self._evicting, self._told_by = evicting, told_by
 
-    def plan(self, decision: Decision, now: float) -> Plan | None:
+    def plan(self, decision: Decision, now: float) -> PreemptionPlan | None:
         """The plan that *decision* has; None where there is none, or where the API server would refuse it.
 
         Evictions that break a disruption budget are refused, so that a plan with such a one would evict in vain.
@@ -54,7 +54,7 @@ class Preempting:
         pods = self._victims(decision)
         if not pods or not self.is_allowed(decision):
             return None
-        plan = Plan(decision.root, {pod.key: pod.ref for pod in pods}, self._kept(decision), now)
+        plan = PreemptionPlan(decision.root, {pod.key: pod.ref for pod in pods}, self._kept(decision), now)
         self._hold(plan)
         return plan
 
@@ -66,23 +66,23 @@ class Preempting:
         """Whether the API server would let all victims leave, as far as the decision tells."""
         return self._evicting is not Evicting.EVICT or decision.preemption is None or not decision.preemption.violating
 
-    def evictions(self, plan: Plan) -> tuple[Evict, ...]:
+    def evictions(self, plan: PreemptionPlan) -> tuple[Evict, ...]:
         """What makes the victims leave."""
         message = f"{self._told_by}: preempting to accommodate a higher priority {plan.root.kind.lower()}"
         return tuple(Evict(plan.victims[key], message, self._evicting) for key in sorted(plan.victims))
 
-    def is_proved(self, plan: Plan) -> bool:
+    def is_proved(self, plan: PreemptionPlan) -> bool:
         """Whether nothing has changed since it was proved."""
         return plan.changes == self._store.report.changes
 
-    def release(self, plan: Plan) -> None:
+    def release(self, plan: PreemptionPlan) -> None:
         """The plan does not come about: its victims stay, and its room is kept no more."""
         for ref in plan.victims.values():
             self._assumed.stay(ref)
         for pod in self._nominated(plan):
             self._assumed.unpromise(pod.ref)
 
-    def renew(self, plan: Plan, decision: Decision) -> bool:
+    def renew(self, plan: PreemptionPlan, decision: Decision) -> bool:
         """Take over what *decision*, which proved it again, leaves of a plan that was released; False if nothing is left of it."""
         pods = self._victims(decision)
         # A pod of the same name made since is another, whose eviction was not tried.
@@ -93,7 +93,7 @@ class Preempting:
         self._hold(plan)
         return True
 
-    def begin(self, plan: Plan) -> tuple[Write, ...]:
+    def begin(self, plan: PreemptionPlan) -> tuple[Write, ...]:
         """What is written once the plan stands: where the root's pods will go, who is disrupted, and who leaves."""
         plan.under_way = True
         pods = [pod for ref in plan.victims.values() if (pod := self._store.pod(ref)) is not None]
@@ -111,7 +111,7 @@ class Preempting:
             *(Tell(pod.ref, NORMAL, "Preempted", f"{by} on node {self._store.standing.place_of(pod)}") for pod in pods),
         )
 
-    def stays(self, plan: Plan, ref: Ref) -> tuple[Write, ...]:
+    def stays(self, plan: PreemptionPlan, ref: Ref) -> tuple[Write, ...]:
         """What is written now that the victim *ref* does not leave: a group of which nobody does is disrupted no more."""
         del plan.victims[ref.key]
         plan.disrupted = {group: victims - {ref} for group, victims in plan.disrupted.items()}
@@ -120,7 +120,7 @@ class Preempting:
             del plan.disrupted[group]
         return tuple(SetCondition(group, Condition(disruption_target("").type, "", "", "")) for group in spared)
 
-    def prune(self, plan: Plan) -> bool:
+    def prune(self, plan: PreemptionPlan) -> bool:
         """Leave out the victims that are gone; whether none is left."""
         plan.victims = {key: ref for key, ref in plan.victims.items() if self._store.pod(ref) is not None}
         return not plan.victims
@@ -152,11 +152,11 @@ class Preempting:
         pods = self._store.standing.pods.pods
         return [pods[key] for key in decision.victims if key in pods]
 
-    def _nominated(self, plan: Plan) -> list[LivePod]:
+    def _nominated(self, plan: PreemptionPlan) -> list[LivePod]:
         pods = self._store.standing.pods.pods
         return [pods[key] for key in sorted(plan.nominations) if key in pods]
 
-    def _hold(self, plan: Plan) -> None:
+    def _hold(self, plan: PreemptionPlan) -> None:
         for ref in plan.victims.values():
             self._assumed.leave(ref, evicted=True)
         for pod in self._nominated(plan):

@@ -11,17 +11,17 @@ from collections.abc import Callable, Iterator
 
 from scheduler_core.model.decision import Decision, Status
 from scheduler_core.model.decision import Name as Root
-from scheduler_core.placement.counters import Looked
-from scheduler_core.sidecar.cache.cache import Store
-from scheduler_core.sidecar.queue.entities import Attempt, Phase, State
-from scheduler_core.sidecar.queue.next_action import Desk, Options, Task
-from scheduler_core.sidecar.queue.root_status import Survey
-from scheduler_core.sidecar.scheduling.apply_decision import Outcomes
+from scheduler_core.placement.counters import Counters
+from scheduler_core.sidecar.cache.cache import Cache
+from scheduler_core.sidecar.queue.entities import Attempt, EntityState, Phase
+from scheduler_core.sidecar.queue.next_action import Action, NextAction, SchedulerOptions
+from scheduler_core.sidecar.queue.root_status import RootStatus
+from scheduler_core.sidecar.scheduling.apply_decision import DecisionApplier
 from scheduler_core.sidecar.scheduling.decide import decide, refused
-from scheduler_core.sidecar.scheduling.write_results import Landing
-from scheduler_core.sidecar.writes import Evict, Outcome, Ref, Tell, Write
+from scheduler_core.sidecar.scheduling.write_results import WriteResults
+from scheduler_core.sidecar.writes import Evict, Ref, Tell, Write, WriteOutcome
 
-__all__ = ["Attempt", "Options", "Scheduler"]
+__all__ = ["Attempt", "Scheduler", "SchedulerOptions"]
 
 Clock = Callable[[], float]
 MOST_EAGER = 3
@@ -33,9 +33,9 @@ _ROOTS = ("CompositePodGroup", "PodGroup", "Pod")
 class Scheduler:
     """Places the roots of *store*; all calls come from one thread."""
 
-    def __init__(self, store: Store, options: Options) -> None:
+    def __init__(self, store: Cache, options: SchedulerOptions) -> None:
         self._store, self._options = store, options
-        self.looked = Looked()
+        self.looked = Counters()
         """Candidate placements looked at so far."""
         self._begin()
 
@@ -71,7 +71,7 @@ class Scheduler:
             kept_in_vain |= bool(each.decision.victims) and state.plan is None
         return tuple(attempts)
 
-    def done(self, write: Write, outcome: Outcome, why: str, now: float) -> tuple[Write, ...]:
+    def done(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> tuple[Write, ...]:
         """What is to be written next, now that *write* ended with *outcome*."""
         return () if isinstance(write, Tell) else self._landing.of(write, outcome, why, now)
 
@@ -138,9 +138,9 @@ class Scheduler:
         return len(self._desk.flights) >= self._options.most_flying
 
     def _begin(self) -> None:
-        self._desk = Desk(self._store, self._options)
-        self._outcomes = Outcomes(self._desk)
-        self._landing = Landing(self._desk, self._outcomes)
+        self._desk = NextAction(self._store, self._options)
+        self._outcomes = DecisionApplier(self._desk)
+        self._landing = WriteResults(self._desk, self._outcomes)
         self._store.report.news.roots.update(self._all_roots())
 
     def _all_roots(self) -> Iterator[Root]:
@@ -151,11 +151,11 @@ class Scheduler:
             if not pod.draft.group and not pod.draft.node and (root := self._store.report.root(pod)) is not None:
                 yield root
 
-    def _gathered(self, now: float) -> tuple[tuple[Attempt, ...], list[tuple[State, Survey]]]:
+    def _gathered(self, now: float) -> tuple[tuple[Attempt, ...], list[tuple[EntityState, RootStatus]]]:
         """What is done without a decision, and the roots to decide on."""
         desk, options = self._desk, self._options
         done: list[Attempt] = []
-        batch: list[tuple[State, Survey]] = []
+        batch: list[tuple[EntityState, RootStatus]] = []
         pods = 0
         while len(batch) < options.batch_roots and pods < options.batch_pods and (state := desk.turns.next()) is not None:
             survey = desk.survey(state.root)
@@ -163,7 +163,7 @@ class Scheduler:
                 desk.forget(state.root)
                 continue
             match desk.task(state, survey, now):
-                case Task.TRY:
+                case Action.TRY:
                     batch.append((state, survey))
                     pods += len(survey.to_place)
                 case None:
@@ -173,7 +173,7 @@ class Scheduler:
                     desk.look(state.root, now, hint=False)
         return tuple(done), batch
 
-    def _decided_again(self, survey: Survey) -> Decision | None:
+    def _decided_again(self, survey: RootStatus) -> Decision | None:
         """The decision on a root as things stand; None if it has not to make anybody leave, or must not."""
         if not survey.to_place or not survey.ready:
             return None

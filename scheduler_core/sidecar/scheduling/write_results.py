@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED
 from scheduler_core.sidecar.queue import backoff
-from scheduler_core.sidecar.queue.entities import Phase, State
-from scheduler_core.sidecar.queue.next_action import Desk, Task
-from scheduler_core.sidecar.queue.root_status import Survey
-from scheduler_core.sidecar.scheduling.apply_decision import Outcomes
+from scheduler_core.sidecar.queue.entities import EntityState, Phase
+from scheduler_core.sidecar.queue.next_action import Action, NextAction
+from scheduler_core.sidecar.queue.root_status import RootStatus
+from scheduler_core.sidecar.scheduling.apply_decision import DecisionApplier
 from scheduler_core.sidecar.scheduling.binding import NORMAL, WARNING
 from scheduler_core.sidecar.writes import (
     Bind,
     Evict,
     Nominate,
-    Outcome,
     Remove,
     SetCondition,
     Tell,
     Ungate,
     Write,
+    WriteOutcome,
 )
 
 
-class Landing:
+class WriteResults:
     """Hears of the ends of writes."""
 
-    def __init__(self, desk: Desk, outcomes: Outcomes) -> None:
+    def __init__(self, desk: NextAction, outcomes: DecisionApplier) -> None:
         self._desk, self._outcomes = desk, outcomes
 
-    def of(self, write: Write, outcome: Outcome, why: str, now: float) -> tuple[Write, ...]:
+    def of(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> tuple[Write, ...]:
         """What is to be written next."""
         match write:
             case Bind() | Ungate():
@@ -40,18 +40,18 @@ class Landing:
             case Evict():
                 return self._evicted(write, outcome, now)
             case Remove():
-                if outcome not in {Outcome.DONE, Outcome.GONE}:
+                if outcome not in {WriteOutcome.DONE, WriteOutcome.GONE}:
                     self._desk.assumed.stay(write.pod)
             case _:
                 pass
         return ()
 
-    def chore(self, task: Task, state: State, survey: Survey, now: float) -> tuple[Write, ...]:
+    def chore(self, task: Action, state: EntityState, survey: RootStatus, now: float) -> tuple[Write, ...]:
         """What is written for a *task* that needs no decision."""
         desk = self._desk
-        if task is Task.COMMIT:
+        if task is Action.COMMIT:
             return desk.placer.committed(survey, desk.decisions.get(state.root))
-        if task is Task.REBIND:
+        if task is Action.REBIND:
             binds = tuple(state.unsure.values())
             state.unsure = {}
             self._outcomes.launch(state, binds)
@@ -64,7 +64,7 @@ class Landing:
             survey, "what it still needs did not come" if survey.loose else "its pods were not bound where they are pinned to"
         )
 
-    def _bound(self, write: Bind | Ungate, outcome: Outcome, now: float) -> tuple[Write, ...]:
+    def _bound(self, write: Bind | Ungate, outcome: WriteOutcome, now: float) -> tuple[Write, ...]:
         desk, ref = self._desk, write.pod
         root = desk.flights.get(ref)
         state = desk.turns.states.get(root) if root is not None else None
@@ -73,19 +73,19 @@ class Landing:
             return ()
         desk.flights.pop(ref, None)
         mine = state is not None and state.flying.pop(ref, None) is not None
-        if outcome is Outcome.DONE:
+        if outcome is WriteOutcome.DONE:
             desk.assumed.acknowledge(ref)
-        elif outcome is not Outcome.FAILED or state is None or not mine:
+        elif outcome is not WriteOutcome.FAILED or state is None or not mine:
             desk.assumed.forget(ref)
         else:
             # It may have been carried out: nobody else gets the room before that is known.
             state.unsure[ref] = write
         if state is None or not mine:
             return ()
-        state.broken |= outcome is not Outcome.DONE
+        state.broken |= outcome is not WriteOutcome.DONE
         return () if state.flying else self._landed(state, write, now)
 
-    def _landed(self, state: State, write: Bind | Ungate, now: float) -> tuple[Write, ...]:
+    def _landed(self, state: EntityState, write: Bind | Ungate, now: float) -> tuple[Write, ...]:
         """All binds of a root have ended."""
         desk, broken = self._desk, state.broken
         if broken:
@@ -106,14 +106,14 @@ class Landing:
         desk.look(state.root, now, hint=True)
         return writes
 
-    def _told(self, write: SetCondition, outcome: Outcome, now: float) -> None:
-        if outcome is Outcome.DONE:
+    def _told(self, write: SetCondition, outcome: WriteOutcome, now: float) -> None:
+        if outcome is WriteOutcome.DONE:
             return
         desk, target, condition = self._desk, write.target, write.condition
         desk.assumed.unpresume(target, condition.type)
         root = desk.store.book.root_of((target.kind, target.namespace, target.name))
         commits = condition.status == "True" and condition.type == INITIALLY_SCHEDULED.get(target.kind)
-        if root is None or outcome is Outcome.GONE or not commits:
+        if root is None or outcome is WriteOutcome.GONE or not commits:
             return
         state = desk.turns.states.get(root)
         if state is None:
@@ -125,14 +125,14 @@ class Landing:
             state.commit_after = now + backoff.seconds(state.commit_failures, 1)
         desk.look(root, now, hint=False)
 
-    def _nominated(self, write: Nominate, outcome: Outcome) -> None:
+    def _nominated(self, write: Nominate, outcome: WriteOutcome) -> None:
         """A nomination that could not be written is none, but what a plan has promised holds as long as the plan."""
         desk = self._desk
-        if outcome is not Outcome.DONE and not any(write.pod.key in plan.nominations for plan in desk.plans.values()):
+        if outcome is not WriteOutcome.DONE and not any(write.pod.key in plan.nominations for plan in desk.plans.values()):
             desk.assumed.unpromise(write.pod)
 
-    def _evicted(self, write: Evict, outcome: Outcome, now: float) -> tuple[Write, ...]:
-        if outcome in {Outcome.DONE, Outcome.GONE}:
+    def _evicted(self, write: Evict, outcome: WriteOutcome, now: float) -> tuple[Write, ...]:
+        if outcome in {WriteOutcome.DONE, WriteOutcome.GONE}:
             return ()
         desk, ref = self._desk, write.pod
         desk.assumed.stay(ref)
@@ -150,9 +150,9 @@ class Landing:
         return tuple(writes)
 
 
-def _failure(write: Bind | Ungate, outcome: Outcome, why: str) -> tuple[Write, ...]:
+def _failure(write: Bind | Ungate, outcome: WriteOutcome, why: str) -> tuple[Write, ...]:
     """The event of a bind that failed."""
-    if outcome in {Outcome.DONE, Outcome.GONE, Outcome.DROPPED}:
+    if outcome in {WriteOutcome.DONE, WriteOutcome.GONE, WriteOutcome.DROPPED}:
         return ()
     return (Tell(write.pod, WARNING, "FailedScheduling", f"binding {write.pod.key} to {write.node} failed: {why}"),)
 

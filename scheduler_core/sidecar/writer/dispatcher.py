@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 from apiserver.api import TRANSPORT, Api, ReplyError
 from scheduler_core.sidecar.client.errors import FORBIDDING, QUIETING, SERVERS_OWN, TOO_MANY, Next, after, seen
-from scheduler_core.sidecar.client.event_recorder import Recorder
+from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.client.requests import Paths
-from scheduler_core.sidecar.writer.executor import REQUEST_SECONDS, Carrier, NotLeadingError
-from scheduler_core.sidecar.writer.work_queue import Lanes, Plan, Task
-from scheduler_core.sidecar.writes import Evict, Outcome, Tell, Write
+from scheduler_core.sidecar.writer.executor import REQUEST_SECONDS, Executor, NotLeadingError
+from scheduler_core.sidecar.writer.work_queue import EvictionRehearsal, QueuedWrite, WorkQueue
+from scheduler_core.sidecar.writes import Evict, Tell, Write, WriteOutcome
 
 WORKERS = 8
 TRIED_SECONDS = 60.0
@@ -29,11 +29,11 @@ LONGEST_QUIET = 30.0
 """For which all writes are put off at most, however long the server asks for."""
 _LOST = "another leads"
 
-Told = Callable[[Write, Outcome, str], None]
+Told = Callable[[Write, WriteOutcome, str], None]
 """Hears once of each write but events, and of equal ones that waited: what became of it, and why.  Called by the pool's threads."""
 
 
-class Publisher:
+class Dispatcher:
     """*remaining* are the seconds for which writes may be made, 0 where they may not; *term* counts the times that they may."""
 
     def __init__(
@@ -44,11 +44,11 @@ class Publisher:
         *,
         remaining: Callable[[], float],
         term: Callable[[], int],
-        recorder: Recorder,
+        recorder: EventRecorder,
     ) -> None:
         self._told, self._remaining, self._term = told, remaining, term
-        self._carrier = Carrier(api, paths, recorder, remaining)
-        self._lanes = Lanes()
+        self._carrier = Executor(api, paths, recorder, remaining)
+        self._lanes = WorkQueue()
         self._changed = threading.Condition()
         self._threads: list[threading.Thread] = []
         self._stopped = False
@@ -74,7 +74,7 @@ class Publisher:
         What is left of them in another term than *term*, in which they were decided on (None: now), is dropped.
         """
         decided = self._term() if term is None else term
-        self._put(Task(each, term=decided) for each in writes)
+        self._put(QueuedWrite(each, term=decided) for each in writes)
 
     def rehearse(self, writes: Sequence[Evict], told: Callable[[Evict | None, str], None]) -> None:
         """Ask the server whether it would allow these, and evict nobody.
@@ -84,8 +84,8 @@ class Publisher:
         if not writes:
             told(None, "")
             return
-        plan = Plan(told, len(writes))
-        self._put(Task(each, plan=plan) for each in writes)
+        plan = EvictionRehearsal(told, len(writes))
+        self._put(QueuedWrite(each, plan=plan) for each in writes)
 
     @property
     def requests(self) -> int:
@@ -98,7 +98,7 @@ class Publisher:
         with self._changed:
             return self._lanes.pressing
 
-    def _put(self, tasks: Iterable[Task]) -> None:
+    def _put(self, tasks: Iterable[QueuedWrite]) -> None:
         new = tuple(tasks)
         if not new:
             return
@@ -111,7 +111,7 @@ class Publisher:
         while (task := self._take()) is not None:
             self._settle(task, *self._attempt(task))
 
-    def _take(self) -> Task | None:
+    def _take(self) -> QueuedWrite | None:
         with self._changed:
             while not self._stopped:
                 now = time.monotonic()
@@ -121,7 +121,7 @@ class Publisher:
                 self._changed.wait(None if moment is None else max(0.0, moment - now))
             return None
 
-    def _settle(self, task: Task, outcome: Outcome | None, why: str) -> None:
+    def _settle(self, task: QueuedWrite, outcome: WriteOutcome | None, why: str) -> None:
         """Note what became of a task; without an outcome it is tried again."""
         with self._changed:
             if outcome is None:
@@ -139,7 +139,7 @@ class Publisher:
         elif not isinstance(task.write, Tell):
             self._told(task.write, outcome, why)
 
-    def _attempt(self, task: Task) -> tuple[Outcome | None, str]:
+    def _attempt(self, task: QueuedWrite) -> tuple[WriteOutcome | None, str]:
         """Carry a task out; without an outcome it is to be tried again."""
         if not task.tries:
             # Not since it was submitted: where many writes wait, one bad moment would be the end of it.
@@ -150,19 +150,19 @@ class Publisher:
         except ReplyError as error:
             return self._answered(task, error)
         except NotLeadingError:
-            return Outcome.DROPPED, _LOST
+            return WriteOutcome.DROPPED, _LOST
         except KeyError as error:
-            return Outcome.REFUSED, f"the server does not have {error}"
+            return WriteOutcome.REFUSED, f"the server does not have {error}"
         except (ValueError, *TRANSPORT) as error:
             task.looked = task.unknown = True
             return self._later(task, f"{type(error).__name__}: {error}")
 
-    def _answered(self, task: Task, error: ReplyError) -> tuple[Outcome | None, str]:
+    def _answered(self, task: QueuedWrite, error: ReplyError) -> tuple[WriteOutcome | None, str]:
         match after(error.code, error.causes, task.write):
             case Next.GONE:
-                return Outcome.GONE, str(error)
+                return WriteOutcome.GONE, str(error)
             case Next.OVER:
-                return Outcome.REFUSED, str(error)
+                return WriteOutcome.REFUSED, str(error)
             case Next.WHOSE:
                 return self._whose(task, error)
             case Next.LOOK:
@@ -175,29 +175,29 @@ class Publisher:
                 task.looked |= error.code != TOO_MANY
                 task.unknown |= error.code >= SERVERS_OWN
         certain = error.code in FORBIDDING and not task.unknown
-        return self._later(task, str(error), Outcome.REFUSED if certain else Outcome.FAILED)
+        return self._later(task, str(error), WriteOutcome.REFUSED if certain else WriteOutcome.FAILED)
 
     def _pause(self, seconds: float) -> None:
         with self._changed:
             # Requests that were on their way together may be told different times.
             self._lanes.paused_until = max(self._lanes.paused_until, time.monotonic() + seconds)
 
-    def _whose(self, task: Task, error: ReplyError) -> tuple[Outcome | None, str]:
+    def _whose(self, task: QueuedWrite, error: ReplyError) -> tuple[WriteOutcome | None, str]:
         """A patch that names another's uid is invalid: then the object is not there; otherwise the write is."""
         try:
             found = seen(task.write, self._carrier.look(task.write))
         except (ReplyError, NotLeadingError, ValueError, *TRANSPORT):
             return self._later(task, str(error))
-        return found if found is not None and found[0] is Outcome.GONE else (Outcome.REFUSED, str(error))
+        return found if found is not None and found[0] is WriteOutcome.GONE else (WriteOutcome.REFUSED, str(error))
 
-    def _later(self, task: Task, why: str, otherwise: Outcome = Outcome.FAILED) -> tuple[Outcome | None, str]:
+    def _later(self, task: QueuedWrite, why: str, otherwise: WriteOutcome = WriteOutcome.FAILED) -> tuple[WriteOutcome | None, str]:
         return (None, why) if time.monotonic() < task.until else (otherwise, why)
 
-    def _carry(self, task: Task) -> tuple[Outcome | None, str]:
+    def _carry(self, task: QueuedWrite) -> tuple[WriteOutcome | None, str]:
         write = task.write
         # A rehearsal changes nothing.
         if self._remaining() <= 0 or (task.plan is None and task.term != self._term()):
-            return Outcome.DROPPED, _LOST
+            return WriteOutcome.DROPPED, _LOST
         if task.looked and not isinstance(write, Tell):
             task.looked = False
             if (found := seen(write, self._carrier.look(write))) is not None:
@@ -206,10 +206,10 @@ class Publisher:
         return self._carrier.carry(write, rehearsal=task.plan is not None)
 
 
-def _rehearsed(plan: Plan, write: Write, outcome: Outcome, why: str) -> bool:
+def _rehearsed(plan: EvictionRehearsal, write: Write, outcome: WriteOutcome, why: str) -> bool:
     """Note what the server would do with one eviction of a plan; whether it was the last."""
     plan.waiting -= 1
     # A victim that is gone already stands in nobody's way.
-    if outcome not in (Outcome.DONE, Outcome.GONE) and plan.refused is None and isinstance(write, Evict):
+    if outcome not in (WriteOutcome.DONE, WriteOutcome.GONE) and plan.refused is None and isinstance(write, Evict):
         plan.refused, plan.why = write, why
     return plan.waiting == 0

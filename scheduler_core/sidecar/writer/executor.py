@@ -18,7 +18,7 @@ from apiserver.api import TRANSPORT, Api, ReplyError
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED
 from scheduler_core.sidecar.client import requests
 from scheduler_core.sidecar.client.errors import NOT_FOUND
-from scheduler_core.sidecar.client.event_recorder import Recorder
+from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.client.requests import Paths, Request
 from scheduler_core.sidecar.writer.work_queue import target
 from scheduler_core.sidecar.writes import (
@@ -27,13 +27,13 @@ from scheduler_core.sidecar.writes import (
     Evict,
     Evicting,
     Nominate,
-    Outcome,
     Remove,
     RemoveFinalizer,
     SetCondition,
     Tell,
     Ungate,
     Write,
+    WriteOutcome,
 )
 
 REQUEST_SECONDS = 10.0
@@ -48,16 +48,16 @@ class NotLeadingError(Exception):
     """Another may lead by now: the request was not made."""
 
 
-class Carrier:
+class Executor:
     """*remaining* are the seconds for which writes may be made: it is asked before each request, and none is waited for longer."""
 
-    def __init__(self, api: Api, paths: Paths, recorder: Recorder, remaining: Callable[[], float]) -> None:
+    def __init__(self, api: Api, paths: Paths, recorder: EventRecorder, remaining: Callable[[], float]) -> None:
         self._api, self._paths, self._recorder, self._remaining = api, paths, recorder, remaining
         self._recording = threading.Lock()
         self.requests = 0
         """Requests made so far, about."""
 
-    def carry(self, write: Write, *, rehearsal: bool) -> tuple[Outcome, str]:
+    def carry(self, write: Write, *, rehearsal: bool) -> tuple[WriteOutcome, str]:
         """Carry *write* out; of a rehearsal only ask.
 
         Raises:
@@ -82,7 +82,7 @@ class Carrier:
                 self._tell(write)
             case Ungate() | AddFinalizer() | RemoveFinalizer():
                 return self._by_content(write)
-        return Outcome.DONE, ""
+        return WriteOutcome.DONE, ""
 
     def _leave(self, write: Evict | Remove, *, rehearsal: bool) -> None:
         """Make a pod leave.  The eviction API writes a reason of its own, which ours replaces; a deletion writes none."""
@@ -98,12 +98,12 @@ class Carrier:
             self._send(disrupt)
             self._send(leave)
 
-    def _by_content(self, write: Ungate | AddFinalizer | RemoveFinalizer | SetCondition) -> tuple[Outcome, str]:
+    def _by_content(self, write: Ungate | AddFinalizer | RemoveFinalizer | SetCondition) -> tuple[WriteOutcome, str]:
         """What depends on the object as it is: read, and changed only if it is still that."""
         content = self.look(write)
         ref = target(write)
         if content is None or (ref.uid and content["metadata"].get("uid") != ref.uid):
-            return Outcome.GONE, "it is not there any more"
+            return WriteOutcome.GONE, "it is not there any more"
         if isinstance(write, Ungate):
             request = requests.ungate(write, content, self._paths)
         elif isinstance(write, SetCondition):
@@ -112,7 +112,7 @@ class Carrier:
             request = _finalizers(write, content, self._paths)
         if request is not None:
             self._send(request)
-        return Outcome.DONE, ""
+        return WriteOutcome.DONE, ""
 
     def look(self, write: Write) -> Any:
         """The object, parsed; None if it is not there."""

@@ -45,12 +45,12 @@ def target(write: Write) -> Ref:
 
 
 @dataclasses.dataclass(slots=True, eq=False)
-class Task:
+class QueuedWrite:
     """A write that is to be carried out, *until* when it is tried, and how often it was."""
 
     write: Write
     until: float = float("inf")
-    plan: Plan | None = None
+    plan: EvictionRehearsal | None = None
     """Ask the server only whether it would: an eviction, before any of this plan is carried out."""
     tries: int = 0
     looked: bool = False
@@ -62,7 +62,7 @@ class Task:
 
 
 @dataclasses.dataclass(slots=True, eq=False)
-class Plan:
+class EvictionRehearsal:
     """Evictions that the server is asked about; *waiting* are those it has not answered yet."""
 
     told: Callable[[Evict | None, str], None]
@@ -75,11 +75,11 @@ Lane = tuple[Ref, bool]
 """An object; its events, which nothing is to wait for, have a lane of their own."""
 
 
-class Lanes:
+class WorkQueue:
     """Tasks, a lane for each object."""
 
     def __init__(self) -> None:
-        self._lanes: dict[Lane, collections.deque[Task]] = {}
+        self._lanes: dict[Lane, collections.deque[QueuedWrite]] = {}
         self._ready: list[tuple[float, int, int, Lane]] = []
         self._later: list[tuple[float, int, Lane]] = []
         self._count = itertools.count()
@@ -96,7 +96,7 @@ class Lanes:
         """Tasks that are not done, without events, which nobody waits for."""
         return len(self) - self._events
 
-    def put(self, task: Task) -> bool:
+    def put(self, task: QueuedWrite) -> bool:
         """Add a task; False for an event where there are too many, and for what waits already."""
         if isinstance(task.write, Tell):
             if self._events >= LONGEST_QUEUE_OF_EVENTS:
@@ -111,7 +111,7 @@ class Lanes:
             self._offer(name)
         return True
 
-    def take(self, now: float) -> Task | None:
+    def take(self, now: float) -> QueuedWrite | None:
         """The next task that may be begun; it stays first in its lane until ``done`` or ``again``."""
         if now < self.paused_until:
             return None
@@ -126,7 +126,7 @@ class Lanes:
             moments.append(self.paused_until)
         return max(min(moments), self.paused_until) if moments else None
 
-    def done(self, task: Task) -> None:
+    def done(self, task: QueuedWrite) -> None:
         """A task that was taken is over: the next of its lane may be begun."""
         name = _lane(task.write)
         lane = self._lanes[name]
@@ -138,7 +138,7 @@ class Lanes:
         else:
             del self._lanes[name]
 
-    def again(self, task: Task, moment: float) -> None:
+    def again(self, task: QueuedWrite, moment: float) -> None:
         """A task that was taken is to be tried at *moment*."""
         heapq.heappush(self._later, (moment, next(self._count), _lane(task.write)))
 
@@ -151,7 +151,7 @@ def _lane(write: Write) -> Lane:
     return target(write), isinstance(write, Tell)
 
 
-def _waits(task: Task, lane: Collection[Task]) -> bool:
+def _waits(task: QueuedWrite, lane: Collection[QueuedWrite]) -> bool:
     """Whether *task* is in its *lane* already, and nothing after it undoes that.
 
     Who asks for a state to be written asks again while it does not show: while the server is slow, ever more would wait.

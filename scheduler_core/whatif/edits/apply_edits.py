@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from scheduler_core.loading.gather import Found, gather
+from scheduler_core.loading.gather import GatheredObjects, gather
 from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_kind
 from scheduler_core.loading.read_nodes import node_table, read_nodes
@@ -69,7 +69,7 @@ def without(snapshot: ClusterSnapshot, pods: Container[str]) -> ClusterSnapshot:
     return dataclasses.replace(snapshot, pods=tuple(pod for pod in snapshot.pods if pod.key not in pods))
 
 
-def _with_groups(snapshot: ClusterSnapshot, found: Mapping[str, list[Found]]) -> ClusterSnapshot:
+def _with_groups(snapshot: ClusterSnapshot, found: Mapping[str, list[GatheredObjects]]) -> ClusterSnapshot:
     problems: list[Problem] = []
     priorities = _priorities(snapshot)
     leaves = read_kind(found["PodGroup"], PodGroup, problems).good
@@ -85,7 +85,7 @@ def _with_groups(snapshot: ClusterSnapshot, found: Mapping[str, list[Found]]) ->
     return dataclasses.replace(snapshot, groups=groups, priorities=group_priorities(groups, priorities), known=known)
 
 
-def _with_pods(snapshot: ClusterSnapshot, found: list[Found], serial: int) -> ClusterSnapshot:
+def _with_pods(snapshot: ClusterSnapshot, found: list[GatheredObjects], serial: int) -> ClusterSnapshot:
     problems: list[Problem] = []
     before = {pod.key: pod for pod in snapshot.pods}
     records = Records(snapshot.nodes, _priorities(snapshot), problems)
@@ -101,7 +101,7 @@ def _with_pods(snapshot: ClusterSnapshot, found: list[Found], serial: int) -> Cl
     return dataclasses.replace(snapshot, pods=tuple(before[key] for key in sorted(before)))
 
 
-def _with_nodes(snapshot: ClusterSnapshot, found: list[Found]) -> ClusterSnapshot:
+def _with_nodes(snapshot: ClusterSnapshot, found: list[GatheredObjects]) -> ClusterSnapshot:
     problems: list[Problem] = []
     read = read_nodes(found, problems)
     table, moved = _joined(snapshot.nodes, node_table(read, snapshot.nodes.resources, problems))

@@ -70,7 +70,7 @@ class MoreNodes:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Spread:
+class NodesInDomains:
     """Fresh nodes in several domains."""
 
     parts: tuple[MoreNodes, ...]

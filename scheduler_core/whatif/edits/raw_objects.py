@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from scheduler_core.loading.gather import Found, Unusable, gather, written_name
+from scheduler_core.loading.gather import GatheredObjects, Unusable, gather, written_name
 from scheduler_core.model import wire
 from scheduler_core.model.decision import Step
 from scheduler_core.whatif.edits.node_templates import OWNERS, Content, belongs_to_its_node
@@ -23,9 +23,9 @@ class Book:
     def __init__(self, objects: Iterable[Source]) -> None:
         """Lists are opened; of several objects of one name the one counts that counts when they are loaded."""
         self._found, _ = gather(objects)
-        self._named: dict[str, dict[Key, Found]] = {}
+        self._named: dict[str, dict[Key, GatheredObjects]] = {}
         self._over: dict[Key, Content] = {}
-        self._mentions: dict[tuple[str, ...], list[Found]] = {}
+        self._mentions: dict[tuple[str, ...], list[GatheredObjects]] = {}
 
     def get(self, kind: str, namespace: str, name: str) -> Content | None:
         """A copy of the object, to be changed at will; None where there is none, or it cannot be read."""
@@ -37,7 +37,7 @@ class Book:
 
     def on(self, node: str) -> list[Content]:
         """Copies of the pods on *node* that belong to it, by namespace and name; of several of one name the one that counts."""
-        found: dict[Key, Found] = {}
+        found: dict[Key, GatheredObjects] = {}
         mark = node.encode()
         for each in (each for each in self._mentioning(OWNERS) if mark in bytes(each.text)):
             namespace, name = _name(each)
@@ -65,14 +65,14 @@ class Book:
         """The same objects with those that *steps* apply."""
         return _Later(self, {key_of(step.apply): dict(step.apply) for step in steps if step.apply is not None})
 
-    def _mentioning(self, words: tuple[str, ...]) -> list[Found]:
+    def _mentioning(self, words: tuple[str, ...]) -> list[GatheredObjects]:
         """The pods in whose text one of *words* stands somewhere: of a great many only these are parsed."""
         if words not in self._mentions:
             marks = [word.encode() for word in words]
             self._mentions[words] = [found for found in self._found.get("Pod", ()) if any(mark in bytes(found.text) for mark in marks)]
         return self._mentions[words]
 
-    def _of(self, kind: str) -> Mapping[Key, Found]:
+    def _of(self, kind: str) -> Mapping[Key, GatheredObjects]:
         if kind not in self._named:
             named = self._named[kind] = {}
             for found in self._found.get(kind, ()):
@@ -111,14 +111,14 @@ def done(steps: Iterable[Step]) -> dict[Key, Step]:
     return found
 
 
-def _content(found: Found) -> Content | None:
+def _content(found: GatheredObjects) -> Content | None:
     try:
         return found.content()
     except Unusable:
         return None
 
 
-def _name(found: Found) -> tuple[str, str]:
+def _name(found: GatheredObjects) -> tuple[str, str]:
     """Namespace and name, read without the rest of the object where that can be done."""
     try:
         metadata = wire.FIELDS.decode(wire.FIELDS.decode(found.text)["metadata"])

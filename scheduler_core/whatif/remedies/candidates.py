@@ -15,7 +15,7 @@ from scheduler_core.plugins import static_filters
 from scheduler_core.whatif.edits import edits, pod_edits
 from scheduler_core.whatif.edits.edits import Edit, Lowered, Quorum, Widened
 from scheduler_core.whatif.edits.pod_edits import Respecified
-from scheduler_core.whatif.trial.nearly_room import Area
+from scheduler_core.whatif.trial.nearly_room import RoomInDomain
 from scheduler_core.whatif.trial.subject import Subject
 from validators.model.group import Group
 from validators.model.workload import TopologyConstraint
@@ -76,7 +76,7 @@ def wider(snapshot: ClusterSnapshot, key: str) -> list[str]:
     return [each for _, each in sorted(found)]
 
 
-def named(area: Area) -> str:
+def named(area: RoomInDomain) -> str:
     """``rack r1``, or ``rack-1`` where the value says what it is."""
     noun = phrases.level(area.key)
     return area.value if area.value.startswith(noun) else f"{noun} {area.value}"

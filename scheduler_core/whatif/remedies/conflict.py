@@ -22,9 +22,9 @@ from scheduler_core.whatif.edits.edits import Both, Edit, Leaving, Lowered, Move
 from scheduler_core.whatif.edits.pod_edits import Respecified
 from scheduler_core.whatif.remedies import candidates
 from scheduler_core.whatif.trial.hypothetical_root import changed, spared, supposed
-from scheduler_core.whatif.trial.prepared_cluster import Ground
+from scheduler_core.whatif.trial.prepared_cluster import PreparedCluster
 from scheduler_core.whatif.trial.subject import Subject
-from scheduler_core.whatif.trial.trial import SpentError, Trial
+from scheduler_core.whatif.trial.trial import Trial, TrialsSpentError
 
 PROVABLE = frozenset({Status.UNSCHEDULABLE, Status.UNRESOLVABLE})
 """Decisions that constraints can explain; others wait for members, or are against the rules."""
@@ -90,7 +90,7 @@ def found(trial: Trial, subject: Subject) -> Conflict:
     trial.refill(_STEPS)
     try:
         return _Search(trial, subject, entity).run()
-    except SpentError:
+    except TrialsSpentError:
         return Conflict()
 
 
@@ -102,7 +102,7 @@ class _Search:
         self._minimal = True
         self._kept: list[Constraint] = []
         self._let_go: list[Constraint] = []
-        self._grounds: dict[tuple[str, ...], Ground] = {}
+        self._grounds: dict[tuple[str, ...], PreparedCluster] = {}
 
     def run(self) -> Conflict:
         trial, subject = self._trial, self._subject
@@ -144,7 +144,7 @@ class _Search:
             self._minimal = False
         return placed or self._trial.undecided
 
-    def _relaxed(self, changes: Sequence[Respecified]) -> tuple[Ground, Entity]:
+    def _relaxed(self, changes: Sequence[Respecified]) -> tuple[PreparedCluster, Entity]:
         """The root with *changes* of its pods, and where to try it."""
         ground = self._trial.ground
         if changes and ground.related:

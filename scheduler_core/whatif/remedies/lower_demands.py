@@ -5,10 +5,10 @@ from __future__ import annotations
 from scheduler_core.whatif.edits.edits import Edit, Lowered, Quorum, after
 from scheduler_core.whatif.remedies.bisection import largest
 from scheduler_core.whatif.remedies.verified import Finding
-from scheduler_core.whatif.trial.subject import Group
+from scheduler_core.whatif.trial.subject import SubjectGroup
 
 
-def keep_lowered(finding: Finding, group: Group, first: Edit | None = None, *, above: int = 0) -> None:
+def keep_lowered(finding: Finding, group: SubjectGroup, first: Edit | None = None, *, above: int = 0) -> None:
     """The largest minimum below the group's, and over *above*, that works."""
     if not group.gang or group.minimum - 1 <= above:
         return
@@ -26,7 +26,7 @@ def keep_lowered(finding: Finding, group: Group, first: Edit | None = None, *, a
     finding.confirm(lowered(best), lowered(0).words)
 
 
-def keep_alike(finding: Finding, group: Group, room: int) -> None:
+def keep_alike(finding: Finding, group: SubjectGroup, room: int) -> None:
     """The same for *group* and all its siblings that are like it, where lowering one of them is not enough; *room* is a first guess."""
     alike = [each for each in finding.subject.groups if each.likeness == group.likeness]
     if len(alike) < 2 or any(isinstance(edit, Lowered) and edit.group == group.name for edit, _ in finding.found.values()):

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.whatif.edits.edits import Edit, Leaving, Moved, after
 from scheduler_core.whatif.remedies.bisection import least
-from scheduler_core.whatif.remedies.node_kinds import Kind, kinds
+from scheduler_core.whatif.remedies.node_kinds import NodeKind, kinds
 from scheduler_core.whatif.remedies.nodes_by_domain import MOST_NODES, largest_need, spread
 from scheduler_core.whatif.remedies.verified import Finding
 from scheduler_core.whatif.trial import nearly_room
-from scheduler_core.whatif.trial.nearly_room import Area, Room
+from scheduler_core.whatif.trial.nearly_room import NearlyRoom, RoomInDomain
 
 _TAKEN = 2
 """Nodes added beyond what the root needs by itself, at most."""
@@ -20,16 +20,16 @@ _TAKEN = 2
 class MakingRoom:
     """Tries what makes room, and keeps what works."""
 
-    def __init__(self, finding: Finding, there: Room) -> None:
+    def __init__(self, finding: Finding, there: NearlyRoom) -> None:
         self._finding = finding
         self._room = there
 
-    def _wanted(self, area: Area) -> tuple[int, ...]:
+    def _wanted(self, area: RoomInDomain) -> tuple[int, ...]:
         """How many slots *area* lacks about: for the largest group that is confined to one such, and for the whole root."""
         one, whole = largest_need(self._finding.subject, area.key), largest_need(self._finding.subject, "")
         return tuple(sorted({max(1, need - area.slots) for need in (one, whole)}))
 
-    def keep_moved(self, area: Area) -> None:
+    def keep_moved(self, area: RoomInDomain) -> None:
         """Running pods of *area* moved to other nodes, where few of them make the room."""
         for wanted in self._wanted(area) if area.key else ():
             pods = self._room.blockers(area, wanted, self._movable)
@@ -50,7 +50,7 @@ class MakingRoom:
         confined = pod.group and (pod.namespace, pod.group) in self._finding.subject.confined
         return pod.key not in self._finding.subject.own and not pod.terminating and not related and not confined
 
-    def keep_evicted(self, area: Area) -> None:
+    def keep_evicted(self, area: RoomInDomain) -> None:
         """Running pods of no higher priority leave *area*, whole gangs of them."""
         for wanted in self._wanted(area):
             pods = self._room.blockers(area, wanted, self._evictable)
@@ -68,7 +68,7 @@ class MakingRoom:
     def _evictable(self, pod: PodRecord) -> bool:
         return pod.key not in self._finding.subject.own and pod.priority <= self._finding.subject.priority
 
-    def keep_more(self, areas: Sequence[Area], narrow: int) -> None:
+    def keep_more(self, areas: Sequence[RoomInDomain], narrow: int) -> None:
         """Nodes in several domains where there are several groups for them, and in one, no more than that; the first *narrow* areas are so."""
         several = spread(self._room)
         most = several.weight[1] - 1 if several is not None and self._finding.keep(several) else MOST_NODES
@@ -77,11 +77,11 @@ class MakingRoom:
         if most == MOST_NODES and not any(good):
             any(self.keep_nodes(area) for area in areas[narrow:])
 
-    def keep_nodes(self, area: Area, first: Edit | None = None, *, most: int = MOST_NODES) -> bool:
+    def keep_nodes(self, area: RoomInDomain, first: Edit | None = None, *, most: int = MOST_NODES) -> bool:
         """The fewest nodes of a kind in *area* that work; whether there are."""
         for kind in kinds(self._room, area):
 
-            def works(count: int, kind: Kind = kind) -> bool:
+            def works(count: int, kind: NodeKind = kind) -> bool:
                 return self._finding.placed(after(first, kind.more(count))) is not None
 
             high = min(most, -(-len(self._finding.subject.waiting) // kind.slots))

@@ -13,7 +13,7 @@ from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.node_edits import MoreNodes
 from scheduler_core.whatif.edits.node_templates import HOSTNAME, Content
 from scheduler_core.whatif.remedies import candidates
-from scheduler_core.whatif.trial.nearly_room import Area, Room
+from scheduler_core.whatif.trial.nearly_room import NearlyRoom, RoomInDomain
 from scheduler_core.whatif.trial.subject import Subject
 
 _MOST = 2
@@ -23,7 +23,7 @@ _LOOKED_AT = 8
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Kind:
+class NodeKind:
     """Nodes that may be added.
 
     Attributes:
@@ -48,7 +48,7 @@ class Kind:
         return MoreNodes(count, self.like, self.where, self.labels, self.larger, self.companions)
 
 
-def kinds(room: Room, area: Area, shape: PodShape | None = None) -> list[Kind]:
+def kinds(room: NearlyRoom, area: RoomInDomain, shape: PodShape | None = None) -> list[NodeKind]:
     """The kinds for *area* that hold at least one of the root's pods, those with most room first; a larger one where none does.
 
     What a fresh node runs from the start takes its room.  *shape*: of the pods, where it is not that of most of them.
@@ -66,7 +66,7 @@ def kinds(room: Room, area: Area, shape: PodShape | None = None) -> list[Kind]:
     return _larger(room, area, where)
 
 
-def _made(room: Room, like: Sequence[int], where: str, labels: Mapping[str, str], shape: PodShape | None) -> Iterator[Kind]:
+def _made(room: NearlyRoom, like: Sequence[int], where: str, labels: Mapping[str, str], shape: PodShape | None) -> Iterator[NodeKind]:
     """Kinds like the nodes *like*, as far as they still have room beside what they run from the start."""
     nodes = room.snapshot.nodes
     for node in like[:_LOOKED_AT]:
@@ -74,7 +74,7 @@ def _made(room: Room, like: Sequence[int], where: str, labels: Mapping[str, str]
         left = nodes.allocatable.copy()
         left[:, node] -= taken
         if slots := int(room.slots(shape or room.subject.shape, left)[node]):
-            yield Kind(nodes.names[node], slots, where, labels, {}, companions)
+            yield NodeKind(nodes.names[node], slots, where, labels, {}, companions)
 
 
 def _told_apart(snapshot: ClusterSnapshot, slots: list[int], among: Iterable[int]) -> list[int]:
@@ -87,7 +87,7 @@ def _told_apart(snapshot: ClusterSnapshot, slots: list[int], among: Iterable[int
     return sorted(found.values(), key=lambda node: (-slots[node], nodes.names[node]))
 
 
-def _larger(room: Room, area: Area, where: str) -> list[Kind]:
+def _larger(room: NearlyRoom, area: RoomInDomain, where: str) -> list[NodeKind]:
     """A node of *area* with all that the largest of the root's pods asks for."""
     nodes, subject = room.snapshot.nodes, room.subject
     wanted = {row: max(dict(pod.shape.requests).get(row, 0) for pod in subject.waiting) for row, _ in _all(subject)}
@@ -101,7 +101,7 @@ def _larger(room: Room, area: Area, where: str) -> list[Kind]:
     companions, taken = room.companions(able[0])
     whole = {row: amount + int(taken[row]) for row, amount in wanted.items()}
     lacking = {nodes.resources[row]: _written(row, amount) for row, amount in whole.items() if nodes.allocatable[row, able[0]] < amount}
-    return [Kind(nodes.names[able[0]], 1, where, {}, lacking, companions)]
+    return [NodeKind(nodes.names[able[0]], 1, where, {}, lacking, companions)]
 
 
 def _all(subject: Subject) -> list[tuple[int, int]]:

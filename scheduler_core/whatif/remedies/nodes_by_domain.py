@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 
 from scheduler_core.model.decision import Name
 from scheduler_core.model.pods import PodShape
-from scheduler_core.whatif.edits.node_edits import MoreNodes, Spread
+from scheduler_core.whatif.edits.node_edits import MoreNodes, NodesInDomains
 from scheduler_core.whatif.remedies.node_kinds import kinds
-from scheduler_core.whatif.trial.nearly_room import Area, Room
-from scheduler_core.whatif.trial.subject import Group, Subject
+from scheduler_core.whatif.trial.nearly_room import NearlyRoom, RoomInDomain
+from scheduler_core.whatif.trial.subject import Subject, SubjectGroup
 
 MOST_NODES = 256
 """Nodes added for one root, at most."""
@@ -22,7 +22,7 @@ class _Need:
     shape: PodShape
 
 
-def spread(room: Room) -> Spread | None:
+def spread(room: NearlyRoom) -> NodesInDomains | None:
     """Fresh nodes so that each group confined by the narrowest key has a domain of its own, those with most room; None for fewer than two.
 
     It counts slots and leaves out what else may stand in the way: whether it works is to be tried.
@@ -37,10 +37,10 @@ def spread(room: Room) -> Spread | None:
     if len(needs) < 2 or not wide or len(domains := room.divided(key, wide[0], len(needs))) < len(needs):
         return None
     parts = [part for need, domain in zip(needs, domains, strict=False) if (part := _part(room, need, domain)) is not None]
-    return Spread(tuple(parts)) if len(parts) > 1 and sum(part.count for part in parts) <= MOST_NODES else None
+    return NodesInDomains(tuple(parts)) if len(parts) > 1 and sum(part.count for part in parts) <= MOST_NODES else None
 
 
-def _needs(group: Group, key: str, groups: Mapping[Name, Group]) -> Iterator[_Need]:
+def _needs(group: SubjectGroup, key: str, groups: Mapping[Name, SubjectGroup]) -> Iterator[_Need]:
     """What each group confined by *key* needs at least, of a quorum of the smallest."""
     if group.key == key or not group.children:
         if group.key == key and (pods := needed(group, groups)) and (shape := _shape(group, groups)) is not None:
@@ -51,20 +51,20 @@ def _needs(group: Group, key: str, groups: Mapping[Name, Group]) -> Iterator[_Ne
         yield from _needs(child, key, groups)
 
 
-def needed(group: Group, groups: Mapping[Name, Group]) -> int:
+def needed(group: SubjectGroup, groups: Mapping[Name, SubjectGroup]) -> int:
     """How many more pods *group* must have placed at least."""
     if not group.children:
         return max(0, group.minimum - (group.members - len(group.waiting)))
     return sum(sorted(needed(groups[name], groups) for name in group.children)[: group.minimum])
 
 
-def _shape(group: Group, groups: Mapping[Name, Group]) -> PodShape | None:
+def _shape(group: SubjectGroup, groups: Mapping[Name, SubjectGroup]) -> PodShape | None:
     if group.waiting:
         return group.waiting[0].shape
     return next((shape for name in group.children if (shape := _shape(groups[name], groups)) is not None), None)
 
 
-def _part(room: Room, need: _Need, domain: Area) -> MoreNodes | None:
+def _part(room: NearlyRoom, need: _Need, domain: RoomInDomain) -> MoreNodes | None:
     lacking = need.pods - int(room.slots(need.shape)[domain.nodes].sum())
     found = kinds(room, domain, need.shape) if lacking > 0 else []
     return found[0].more(-(-lacking // found[0].slots)) if found else None

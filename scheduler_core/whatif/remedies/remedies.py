@@ -22,9 +22,9 @@ from scheduler_core.whatif.remedies.conflict import Conflict
 from scheduler_core.whatif.remedies.lower_demands import keep_alike, keep_lowered
 from scheduler_core.whatif.remedies.make_room import MakingRoom
 from scheduler_core.whatif.remedies.verified import Finding
-from scheduler_core.whatif.trial.nearly_room import Room
+from scheduler_core.whatif.trial.nearly_room import NearlyRoom
 from scheduler_core.whatif.trial.subject import Subject
-from scheduler_core.whatif.trial.trial import SpentError, Trial
+from scheduler_core.whatif.trial.trial import Trial, TrialsSpentError
 from validators.model.decode import Source
 
 MOST = 8
@@ -72,7 +72,7 @@ def advise(
     trial = Trial(snapshot, options, subject, tries=tries, before=before)
     why = conflict.found(trial, subject) if decision.status in conflict.PROVABLE else Conflict()
     trial.refill()
-    there = Room(trial.ground.base, subject, book)
+    there = NearlyRoom(trial.ground.base, subject, book)
     found, note = _Search(Finding(book, trial, subject, why=why), there, evicts=not decision.victims).run()
     return Advice(found, note, why.words)
 
@@ -89,7 +89,7 @@ _CUT = "not every change could be searched to its end: there may be more"
 
 
 class _Search:
-    def __init__(self, finding: Finding, there: Room, *, evicts: bool) -> None:
+    def __init__(self, finding: Finding, there: NearlyRoom, *, evicts: bool) -> None:
         self._finding = finding
         self._subject = finding.subject
         self._evicts = evicts
@@ -105,7 +105,7 @@ class _Search:
                 # What was not searched to its end is so now, further.
                 self._finding.trial.deepen()
                 self._all()
-        except SpentError:
+        except TrialsSpentError:
             note = _SPENT
         told = tuple(Remedy(edit.words, steps) for edit, steps in self._finding.told()[:MOST])
         return told, note or (_CUT if self._finding.trial.undecided else "")

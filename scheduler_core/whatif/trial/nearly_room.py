@@ -10,7 +10,7 @@ import numpy as np
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.plugins.static_filters import Fit
+from scheduler_core.plugins.static_filters import StaticFilters
 from scheduler_core.whatif.edits.node_templates import Content
 from scheduler_core.whatif.edits.raw_objects import Book, key_of
 from scheduler_core.whatif.trial.subject import Subject
@@ -22,7 +22,7 @@ _WIDE = 512
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Area:
+class RoomInDomain:
     """A domain, or the cluster (key empty)."""
 
     key: str
@@ -31,7 +31,7 @@ class Area:
     slots: int
 
 
-class Room:
+class NearlyRoom:
     """Capacity as it is, without anything nominated."""
 
     def __init__(self, snapshot: ClusterSnapshot, subject: Subject, book: Book) -> None:
@@ -40,7 +40,7 @@ class Room:
         self._companions: dict[int, tuple[tuple[Content, ...], Ints]] = {}
         self.subject = subject
         nodes = snapshot.nodes
-        self._fit = Fit(nodes)
+        self._fit = StaticFilters(nodes)
         self.free: Ints = nodes.allocatable.copy()
         self._slots: dict[int, Ints] = {}
         self.on: dict[int, list[PodRecord]] = {}
@@ -77,17 +77,17 @@ class Room:
         """Of the root's topology keys, of which there is one, the one with the most domains."""
         return max(self.subject.keys, key=lambda key: len(self.snapshot.nodes.column(key).values))
 
-    def areas(self, most: int) -> list[Area]:
+    def areas(self, most: int) -> list[RoomInDomain]:
         """The domains with most room, of the narrowest key of the root and of the widest; the cluster where there are none."""
         keys = dict.fromkeys((self.narrowest, self.subject.keys[0])) if self.subject.keys else ()
         return [area for key in keys for area in self.divided(key, self.whole, most)] or [self.whole]
 
     @property
-    def whole(self) -> Area:
+    def whole(self) -> RoomInDomain:
         """The cluster."""
-        return Area("", "", self.snapshot.nodes.everything, int(self.slots(self.subject.shape).sum()))
+        return RoomInDomain("", "", self.snapshot.nodes.everything, int(self.slots(self.subject.shape).sum()))
 
-    def divided(self, key: str, area: Area, most: int) -> list[Area]:
+    def divided(self, key: str, area: RoomInDomain, most: int) -> list[RoomInDomain]:
         """The *most* domains of *key* inside *area* that have most room, in this order."""
         column, slots = self.snapshot.nodes.column(key), self.slots(self.subject.shape)
         ids = column.ids[area.nodes]
@@ -95,9 +95,9 @@ class Room:
         sums = np.bincount(ids[ids >= 0], weights=slots[there], minlength=len(column.values))
         counts = np.bincount(ids[ids >= 0], minlength=len(column.values))
         order = [number for number in np.argsort(-sums, kind="stable").tolist() if counts[number]][:most]
-        return [Area(key, column.values[number], area.nodes[ids == number], int(sums[number])) for number in order]
+        return [RoomInDomain(key, column.values[number], area.nodes[ids == number], int(sums[number])) for number in order]
 
-    def blockers(self, area: Area, wanted: int, may: Callable[[PodRecord], bool]) -> list[PodRecord]:
+    def blockers(self, area: RoomInDomain, wanted: int, may: Callable[[PodRecord], bool]) -> list[PodRecord]:
         """Few running pods without which *area* has *wanted* slots more; none where there are no such few."""
         free, shape = self.free.copy(), self.subject.shape
         found: list[PodRecord] = []
@@ -116,7 +116,7 @@ class Room:
             plans[node] = self._cheapest(node, shape, free, may, found)
         return found
 
-    def moves(self, leaving: Iterable[PodRecord], area: Area) -> dict[str, tuple[str, str]] | None:
+    def moves(self, leaving: Iterable[PodRecord], area: RoomInDomain) -> dict[str, tuple[str, str]] | None:
         """A node outside *area* for each of the pods *leaving*, from and to by pod; None where one finds none."""
         free, names = self.free.copy(), self.snapshot.nodes.names
         outside = np.ones(len(names), dtype=bool)

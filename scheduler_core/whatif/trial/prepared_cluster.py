@@ -16,11 +16,11 @@ from scheduler_core.exact.complete import Complete
 from scheduler_core.loading.feature_gates import gated
 from scheduler_core.model.decision import Step
 from scheduler_core.model.entity import Entity
-from scheduler_core.model.ledger import Load
+from scheduler_core.model.ledger import PodLoad
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.placement.greedy import Greedy, assigned
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.state import PlacementState
 from scheduler_core.queueing.pre_enqueue import refusal
 from scheduler_core.queueing.trees import Trees, pod_entity
 from scheduler_core.whatif.edits.apply_edits import applied
@@ -51,7 +51,7 @@ class Tried:
     explored: int = 0
 
 
-class Ground:
+class PreparedCluster:
     """One root on *base*, which holds what the feature gates leave of a cluster.
 
     Attributes:
@@ -92,7 +92,7 @@ class Ground:
             self._others = {pod.key: pod for pod in self.base.pods if not self._is_own(pod)}
         return self._others
 
-    def reshaped(self, edits: Sequence[Respecified]) -> Ground:
+    def reshaped(self, edits: Sequence[Respecified]) -> PreparedCluster:
         """The same with pods of the root that are changed in what they say about others."""
         if (entity := self.entity) is None:
             return self
@@ -100,7 +100,7 @@ class Ground:
             entity = supposed(entity, edit, self._subject, self.shapes)
         changed = {pod.key: pod for leaf in entity.leaves() for pod in leaf.waiting}
         base = dataclasses.replace(self.base, pods=tuple(changed.get(pod.key, pod) for pod in self.base.pods))
-        return Ground(base, self._options, self._subject, steps=self.steps)
+        return PreparedCluster(base, self._options, self._subject, steps=self.steps)
 
     def suppose(self, edit: Edit) -> Entity | None:
         """The root after *edit*, which is supposable; None where that is known only of the steps."""
@@ -192,7 +192,7 @@ class Ground:
         """*changed* without the pods of the root that run: what they take is carried over with all the rest."""
         return dataclasses.replace(changed, pods=tuple(pod for pod in changed.pods if pod.node < 0 or pod.key not in self._own_keys))
 
-    def _carry_over(self, site: Site) -> None:
+    def _carry_over(self, site: PlacementState) -> None:
         """What runs on each node that was there before runs there still: taken as sums, as there are many pods."""
         before, names = self._site.ledger, self.base.nodes.names
         places = np.array([site.nodes.index[name] for name in names], dtype=np.int64)
@@ -210,12 +210,12 @@ class Ground:
         pods = [(pod.key, names[node]) for pod, node in assigned(form, outcome)] if outcome.success else None
         return Tried(pods, search.outcome == "budget", search.explored)
 
-    def _site_of(self, snapshot: ClusterSnapshot) -> Site:
+    def _site_of(self, snapshot: ClusterSnapshot) -> PlacementState:
         options = self._options
         placing = dataclasses.replace(options.placing, four_statuses=True) if options.strategy == "complete" else options.placing
-        return Site.of(snapshot, placing, options.ignore, options.plugins)
+        return PlacementState.of(snapshot, placing, options.ignore, options.plugins)
 
-    def _solver(self, site: Site) -> Greedy:
+    def _solver(self, site: PlacementState) -> Greedy:
         return Complete(site, min(self.steps, self._options.budget)) if self._options.strategy == "complete" else Greedy(site)
 
     def _known_solver(self) -> Greedy:
@@ -267,8 +267,8 @@ def _reshapes(edit: Edit) -> bool:
     return _reshapes(edit.first) or _reshapes(edit.second) if isinstance(edit, Both) else isinstance(edit, Respecified)
 
 
-def _loads(pods: Iterable[PodRecord]) -> tuple[Load, ...]:
+def _loads(pods: Iterable[PodRecord]) -> tuple[PodLoad, ...]:
     by_shape: dict[int, tuple[PodShape, list[int]]] = {}
     for pod in pods:
         by_shape.setdefault(pod.shape.serial, (pod.shape, []))[1].append(pod.node)
-    return tuple(Load(shape, np.array(nodes, dtype=np.int64)) for shape, nodes in by_shape.values())
+    return tuple(PodLoad(shape, np.array(nodes, dtype=np.int64)) for shape, nodes in by_shape.values())

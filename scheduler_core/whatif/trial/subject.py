@@ -16,7 +16,7 @@ from validators.model.workload import Workload
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Group:
+class SubjectGroup:
     """One group of it."""
 
     name: Name
@@ -58,7 +58,7 @@ class Subject:
     """
 
     root: Name
-    groups: tuple[Group, ...]
+    groups: tuple[SubjectGroup, ...]
     waiting: tuple[PodRecord, ...]
     own: frozenset[str]
     priority: int
@@ -82,7 +82,7 @@ class Subject:
         return cls(root, groups, waiting, own, trees.priority(tree.top.group), confined, units)
 
     @property
-    def unlike(self) -> tuple[Group, ...]:
+    def unlike(self) -> tuple[SubjectGroup, ...]:
         """Its groups, from the leaves up, of siblings that are alike only the first."""
         first = {group.likeness: group for group in reversed(self.groups)}
         return tuple(group for group in reversed(self.groups) if first[group.likeness] is group)
@@ -104,10 +104,10 @@ class Subject:
         return min(counts, key=lambda shape: (-counts[shape], shape.serial))
 
 
-def _group(node: Node, trees: Trees) -> Group:
+def _group(node: Node, trees: Trees) -> SubjectGroup:
     spec, members = node.group.spec, trees.members(node)
     topology = (spec.scheduling_constraints and spec.scheduling_constraints.topology) or ()
-    return Group(
+    return SubjectGroup(
         name_of(node.group),
         topology[0].key if topology else "",
         minimum(node.group),

@@ -15,7 +15,7 @@ from scheduler_core.queueing.queue_order import OrderError
 from scheduler_core.whatif.edits.apply_edits import applied
 from scheduler_core.whatif.edits.edits import Both, Edit, Leaving, Moved
 from scheduler_core.whatif.trial.after_decisions import standing, tried
-from scheduler_core.whatif.trial.prepared_cluster import Ground, Placed, Tried
+from scheduler_core.whatif.trial.prepared_cluster import Placed, PreparedCluster, Tried
 from scheduler_core.whatif.trial.subject import Subject
 
 MOST = 160
@@ -32,7 +32,7 @@ _ALL_STEPS = 120_000
 """What the searches for a root may take in all."""
 
 
-class SpentError(Exception):
+class TrialsSpentError(Exception):
     """All tries are used up, or all that may be looked at or searched."""
 
 
@@ -82,7 +82,7 @@ class Trial:
         base = standing(there, decisions)
         placed = {pod.key: pod for pod in base.pods} if any(each.assignments for each in decisions) else {}
         self.earlier = tuple(Earlier(each.root, tuple(placed[pod] for pod in each.assignments)) for each in decisions if each.assignments)
-        self.ground = Ground(base, dataclasses.replace(self._options, order=()), subject, steps=STEPS)
+        self.ground = PreparedCluster(base, dataclasses.replace(self._options, order=()), subject, steps=STEPS)
         self.refill()
 
     def refill(self, steps: int = STEPS) -> None:
@@ -121,7 +121,7 @@ class Trial:
         coming: Iterable[PodRecord] = (),
         *,
         whole: bool = False,
-        ground: Ground | None = None,
+        ground: PreparedCluster | None = None,
     ) -> Placed | None:
         """The same for a root as it would be, on *ground* or what there is; see ``Ground.attempt``.  Raises SpentError."""
         self._take(self._own)
@@ -171,7 +171,7 @@ class Trial:
     def _take(self, looks: int) -> None:
         # However large a cluster is, one try is allowed.
         if self.left < 1 or self._steps <= 0 or self._looks < min(looks, _LOOKS):
-            raise SpentError
+            raise TrialsSpentError
         self.left -= 1
         self._looks -= looks
 

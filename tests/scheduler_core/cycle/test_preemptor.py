@@ -12,13 +12,13 @@ from scheduler_core.model.decision import Status
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.placement.greedy import Greedy
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.state import PlacementState
 from tests.scheduler_core.builders import GPU, HOST, Json, composite, decided, entities, leaf, node, placed, pod, pods, taint
 
 
-def set_up(objects: list[Json]) -> tuple[Preemptor, Site, dict[str, PodRecord]]:
+def set_up(objects: list[Json]) -> tuple[Preemptor, PlacementState, dict[str, PodRecord]]:
     snapshot = load(objects)
-    site = Site.of(snapshot, PlacingOptions())
+    site = PlacementState.of(snapshot, PlacingOptions())
     return Preemptor(Greedy(site)), site, {each.name: each for each in snapshot.pods}
 
 

@@ -9,23 +9,25 @@ from scheduler_core.cycle.verdicts import verdicts
 from scheduler_core.model.decision import Domain, Name, Status
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.topology import Placement
-from scheduler_core.placement.outcome import Outcome
-from scheduler_core.placement.placement_request import Form
+from scheduler_core.placement.outcome import PlacementOutcome
+from scheduler_core.placement.placement_request import PlacementRequest
 
 SUCCESS, UNSCHEDULABLE, UNRESOLVABLE, ERROR = Status.SUCCESS, Status.UNSCHEDULABLE, Status.UNRESOLVABLE, Status.ERROR
 
 
-def form(name: str, *children: Form, key: str = "") -> Form:
+def form(name: str, *children: PlacementRequest, key: str = "") -> PlacementRequest:
     kind = "CompositePodGroup" if children else "PodGroup"
     entity = Entity(Name(kind, "default", name), 1, True, key, 0, True, "", tuple(child.entity for child in children))
-    return Form(entity, 0, (), children, (), special=False)
+    return PlacementRequest(entity, 0, (), children, (), special=False)
 
 
-def outcome(status: Status, message: str = "", *children: Outcome | None, value: str = "") -> Outcome:
-    return Outcome(status, Placement(0, "rack" if value else "", value, np.zeros(0, dtype=np.int64)), 0, message, children=children)
+def outcome(status: Status, message: str = "", *children: PlacementOutcome | None, value: str = "") -> PlacementOutcome:
+    return PlacementOutcome(
+        status, Placement(0, "rack" if value else "", value, np.zeros(0, dtype=np.int64)), 0, message, children=children
+    )
 
 
-def shown(tree: Form, came: Outcome) -> dict[str, tuple[Status, str]]:
+def shown(tree: PlacementRequest, came: PlacementOutcome) -> dict[str, tuple[Status, str]]:
     return {each.name.name: (each.status, each.message) for each in verdicts(tree, came)}
 
 

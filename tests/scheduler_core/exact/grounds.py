@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from scheduler_core.exact.packing.capacity import Capacity
-from scheduler_core.exact.step_budget import Budget
-from scheduler_core.exact.tree.domain_tree import Nest, nested
+from scheduler_core.exact.step_budget import StepBudget
+from scheduler_core.exact.tree.domain_tree import DomainTree, nested
 from scheduler_core.exact.tree.measures import Measures
 from scheduler_core.exact.tree.tree_search import free_for, shapes
 from scheduler_core.placement.greedy import Greedy
-from scheduler_core.placement.placement_request import Form
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.placement_request import PlacementRequest
+from scheduler_core.placement.state import PlacementState
 from tests.scheduler_core.builders import Json, composite, entities, leaf, node, pods, site
 
 PLENTY = 10_000_000
@@ -39,20 +39,20 @@ def tree(*below: Iterable[Json], minimum: int, key: str = "", name: str = "t", p
     return [composite(name, minimum, key, parent), *(each for part in below for each in part)]
 
 
-def standing(objects: list[Json], root: str = "t") -> tuple[Site, Form]:
+def standing(objects: list[Json], root: str = "t") -> tuple[PlacementState, PlacementRequest]:
     """The site of *objects*, and the form of the root."""
     here = site(objects)
     return here, Greedy(here).form(entities(objects)[root])
 
 
-def measured(here: Site, form: Form, budget: Budget) -> tuple[Capacity, Measures]:
+def measured(here: PlacementState, form: PlacementRequest, budget: StepBudget) -> tuple[Capacity, Measures]:
     """What is free for *form*, and how it is measured."""
     capacity = free_for(here, form, budget)
     return capacity, Measures(capacity, shapes(form))
 
 
-def nest_of(here: Site, measures: Measures, *keys: str) -> Nest:
+def nest_of(here: PlacementState, measures: Measures, *keys: str) -> DomainTree:
     """The domains of *keys* on all nodes; they must lie one inside the other."""
     found = nested(keys, here.topology.root.nodes, here.nodes)
     assert found is not None
-    return Nest(here.topology.root.nodes, found, here.nodes, measures)
+    return DomainTree(here.topology.root.nodes, found, here.nodes, measures)

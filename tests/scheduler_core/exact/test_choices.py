@@ -6,28 +6,28 @@ import itertools
 
 import pytest
 
-from scheduler_core.exact.step_budget import Budget
+from scheduler_core.exact.step_budget import StepBudget
 from scheduler_core.exact.tree.choices import Choices
-from scheduler_core.exact.tree.domain_tree import Nest
-from scheduler_core.exact.tree.subproblem import Load
-from scheduler_core.placement.placement_request import Form
+from scheduler_core.exact.tree.domain_tree import DomainTree
+from scheduler_core.exact.tree.subproblem import GroupInCell
+from scheduler_core.placement.placement_request import PlacementRequest
 from tests.scheduler_core.builders import Json, leaf, node, pod, pods, toleration
 from tests.scheduler_core.exact.grounds import PLENTY, RACK, ZONE, cluster, gang, measured, nest_of, standing, tree
 
 THERE = cluster([[2, 1], [3]], [[8]])
 
 
-def made(objects: list[Json]) -> tuple[Choices, Form, Nest]:
+def made(objects: list[Json]) -> tuple[Choices, PlacementRequest, DomainTree]:
     here, form = standing(objects)
-    budget = Budget(PLENTY)
+    budget = StepBudget(PLENTY)
     _, measures = measured(here, form, budget)
     nest = nest_of(here, measures, ZONE, RACK)
     return Choices(nest, measures, budget), form, nest
 
 
-def of(choices: Choices, form: Form, cell: int = 0) -> list[list[tuple[str, bool]]]:
+def of(choices: Choices, form: PlacementRequest, cell: int = 0) -> list[list[tuple[str, bool]]]:
     """The children of each quorum, and whether each is optional."""
-    load = Load(cell, form, (), (), 0, 0, (cell, form.number, ()))
+    load = GroupInCell(cell, form, (), (), 0, 0, (cell, form.number, ()))
     return [
         [(task.form.entity.name.name, task.optional) for task in tasks]
         for tasks in itertools.chain(choices.expansions([load], [0], most=False), choices.expansions([load], [0], most=True))

@@ -11,20 +11,20 @@ from scheduler_core.exact.complete import Complete
 from scheduler_core.exact.step_budget import DEFAULT
 from scheduler_core.model.decision import Status
 from scheduler_core.placement.greedy import assigned
-from scheduler_core.placement.outcome import Outcome
+from scheduler_core.placement.outcome import PlacementOutcome
 from tests.scheduler_core.builders import Json, entities, leaf, node, pod, pods, site
 from tests.scheduler_core.cp_sat import corpus, model
 from tests.scheduler_core.cp_sat.runs import decide
 from tests.scheduler_core.exact.grounds import RACK, ZONE, cluster, gang, tree
 
 
-def placed(objects: list[Json], steps: int = DEFAULT) -> tuple[Outcome, Complete]:
+def placed(objects: list[Json], steps: int = DEFAULT) -> tuple[PlacementOutcome, Complete]:
     here = site(objects)
     complete = Complete(here, steps)
     return complete.place(complete.form(entities(objects)["t"])), complete
 
 
-def rack_of(outcome: Outcome, name: str, complete: Complete, objects: list[Json]) -> set[str]:
+def rack_of(outcome: PlacementOutcome, name: str, complete: Complete, objects: list[Json]) -> set[str]:
     form = complete.form(entities(objects)["t"])
     nodes = {node for pod, node in assigned(form, outcome) if pod.key.startswith(f"default/{name}-")}
     return {complete.site.nodes.labels[node][RACK] for node in nodes}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.exact.step_budget import Budget, SpentError
-from scheduler_core.exact.tree.crossing_domains import Crossing
+from scheduler_core.exact.step_budget import StepBudget, StepsSpentError
+from scheduler_core.exact.tree.crossing_domains import CrossingDomains
 from scheduler_core.exact.tree.tree_search import TreeSearch, free_for
 from scheduler_core.model.decision import Status
 from tests.scheduler_core.builders import Json
@@ -26,21 +26,21 @@ def test_equal_racks_are_not_alike_where_another_group_needs_the_whole_zone_of_o
     zones: list[list[list[int]]], groups: list[list[Json]]
 ) -> None:
     here, form = standing([*cluster(*zones), *tree(*groups, minimum=len(groups))])
-    budget = Budget(PLENTY)
+    budget = StepBudget(PLENTY)
 
-    assert Crossing(here, form, budget, free_for(here, form, budget)).plan(here.topology.root) is not None
+    assert CrossingDomains(here, form, budget, free_for(here, form, budget)).plan(here.topology.root) is not None
     assert TreeSearch(here, form, budget).plan(here.topology.root) is not None
 
 
 @pytest.mark.parametrize("steps", range(10, 300, 10))
 def test_what_was_being_tried_when_a_budget_was_spent_is_forgotten(steps: int) -> None:
     here, form = standing([*cluster([[2], [2]]), *tree(gang("a", 2), gang("b", 2), minimum=2)])
-    budget = Budget(PLENTY)
-    search = Crossing(here, form, budget, free_for(here, form, budget))
+    budget = StepBudget(PLENTY)
+    search = CrossingDomains(here, form, budget, free_for(here, form, budget))
     try:
         with budget.part(steps):
             search.plan(here.topology.root)
-    except SpentError:
+    except StepsSpentError:
         pass
 
     assert search.plan(here.topology.root) is not None
@@ -48,8 +48,8 @@ def test_what_was_being_tried_when_a_budget_was_spent_is_forgotten(steps: int) -
 
 def test_a_plan_takes_no_room_from_the_next_one() -> None:
     here, form = standing([*cluster([[2], [2]]), *tree(gang("a", 2), gang("b", 2), minimum=2, key=ZONE)])
-    budget = Budget(PLENTY)
-    search = Crossing(here, form, budget, free_for(here, form, budget))
+    budget = StepBudget(PLENTY)
+    search = CrossingDomains(here, form, budget, free_for(here, form, budget))
     first = [(each.domain.value, each.counts) for each in search.plan(here.topology.root) or ()]
 
     assert first

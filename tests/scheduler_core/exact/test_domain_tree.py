@@ -5,20 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scheduler_core.exact.step_budget import Budget
-from scheduler_core.exact.tree.domain_tree import Nest, nested
+from scheduler_core.exact.step_budget import StepBudget
+from scheduler_core.exact.tree.domain_tree import DomainTree, nested
 from tests.scheduler_core.builders import Json, node
 from tests.scheduler_core.exact.grounds import PLENTY, RACK, ZONE, cluster, gang, measured, nest_of, standing, tree
 
 THERE = cluster([[2, 1], [3]], [[3], [1, 2]])
 
 
-def made(there: list[Json], *below: list[Json], keys: tuple[str, ...] = (ZONE, RACK)) -> Nest:
+def made(there: list[Json], *below: list[Json], keys: tuple[str, ...] = (ZONE, RACK)) -> DomainTree:
     here, form = standing([*there, *tree(*(below or [gang("a", 1)]), minimum=1)])
-    return nest_of(here, measured(here, form, Budget(PLENTY))[1], *keys)
+    return nest_of(here, measured(here, form, StepBudget(PLENTY))[1], *keys)
 
 
-def values(nest: Nest, cell: int, key: str) -> list[str]:
+def values(nest: DomainTree, cell: int, key: str) -> list[str]:
     return [nest.value(each, key) for each in nest.inside(cell, key)]
 
 

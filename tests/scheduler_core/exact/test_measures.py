@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.exact.step_budget import Budget
+from scheduler_core.exact.step_budget import StepBudget
 from scheduler_core.exact.tree.measures import Measures
 from tests.scheduler_core.builders import Json, leaf, node, pod, pods
 from tests.scheduler_core.exact.grounds import PLENTY, cluster, gang, measured, standing, tree
@@ -13,7 +13,7 @@ from tests.scheduler_core.exact.grounds import PLENTY, cluster, gang, measured, 
 def of(objects: list[Json]) -> tuple[Measures, dict[str, int]]:
     """The measures of the tree ``t``, and what it measures at least, by name; pods of one shape by what they request of cpu."""
     here, form = standing(objects)
-    capacity, measures = measured(here, form, Budget(PLENTY))
+    capacity, measures = measured(here, form, StepBudget(PLENTY))
     names = [] if measures.single else [here.nodes.resources[row] for row in capacity.rows]
     slots = len(measures.nothing) - len(names)
     return measures, dict(zip([*names, *(f"slots {number}" for number in range(slots))], measures.least(form), strict=True))
@@ -56,7 +56,7 @@ def test_a_quorum_measures_as_its_smallest_children():
 )
 def test_it_is_exact_where_there_is_nothing_to_choose(below, minimum, want):
     here, form = standing([*cluster([[4]]), *tree(*below, minimum=minimum)])
-    _, measures = measured(here, form, Budget(PLENTY))
+    _, measures = measured(here, form, StepBudget(PLENTY))
 
     assert want == measures.exact(form)
 
@@ -66,7 +66,7 @@ def test_a_smaller_pod_is_easier_unless_its_nodes_are_others():
     kinds = {"large": {"cpu": "2"}, "small": {"cpu": "1"}, "small and choosy": {"cpu": "1", "nodeSelector": {"disk": "ssd"}}}
     below = [[leaf(f"g{number}", 1, parent="t"), *pods(f"g{number}", 1, **kind)] for number, kind in enumerate(kinds.values())]
     here, form = standing([*there, *tree(*below, minimum=3)])
-    _, measures = measured(here, form, Budget(PLENTY))
+    _, measures = measured(here, form, StepBudget(PLENTY))
     serials = {name: child.runs[0].shape.serial for name, child in zip(kinds, form.children, strict=True)}
     easier = {(one, other) for one in kinds for other in kinds if one != other and measures.easier(serials[one], serials[other])}
 

@@ -6,24 +6,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler_core.exact.chosen import Chosen
+from scheduler_core.exact.chosen import PlannedGroup
 from scheduler_core.exact.needs import lacking
 from scheduler_core.exact.packing import optional_pods
-from scheduler_core.exact.step_budget import Budget
+from scheduler_core.exact.step_budget import StepBudget
 from scheduler_core.exact.tree.tree_search import TreeSearch
 from tests.scheduler_core.builders import Json, leaf, node, pod, pods, shape
 from tests.scheduler_core.exact.grounds import PLENTY, RACK, cluster, gang, standing, tree
 
 
-def planned(objects: list[Json], share: int = 0) -> tuple[list[Chosen], TreeSearch]:
+def planned(objects: list[Json], share: int = 0) -> tuple[list[PlannedGroup], TreeSearch]:
     here, form = standing(objects)
-    search = TreeSearch(here, form, Budget(PLENTY), share=share)
+    search = TreeSearch(here, form, StepBudget(PLENTY), share=share)
     plan = search.plan(here.topology.root)
     assert plan is not None
     return plan, search
 
 
-def counted(plan: list[Chosen]) -> dict[str, int]:
+def counted(plan: list[PlannedGroup]) -> dict[str, int]:
     return {each.form.entity.name.name: sum(count for _, count in each.counts) for each in plan if each.form.leaf}
 
 

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.exact.packing.packing import Demand, pack
-from scheduler_core.exact.step_budget import Budget, SpentError
+from scheduler_core.exact.packing.packing import EqualPods, pack
+from scheduler_core.exact.step_budget import StepBudget, StepsSpentError
 
 PLENTY = 1_000_000
 
 
 @st.composite
-def questions(draw: st.DrawFn) -> tuple[np.ndarray, list[Demand]]:
+def questions(draw: st.DrawFn) -> tuple[np.ndarray, list[EqualPods]]:
     rows, nodes = draw(st.integers(1, 2)), draw(st.integers(1, 3))
     column = st.lists(st.integers(0, 6), min_size=rows, max_size=rows)
     free = np.array(draw(st.lists(column, min_size=nodes, max_size=nodes)), dtype=np.int64).T
@@ -25,11 +25,11 @@ def questions(draw: st.DrawFn) -> tuple[np.ndarray, list[Demand]]:
         amounts = np.array(draw(column.filter(any)), dtype=np.int64)
         allowed = np.array(draw(st.lists(st.booleans(), min_size=nodes, max_size=nodes)))
         slots = (free[amounts > 0] // amounts[amounts > 0][:, None]).min(axis=0)
-        demands.append(Demand(amounts, draw(st.integers(1, 3)), np.where(allowed, slots, 0)))
+        demands.append(EqualPods(amounts, draw(st.integers(1, 3)), np.where(allowed, slots, 0)))
     return free, demands
 
 
-def possible(free: np.ndarray, demands: list[Demand]) -> bool:
+def possible(free: np.ndarray, demands: list[EqualPods]) -> bool:
     """Every pod on every node that it may use."""
     pods = [demand for demand in demands for _ in range(demand.count)]
     for nodes in itertools.product(*(np.flatnonzero(demand.slots).tolist() for demand in pods)):
@@ -45,7 +45,7 @@ def possible(free: np.ndarray, demands: list[Demand]) -> bool:
 @given(questions())
 def test_a_packing_is_found_where_there_is_one(question):
     free, demands = question
-    found = pack(free, demands, Budget(PLENTY))
+    found = pack(free, demands, StepBudget(PLENTY))
 
     assert possible(free, demands) == (found is not None)
 
@@ -54,7 +54,7 @@ def test_a_packing_is_found_where_there_is_one(question):
 @given(questions())
 def test_a_packing_holds_all_pods_where_they_may_be(question):
     free, demands = question
-    found = pack(free, demands, Budget(PLENTY)) or [np.zeros_like(demand.slots) for demand in demands]
+    found = pack(free, demands, StepBudget(PLENTY)) or [np.zeros_like(demand.slots) for demand in demands]
     used = sum(demand.amounts[:, None] * taken for demand, taken in zip(demands, found, strict=True))
 
     assert (used <= free).all()
@@ -67,17 +67,17 @@ def test_a_packing_holds_all_pods_where_they_may_be(question):
 
 def test_a_budget_that_is_spent_is_no_answer():
     free = np.array([[7, 7, 7]], dtype=np.int64)
-    demands = [Demand(np.array([size]), count, np.full(3, 7 // size, dtype=np.int64)) for size, count in ((5, 2), (4, 1), (3, 2))]
+    demands = [EqualPods(np.array([size]), count, np.full(3, 7 // size, dtype=np.int64)) for size, count in ((5, 2), (4, 1), (3, 2))]
 
-    assert pack(free, demands, Budget(PLENTY)) is None
-    with pytest.raises(SpentError):
-        pack(free, demands, Budget(3))
+    assert pack(free, demands, StepBudget(PLENTY)) is None
+    with pytest.raises(StepsSpentError):
+        pack(free, demands, StepBudget(3))
 
 
 @settings(deadline=None, max_examples=100)
 @given(questions())
 def test_the_same_question_takes_the_same_steps(question):
-    first, second = Budget(PLENTY), Budget(PLENTY)
+    first, second = StepBudget(PLENTY), StepBudget(PLENTY)
     pack(*question, first)
     pack(*question, second)
 
@@ -87,8 +87,8 @@ def test_the_same_question_takes_the_same_steps(question):
 def test_who_asks_for_no_proof_gets_no_packing_that_is_hard_to_find():
     # The large pod of 3 must share a node with a small one.
     free = np.array([[5, 6, 6]], dtype=np.int64)
-    demands = [Demand(np.array([size]), count, free[0] // size) for size, count in ((4, 2), (2, 3), (3, 1))]
-    quick, thorough = (pack(free, demands, Budget(PLENTY), thorough=thorough) for thorough in (False, True))
+    demands = [EqualPods(np.array([size]), count, free[0] // size) for size, count in ((4, 2), (2, 3), (3, 1))]
+    quick, thorough = (pack(free, demands, StepBudget(PLENTY), thorough=thorough) for thorough in (False, True))
 
     assert (None, False) == (quick, thorough is None)
 
@@ -96,16 +96,16 @@ def test_who_asks_for_no_proof_gets_no_packing_that_is_hard_to_find():
 @settings(deadline=None, max_examples=200)
 @given(questions())
 def test_what_is_found_without_a_proof_is_a_packing(question):
-    found = pack(*question, Budget(PLENTY), thorough=False)
+    found = pack(*question, StepBudget(PLENTY), thorough=False)
 
     assert found is None or possible(*question)
 
 
 def test_more_nodes_take_more_steps():
-    few, many = Budget(PLENTY), Budget(PLENTY)
+    few, many = StepBudget(PLENTY), StepBudget(PLENTY)
     for budget, nodes in ((few, 10), (many, 1000)):
         free = np.full((2, nodes), 10, dtype=np.int64)
-        demands = [Demand(np.array(amounts), 5, np.full(nodes, 10 // max(amounts), dtype=np.int64)) for amounts in ((3, 1), (1, 4))]
+        demands = [EqualPods(np.array(amounts), 5, np.full(nodes, 10 // max(amounts), dtype=np.int64)) for amounts in ((3, 1), (1, 4))]
         pack(free, demands, budget)
 
     assert few.explored < many.explored

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.exact.tree.residual_bounds import Pressure
+from scheduler_core.exact.tree.residual_bounds import ResidualBounds
 
 
 def possible(needs: list[tuple[int, ...]], rooms: list[tuple[int, ...]]) -> bool:
@@ -29,7 +29,7 @@ amounts = st.tuples(st.integers(0, 9), st.integers(0, 900).map(lambda each: each
 def test_nothing_is_refuted_that_is_possible(needs, rooms, done, exact):
     done = min(done, len(needs))
 
-    assert not (possible(needs[done:], rooms) and Pressure(needs, exact=exact).refute(rooms, done))
+    assert not (possible(needs[done:], rooms) and ResidualBounds(needs, exact=exact).refute(rooms, done))
 
 
 @pytest.mark.parametrize(
@@ -45,22 +45,22 @@ def test_nothing_is_refuted_that_is_possible(needs, rooms, done, exact):
     ],
 )
 def test_exact_needs_fill_rooms_by_their_sums(needs, rooms, want):
-    assert want == Pressure([(need,) for need in needs], exact=True).refute([(room,) for room in rooms], 0)
+    assert want == ResidualBounds([(need,) for need in needs], exact=True).refute([(room,) for room in rooms], 0)
 
 
 def test_needs_that_may_be_larger_are_not_judged_by_their_sums():
     needs, rooms = [(5,), (3,), (3,), (3,)], [(7,), (7,)]
 
-    assert [True, False] == [Pressure(needs, exact=exact).refute(rooms, 0) for exact in (True, False)]
+    assert [True, False] == [ResidualBounds(needs, exact=exact).refute(rooms, 0) for exact in (True, False)]
 
 
 def test_only_what_is_not_done_counts():
-    pressure = Pressure([(9,), (2,)], exact=True)
+    pressure = ResidualBounds([(9,), (2,)], exact=True)
 
     assert [True, False, False] == [pressure.refute([(2,)], done) for done in range(3)]
 
 
 def test_more_rooms_take_more_steps():
-    pressure = Pressure([(9,), (2,)], exact=True)
+    pressure = ResidualBounds([(9,), (2,)], exact=True)
 
     assert pressure.effort(10, 0) < pressure.effort(100, 0)

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from scheduler_core.cycle.run_cycle import CycleOptions, queued
 from scheduler_core.exact.complete import searchable
 from scheduler_core.exact.needs import satisfied
-from scheduler_core.exact.step_budget import Budget
-from scheduler_core.exact.tree.crossing_domains import Crossing
+from scheduler_core.exact.step_budget import StepBudget
+from scheduler_core.exact.tree.crossing_domains import CrossingDomains
 from scheduler_core.exact.tree.tree_search import TreeSearch, free_for
 from scheduler_core.loading.load import load
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.placement.greedy import Greedy
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.state import PlacementState
 from tests.scheduler_core.cp_sat import corpus, model
 from tests.scheduler_core.oracle.model import Objects
 from tests.scheduler_core.oracle.strategies import TINY, clusters
@@ -33,13 +33,13 @@ def searched(objects: Objects, *, crossing: bool = False) -> dict[str, bool]:
     """Whether the search by itself finds a plan for each root of groups that it is for; the one for domains that cross, if told so."""
     complete = [{"apiVersion": "v1" if each["kind"] in {"Node", "Pod"} else "scheduling.k8s.io/v1alpha3", **each} for each in objects]
     snapshot = load([json.dumps(each).encode() for each in complete])
-    site = Site.of(snapshot, PlacingOptions())
+    site = PlacementState.of(snapshot, PlacingOptions())
     forms = [Greedy(site).form(root) for root in queued(snapshot, CycleOptions()) if root.name.kind != "Pod"]
     tried = [form for form in forms if searchable(form) and not satisfied(form)]
     found = {}
     for form in tried:
-        budget = Budget(PLENTY)
-        search = Crossing(site, form, budget, free_for(site, form, budget)) if crossing else TreeSearch(site, form, budget)
+        budget = StepBudget(PLENTY)
+        search = CrossingDomains(site, form, budget, free_for(site, form, budget)) if crossing else TreeSearch(site, form, budget)
         found[form.entity.name.name] = search.plan(site.topology.root) is not None
     return found
 
@@ -185,4 +185,4 @@ def test_a_tree_that_needs_pods_and_has_none_that_wait_has_no_plan():
     site = grounds.site(grounds.table([(4, 4)]))
     form = Greedy(site).form(grounds.composite("t", [grounds.gang("a", (), 1)], 1))
 
-    assert TreeSearch(site, form, Budget(PLENTY)).plan(site.topology.root) is None
+    assert TreeSearch(site, form, StepBudget(PLENTY)).plan(site.topology.root) is None

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scheduler_core.loading.load import load
 from scheduler_core.model.nodes import CPU, MEMORY, PODS
-from scheduler_core.model.snapshot import Budget
+from scheduler_core.model.snapshot import DisruptionBudget
 from scheduler_core.model.wire import LabelSelector
 from validators.model.objects import Named
 
@@ -401,7 +401,7 @@ class TestGroups:
             spec={"selector": {"matchLabels": {"app": "web"}}}, status={"disruptionsAllowed": 2, "disruptedPods": {"pod-1": "2026-08-01T00:00:00Z"}}
         )  # fmt: skip
 
-        assert (Budget("default", "budget-1", LabelSelector({"app": "web"}), 2, frozenset({"pod-1"})),) == load([given]).budgets
+        assert (DisruptionBudget("default", "budget-1", LabelSelector({"app": "web"}), 2, frozenset({"pod-1"})),) == load([given]).budgets
 
     def test_a_budget_whose_selector_is_not_sound_is_told(self):
         given = budget(spec={"selector": {"matchExpressions": [{"key": "a", "operator": "In"}]}})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core.model.conditions import Conditions, disruption_target, initially_scheduled, unschedulable
-from scheduler_core.model.decision import Condition, Name, Status
+from scheduler_core.model.decision import GroupCondition, Name, Status
 from scheduler_core.model.wording import LONGEST
 from tests.scheduler_core.planted import composite, leaf
 
@@ -19,40 +19,42 @@ def held(status: str, kind: str = "PodGroup", message: str = "") -> list[dict[st
 @pytest.mark.parametrize(
     ("kind", "status", "message", "want"),
     [
-        pytest.param("PodGroup", Status.SUCCESS, "", Condition("PodGroupInitiallyScheduled", "True", "Scheduled", ""), id="scheduled"),
+        pytest.param("PodGroup", Status.SUCCESS, "", GroupCondition("PodGroupInitiallyScheduled", "True", "Scheduled", ""), id="scheduled"),
         pytest.param(
             "CompositePodGroup",
             Status.SUCCESS,
             "",
-            Condition("CompositePodGroupInitiallyScheduled", "True", "Scheduled", ""),
+            GroupCondition("CompositePodGroupInitiallyScheduled", "True", "Scheduled", ""),
             id="composite",
         ),
         pytest.param(
             "PodGroup",
             Status.UNSCHEDULABLE,
             "0/3 placements are available",
-            Condition("PodGroupInitiallyScheduled", "False", "Unschedulable", "pod group is unschedulable, 0/3 placements are available"),
+            GroupCondition(
+                "PodGroupInitiallyScheduled", "False", "Unschedulable", "pod group is unschedulable, 0/3 placements are available"
+            ),
             id="unschedulable",
         ),
         pytest.param(
             "PodGroup",
             Status.UNRESOLVABLE,
             "too few",
-            Condition("PodGroupInitiallyScheduled", "False", "Unschedulable", "pod group is unschedulable, too few"),
+            GroupCondition("PodGroupInitiallyScheduled", "False", "Unschedulable", "pod group is unschedulable, too few"),
             id="no eviction could help",
         ),
         pytest.param(
             "PodGroup",
             Status.ERROR,
             "two names",
-            Condition("PodGroupInitiallyScheduled", "False", "SchedulerError", "two names"),
+            GroupCondition("PodGroupInitiallyScheduled", "False", "SchedulerError", "two names"),
             id="error",
         ),
         pytest.param(
             "CompositePodGroup",
             Status.INVALID,
             "a circle",
-            Condition("CompositePodGroupInitiallyScheduled", "False", "Invalid", "a circle"),
+            GroupCondition("CompositePodGroupInitiallyScheduled", "False", "Invalid", "a circle"),
             id="invalid",
         ),
     ],
@@ -87,14 +89,14 @@ def test_nothing_is_written_while_a_group_waits():
 def test_what_is_there_stays_while_a_group_waits():
     conditions = Conditions([leaf("workers", conditions=held("False", message="no room"))])
 
-    assert conditions.after(WORKERS, Status.WAIT) == (Condition("PodGroupInitiallyScheduled", "False", "Was", "no room"),)
+    assert conditions.after(WORKERS, Status.WAIT) == (GroupCondition("PodGroupInitiallyScheduled", "False", "Was", "no room"),)
 
 
 @pytest.mark.parametrize("status", list(Status))
 def test_once_true_it_stays(status):
     conditions = Conditions([leaf("workers", conditions=held("True"))])
 
-    assert conditions.after(WORKERS, status, "no room") == (Condition("PodGroupInitiallyScheduled", "True", "Was", ""),)
+    assert conditions.after(WORKERS, status, "no room") == (GroupCondition("PodGroupInitiallyScheduled", "True", "Was", ""),)
 
 
 def test_false_is_written_over():
@@ -116,7 +118,7 @@ def test_a_pod_group_and_a_composite_of_one_name_have_each_their_own():
 
 
 def test_a_victim_is_a_disruption_target():
-    assert disruption_target("for a higher priority") == Condition(
+    assert disruption_target("for a higher priority") == GroupCondition(
         "DisruptionTarget", "True", "PreemptionByScheduler", "for a higher priority"
     )
 

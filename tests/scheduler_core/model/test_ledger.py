@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.model.ledger import Ledger, Load
+from scheduler_core.model.ledger import Ledger, PodLoad
 from scheduler_core.model.pods import PodShape, Port
 from scheduler_core.model.topology import Placement, Topology
 from tests.scheduler_core.builders import record, shape, table
@@ -23,8 +23,8 @@ def ledger() -> Ledger:
     return Ledger(Topology(grounds.table([(4, 8)] * 5, RACKS, ["x", "y", "x", "y", "x"])))
 
 
-def load(shape: int, *nodes: int) -> tuple[Load, ...]:
-    return (Load(SHAPES[shape], np.array(nodes)),)
+def load(shape: int, *nodes: int) -> tuple[PodLoad, ...]:
+    return (PodLoad(SHAPES[shape], np.array(nodes)),)
 
 
 def test_a_pod_takes_what_it_requests_and_counts_once():
@@ -85,8 +85,8 @@ KINDS = (shape(1000, serial=0), shape(500, 2**30, serial=1), shape(serial=2, por
 TAKING = ("assume", "release", "hold", "let go")
 
 
-def of_kind(what: PodShape, *nodes: int) -> Load:
-    return Load(what, np.array(nodes, dtype=np.int64))
+def of_kind(what: PodShape, *nodes: int) -> PodLoad:
+    return PodLoad(what, np.array(nodes, dtype=np.int64))
 
 
 def taken_on(books: Ledger, nodes: list[int]) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ from scheduler_core.model.nodes import CPU, MEMORY, PODS, NodeTable
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.state import PlacementState
 from validators.lookup import NOTHING
 
 GI = 2**30
@@ -56,6 +56,6 @@ def composite(name: str, children: Sequence[Entity], minimum: int, key: str = ""
     return Entity(Name("CompositePodGroup", "d", name), minimum, True, key, 0, True, "", children=tuple(children))
 
 
-def site(nodes: NodeTable, running: tuple[PodRecord, ...] = (), options: PlacingOptions | None = None) -> Site:
+def site(nodes: NodeTable, running: tuple[PodRecord, ...] = (), options: PlacingOptions | None = None) -> PlacementState:
     """A site with nothing but *running* on it."""
-    return Site.of(ClusterSnapshot(nodes, running, (), {}, {}, (), NOTHING), options or PlacingOptions())
+    return PlacementState.of(ClusterSnapshot(nodes, running, (), {}, {}, (), NOTHING), options or PlacingOptions())

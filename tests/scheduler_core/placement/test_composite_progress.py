@@ -7,23 +7,23 @@ import pytest
 
 from scheduler_core.model.decision import Status
 from scheduler_core.model.topology import Placement
-from scheduler_core.placement.composite_progress import Tally, inadmissible
+from scheduler_core.placement.composite_progress import CompositeProgress, inadmissible
 from scheduler_core.placement.greedy import Greedy
-from scheduler_core.placement.outcome import Outcome
-from scheduler_core.placement.placement_request import Form
+from scheduler_core.placement.outcome import PlacementOutcome
+from scheduler_core.placement.placement_request import PlacementRequest
 from tests.scheduler_core.builders import cases, composite, entities, leaf, node, pod, pods, site
 
 SUCCESS, UNSCHEDULABLE, UNRESOLVABLE = Status.SUCCESS, Status.UNSCHEDULABLE, Status.UNRESOLVABLE
 
 
-def outcome(status: Status) -> Outcome:
-    return Outcome(status, Placement(0, "", "", np.zeros(0, dtype=np.int64)), 0)
+def outcome(status: Status) -> PlacementOutcome:
+    return PlacementOutcome(status, Placement(0, "", "", np.zeros(0, dtype=np.int64)), 0)
 
 
 @pytest.mark.parametrize("by_document", [False, True], ids=["as kube-scheduler", "by the document"])
 @pytest.mark.parametrize("case", [case for case in cases("feasible") if not case["basic"]], ids=lambda case: case["id"])
 def test_children_that_were_tried_are_judged_as_the_plugin_does(case, by_document):
-    tally = Tally(case["M"], case["S"] + case["R"] + case["U"] + case["UU"], by_document)
+    tally = CompositeProgress(case["M"], case["S"] + case["R"] + case["U"] + case["UU"], by_document)
     for status, count in ((SUCCESS, "S"), (UNSCHEDULABLE, "U"), (UNRESOLVABLE, "UU")):
         for _ in range(case[count]):
             tally.add(outcome(status))
@@ -33,7 +33,7 @@ def test_children_that_were_tried_are_judged_as_the_plugin_does(case, by_documen
 
 
 def test_a_child_that_is_skipped_counts_as_one_that_no_eviction_helps():
-    tally = Tally(2, 3, by_document=True)
+    tally = CompositeProgress(2, 3, by_document=True)
     tally.skip()
     assert Status.WAIT == tally.judged().status
 
@@ -44,7 +44,7 @@ def test_a_child_that_is_skipped_counts_as_one_that_no_eviction_helps():
     )
 
 
-def form_of(objects: list[dict[str, object]], root: str) -> Form:
+def form_of(objects: list[dict[str, object]], root: str) -> PlacementRequest:
     return Greedy(site(objects)).form(entities(objects)[root])
 
 

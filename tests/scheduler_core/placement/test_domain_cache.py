@@ -11,19 +11,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scheduler_core.model.decision import Status
-from scheduler_core.model.ledger import Load
+from scheduler_core.model.ledger import PodLoad
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.topology import Placement
-from scheduler_core.placement.domain_cache import Board
+from scheduler_core.placement.domain_cache import DomainCache
 from scheduler_core.placement.greedy import Greedy
-from scheduler_core.placement.outcome import Outcome
-from scheduler_core.placement.placement_request import Form
+from scheduler_core.placement.outcome import PlacementOutcome
+from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.pod_group import try_leaf
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.state import PlacementState
 from tests.scheduler_core.builders import Json, entities, leaf, node, pod, pods, racks, site, told
 
 
-def shown(board: Board, form: Form) -> list[Any]:
+def shown(board: DomainCache, form: PlacementRequest) -> list[Any]:
     rows = range(len(board.division.domains))
     able = board.able.tolist()
     return [
@@ -36,8 +36,8 @@ def shown(board: Board, form: Form) -> list[Any]:
     ]
 
 
-def board_of(here: Site, form: Form, greedy: Greedy) -> Board:
-    return Board(form, here.topology.divide(here.topology.root, form.entity.key), here, greedy.attempt)
+def board_of(here: PlacementState, form: PlacementRequest, greedy: Greedy) -> DomainCache:
+    return DomainCache(form, here.topology.divide(here.topology.root, form.entity.key), here, greedy.attempt)
 
 
 @st.composite
@@ -78,7 +78,7 @@ def test_a_board_that_followed_every_change_is_as_one_made_anew(there, kind, cou
         index = number % len(here.nodes)
         where = np.arange(index, len(here.nodes) if number % 3 == 0 else index + 1, dtype=np.int64)
         cause = causes.setdefault((number, which), here.ledger.fresh())
-        loads = (Load(shapes[which], where),)
+        loads = (PodLoad(shapes[which], where),)
         match what:
             case "assume":
                 here.ledger.assume(loads, cause)
@@ -107,7 +107,7 @@ class Counting:
         self.asked: list[str] = []
         self._greedy = greedy
 
-    def __call__(self, form: Form, placement: Placement) -> Outcome:
+    def __call__(self, form: PlacementRequest, placement: Placement) -> PlacementOutcome:
         self.asked.append(placement.value)
         return self._greedy.attempt(form, placement)
 
@@ -117,11 +117,11 @@ def test_only_domains_that_changed_are_tried_again():
     here = site(objects)
     greedy = Greedy(here)
     form, attempt = greedy.form(entities(objects)["g"]), Counting(greedy)
-    board = Board(form, here.topology.divide(here.topology.root, "rack"), here, attempt)
+    board = DomainCache(form, here.topology.divide(here.topology.root, "rack"), here, attempt)
     board.refresh(form)
     first, attempt.asked = attempt.asked, []
     mark = here.ledger.mark()
-    here.ledger.assume((Load(form.runs[0].shape, np.array([2])),), here.ledger.fresh())
+    here.ledger.assume((PodLoad(form.runs[0].shape, np.array([2])),), here.ledger.fresh())
     board.refresh(form)
     here.ledger.rewind(mark)
     board.refresh(form)
@@ -136,7 +136,7 @@ def test_many_domains_are_tried_in_one_go_with_the_same_result(count):
     here = site(objects)
     greedy = Greedy(here)
     form, attempt = greedy.form(entities(objects)["g"]), Counting(greedy)
-    board = Board(form, here.topology.divide(here.topology.root, "rack"), here, attempt)
+    board = DomainCache(form, here.topology.divide(here.topology.root, "rack"), here, attempt)
     board.refresh(form)
 
     assert [number % 2 == 1 for number in range(count)] == board.able.tolist()
@@ -151,10 +151,10 @@ def test_a_domain_whose_trial_ends_in_an_error_is_marked():
     greedy = Greedy(here)
     form = greedy.form(entities(objects)["g"])
 
-    def attempt(form: Form, placement: Placement) -> Outcome:
-        return greedy.attempt(form, placement) if placement.value == "r1" else Outcome(Status.ERROR, placement, 0, "conflict")
+    def attempt(form: PlacementRequest, placement: Placement) -> PlacementOutcome:
+        return greedy.attempt(form, placement) if placement.value == "r1" else PlacementOutcome(Status.ERROR, placement, 0, "conflict")
 
-    board = Board(form, here.topology.divide(here.topology.root, "rack"), here, attempt)
+    board = DomainCache(form, here.topology.divide(here.topology.root, "rack"), here, attempt)
     board.refresh(form)
 
     assert ([True, False], [False, True]) == (board.able.tolist(), board.failed.tolist())
@@ -166,7 +166,7 @@ def test_a_domain_that_counting_refutes_is_tried_only_when_someone_asks():
     here = site(objects)
     greedy = Greedy(here)
     form, attempt = greedy.form(entities(objects)["g"]), Counting(greedy)
-    board = Board(form, here.topology.divide(here.topology.root, "rack"), here, attempt)
+    board = DomainCache(form, here.topology.divide(here.topology.root, "rack"), here, attempt)
     board.refresh(form)
     before = list(attempt.asked)
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.model.ledger import Ledger, Load
+from scheduler_core.model.ledger import Ledger, PodLoad
 from scheduler_core.model.topology import Topology
 from scheduler_core.placement.equal_pods import fill, slots_of
 from scheduler_core.placement.equal_pods_by_domain import fill_domains
 from scheduler_core.placement.placement_request import Run
-from scheduler_core.plugins.static_filters import Fit
+from scheduler_core.plugins.static_filters import StaticFilters
 from tests.scheduler_core.builders import shape, table
 
 GIB = 2**30
@@ -42,13 +42,13 @@ def ledger_of(kinds: list[tuple[dict[str, str], int, int, int]]) -> Ledger:
 def test_every_domain_is_filled_as_it_is_by_itself(kinds, taken, what, count):
     ledger = ledger_of(kinds)
     for each, node, only_held in taken:
-        where = (Load(each, np.array([node % len(kinds)], dtype=np.int64)),)
+        where = (PodLoad(each, np.array([node % len(kinds)], dtype=np.int64)),)
         (ledger.hold if only_held else ledger.assume)(where, ledger.fresh())
     table_ = ledger.topology.nodes
     division, room = ledger.topology.divide(ledger.topology.root, "rack"), table_.allocatable[:2].astype(float)
     if not division.domains:
         return
-    static, whole = Fit(table_).static(what), bool(room.all())
+    static, whole = StaticFilters(table_).static(what), bool(room.all())
     found = fill_domains(Run(what, count), static, division.members, ledger, room, whole=whole)
 
     for row, domain in enumerate(division.domains):
@@ -66,7 +66,7 @@ def test_only_the_domains_asked_for_are_filled():
     division = ledger.topology.divide(ledger.topology.root, "rack")
     room = ledger.topology.nodes.allocatable[:2].astype(float)
     found = fill_domains(
-        Run(SHAPES[0], 5), Fit(ledger.topology.nodes).static(SHAPES[0]), division.members[[2, 0]], ledger, room, whole=True
+        Run(SHAPES[0], 5), StaticFilters(ledger.topology.nodes).static(SHAPES[0]), division.members[[2, 0]], ledger, room, whole=True
     )
 
     assert [[2, 2, 2, 2, -1], [0, 0, 0, 0, -1]] == found.nodes.tolist()
@@ -78,7 +78,9 @@ def test_there_is_a_place_for_every_pod_even_where_there_are_fewer_slots(count):
     ledger = ledger_of([({"rack": "r1"}, 1000, GIB, 110), ({"rack": "r2"}, 0, GIB, 110)])
     division = ledger.topology.divide(ledger.topology.root, "rack")
     room = ledger.topology.nodes.allocatable[:2].astype(float)
-    found = fill_domains(Run(SHAPES[0], count), Fit(ledger.topology.nodes).static(SHAPES[0]), division.members, ledger, room, whole=False)
+    found = fill_domains(
+        Run(SHAPES[0], count), StaticFilters(ledger.topology.nodes).static(SHAPES[0]), division.members, ledger, room, whole=False
+    )
 
     assert [[0, *[-1] * (count - 1)], [-1] * count] == found.nodes.tolist()
     assert [1, 0] == found.placed.tolist()
@@ -89,6 +91,6 @@ def test_nothing_is_taken():
     before = (ledger.used.tobytes(), ledger.scored.tobytes(), ledger.mark())
     division = ledger.topology.divide(ledger.topology.root, "rack")
     room = ledger.topology.nodes.allocatable[:2].astype(float)
-    fill_domains(Run(SHAPES[0], 3), Fit(ledger.topology.nodes).static(SHAPES[0]), division.members, ledger, room, whole=True)
+    fill_domains(Run(SHAPES[0], 3), StaticFilters(ledger.topology.nodes).static(SHAPES[0]), division.members, ledger, room, whole=True)
 
     assert before == (ledger.used.tobytes(), ledger.scored.tobytes(), ledger.mark())

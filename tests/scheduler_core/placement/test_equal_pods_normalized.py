@@ -11,19 +11,19 @@ from scheduler_core.model.nodes import Ints
 from scheduler_core.model.pods import PodShape
 from scheduler_core.placement.equal_pods_normalized import bonus_of, fill_soft, normalised
 from scheduler_core.plugins.noderesources import ladder
-from scheduler_core.plugins.static_filters import Static
+from scheduler_core.plugins.static_filters import StaticFit
 from tests.scheduler_core.builders import shape
 from tests.scheduler_core.placement.test_equal_pods import KINDS, LOADS, SHAPES, Nodes, arrays
 
 EMPTY = np.zeros((0, 1), dtype=np.int64)
 
 
-def static(taints: list[int] | None, preferred: list[int] | None) -> Static:
+def static(taints: list[int] | None, preferred: list[int] | None) -> StaticFit:
     found = [None if each is None else np.array(each, dtype=np.int64) for each in (taints, preferred)]
-    return Static(None, found[0], found[1], EMPTY[:, 0], EMPTY)
+    return StaticFit(None, found[0], found[1], EMPTY[:, 0], EMPTY)
 
 
-def one_by_one(what: PodShape, fit: Static, count: int, nodes: Nodes, where: Ints) -> list[int]:
+def one_by_one(what: PodShape, fit: StaticFit, count: int, nodes: Nodes, where: Ints) -> list[int]:
     slots, scored, used = nodes.slots.copy(), nodes.scored.copy(), nodes.used.copy()
     asked, taken = dict(what.requests), []
     for _ in range(count):

@@ -16,7 +16,7 @@ from scheduler_core.model.entity import Entity
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.placement import greedy as module
 from scheduler_core.placement.greedy import BARE, Greedy, assigned, tried
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.state import PlacementState
 from scheduler_core.preemption.units.units import Below, Units
 from tests.scheduler_core.builders import Json, composite, entities, leaf, names, node, pod, pods, promising, racks, run, site, told
 from tests.scheduler_core.builders import tried as placed_root
@@ -33,7 +33,7 @@ class Side:
 
     def __init__(self, objects: list[Json], chosen: PlacingOptions, *, remembering: bool) -> None:
         snapshot = load(objects)
-        self.site = Site.of(snapshot, chosen)
+        self.site = PlacementState.of(snapshot, chosen)
         self.roots = queued(snapshot, CycleOptions())
         self.waiting = [each for each in snapshot.pods if each.node < 0]
         units = Units.of(snapshot)
@@ -143,7 +143,7 @@ def test_a_group_of_the_same_shape_is_answered_from_memory(monkeypatch):
     tries: list[str] = []
     real = module.try_leaf
 
-    def counted(form: Any, placement: Any, site_: Site) -> Any:
+    def counted(form: Any, placement: Any, site_: PlacementState) -> Any:
         tries.append(placement.value)
         return real(form, placement, site_)
 

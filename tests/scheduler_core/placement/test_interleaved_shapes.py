@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from scheduler_core.placement import interleaved_shapes
 from scheduler_core.placement.greedy import Greedy
-from scheduler_core.placement.placement_request import Form, Run
+from scheduler_core.placement.placement_request import PlacementRequest, Run
 from scheduler_core.placement.pod_group import try_leaf
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.state import PlacementState
 from tests.scheduler_core.builders import Json, entities, leaf, names, node, pod, shape, site, told
 
 KINDS: list[Json] = [
@@ -39,7 +39,7 @@ def grounds(draw: st.DrawFn) -> list[Json]:
     return found
 
 
-def formed(objects: list[Json]) -> tuple[Site, Form]:
+def formed(objects: list[Json]) -> tuple[PlacementState, PlacementRequest]:
     here = site(objects)
     return here, Greedy(here).form(entities(objects)["g"])
 

@@ -8,23 +8,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler_core.placement.greedy import Greedy
-from scheduler_core.placement.lower_bound import Least, countable
-from scheduler_core.placement.placement_request import Form
+from scheduler_core.placement.lower_bound import LowerBound, countable
+from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.pod_group import try_leaf
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.state import PlacementState
 from tests.scheduler_core.builders import Json, entities, leaf, node, pod, site
 
 KINDS: list[Json] = [{"cpu": "1"}, {"cpu": "2", "memory": "1Gi"}, {"cpu": "1", "nodeSelector": {"disk": "ssd"}}]
 
 
-def formed(objects: list[Json]) -> tuple[Site, Form]:
+def formed(objects: list[Json]) -> tuple[PlacementState, PlacementRequest]:
     here = site(objects)
     return here, Greedy(here).form(entities(objects)["g"])
 
 
-def short(here: Site, form: Form) -> list[bool]:
+def short(here: PlacementState, form: PlacementRequest) -> list[bool]:
     division = here.topology.divide(here.topology.root, "rack")
-    found: list[bool] = Least(form).short(division, np.arange(len(division.domains)), here).tolist()
+    found: list[bool] = LowerBound(form).short(division, np.arange(len(division.domains)), here).tolist()
     return found
 
 

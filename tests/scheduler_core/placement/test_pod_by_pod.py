@@ -8,19 +8,19 @@ import pytest
 from scheduler_core.loading.load import load
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.placement.pod_by_pod import Stepwise, conflict
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.pod_by_pod import PodByPod, conflict
+from scheduler_core.placement.state import PlacementState
 from tests.scheduler_core.builders import HOST, Json, decided, leaf, node, placed, pod, pods, taint
 
 TCP, UDP = "TCP", "UDP"
 
 
-def steps(objects: list[Json], *where: str) -> tuple[Stepwise, dict[str, PodRecord], Site]:
+def steps(objects: list[Json], *where: str) -> tuple[PodByPod, dict[str, PodRecord], PlacementState]:
     """On the nodes named, or on all; and the pods by name."""
     snapshot = load(objects)
-    site = Site.of(snapshot, PlacingOptions())
+    site = PlacementState.of(snapshot, PlacingOptions())
     nodes = np.array([site.nodes.index[name] for name in where] if where else range(len(site.nodes)), dtype=np.int64)
-    return Stepwise(site.fit, site.ledger, site.relations, site.room, nodes), {each.name: each for each in snapshot.pods}, site
+    return PodByPod(site.fit, site.ledger, site.relations, site.room, nodes), {each.name: each for each in snapshot.pods}, site
 
 
 def went(objects: list[Json], *where: str) -> list[int]:
@@ -173,8 +173,8 @@ def test_what_a_pod_says_of_others_and_is_not_modelled_refuses_it():
 
 def test_the_ledger_is_left_as_it_is():
     snapshot = load([node("a"), pod("p", host_port=80)])
-    site = Site.of(snapshot, PlacingOptions())
+    site = PlacementState.of(snapshot, PlacingOptions())
     before = (site.ledger.used.tobytes(), site.ledger.scored.tobytes(), {**site.ledger.ports}, site.ledger.mark())
-    Stepwise(site.fit, site.ledger, site.relations, site.room, site.nodes.everything).place(snapshot.pods[0])
+    PodByPod(site.fit, site.ledger, site.relations, site.room, site.nodes.everything).place(snapshot.pods[0])
 
     assert before == (site.ledger.used.tobytes(), site.ledger.scored.tobytes(), {**site.ledger.ports}, site.ledger.mark())

@@ -13,11 +13,11 @@ from scheduler_core.model.decision import Status
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.placement.feasibility import Feasibility, judge, judge_by_document
 from scheduler_core.placement.greedy import Greedy
-from scheduler_core.placement.outcome import Outcome
-from scheduler_core.placement.placement_request import Form
-from scheduler_core.placement.pod_by_pod import Stepwise
+from scheduler_core.placement.outcome import PlacementOutcome
+from scheduler_core.placement.placement_request import PlacementRequest
+from scheduler_core.placement.pod_by_pod import PodByPod
 from scheduler_core.placement.pod_group import _after, try_leaf
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.state import PlacementState
 from tests.scheduler_core.builders import Json, entities, leaf, names, node, pod, pods, site, taint, told
 
 KINDS: dict[str, Json] = {
@@ -75,7 +75,7 @@ def gangs(draw: st.DrawFn) -> list[Json]:
     return found
 
 
-def formed(objects: list[Json], chosen: PlacingOptions) -> tuple[Site, Form]:
+def formed(objects: list[Json], chosen: PlacingOptions) -> tuple[PlacementState, PlacementRequest]:
     here = site(objects, chosen)
     return here, Greedy(here).form(entities(objects)["g"])
 
@@ -111,7 +111,7 @@ def test_a_run_stops_at_the_first_pod_that_decides_it(minimum, scheduled, left, 
     assert (want.status, want.message) == (found.status, found.message)
 
 
-def came(objects: list[Json], **chosen: Any) -> tuple[Outcome, list[str]]:
+def came(objects: list[Json], **chosen: Any) -> tuple[PlacementOutcome, list[str]]:
     here, form = formed(objects, PlacingOptions(**chosen))
     outcome = try_leaf(form, here.topology.root, here)
     return outcome, [] if outcome.nodes is None else names(here, outcome)
@@ -201,7 +201,7 @@ def test_a_placement_holds_the_desired_count_where_that_many_would_find_a_node(t
     outcome = try_leaf(dataclasses.replace(form, entity=dataclasses.replace(form.entity, desired=desired)), here.topology.root, here)
     if not outcome.success:
         return
-    steps, found = Stepwise(here.fit, here.ledger, here.relations, here.room, here.nodes.everything), 0
+    steps, found = PodByPod(here.fit, here.ledger, here.relations, here.room, here.nodes.everything), 0
     while found + running < desired and steps.place(form.entity.waiting[0]) >= 0:
         found += 1
 

@@ -26,7 +26,7 @@ from scheduler_core.model.wire import (
     WeightedPodAffinityTerm,
 )
 from scheduler_core.plugins import reasons
-from scheduler_core.plugins.pod_relations import Relations, normalise
+from scheduler_core.plugins.pod_relations import PodRelations, normalise
 from tests.scheduler_core.plugins import naive
 from tests.scheduler_core.plugins.world import (
     HOST,
@@ -135,7 +135,7 @@ def clusters(draw: st.DrawFn) -> tuple[NodeTable, list[PodRecord]]:
     return nodes, pods
 
 
-def compare(known: Relations, nodes: NodeTable, cluster: naive.Cluster, pods: Sequence[PodRecord], within: list[int] | None) -> None:
+def compare(known: PodRelations, nodes: NodeTable, cluster: naive.Cluster, pods: Sequence[PodRecord], within: list[int] | None) -> None:
     everywhere = list(range(len(nodes)))
     among = everywhere if within is None else within
     seen = [(each, place) for each, place in cluster if place in among]
@@ -167,7 +167,7 @@ def compare(known: Relations, nodes: NodeTable, cluster: naive.Cluster, pods: Se
 def test_filters_and_scores_are_those_of_a_naive_reading(world: tuple[NodeTable, list[PodRecord]], data: st.DataObject) -> None:
     """Through a random history of assuming, removing and rewinding, with and without the cluster cut down to some nodes."""
     nodes, pods = world
-    known = Relations(snapshot(nodes, *pods))
+    known = PodRelations(snapshot(nodes, *pods))
     cluster = [(each, each.node) for each in pods if each.node >= 0]
     marks: list[tuple[int, list[tuple[PodRecord, int]]]] = []
     for step in data.draw(st.lists(st.sampled_from(["assume", "remove", "mark", "rewind", "forget", "compare"]), max_size=8)):
@@ -200,7 +200,7 @@ def test_the_order_of_pods_and_of_candidates_does_not_matter(world, random, data
     nodes, pods = world
     shuffled = list(pods)
     random.shuffle(shuffled)
-    one, other = Relations(snapshot(nodes, *pods)), Relations(snapshot(nodes, *shuffled))
+    one, other = PodRelations(snapshot(nodes, *pods)), PodRelations(snapshot(nodes, *shuffled))
     some = np.array(data.draw(st.lists(st.sampled_from(range(len(nodes))), unique=True)), dtype=np.int64)
     for comer in pods:
         of_all, of_some = one.filter(comer, nodes.everything), other.filter(comer, some)
@@ -236,7 +236,7 @@ APART = shape(far(term(HOST, "a")))
     ],
 )
 def test_touches(comer: PodRecord, others: list[PodRecord], want: bool) -> None:
-    assert want == Relations(snapshot(zones("ab"), comer, *others)).touches(comer)
+    assert want == PodRelations(snapshot(zones("ab"), comer, *others)).touches(comer)
 
 
 @pytest.mark.parametrize(
@@ -249,14 +249,14 @@ def test_touches(comer: PodRecord, others: list[PodRecord], want: bool) -> None:
     ],
 )
 def test_active(others: list[PodRecord], want: bool) -> None:
-    assert want == Relations(snapshot(zones("a"), pod("a"), *others)).active
+    assert want == PodRelations(snapshot(zones("a"), pod("a"), *others)).active
 
 
 def test_a_pod_that_the_snapshot_does_not_have_counts_with_all_before_it() -> None:
     """Nothing is counted until somebody says something; then what was assumed, kept and removed meanwhile counts too."""
     nodes = zones("abcd")
     bound, kept, tried = pod("a", node=0), pod("a"), pod("a")
-    known = Relations(snapshot(nodes, bound))
+    known = PodRelations(snapshot(nodes, bound))
     known.assume(kept, 1)
     known.forget()
     mark = known.mark()
@@ -276,7 +276,7 @@ def test_a_pod_that_the_snapshot_does_not_have_counts_with_all_before_it() -> No
 def test_one_that_is_assumed_binds_the_next_until_it_is_rewound() -> None:
     nodes = zones("ab")
     first, second = pod("a", APART), pod("a", APART)
-    known = Relations(snapshot(nodes, first, second))
+    known = PodRelations(snapshot(nodes, first, second))
     mark = known.mark()
     known.assume(first, 0)
 
@@ -293,7 +293,7 @@ def test_one_that_is_assumed_binds_the_next_until_it_is_rewound() -> None:
 def test_filters_stand_in_the_order_in_which_upstream_runs_them() -> None:
     everything = Affinity(pod_affinity=near(term(ZONE, "a")).pod_affinity, pod_anti_affinity=far(term(HOST, "b")).pod_anti_affinity)
     comer = pod("a", shape(everything, [spread(ZONE, "a")]))
-    known = Relations(snapshot(zones("ab"), comer, pod("b", APART, node=0)))
+    known = PodRelations(snapshot(zones("ab"), comer, pod("b", APART, node=0)))
 
     assert [
         reasons.LACKS_TOPOLOGY,
@@ -355,7 +355,7 @@ BY_TEAM = LabelSelector(match_labels={"team": "x"})
 def test_unmodelled(affinity: Affinity | None, want: tuple[str, ...]) -> None:
     comer = pod("a", shape(affinity))
 
-    assert want == Relations(snapshot(zones("a"), comer)).unmodelled(comer)
+    assert want == PodRelations(snapshot(zones("a"), comer)).unmodelled(comer)
 
 
 def test_a_namespace_selector_that_cannot_be_told_selects_no_namespace() -> None:
@@ -363,13 +363,13 @@ def test_a_namespace_selector_that_cannot_be_told_selects_no_namespace() -> None
     comer = pod("a", shape(far(term(ZONE, "b", namespace_selector=BY_TEAM, namespaces=("listed",)))))
     others = [pod("b", node=0), pod("b", node=1, namespace="listed")]
 
-    assert [[True, False]] == [mask.tolist() for _, mask in Relations(snapshot(nodes, comer, *others)).filter(comer, nodes.everything)]
+    assert [[True, False]] == [mask.tolist() for _, mask in PodRelations(snapshot(nodes, comer, *others)).filter(comer, nodes.everything)]
 
 
 def test_there_may_be_no_node() -> None:
     nodes = table([])
     comer = pod("a", shape(near(term(ZONE, "a")), [spread(ZONE, "a")]))
-    known = Relations(snapshot(nodes, comer, pod("b", PLAIN)))
+    known = PodRelations(snapshot(nodes, comer, pod("b", PLAIN)))
 
     assert [[], [], []] == [mask.tolist() for _, mask in known.filter(comer, nodes.everything)]
     assert [] == known.score(comer, nodes.everything).tolist()

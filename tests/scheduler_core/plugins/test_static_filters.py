@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from scheduler_core.loading.load import load
 from scheduler_core.model.wire import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm, PreferredNodes, Requirement, Taint, Toleration
 from scheduler_core.plugins import static_filters
-from scheduler_core.plugins.static_filters import Fit
+from scheduler_core.plugins.static_filters import StaticFilters
 from tests.scheduler_core.builders import node, pod, shape, table
 from tests.scheduler_core.oracle import fit as slow
 from tests.scheduler_core.oracle import score as slow_score
@@ -77,8 +77,8 @@ def test_no_toleration_covers_nothing():
     ],
 )
 def test_selectors_and_required_affinity_choose_nodes(what, want):
-    assert ([(static_filters.AFFINITY, want)] if want else []) == told(Fit(NODES).filters(what))
-    mask = Fit(NODES).static(what).mask
+    assert ([(static_filters.AFFINITY, want)] if want else []) == told(StaticFilters(NODES).filters(what))
+    mask = StaticFilters(NODES).static(what).mask
     assert (want or None) == (None if mask is None else mask.tolist())
 
 
@@ -87,9 +87,11 @@ def test_each_node_names_the_first_taint_that_keeps_a_shape_away():
     nodes = table([{}] * 5, taints=[(HARD, drained), (drained, HARD), (SOFT,), (), (HARD,)])
     team, drain = "node(s) had untolerated taint {team: a}", "node(s) had untolerated taint {drain: }"
 
-    assert [(drain, [True, False, True, True, True]), (team, [False, True, True, True, False])] == told(Fit(nodes).filters(shape()))
+    assert [(drain, [True, False, True, True, True]), (team, [False, True, True, True, False])] == told(
+        StaticFilters(nodes).filters(shape())
+    )
     tolerating = shape(tolerations=(Toleration("team", "Exists"),))
-    assert [(drain, [False, False, True, True, True])] == told(Fit(nodes).filters(tolerating))
+    assert [(drain, [False, False, True, True, True])] == told(StaticFilters(nodes).filters(tolerating))
 
 
 @pytest.mark.parametrize(
@@ -103,7 +105,7 @@ def test_each_node_names_the_first_taint_that_keeps_a_shape_away():
 )
 def test_a_cordoned_node_takes_only_who_tolerates_that(tolerations, want):
     nodes = load([node("a", unschedulable=True), node("b")]).nodes
-    mask = Fit(nodes).static(shape(tolerations=tolerations)).mask
+    mask = StaticFilters(nodes).static(shape(tolerations=tolerations)).mask
 
     assert want == (None if mask is None else mask.tolist())
 
@@ -111,7 +113,7 @@ def test_a_cordoned_node_takes_only_who_tolerates_that(tolerations, want):
 def test_filters_stand_in_the_order_of_kube_scheduler():
     objects = [node("a", unschedulable=True), node("b", taints=[{"key": "k", "effect": "NoSchedule"}]), node("c")]
     what = shape(unmodelled=("spec.volumes[0].rbd",), node_selector=(("disk", "ssd"),))
-    reasons = [reason for reason, _ in Fit(load(objects).nodes).filters(what)]
+    reasons = [reason for reason, _ in StaticFilters(load(objects).nodes).filters(what)]
 
     assert [static_filters.UNSCHEDULABLE, "node(s) had untolerated taint {k: }", static_filters.AFFINITY] == reasons[1:]
     assert reasons[0].startswith("spec.volumes[0].rbd can keep the pod off a node and is not modelled")
@@ -129,7 +131,7 @@ def test_filters_stand_in_the_order_of_kube_scheduler():
 )
 def test_fields_that_are_not_modelled_refuse_a_pod_by_name(ignore, refused):
     fields = ("spec.volumes[0].rbd", "spec.resourceClaims")
-    found = Fit(NODES, ignore)
+    found = StaticFilters(NODES, ignore)
 
     assert refused == found.refused(fields).partition(" can keep")[0]
     mask = found.static(shape(unmodelled=fields)).mask
@@ -139,7 +141,7 @@ def test_fields_that_are_not_modelled_refuse_a_pod_by_name(ignore, refused):
 def test_preferences_and_soft_taints_are_counted_by_node():
     nodes = table([{"disk": "ssd"}, {"zone": "a", "disk": "ssd"}, {}], taints=[(SOFT, Taint("older", "PreferNoSchedule")), (SOFT,), ()])
     terms = (PreferredNodes(7, SSD), PreferredNodes(5, ZONE_A), PreferredNodes(9, NodeSelectorTerm()))
-    found = Fit(nodes).static(shape(affinity=wanting(preferred=terms), tolerations=(Toleration("older", "Exists"),)))
+    found = StaticFilters(nodes).static(shape(affinity=wanting(preferred=terms), tolerations=(Toleration("older", "Exists"),)))
 
     assert ([1, 1, 0], [7, 12, 0]) == (found.taints.tolist(), found.preferred.tolist())
     assert not found.plain
@@ -154,21 +156,21 @@ def test_preferences_and_soft_taints_are_counted_by_node():
     ],
 )
 def test_soft_taints_that_are_tolerated_do_not_count(toleration, want):
-    found = Fit(table([{}, {}], taints=[(SOFT,), ()])).static(shape(tolerations=(toleration,)))
+    found = StaticFilters(table([{}, {}], taints=[(SOFT,), ()])).static(shape(tolerations=(toleration,)))
 
     assert want == (None if found.taints is None else found.taints.tolist())
     assert found.plain == (want is None)
 
 
 def test_a_shape_is_looked_at_once():
-    found, what = Fit(NODES), shape(1000)
+    found, what = StaticFilters(NODES), shape(1000)
 
     assert found.static(what) is found.static(what)
     assert ([0, 3], [[1000], [1]]) == (found.static(what).rows.tolist(), found.static(what).amounts.tolist())
 
 
 def test_a_cluster_without_nodes_fits_nobody():
-    found = Fit(table([])).static(shape(1000, node_selector=(("disk", "ssd"),), unmodelled=("spec.resourceClaims",)))
+    found = StaticFilters(table([])).static(shape(1000, node_selector=(("disk", "ssd"),), unmodelled=("spec.resourceClaims",)))
 
     assert [] == found.mask.tolist()
 
@@ -184,7 +186,7 @@ def test_shortages_are_worded_as_kube_scheduler_does(row, reason):
 @given(clusters(Size(trees=1, depth=1)))
 def test_masks_and_counts_are_those_of_a_slow_reading(objects):
     snapshot, cluster = load(objects), read(objects)
-    found = Fit(snapshot.nodes)
+    found = StaticFilters(snapshot.nodes)
     for each in snapshot.pods:
         static, other = found.static(each.shape), cluster.pods[each.key]
         for index, name in enumerate(snapshot.nodes.names):
@@ -198,7 +200,7 @@ def test_masks_and_counts_are_those_of_a_slow_reading(objects):
 
 def test_the_words_for_a_pod_of_a_manifest_name_the_field():
     snapshot = load([node("n"), pod("p", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}])])
-    ((reason, mask),) = Fit(snapshot.nodes).filters(snapshot.pods[0].shape)
+    ((reason, mask),) = StaticFilters(snapshot.nodes).filters(snapshot.pods[0].shape)
 
     assert reason.startswith("spec.volumes[0].persistentVolumeClaim can keep")
     assert reason.endswith("(to place it all the same: --ignore spec.volumes.persistentVolumeClaim)")

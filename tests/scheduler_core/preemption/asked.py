@@ -11,9 +11,9 @@ from scheduler_core.cycle.preemptor import Proving
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.load import load
 from scheduler_core.model.entity import Entity
-from scheduler_core.preemption.minimal.problem import Problem, problem
+from scheduler_core.preemption.minimal.problem import PlanProblem, problem
 from scheduler_core.preemption.minimal.trials import Question
-from scheduler_core.preemption.plans.plan_cost import Worth
+from scheduler_core.preemption.plans.plan_cost import PlanCost
 from scheduler_core.preemption.units.units import Units
 from tests.scheduler_core.oracle.model import Objects
 from tests.scheduler_core.preemption.crowded import group, pod
@@ -34,11 +34,11 @@ def asked(objects: Objects) -> Question:
     return Proving(decider._greedy, root).question
 
 
-def task(objects: Objects, *, broken: bool = False) -> Problem:
+def task(objects: Objects, *, broken: bool = False) -> PlanProblem:
     decider, root = prepared(objects)
     units = decider._units()
     below = units.below(root.priority)
-    return problem(Proving(decider._greedy, root).question, units, Worth(units, below, decider._budgets), below.units, broken=broken)
+    return problem(Proving(decider._greedy, root).question, units, PlanCost(units, below, decider._budgets), below.units, broken=broken)
 
 
 def names(units: Units, numbers: Any) -> list[str]:

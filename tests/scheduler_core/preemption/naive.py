@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.model.snapshot import Budget
+from scheduler_core.model.snapshot import DisruptionBudget
 from scheduler_core.placement.pod_by_pod import conflict
 from scheduler_core.preemption.units.unit_order import instant
 from scheduler_core.preemption.units.units import Unit, Units
@@ -26,7 +26,7 @@ def importance(unit: Unit) -> tuple[int, int, int, int, str]:
     return (-unit.priority, -RANK[unit.type], -len(unit.pods), earliest, unit.pods[0].key)
 
 
-def split(units: Iterable[Unit], budgets: Sequence[Budget]) -> tuple[list[Unit], dict[str, int]]:
+def split(units: Iterable[Unit], budgets: Sequence[DisruptionBudget]) -> tuple[list[Unit], dict[str, int]]:
     """In the order in which they may come back; and how many pods break a budget, by the key of the unit's first pod."""
     left = {budget.name: budget.allowed for budget in budgets}
     violating, others, counts = [], [], {}
@@ -73,7 +73,7 @@ def reprieve(proposed: Proposed, units: Iterable[Unit], staying: Sequence[PodRec
     return victims
 
 
-def single(pod: PodRecord, units: Units, budgets: Sequence[Budget], nodes: NodeTable) -> tuple[str, list[str], int]:
+def single(pod: PodRecord, units: Units, budgets: Sequence[DisruptionBudget], nodes: NodeTable) -> tuple[str, list[str], int]:
     """The node, the keys of the victims, and how many of them break a budget; an empty node where there is no way."""
     found = []
     lower = candidates(units, pod.priority)

@@ -16,7 +16,7 @@ from scheduler_core.model.entity import Entity
 from scheduler_core.model.ledger import Ledger
 from scheduler_core.model.nodes import CPU, MEMORY, PODS, NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape, Port
-from scheduler_core.model.snapshot import Budget
+from scheduler_core.model.snapshot import DisruptionBudget
 from scheduler_core.model.topology import Topology
 from scheduler_core.model.wire import LabelSelector
 from scheduler_core.placement.pod_by_pod import conflict
@@ -94,9 +94,11 @@ def units_of(pods: Iterable[PodRecord], groups: Iterable[Group] = (), priorities
     return Units(pods, groups, found)
 
 
-def budget(name: str, allowed: int, labels: Mapping[str, str] | None = None, *, disrupted: Iterable[str] = (), **fields: Any) -> Budget:
+def budget(
+    name: str, allowed: int, labels: Mapping[str, str] | None = None, *, disrupted: Iterable[str] = (), **fields: Any
+) -> DisruptionBudget:
     selector = None if labels is None else LabelSelector(match_labels=dict(labels))
-    plain = Budget("default", name, selector, allowed, frozenset(disrupted))
+    plain = DisruptionBudget("default", name, selector, allowed, frozenset(disrupted))
     return dataclasses.replace(plain, **fields)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.preemption.plans.areas import Area, areas
-from scheduler_core.preemption.plans.effort import Effort, SpentError
-from scheduler_core.preemption.plans.required_pods import Wanted
+from scheduler_core.preemption.plans.areas import DomainArea, areas
+from scheduler_core.preemption.plans.effort import Effort, EffortSpentError
+from scheduler_core.preemption.plans.required_pods import RequiredPods
 from tests.scheduler_core.preemption.asked import asked, gang
 from tests.scheduler_core.preemption.crowded import node
 
@@ -23,15 +23,15 @@ def built(wanted, *racks, effort=10_000):
     return areas(site, wanted, site.topology.root, Effort(effort))
 
 
-def shown(area: Area):
+def shown(area: DomainArea):
     return area.nodes.tolist(), dict(area.values), [shown(each) for each in area.inner]
 
 
-LEAF = Wanted(1, "rack", ways=WAYS)
+LEAF = RequiredPods(1, "rack", ways=WAYS)
 
 
 def test_racks_lie_in_their_zones():
-    root = Wanted(3, "", missing=1, children=(Wanted(2, "zone", missing=1, children=(LEAF,)),))
+    root = RequiredPods(3, "", missing=1, children=(RequiredPods(2, "zone", missing=1, children=(LEAF,)),))
     found = built(root, ("z1", "r1"), ("z2", "r1"), ("z1", "r1"), ("z1", "r2"))
 
     assert shown(found) == (
@@ -44,19 +44,19 @@ def test_racks_lie_in_their_zones():
 
 
 def test_a_domain_that_is_the_whole_of_another_is_no_area_of_its_own():
-    found = built(Wanted(2, "", missing=1, children=(LEAF,)), ("z1", "r1"), ("z1", "r1"))
+    found = built(RequiredPods(2, "", missing=1, children=(LEAF,)), ("z1", "r1"), ("z1", "r1"))
 
     assert ([0, 1], {"rack": "r1"}, []) == shown(found)
 
 
 def test_there_are_no_areas_where_domains_overlap_halfway():
-    root = Wanted(3, "", missing=2, children=(LEAF, Wanted(2, "zone", ways=WAYS)))
+    root = RequiredPods(3, "", missing=2, children=(LEAF, RequiredPods(2, "zone", ways=WAYS)))
 
     assert built(root, ("z1", "r1"), ("z2", "r1"), ("z1", "r2")) is None
 
 
 def test_the_rest_of_an_area_is_in_none_inside_it():
-    found = built(Wanted(2, "", missing=1, children=(LEAF,)), ("z1", ""), ("z1", "r1"), ("z1", "r2"), ("z1", ""))
+    found = built(RequiredPods(2, "", missing=1, children=(LEAF,)), ("z1", ""), ("z1", "r1"), ("z1", "r2"), ("z1", ""))
 
     assert [0, 3] == found.rest.nodes.tolist()
     assert not found.rest.inner
@@ -70,11 +70,11 @@ def test_the_rest_of_an_area_is_in_none_inside_it():
     [("", None, True), ("rack", None, True), ("rack", "r1", True), ("rack", "r2", False), ("zone", None, False)],
 )
 def test_an_area_is_the_domain_of_groups_that_want_its_value(key, value, want):
-    (area,) = built(Wanted(2, "", missing=1, children=(LEAF,)), ("z1", ""), ("z1", "r1")).inner
+    (area,) = built(RequiredPods(2, "", missing=1, children=(LEAF,)), ("z1", ""), ("z1", "r1")).inner
 
-    assert want == area.takes(Wanted(9, key, value))
+    assert want == area.takes(RequiredPods(9, key, value))
 
 
 def test_looking_for_areas_takes_effort():
-    with pytest.raises(SpentError):
-        built(Wanted(2, "", missing=1, children=(LEAF,)), ("z1", "r1"), ("z1", "r2"), effort=30)
+    with pytest.raises(EffortSpentError):
+        built(RequiredPods(2, "", missing=1, children=(LEAF,)), ("z1", "r1"), ("z1", "r2"), effort=30)

@@ -6,7 +6,7 @@ import pytest
 
 from scheduler_core.preemption.minimal.branch_and_bound import Branching
 from scheduler_core.preemption.minimal.exact_plan import Exact
-from scheduler_core.preemption.plans.effort import Effort, SpentError
+from scheduler_core.preemption.plans.effort import Effort, EffortSpentError
 from tests.scheduler_core.preemption.asked import gang, low, names, task
 from tests.scheduler_core.preemption.crowded import budget, node
 from tests.scheduler_core.preemption.test_relaxed import WIDE
@@ -79,7 +79,7 @@ def test_where_the_effort_ends_the_bound_is_what_is_left_open():
         scene.effort.renew(effort)
         try:
             scene.best()
-        except SpentError:
+        except EffortSpentError:
             bounds.append(scene.branching.bound)
 
     assert bounds == sorted(bounds)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler_core.preemption.bounds.cost_table import ENDLESS, LARGEST, Choice, Grid, Table, TooLargeError, divide
-from scheduler_core.preemption.plans.effort import Effort, SpentError
+from scheduler_core.preemption.plans.effort import Effort, EffortSpentError
 
 _way = st.tuples(st.tuples(st.integers(0, 2), st.integers(0, 2)), st.integers(0, 9))
 _places = st.lists(st.lists(_way, min_size=1, max_size=4), max_size=3)
@@ -115,5 +115,5 @@ def test_among_no_places_nothing_can_be_divided():
 
 def test_dividing_takes_effort():
     grid = Grid((4,))
-    with pytest.raises(SpentError):
+    with pytest.raises(EffortSpentError):
         divide(grid, [np.arange(5)] * 3, Effort(10))

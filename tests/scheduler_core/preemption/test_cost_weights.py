@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler_core.preemption.plans.cost_weights import Weights
-from scheduler_core.preemption.plans.plan_cost import Worth
-from scheduler_core.preemption.units.disruption_budgets import Budgets
+from scheduler_core.preemption.plans.cost_weights import CostWeights
+from scheduler_core.preemption.plans.plan_cost import PlanCost
+from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
 from tests.scheduler_core.preemption.scene import leaf, pod, units_of
 
 _groups = st.lists(st.tuples(st.integers(1, 3), st.sampled_from((-5, 0, 3, 2_000_000))), min_size=1, max_size=5)
@@ -24,7 +24,7 @@ def weighed(groups):
     ]
     units = units_of(pods, made, {f"g{number}": priority for number, (_, priority) in enumerate(groups)})
     below = units.below(10**9 * 2)
-    return Weights(Worth(units, below, Budgets(())), below.units)
+    return CostWeights(PlanCost(units, below, DisruptionBudgets(())), below.units)
 
 
 def plans(groups):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from scheduler_core.model.decision import Status
 from scheduler_core.preemption.result import Preemption
-from scheduler_core.preemption.units.disruption_budgets import Budgets
+from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
 from scheduler_core.preemption.victims.default_preemption import PodPreemption
 from tests.scheduler_core.preemption import naive
 from tests.scheduler_core.preemption.scene import FirstFit, budget, composite, leaf, ledger_of, names, node_table, pod, units_of
@@ -24,7 +24,7 @@ def select(
     ledger = ledger_of(nodes, pods)
     used = ledger.used.copy()
     surroundings = FirstFit(ledger, pods)
-    chooser = PodPreemption(units_of(pods, groups, priorities), Budgets(budgets), ledger)
+    chooser = PodPreemption(units_of(pods, groups, priorities), DisruptionBudgets(budgets), ledger)
 
     tried = nodes.everything if where is None else np.array(where, dtype=np.int64)
     found = chooser.select_victims(preemptor, tried, surroundings if related else None, leaving)
@@ -225,7 +225,7 @@ def test_room_held_for_others_is_not_given_away():
     ledger = ledger_of(node_table([3000]), pods)
     ledger.held[0, 0] = 1000
 
-    found = PodPreemption(units_of(pods), Budgets([]), ledger).select_victims(HIGH, np.array([0]))
+    found = PodPreemption(units_of(pods), DisruptionBudgets([]), ledger).select_victims(HIGH, np.array([0]))
 
     assert ["b"] == names(found.victims)
 
@@ -233,7 +233,7 @@ def test_room_held_for_others_is_not_given_away():
 def test_one_chooser_serves_pods_of_many_priorities():
     pods = [pod("a", 0, 10), pod("b", 0, 50)]
     ledger = ledger_of(node_table([2000]), pods)
-    chooser = PodPreemption(units_of(pods), Budgets([]), ledger)
+    chooser = PodPreemption(units_of(pods), DisruptionBudgets([]), ledger)
 
     found = [chooser.select_victims(pod("high", priority=priority, cpu=2000), np.array([0])) for priority in (5, 40, 60)]
 

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler_core.preemption.bounds.cost_table import ENDLESS, LARGEST, TooLargeError
-from scheduler_core.preemption.bounds.domain_cost import Scope
+from scheduler_core.preemption.bounds.domain_cost import DomainCost
 from scheduler_core.preemption.bounds.node_cost import Needs, Prices
-from scheduler_core.preemption.minimal.problem import Problem
-from scheduler_core.preemption.plans.areas import Area
-from scheduler_core.preemption.plans.effort import Effort, SpentError
+from scheduler_core.preemption.minimal.problem import PlanProblem
+from scheduler_core.preemption.plans.areas import DomainArea
+from scheduler_core.preemption.plans.effort import Effort, EffortSpentError
 from scheduler_core.preemption.plans.kinds import Kinds
 from tests.scheduler_core.preemption.asked import low, task
 from tests.scheduler_core.preemption.crowded import group, node, pod
@@ -28,9 +28,9 @@ NOBODY: frozenset[int] = frozenset()
 class Scene:
     """A gang of two shapes, of one CPU and of two, that goes anywhere; units by the names of their first pods."""
 
-    problem: Problem
-    scope: Scope
-    area: Area
+    problem: PlanProblem
+    scope: DomainCost
+    area: DomainArea
     called: dict[str, int]
 
     def cost(self, counts: Any, leaving: Any = (), staying: Any = ()) -> int:
@@ -58,8 +58,8 @@ def scene(objects: Any, most: tuple[int, int] = (4, 4), weights: dict[str, int] 
     )
     nodes = np.arange(len(problem.question.site.nodes))
     kinds = Kinds(problem.question.wanted)
-    scope = Scope(Needs(problem.question.site, kinds.shapes), problem.shortage, nodes, most, prices, Effort(effort))
-    return Scene(problem, scope, Area(0, nodes, {}), called)
+    scope = DomainCost(Needs(problem.question.site, kinds.shapes), problem.shortage, nodes, most, prices, Effort(effort))
+    return Scene(problem, scope, DomainArea(0, nodes, {}), called)
 
 
 _nodes = st.lists(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 9)), max_size=3), min_size=1, max_size=3)
@@ -146,7 +146,7 @@ def test_the_units_of_an_area_are_those_that_can_be_in_the_way_there():
     objects = [node("a", 2), node("b", 9), node("c", 2), *(low(f"x{name}", 2, name) for name in "abc")]
     found = scene(objects, (1, 1))
 
-    assert {found.called["xa"]} == found.scope.units_of(Area(5, np.array([0, 1]), {}))
+    assert {found.called["xa"]} == found.scope.units_of(DomainArea(5, np.array([0, 1]), {}))
     assert {found.called["xa"], found.called["xc"]} == found.scope.units_of(found.area)
 
 
@@ -164,8 +164,8 @@ def test_a_table_that_would_be_too_large_is_not_made(most, want):
 
 
 def test_looking_at_nodes_takes_effort():
-    with pytest.raises(SpentError):
+    with pytest.raises(EffortSpentError):
         scene(TWO, effort=100)
     found = scene(TWO, effort=130)
-    with pytest.raises(SpentError):
+    with pytest.raises(EffortSpentError):
         found.cost((0, 1))

@@ -6,7 +6,7 @@ import pytest
 
 from scheduler_core.preemption.bounds.cost_table import TooLargeError
 from scheduler_core.preemption.minimal.exact_plan import Exact
-from scheduler_core.preemption.plans.effort import Effort, SpentError
+from scheduler_core.preemption.plans.effort import Effort, EffortSpentError
 from tests.scheduler_core.preemption.asked import gang, low, names, task, tree
 from tests.scheduler_core.preemption.crowded import budget, group, node, pod
 
@@ -158,7 +158,7 @@ def test_where_the_effort_ends_the_bound_holds_and_what_was_found_is_a_plan():
         found, exact = searched(objects, effort=effort)
         try:
             exact.run()
-        except SpentError:
+        except EffortSpentError:
             spent += 1
             assert not exact.proved
         assert 0 <= exact.lower <= len(want)

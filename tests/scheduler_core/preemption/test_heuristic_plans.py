@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core.preemption.minimal.heuristic_plans import Rough
-from scheduler_core.preemption.plans.effort import Effort, SpentError
+from scheduler_core.preemption.plans.effort import Effort, EffortSpentError
 from tests.scheduler_core.preemption.asked import gang, low, names, task
 from tests.scheduler_core.preemption.crowded import budget, node
 
@@ -112,6 +112,6 @@ def test_plans_are_made_of_all_and_then_fewer():
 def test_trying_all_sets_takes_effort():
     _, _, found = rough([0, 1, 2, 3], effort=20)
 
-    with pytest.raises(SpentError):
+    with pytest.raises(EffortSpentError):
         found.try_all()
     assert (None, False) == (found.best, found.proved)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core.preemption.plans.kinds import Kinds
-from scheduler_core.preemption.plans.required_pods import Wanted
+from scheduler_core.preemption.plans.required_pods import RequiredPods
 from tests.scheduler_core.preemption.scene import shape
 
 SMALL, LARGE = shape(1000), shape(3000)
@@ -14,11 +14,11 @@ SMALL, LARGE = shape(1000), shape(3000)
 def leaf(number, *ways, key="rack", value=None):
     """*ways*: pods of the small shape and of the large one."""
     pods = tuple(tuple((each, count) for each, count in zip((SMALL, LARGE), way, strict=True) if count) for way in ways)
-    return Wanted(number, key, value, pods)
+    return RequiredPods(number, key, value, pods)
 
 
 def above(number, missing, *children, key=""):
-    return Wanted(number, key, None, (), missing, children)
+    return RequiredPods(number, key, None, (), missing, children)
 
 
 ONE, SAME, MORE = leaf(1, (2, 1)), leaf(2, (2, 1)), leaf(3, (3, 1))

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from scheduler_core.preemption.bounds.cost_table import Grid
 from scheduler_core.preemption.bounds.opening import Opening
-from scheduler_core.preemption.plans.areas import Area
-from scheduler_core.preemption.plans.effort import Effort, SpentError
+from scheduler_core.preemption.plans.areas import DomainArea
+from scheduler_core.preemption.plans.effort import Effort, EffortSpentError
 from scheduler_core.preemption.plans.kinds import Kinds
 from tests.scheduler_core.preemption.test_kinds import EITHER, MORE, ONE, above, leaf
 
-RACK, ZONE = Area(1, np.arange(1), {"rack": "r1"}), Area(0, np.arange(2), {})
+RACK, ZONE = DomainArea(1, np.arange(1), {"rack": "r1"}), DomainArea(0, np.arange(2), {})
 
 
 def opening(root, effort=10_000):
@@ -81,5 +81,5 @@ def test_quorums_take_effort():
     root = above(99, 6, *children)
     kinds, found = opening(root, effort=100)
 
-    with pytest.raises(SpentError):
+    with pytest.raises(EffortSpentError):
         found.opened(ZONE, kinds.load([root]))

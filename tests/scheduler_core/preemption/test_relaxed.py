@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core.preemption.bounds.cost_table import ENDLESS
-from scheduler_core.preemption.bounds.domain_cost import Scope
+from scheduler_core.preemption.bounds.domain_cost import DomainCost
 from scheduler_core.preemption.bounds.node_cost import Needs, Prices
 from scheduler_core.preemption.bounds.relaxed import Relaxed
 from scheduler_core.preemption.plans.areas import areas
-from scheduler_core.preemption.plans.effort import Effort, SpentError
+from scheduler_core.preemption.plans.effort import Effort, EffortSpentError
 from scheduler_core.preemption.plans.kinds import Kinds
 from tests.scheduler_core.preemption.asked import gang, low, task, tree
 from tests.scheduler_core.preemption.crowded import group, node, pod
@@ -26,7 +26,7 @@ class Scene:
         prices = Prices(dict.fromkeys(self.called.values(), 60), {number: number for number in self.called.values()})
         (domain,) = question.domains
         kinds = Kinds(wanted)
-        scope = Scope(Needs(question.site, kinds.shapes), problem.shortage, domain.nodes, kinds.most(wanted), prices, self.effort)
+        scope = DomainCost(Needs(question.site, kinds.shapes), problem.shortage, domain.nodes, kinds.most(wanted), prices, self.effort)
         self.relaxed = Relaxed(wanted, kinds, areas(question.site, wanted, domain, self.effort), scope, self.effort)
 
     def least(self, leaving=(), staying=(), limit=ENDLESS):
@@ -116,5 +116,5 @@ def test_looking_takes_effort(objects):
     scene = Scene(objects)
     scene.effort.renew(30)
 
-    with pytest.raises(SpentError):
+    with pytest.raises(EffortSpentError):
         scene.least()

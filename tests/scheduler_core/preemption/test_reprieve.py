@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.preemption.victims.reprieve import Room
+from scheduler_core.preemption.victims.reprieve import ReprieveRoom
 from tests.scheduler_core.preemption.scene import ledger_of, node_table, pod
 
 ALL, ONE = "0.0.0.0", "10.0.0.1"
 
 
 def room(*proposed, cpus=(2000, 2000), running=()):
-    return Room(proposed, ledger_of(node_table(cpus), running))
+    return ReprieveRoom(proposed, ledger_of(node_table(cpus), running))
 
 
 def test_who_is_admitted_takes_room_until_dismissed():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.preemption.plans.required_pods import Wanted
+from scheduler_core.preemption.plans.required_pods import RequiredPods
 from tests.scheduler_core.preemption.asked import asked, gang
 from tests.scheduler_core.preemption.crowded import node
 
@@ -23,4 +23,4 @@ NODES = [node("a", 1, rack="r1"), node("b", 1, rack="r2"), node("c", 1, rack="r1
 def test_it_may_be(key, value, want):
     site = asked([*NODES, *gang(1, 1)]).site
 
-    assert want == [place.nodes.tolist() for place in Wanted(0, key, value).places(site, site.topology.root)]
+    assert want == [place.nodes.tolist() for place in RequiredPods(0, key, value).places(site, site.topology.root)]

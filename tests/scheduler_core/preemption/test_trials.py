@@ -8,7 +8,7 @@ import pytest
 from scheduler_core.cycle.preemptor import Proving
 from scheduler_core.model.decision import Status
 from scheduler_core.preemption.minimal.trials import Trials
-from scheduler_core.preemption.plans.effort import Effort, SpentError
+from scheduler_core.preemption.plans.effort import Effort, EffortSpentError
 from tests.scheduler_core.preemption.asked import gang, low, names, prepared
 from tests.scheduler_core.preemption.crowded import node
 
@@ -81,5 +81,5 @@ def test_each_trial_takes_effort_once():
 def test_without_effort_there_is_no_trial():
     scene = Scene([*NODES, *gang(1, 2)], effort=50)
 
-    with pytest.raises(SpentError):
+    with pytest.raises(EffortSpentError):
         scene.trials.fits(frozenset(), scene.domain)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from scheduler_core.model.nodes import CPU, PODS
-from scheduler_core.preemption.units.disruption_budgets import Budgets
-from scheduler_core.preemption.units.units_by_node import Pairs
+from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
+from scheduler_core.preemption.units.units_by_node import UnitsByNode
 from tests.scheduler_core.preemption.scene import budget, leaf, names, pod, units_of
 
 PODS_THERE = [
@@ -18,7 +18,7 @@ UNITS = units_of(PODS_THERE, [leaf("low", "all")], {"low": 5})
 
 
 def pairs(*budgets):
-    return Pairs(UNITS, UNITS.below(50), Budgets(budgets), UNITS.amounts(4), 3)
+    return UnitsByNode(UNITS, UNITS.below(50), DisruptionBudgets(budgets), UNITS.amounts(4), 3)
 
 
 def told(found):
@@ -43,7 +43,7 @@ def test_who_would_break_a_budget_comes_first_on_its_node():
 
 
 def test_nothing_below_makes_no_pairs():
-    found = Pairs(UNITS, UNITS.below(0), Budgets([budget("b", 0, {"app": "db"})]), UNITS.amounts(4), 3)
+    found = UnitsByNode(UNITS, UNITS.below(0), DisruptionBudgets([budget("b", 0, {"app": "db"})]), UNITS.amounts(4), 3)
 
     assert [[], [], []] == told(found)
 
@@ -52,6 +52,6 @@ def test_ports_that_clash_bar_a_unit_on_the_node_where_it_has_them():
     port = (("TCP", "0.0.0.0", 80),)
     pods = [pod("a", 0, group="low"), pod("b", 1, group="low", ports=port), pod("c", 1)]
     units = units_of(pods, [leaf("low", "all")])
-    found = Pairs(units, units.below(1), Budgets([]), units.amounts(4), 2)
+    found = UnitsByNode(units, units.below(1), DisruptionBudgets([]), units.amounts(4), 2)
 
     assert [False, True, False] == found.clashes(port).tolist()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scheduler_core.model.decision import Name, Status
 from scheduler_core.model.entity import Entity
 from scheduler_core.preemption.result import Preemption
-from scheduler_core.preemption.units.disruption_budgets import Budgets
+from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
 from scheduler_core.preemption.victims.workload_aware import select_victims
 from tests.scheduler_core.preemption import naive
 from tests.scheduler_core.preemption.scene import (
@@ -39,7 +39,7 @@ def select(preemptor, pods, cpus, *, groups=(), priorities=None, budgets=(), lea
     used, versions, ports = ledger.used.copy(), ledger.versions.copy(), {node: dict(taken) for node, taken in ledger.ports.items()}
     placer = FirstFit(ledger, pods)
 
-    found = select_victims(preemptor, units_of(pods, groups, priorities), Budgets(budgets), ledger, placer, leaving)
+    found = select_victims(preemptor, units_of(pods, groups, priorities), DisruptionBudgets(budgets), ledger, placer, leaving)
 
     assert np.array_equal(used, ledger.used)
     assert np.array_equal(versions, ledger.versions)
@@ -245,7 +245,7 @@ def test_room_held_for_others_is_not_given_away():
     ledger = ledger_of(nodes, pods)
     ledger.held[0, 0] = 1000
 
-    found = select_victims(root(pod("high")), units_of(pods), Budgets([]), ledger, FirstFit(ledger))
+    found = select_victims(root(pod("high")), units_of(pods), DisruptionBudgets([]), ledger, FirstFit(ledger))
 
     assert ["q"] == names(found.victims)
 
@@ -261,7 +261,7 @@ def test_what_the_placer_leaves_assumed_is_rewound():
     pods = [pod("p", 0, 10), pod("q", 0, 5)]
     ledger = ledger_of(node_table([2000]), pods)
 
-    found = select_victims(root(pod("high")), units_of(pods), Budgets([]), ledger, Assuming(ledger))
+    found = select_victims(root(pod("high")), units_of(pods), DisruptionBudgets([]), ledger, Assuming(ledger))
 
     assert ["q"] == names(found.victims)
     assert 2000 == ledger.used[0, 0]
@@ -277,7 +277,7 @@ def test_an_error_while_placing_leaves_everything_as_it_was():
     placer = Failing(ledger, pods)
 
     with pytest.raises(ArithmeticError):
-        select_victims(root(pod("high")), units_of(pods), Budgets([]), ledger, placer)
+        select_victims(root(pod("high")), units_of(pods), DisruptionBudgets([]), ledger, placer)
 
     assert (1000, set()) == (ledger.used[0, 0], placer.away)
 
@@ -314,7 +314,7 @@ def test_on_a_node_that_is_promised_twice_nobody_comes_back_anywhere():
     pods = [pod("p", 0, 10, 0), pod("q", 1, 10, 0)]
     ledger = ledger_of(node_table([1000, 1000]), pods)
 
-    found = select_victims(root(pod("a"), pod("b")), units_of(pods), Budgets([]), ledger, Generous(ledger, pods))
+    found = select_victims(root(pod("a"), pod("b")), units_of(pods), DisruptionBudgets([]), ledger, Generous(ledger, pods))
 
     assert ["p", "q"] == names(found.victims)
 
@@ -324,7 +324,7 @@ def test_whoever_cannot_make_a_difference_is_not_asked_about():
     ledger = ledger_of(node_table([1000] * 4), pods)
     placer = FirstFit(ledger, pods)
 
-    select_victims(root(pod("high", labels={"apart": "rival"})), units_of(pods), Budgets([]), ledger, placer)
+    select_victims(root(pod("high", labels={"apart": "rival"})), units_of(pods), DisruptionBudgets([]), ledger, placer)
 
     # Once, for where it was placed.
     assert 1 == placer.asked

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core.model.conditions import Conditions
-from scheduler_core.model.decision import Condition, Decision, Status
+from scheduler_core.model.decision import Decision, GroupCondition, Status
 from scheduler_core.model.wording import LONGEST
 from scheduler_core.queueing.pre_enqueue import decision, refusal
 from scheduler_core.queueing.trees import Trees
@@ -53,8 +53,8 @@ def test_an_invalid_tree_tells_each_group_its_own_and_the_others_all():
     assert messages(found) == {"root": whole, "a": breach, "b": whole}
     assert {Status.INVALID} == {group.status for group in found.groups}
     assert {"default/p": whole} == found.pending
-    assert found.groups[1].conditions == (Condition("PodGroupInitiallyScheduled", "False", "Invalid", breach),)
-    assert found.groups[0].conditions == (Condition("CompositePodGroupInitiallyScheduled", "False", "Invalid", whole),)
+    assert found.groups[1].conditions == (GroupCondition("PodGroupInitiallyScheduled", "False", "Invalid", breach),)
+    assert found.groups[0].conditions == (GroupCondition("CompositePodGroupInitiallyScheduled", "False", "Invalid", whole),)
 
 
 def test_nothing_is_placed_of_what_is_refused():

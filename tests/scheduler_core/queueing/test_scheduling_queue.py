@@ -8,12 +8,12 @@ import pytest
 
 from scheduler_core.model.decision import Name, Status
 from scheduler_core.model.wording import LONGEST
-from scheduler_core.queueing.scheduling_queue import Forest, Options, OrderError, build
+from scheduler_core.queueing.scheduling_queue import Forest, OrderError, QueueOptions, build
 from tests.scheduler_core.planted import composite, leaf, pod, snapshot
 from validators.model.meta import ObjectMeta
 from validators.model.objects import Named
 
-ANY = Options()
+ANY = QueueOptions()
 MANY = 10_000
 
 
@@ -121,7 +121,7 @@ def test_a_chosen_scheduler_leaves_the_roots_of_others_alone():
         pod("mine", scheduler="muster"),
         pod("stray", "nowhere"),
     ]
-    forest = build(snapshot(groups, pods), Options(scheduler_name="muster"))
+    forest = build(snapshot(groups, pods), QueueOptions(scheduler_name="muster"))
 
     assert ready(forest) == ["mine", "ours"]
     assert {"both": Status.ERROR} == refused(forest)
@@ -131,14 +131,14 @@ def test_a_chosen_scheduler_leaves_the_roots_of_others_alone():
 def test_an_order_puts_roots_first_refused_ones_too():
     groups = [leaf("a", priority=9), leaf("b"), leaf("c", gang=2), leaf("d", gang=2, priority=9)]
     pods = [pod("a-0", "a", priority=9), pod("b-0", "b"), pod("c-0", "c"), pod("d-0", "d", priority=9), pod("e", priority=5)]
-    forest = build(snapshot(groups, pods), Options(order=("c", "Pod/default/e", "default/b")))
+    forest = build(snapshot(groups, pods), QueueOptions(order=("c", "Pod/default/e", "default/b")))
 
     assert ready(forest) == ["e", "b", "a"]
     assert ["c", "d"] == list(refused(forest))
 
 
 def test_an_order_may_name_a_root_without_pending_pods():
-    assert ready(build(snapshot([leaf("a"), leaf("b")], [pod("p", "b"), pod("q", node=0)]), Options(order=("a", "q", "b")))) == ["b"]
+    assert ready(build(snapshot([leaf("a"), leaf("b")], [pod("p", "b"), pod("q", node=0)]), QueueOptions(order=("a", "q", "b")))) == ["b"]
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_an_order_may_name_a_root_without_pending_pods():
 )
 def test_an_order_that_names_no_root_is_refused(name, message):
     with pytest.raises(OrderError) as caught:
-        build(snapshot([composite("root"), leaf("a", "root")], [pod("p", "a"), pod("s", "gone")]), Options(order=("root", name)))
+        build(snapshot([composite("root"), leaf("a", "root")], [pod("p", "a"), pod("s", "gone")]), QueueOptions(order=("root", name)))
 
     assert message == str(caught.value)
 

@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.sidecar.cache.cache import KINDS, Store
+from scheduler_core.sidecar.cache.cache import KINDS, Cache
 
 Json = dict[str, Any]
 Event = tuple[str, Json]
@@ -52,7 +52,7 @@ class Server:
     def listed(self, kind: str) -> list[bytes]:
         return [raw(each) for name, each in self.objects.items() if name[0] == kind]
 
-    def fill(self, store: Store) -> None:
+    def fill(self, store: Cache) -> None:
         """A list of every kind."""
         for kind in KINDS:
             store.replace(kind, self.listed(kind), str(self.version))
@@ -69,7 +69,7 @@ class Watched:
 
     def list(self) -> None:
         """A new store, filled by a list of every kind."""
-        self.store = Store()
+        self.store = Cache()
         self.server.fill(self.store)
         self.heard = len(self.server.events)
 
@@ -114,7 +114,7 @@ def deliveries(draw: st.DrawFn, events: list[Event]) -> list[Event]:
     return found
 
 
-def feed(store: Store, events: Iterable[Event]) -> None:
+def feed(store: Cache, events: Iterable[Event]) -> None:
     for event, each in events:
         store.apply(each["kind"], event, raw(each))
 

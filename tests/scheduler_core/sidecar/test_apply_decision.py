@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from scheduler_core.model.decision import Decision, GroupDecision, Name, Status
-from scheduler_core.sidecar.cache.cluster_changes import News
-from scheduler_core.sidecar.queue.entities import Attempt, Phase, State
-from scheduler_core.sidecar.queue.next_action import Desk, Options
-from scheduler_core.sidecar.queue.root_status import Survey
-from scheduler_core.sidecar.scheduling.apply_decision import Outcomes
+from scheduler_core.sidecar.cache.cluster_changes import ClusterChanges
+from scheduler_core.sidecar.queue.entities import Attempt, EntityState, Phase
+from scheduler_core.sidecar.queue.next_action import NextAction, SchedulerOptions
+from scheduler_core.sidecar.queue.root_status import RootStatus
+from scheduler_core.sidecar.scheduling.apply_decision import DecisionApplier
 from scheduler_core.sidecar.scheduling.decide import Decided
 from scheduler_core.sidecar.writes import Bind, Evict, Nominate, Ref, Remove, SetCondition, Tell
 from tests.scheduler_core.builders import HOST, leaf, node, pod, pods
@@ -27,19 +27,19 @@ class Office(Watched):
 
     def __init__(self, *objects: Json, root: Name = G, **options: Any) -> None:
         super().__init__(node("n1"), node("n2"), *objects)
-        self.desk = Desk(self.store, Options(**{"settle_seconds": 0.0, **options}))
-        self.outcomes = Outcomes(self.desk)
+        self.desk = NextAction(self.store, SchedulerOptions(**{"settle_seconds": 0.0, **options}))
+        self.outcomes = DecisionApplier(self.desk)
         self.root = root
         self.store.report.take()
 
     @property
-    def survey(self) -> Survey:
+    def survey(self) -> RootStatus:
         found = self.desk.survey(self.root)
         assert found is not None
         return found
 
     @property
-    def state(self) -> State:
+    def state(self) -> EntityState:
         return self.desk.turns.state(self.survey)
 
     def comes(self, decision: Decision, now: float = 0.0, **more: Any) -> Attempt:
@@ -48,7 +48,7 @@ class Office(Watched):
 
     def wakes(self, **news: Any) -> bool:
         """Whether such news wake the root; it stays parked if not."""
-        return [self.root] == self.desk.parked.woken(News(**news))
+        return [self.root] == self.desk.parked.woken(ClusterChanges(**news))
 
 
 def waiting(count: int = 2, cpu: str = "1", **more: Any) -> list[Json]:

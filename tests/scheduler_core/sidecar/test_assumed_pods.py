@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.model.decision import Name
-from scheduler_core.sidecar.cache.assumed_pods import Assumed
+from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.pod_cache import SCHEDULED, LivePod
 from scheduler_core.sidecar.writes import Condition, Ref
 from tests.scheduler_core.builders import leaf, node, pod
@@ -25,7 +25,7 @@ class Known(Watched):
 
     def __init__(self, *more: Json) -> None:
         super().__init__(node("n1"), node("n2"), leaf("g", 2), pod("g-0", "g"), pod("g-1", "g", on="n2"), *more)
-        self.assumed = Assumed(self.store)
+        self.assumed = AssumedPods(self.store)
         self.store.report.take()
         self.store.standing.ground()
 

@@ -8,12 +8,12 @@ import pytest
 
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED, initially_scheduled
 from scheduler_core.model.decision import Decision, Domain, GroupDecision, Name, Status
-from scheduler_core.sidecar.cache.assumed_pods import Assumed
-from scheduler_core.sidecar.cache.cache import Store
+from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
+from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.pod_cache import SCHEDULED
 from scheduler_core.sidecar.client.requests import HOSTNAME
-from scheduler_core.sidecar.queue.root_status import Survey, Whose, survey
-from scheduler_core.sidecar.scheduling.binding import Placer
+from scheduler_core.sidecar.queue.root_status import OurPods, RootStatus, survey
+from scheduler_core.sidecar.scheduling.binding import Binder
 from scheduler_core.sidecar.writes import Bind, Condition, Nominate, Ref, Remove, SetCondition, Tell, Ungate
 from tests.scheduler_core.builders import composite, leaf, node, pod, pods
 from tests.scheduler_core.sidecar.histories import Json, Server
@@ -27,17 +27,17 @@ class Placing:
     """A store with two nodes and these objects, and what writes decisions on one root of it."""
 
     def __init__(self, *objects: Json, root: Name = G, ungates: bool = False) -> None:
-        self.root, self.whose = root, Whose("" if ungates else "muster", ungates)
-        server, self.store = Server(), Store()
+        self.root, self.whose = root, OurPods("" if ungates else "muster", ungates)
+        server, self.store = Server(), Cache()
         for each in (node("n1"), node("n2"), *objects):
             server.put(each)
         server.fill(self.store)
         self.store.standing.ungate(ungates=ungates)
-        self.assumed = Assumed(self.store)
-        self.placer = Placer(self.store, self.assumed, self.whose)
+        self.assumed = AssumedPods(self.store)
+        self.placer = Binder(self.store, self.assumed, self.whose)
 
     @property
-    def survey(self) -> Survey:
+    def survey(self) -> RootStatus:
         found = survey(self.store, self.root, self.whose)
         assert found is not None
         return found

@@ -11,10 +11,10 @@ from muster.render.answer import Answer
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Name, Status
-from scheduler_core.sidecar.cache.cache import KINDS, LABELS, Store
+from scheduler_core.sidecar.cache.cache import KINDS, LABELS, Cache
 from scheduler_core.sidecar.cache.freshness import REMEMBERED
 from scheduler_core.sidecar.client.requests import GATE
-from scheduler_core.sidecar.scheduling.decide import Means, decide
+from scheduler_core.sidecar.scheduling.decide import CycleParameters, decide
 from tests.scheduler_core.builders import HOST, leaf, node, pod, promising
 from tests.scheduler_core.sidecar import histories
 from tests.scheduler_core.sidecar.histories import Server, aligned, told
@@ -27,7 +27,7 @@ def fed(draw, *, apart=True):
     """A server with a store that heard of it in one way or another."""
     objects, others = draw(promising(apart=apart)), draw(promising(apart=apart))
     server = draw(histories.histories(objects, others))
-    store = Store()
+    store = Cache()
     events = draw(histories.deliveries(server.events))
     begun = draw(st.integers(0, len(events)))
     if begun:
@@ -46,7 +46,7 @@ def fed(draw, *, apart=True):
         if number % looks == 0:
             # What is kept between two looks must not show in the second.
             store.snapshot()
-            store.site(Means().placing, frozenset()).relations.give_back()
+            store.site(CycleParameters().placing, frozenset()).relations.give_back()
     return server, store
 
 
@@ -69,7 +69,7 @@ def test_cycle_over_a_store_decides_as_over_loaded_objects(case, strategy):
     roots = [each.root for each in wanted]
     for _ in range(2):
         # The second time as the first: a cycle leaves the store as it found it.
-        got = [each.decision for each in decide(store, roots, Means(strategy=strategy))]
+        got = [each.decision for each in decide(store, roots, CycleParameters(strategy=strategy))]
         assert json_of(wanted) == json_of(got)
 
 
@@ -86,7 +86,7 @@ def full(*objects):
     server = Server()
     for each in objects:
         server.put(each)
-    store = Store()
+    store = Cache()
     server.fill(store)
     return server, store
 
@@ -96,7 +96,7 @@ def stranger(pod, **more):
 
 
 def test_store_is_synced_once_every_kind_was_listed_or_is_not_served():
-    store = Store()
+    store = Cache()
     for kind in KINDS[:-1]:
         assert not store.synced
         store.replace(kind, [])
@@ -149,7 +149,7 @@ def test_pod_that_has_ended_gives_its_room_back_and_is_counted_once(phase):
     ],
 )
 def test_pod_is_a_member_by_its_spec_or_by_label(membership, labels, group, want):
-    store = Store(membership)
+    store = Cache(membership)
     store.apply("Pod", "ADDED", histories.raw(pod("a", group, labels=labels)))
     (found,) = store.standing.pods.pods.values()
     assert want == found.draft.group
@@ -170,7 +170,7 @@ def test_pod_is_a_member_by_its_spec_or_by_label(membership, labels, group, want
     ],
 )
 def test_content_that_cannot_be_used_is_told_and_not_raised(kind, text):
-    store = Store()
+    store = Cache()
     store.apply(kind, "ADDED", text)
     store.replace(kind, [text])
     named = b"name" in text
@@ -235,7 +235,7 @@ def test_what_a_pod_said_that_is_gone_binds_nobody():
         node("n1"), pod("shy", on="n1", affinity=apart), pod("other", on="n1", affinity=apart), leaf("g", 1), pod("a", "g")
     )
     root = Name("PodGroup", "default", "g")
-    means = Means(preempt=False)
+    means = CycleParameters(preempt=False)
     assert Status.UNSCHEDULABLE is decide(store, [root], means)[0].decision.status
     server.delete(("Pod", "default", "shy"))
     histories.feed(store, server.events[-1:])
@@ -252,7 +252,7 @@ def test_what_a_pod_said_that_is_gone_binds_nobody():
 
 
 def test_churn_leaves_nothing_behind():
-    store = Store()
+    store = Cache()
     store.replace("Node", [histories.raw(node("n1"))])
     for number in range(12_000):
         made = stranger(

@@ -8,8 +8,8 @@ import dataclasses
 import pytest
 
 from scheduler_core.model.decision import Name
-from scheduler_core.sidecar.cache.cache import Store
-from scheduler_core.sidecar.cache.cluster_changes import News
+from scheduler_core.sidecar.cache.cache import Cache
+from scheduler_core.sidecar.cache.cluster_changes import ClusterChanges
 from tests.scheduler_core.builders import composite, leaf, node, pod
 from tests.scheduler_core.sidecar import histories
 from tests.scheduler_core.sidecar.histories import Server
@@ -66,7 +66,7 @@ class Cluster:
     """A store of objects, which are known by now."""
 
     def __init__(self, *objects):
-        self.server, self.store = Server(), Store()
+        self.server, self.store = Server(), Cache()
         for each in objects:
             self.server.put(each)
         self.server.fill(self.store)
@@ -95,45 +95,62 @@ G, H = group("g"), group("h")
 @pytest.mark.parametrize(
     ("before", "after", "want"),
     [
-        pytest.param(None, pod("a"), News(roots={single("a")}), id="one comes that is a root of its own"),
-        pytest.param(None, pod("a", "g"), News(roots={G}), id="a member comes"),
-        pytest.param(None, pod("a", "g", on="n1"), News(roots={G}, moved=True), id="a member comes with its node"),
-        pytest.param(None, pod("a", on="n1"), News(moved=True), id="a single one comes with its node"),
-        pytest.param(None, pod("a", "unknown"), News(), id="one comes whose group is not there"),
-        pytest.param(None, pod("a", on="elsewhere"), News(moved=True), id="one comes with a node that is not there"),
-        pytest.param(pod("a", "g"), pod("a", "g", on="n1"), News(roots={G}, moved=True), id="a member is bound"),
-        pytest.param(pod("a"), pod("a", on="n1"), News(roots={single("a")}, moved=True), id="a single one is bound"),
-        pytest.param(pod("a", "g"), GONE, News(roots={G}), id="a pending member is gone"),
-        pytest.param(pod("a", "g", on="n1"), GONE, News(roots={G}, freed={"n1"}, moved=True), id="a member that ran is gone"),
+        pytest.param(None, pod("a"), ClusterChanges(roots={single("a")}), id="one comes that is a root of its own"),
+        pytest.param(None, pod("a", "g"), ClusterChanges(roots={G}), id="a member comes"),
+        pytest.param(None, pod("a", "g", on="n1"), ClusterChanges(roots={G}, moved=True), id="a member comes with its node"),
+        pytest.param(None, pod("a", on="n1"), ClusterChanges(moved=True), id="a single one comes with its node"),
+        pytest.param(None, pod("a", "unknown"), ClusterChanges(), id="one comes whose group is not there"),
+        pytest.param(None, pod("a", on="elsewhere"), ClusterChanges(moved=True), id="one comes with a node that is not there"),
+        pytest.param(pod("a", "g"), pod("a", "g", on="n1"), ClusterChanges(roots={G}, moved=True), id="a member is bound"),
+        pytest.param(pod("a"), pod("a", on="n1"), ClusterChanges(roots={single("a")}, moved=True), id="a single one is bound"),
+        pytest.param(pod("a", "g"), GONE, ClusterChanges(roots={G}), id="a pending member is gone"),
+        pytest.param(pod("a", "g", on="n1"), GONE, ClusterChanges(roots={G}, freed={"n1"}, moved=True), id="a member that ran is gone"),
         pytest.param(
-            pod("a", "g", on="n1"), ended(pod("a", "g", on="n1")), News(roots={G}, freed={"n1"}, moved=True), id="a member has ended"
+            pod("a", "g", on="n1"),
+            ended(pod("a", "g", on="n1")),
+            ClusterChanges(roots={G}, freed={"n1"}, moved=True),
+            id="a member has ended",
         ),
         pytest.param(
             pod("a", "g", on="n1"),
             leaving(pod("a", "g", on="n1")),
-            News(roots={G}, moved=True),
+            ClusterChanges(roots={G}, moved=True),
             id="a member leaves, its room not free yet",
         ),
-        pytest.param(pod("a", "g", "2", on="n1"), pod("a", "g", on="n1"), News({G}, {"n1"}, moved=True), id="one takes less where it is"),
         pytest.param(
-            pod("a", on="n1"), pod("a", on="n1", labels={"x": "y"}), News(moved=True), id="the labels change of one that has a node"
+            pod("a", "g", "2", on="n1"), pod("a", "g", on="n1"), ClusterChanges({G}, {"n1"}, moved=True), id="one takes less where it is"
         ),
-        pytest.param(pod("a", "g"), pod("a", "g", labels={"x": "y"}), News(roots={G}), id="the labels change of one that has none"),
-        pytest.param(pod("a", "g"), pod("a", "h"), News(roots={G, H}), id="one changes its group"),
-        pytest.param(pod("a", "g", schedulingGates=[{"name": "x"}]), pod("a", "g"), News(roots={G}), id="a gate is removed"),
-        pytest.param(pod("a", "g", priority=1), pod("a", "g", priority=2), News(roots={G}), id="the priority changes"),
-        pytest.param(pod("a", "g"), with_metadata(pod("a", "g"), annotations={"x": "y"}), News(), id="an annotation of others"),
-        pytest.param(pod("a", "g"), pod("a", "g", nominated="n1"), News(), id="one is promised a node"),
-        pytest.param(pod("a", "g", nominated="n1"), pod("a", "g"), News(freed={"n1"}), id="a promise is taken back"),
-        pytest.param(pod("a", "g", nominated="n1"), pod("a", "g", nominated="n2"), News(freed={"n1"}), id="another node is promised"),
-        pytest.param(pod("a", "g", nominated="n1"), GONE, News(roots={G}, freed={"n1"}), id="one that was promised a node is gone"),
         pytest.param(
-            pod("a", "g", nominated="n1"), pod("a", "g", nominated="n1", on="n1"), News(roots={G}, moved=True), id="a promise is kept"
+            pod("a", on="n1"),
+            pod("a", on="n1", labels={"x": "y"}),
+            ClusterChanges(moved=True),
+            id="the labels change of one that has a node",
+        ),
+        pytest.param(
+            pod("a", "g"), pod("a", "g", labels={"x": "y"}), ClusterChanges(roots={G}), id="the labels change of one that has none"
+        ),
+        pytest.param(pod("a", "g"), pod("a", "h"), ClusterChanges(roots={G, H}), id="one changes its group"),
+        pytest.param(pod("a", "g", schedulingGates=[{"name": "x"}]), pod("a", "g"), ClusterChanges(roots={G}), id="a gate is removed"),
+        pytest.param(pod("a", "g", priority=1), pod("a", "g", priority=2), ClusterChanges(roots={G}), id="the priority changes"),
+        pytest.param(pod("a", "g"), with_metadata(pod("a", "g"), annotations={"x": "y"}), ClusterChanges(), id="an annotation of others"),
+        pytest.param(pod("a", "g"), pod("a", "g", nominated="n1"), ClusterChanges(), id="one is promised a node"),
+        pytest.param(pod("a", "g", nominated="n1"), pod("a", "g"), ClusterChanges(freed={"n1"}), id="a promise is taken back"),
+        pytest.param(
+            pod("a", "g", nominated="n1"), pod("a", "g", nominated="n2"), ClusterChanges(freed={"n1"}), id="another node is promised"
+        ),
+        pytest.param(
+            pod("a", "g", nominated="n1"), GONE, ClusterChanges(roots={G}, freed={"n1"}), id="one that was promised a node is gone"
+        ),
+        pytest.param(
+            pod("a", "g", nominated="n1"),
+            pod("a", "g", nominated="n1", on="n1"),
+            ClusterChanges(roots={G}, moved=True),
+            id="a promise is kept",
         ),
         pytest.param(
             pod("a", "g", nominated="n1"),
             pod("a", "g", nominated="", on="n2"),
-            News(roots={G}, freed={"n1"}, moved=True),
+            ClusterChanges(roots={G}, freed={"n1"}, moved=True),
             id="it went elsewhere than promised",
         ),
     ],
@@ -153,7 +170,7 @@ def test_what_a_pod_is_told_helps_nobody(each):
 
 
 def test_a_single_pod_that_is_gone_is_told_to_whoever_remembers_it():
-    assert News(roots={single("a")}, freed={"n1"}, moved=True) == change_of(pod("a", on="n1"), GONE)
+    assert ClusterChanges(roots={single("a")}, freed={"n1"}, moved=True) == change_of(pod("a", on="n1"), GONE)
 
 
 def test_a_pod_made_anew_under_its_name_is_another():
@@ -162,19 +179,21 @@ def test_a_pod_made_anew_under_its_name_is_another():
     found.server.put(pod("a", "g"))
     histories.feed(found.store, found.server.events[-1:])
 
-    assert News(roots={G}, freed={"n1"}, moved=True) == found.store.report.take()
+    assert ClusterChanges(roots={G}, freed={"n1"}, moved=True) == found.store.report.take()
 
 
 @pytest.mark.parametrize(
     ("before", "after", "want"),
     [
-        pytest.param(None, node("n"), News(nodes={"n"}), id="it comes"),
-        pytest.param(node("n"), GONE, News(nodes={"n"}), id="it goes"),
-        pytest.param(node("n"), node("n", rack="r1"), News(nodes={"n"}), id="its labels change"),
-        pytest.param(node("n"), node("n", "8"), News(nodes={"n"}), id="it has more"),
-        pytest.param(node("n"), node("n", taints=[{"key": "x", "effect": "NoSchedule"}]), News(nodes={"n"}), id="it has a taint"),
-        pytest.param(node("n", unschedulable=True), node("n"), News(nodes={"n"}), id="it is opened"),
-        pytest.param(node("n"), with_status(node("n"), conditions=[{"type": "Ready", "status": "True"}]), News(), id="a heartbeat"),
+        pytest.param(None, node("n"), ClusterChanges(nodes={"n"}), id="it comes"),
+        pytest.param(node("n"), GONE, ClusterChanges(nodes={"n"}), id="it goes"),
+        pytest.param(node("n"), node("n", rack="r1"), ClusterChanges(nodes={"n"}), id="its labels change"),
+        pytest.param(node("n"), node("n", "8"), ClusterChanges(nodes={"n"}), id="it has more"),
+        pytest.param(node("n"), node("n", taints=[{"key": "x", "effect": "NoSchedule"}]), ClusterChanges(nodes={"n"}), id="it has a taint"),
+        pytest.param(node("n", unschedulable=True), node("n"), ClusterChanges(nodes={"n"}), id="it is opened"),
+        pytest.param(
+            node("n"), with_status(node("n"), conditions=[{"type": "Ready", "status": "True"}]), ClusterChanges(), id="a heartbeat"
+        ),
     ],
 )
 def test_a_change_of_a_node(before, after, want):
@@ -185,9 +204,9 @@ def test_members_that_are_bound_to_a_node_that_comes_count_from_then_on():
     """Single pods that are bound wait for nothing."""
     found = Cluster(leaf("g", 1), pod("a", "g", on="n"), leaf("h", 1), pod("b", "h", on="elsewhere"), pod("c", on="n"))
 
-    assert News(roots={G}, nodes={"n"}) == found.after(node("n"))
-    assert News(nodes={"n"}) == found.after(node("n", "8"))
-    assert News(nodes={"n"}) == found.after(GONE, of=node("n"))
+    assert ClusterChanges(roots={G}, nodes={"n"}) == found.after(node("n"))
+    assert ClusterChanges(nodes={"n"}) == found.after(node("n", "8"))
+    assert ClusterChanges(nodes={"n"}) == found.after(GONE, of=node("n"))
 
 
 TOP = group("top", "CompositePodGroup")
@@ -196,17 +215,19 @@ TOP = group("top", "CompositePodGroup")
 @pytest.mark.parametrize(
     ("before", "after", "want"),
     [
-        pytest.param(None, leaf("x", 1), News(roots={group("x")}), id="one comes"),
-        pytest.param(leaf("x", 1), GONE, News(roots={group("x")}), id="one goes"),
-        pytest.param(leaf("x", 1), leaf("x", 2), News(roots={group("x")}), id="it needs more"),
-        pytest.param(leaf("x", 1), leaf("x", 1, parent="top"), News(roots={group("x"), TOP}), id="it joins a tree"),
-        pytest.param(leaf("x", 1, parent="top"), leaf("x", 1), News(roots={group("x"), TOP}), id="it leaves a tree"),
-        pytest.param(leaf("x", 1, parent="top"), GONE, News(roots={TOP}), id="a child goes"),
-        pytest.param(composite("y", 1), GONE, News(roots={group("y", "CompositePodGroup"), group("z")}), id="its children are roots now"),
+        pytest.param(None, leaf("x", 1), ClusterChanges(roots={group("x")}), id="one comes"),
+        pytest.param(leaf("x", 1), GONE, ClusterChanges(roots={group("x")}), id="one goes"),
+        pytest.param(leaf("x", 1), leaf("x", 2), ClusterChanges(roots={group("x")}), id="it needs more"),
+        pytest.param(leaf("x", 1), leaf("x", 1, parent="top"), ClusterChanges(roots={group("x"), TOP}), id="it joins a tree"),
+        pytest.param(leaf("x", 1, parent="top"), leaf("x", 1), ClusterChanges(roots={group("x"), TOP}), id="it leaves a tree"),
+        pytest.param(leaf("x", 1, parent="top"), GONE, ClusterChanges(roots={TOP}), id="a child goes"),
+        pytest.param(
+            composite("y", 1), GONE, ClusterChanges(roots={group("y", "CompositePodGroup"), group("z")}), id="its children are roots now"
+        ),
         pytest.param(
             None,
             composite("y", 1),
-            News(roots={group("y", "CompositePodGroup"), group("z")}),
+            ClusterChanges(roots={group("y", "CompositePodGroup"), group("z")}),
             id="its children are no roots now",
         ),
     ],
@@ -254,21 +275,21 @@ def test_a_change_of_a_group_that_decides_nothing_helps_nobody(each, touch):
 def test_a_group_that_is_being_deleted_is_another():
     each = leaf("x", 1)
 
-    assert News(roots={group("x")}) == change_of(each, leaving(each))
+    assert ClusterChanges(roots={group("x")}) == change_of(each, leaving(each))
 
 
 @pytest.mark.parametrize(
     ("before", "after", "want"),
     [
-        pytest.param(None, priority_class(5), News(ranks=True), id="a priority class comes"),
-        pytest.param(priority_class(5), priority_class(6), News(ranks=True), id="a priority class changes"),
-        pytest.param(priority_class(5), GONE, News(ranks=True), id="a priority class goes"),
-        pytest.param(None, budget(0), News(budgets=True), id="a budget comes"),
-        pytest.param(budget(0), budget(1), News(budgets=True), id="a budget allows more"),
-        pytest.param(budget(0), GONE, News(budgets=True), id="a budget goes"),
-        pytest.param(budget(0), budget(0, labels={"x": "y"}), News(), id="a budget is labelled"),
-        pytest.param(workload(1), GONE, News(roots={TOP, group("x")}), id="a Workload goes"),
-        pytest.param(None, workload(1), News(roots={TOP, group("x")}), id="a Workload comes"),
+        pytest.param(None, priority_class(5), ClusterChanges(ranks=True), id="a priority class comes"),
+        pytest.param(priority_class(5), priority_class(6), ClusterChanges(ranks=True), id="a priority class changes"),
+        pytest.param(priority_class(5), GONE, ClusterChanges(ranks=True), id="a priority class goes"),
+        pytest.param(None, budget(0), ClusterChanges(budgets=True), id="a budget comes"),
+        pytest.param(budget(0), budget(1), ClusterChanges(budgets=True), id="a budget allows more"),
+        pytest.param(budget(0), GONE, ClusterChanges(budgets=True), id="a budget goes"),
+        pytest.param(budget(0), budget(0, labels={"x": "y"}), ClusterChanges(), id="a budget is labelled"),
+        pytest.param(workload(1), GONE, ClusterChanges(roots={TOP, group("x")}), id="a Workload goes"),
+        pytest.param(None, workload(1), ClusterChanges(roots={TOP, group("x")}), id="a Workload comes"),
     ],
 )
 def test_a_change_of_what_is_said_about_groups(before, after, want):
@@ -288,7 +309,7 @@ def test_news_are_added_up_until_they_are_taken_and_told_once():
     histories.feed(found.store, found.server.events[-3:])
     taken = found.store.report.take()
 
-    assert News(roots={G, single("b")}, freed={"n1"}, nodes={"n2"}, moved=True) == taken
+    assert ClusterChanges(roots={G, single("b")}, freed={"n1"}, nodes={"n2"}, moved=True) == taken
     assert (True, False) == (bool(taken), bool(found.store.report.take()))
 
 
@@ -304,15 +325,15 @@ def test_changes_of_budgets_are_numbered():
 @pytest.mark.parametrize(
     "news",
     [
-        pytest.param(News(roots={G}), id="a root"),
-        pytest.param(News(freed={"n"}), id="room"),
-        pytest.param(News(nodes={"n"}), id="a node"),
-        pytest.param(News(moved=True), id="a move"),
-        pytest.param(News(budgets=True), id="a budget"),
-        pytest.param(News(ranks=True), id="a class"),
-        pytest.param(News(units=True), id="a unit"),
+        pytest.param(ClusterChanges(roots={G}), id="a root"),
+        pytest.param(ClusterChanges(freed={"n"}), id="room"),
+        pytest.param(ClusterChanges(nodes={"n"}), id="a node"),
+        pytest.param(ClusterChanges(moved=True), id="a move"),
+        pytest.param(ClusterChanges(budgets=True), id="a budget"),
+        pytest.param(ClusterChanges(ranks=True), id="a class"),
+        pytest.param(ClusterChanges(units=True), id="a unit"),
     ],
 )
 def test_each_fact_is_news(news):
     assert news
-    assert not News()
+    assert not ClusterChanges()

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from scheduler_core.loading.load import load
 from scheduler_core.sidecar.client.requests import GATE, HOSTNAME
-from scheduler_core.sidecar.scheduling.scheduler import Options
-from scheduler_core.sidecar.writes import Outcome
+from scheduler_core.sidecar.scheduling.scheduler import SchedulerOptions
+from scheduler_core.sidecar.writes import WriteOutcome
 from tests.scheduler_core.builders import composite, leaf, node, pod, pods, racks
 from tests.scheduler_core.oracle.strategies import clusters
 from tests.scheduler_core.sidecar.world import CrashError, Json, Luck, World, is_complete, partial
@@ -22,9 +22,9 @@ NAME = "default-scheduler"
 MANY = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate])
 
 
-def options(mode: str, strategy: str = "complete") -> Options:
+def options(mode: str, strategy: str = "complete") -> SchedulerOptions:
     ungate = mode == "ungate"
-    return Options(scheduler_name=NAME, place=not ungate, ungate=ungate, preempt=mode == "preempt", strategy=strategy)
+    return SchedulerOptions(scheduler_name=NAME, place=not ungate, ungate=ungate, preempt=mode == "preempt", strategy=strategy)
 
 
 def gated(objects: list[Json]) -> list[Json]:
@@ -155,7 +155,7 @@ def test_write_that_fails_in_every_way_is_made_in_the_end():
     chance = random.Random(3)
     world = lived(World(_tree(), options("place"), Luck(chance, fails=2, late=True)), [])
     assert [] == partial(world.server.objects)
-    assert Outcome.DONE is world.carry_out(world.written[0])
+    assert WriteOutcome.DONE is world.carry_out(world.written[0])
 
 
 def test_node_that_is_gone_with_what_it_ran_leaves_no_gang_partial():

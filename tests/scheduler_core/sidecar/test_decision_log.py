@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core.model.decision import Decision, Name, Status
-from scheduler_core.sidecar.scheduling.decision_log import Remembered
+from scheduler_core.sidecar.scheduling.decision_log import DecisionLog
 
 
 def decision(number, pods=1, status=Status.SUCCESS):
@@ -25,7 +25,7 @@ def kept(remembered, count):
     ],
 )
 def test_what_was_decided_longest_ago_is_forgotten(most, most_pods, want):
-    remembered = Remembered(most, most_pods)
+    remembered = DecisionLog(most, most_pods)
     for number in range(6):
         remembered.put(decision(number, pods=2))
 
@@ -34,7 +34,7 @@ def test_what_was_decided_longest_ago_is_forgotten(most, most_pods, want):
 
 
 def test_a_root_decided_anew_counts_once_and_as_new():
-    remembered = Remembered(2, 4)
+    remembered = DecisionLog(2, 4)
     for number, pods in ((0, 2), (1, 1), (0, 3), (2, 1)):
         remembered.put(decision(number, pods))
 
@@ -43,7 +43,7 @@ def test_a_root_decided_anew_counts_once_and_as_new():
 
 
 def test_pods_that_wait_and_victims_count_too():
-    remembered = Remembered(10, 2)
+    remembered = DecisionLog(10, 2)
     remembered.put(decision(0))
     remembered.put(Decision(Name("PodGroup", "ns", "g1"), Status.UNSCHEDULABLE, pending={"ns/a": "why"}, victims=("ns/b",)))
 
@@ -51,7 +51,7 @@ def test_pods_that_wait_and_victims_count_too():
 
 
 def test_a_root_that_is_gone_makes_room():
-    remembered = Remembered(10, 2)
+    remembered = DecisionLog(10, 2)
     remembered.put(decision(0, 2))
     remembered.drop(Name("PodGroup", "ns", "g0"))
     remembered.drop(Name("PodGroup", "ns", "absent"))

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 from apiserver.api import ReplyError
-from scheduler_core.sidecar.client.event_recorder import Recorder
+from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.client.requests import GATE, Paths
-from scheduler_core.sidecar.writer.dispatcher import FIRST_WAIT, FORBIDDEN_SECONDS, LONGEST_QUIET, LONGEST_WAIT, TRIED_SECONDS, Publisher
+from scheduler_core.sidecar.writer.dispatcher import FIRST_WAIT, FORBIDDEN_SECONDS, LONGEST_QUIET, LONGEST_WAIT, TRIED_SECONDS, Dispatcher
 from scheduler_core.sidecar.writer.executor import REQUEST_SECONDS
 from scheduler_core.sidecar.writes import (
     AddFinalizer,
@@ -21,13 +21,13 @@ from scheduler_core.sidecar.writes import (
     Evict,
     Evicting,
     Nominate,
-    Outcome,
     Ref,
     Remove,
     RemoveFinalizer,
     SetCondition,
     Tell,
     Ungate,
+    WriteOutcome,
 )
 
 PATHS = Paths({"Pod": "/api/v1/pods", "PodGroup": "/apis/scheduling.k8s.io/v1beta1/podgroups"})
@@ -84,12 +84,12 @@ class Publishing:
 
     def __init__(self, server, remaining=lambda: 1000.0, term=lambda: 1):
         self.clock, self.told = server.clock, []
-        self.publisher = Publisher(
+        self.publisher = Dispatcher(
             server,
             PATHS,
             lambda *told: self.told.append(told),
             remaining=remaining,
-            recorder=Recorder("muster.dev/sidecar", "r"),
+            recorder=EventRecorder("muster.dev/sidecar", "r"),
             term=term,
         )
 
@@ -137,7 +137,7 @@ def publishing(monkeypatch):
 def test_a_write_at_a_bad_moment_is_repeated_after_a_look_where_it_may_have_been_carried_out(publishing, failure, want):
     server = Server(failure)
 
-    assert [Outcome.DONE] == publishing(server).submit(BIND)
+    assert [WriteOutcome.DONE] == publishing(server).submit(BIND)
     assert want == server.methods
 
 
@@ -145,18 +145,18 @@ def test_a_write_at_a_bad_moment_is_repeated_after_a_look_where_it_may_have_been
 def test_what_is_found_and_is_no_object_tells_nothing(publishing, nothing):
     server = Server(OSError("gone"), nothing)
 
-    assert [Outcome.DONE] == publishing(server).submit(BIND)
+    assert [WriteOutcome.DONE] == publishing(server).submit(BIND)
     assert ["POST", "GET", "GET", "POST"] == server.methods
 
 
 @pytest.mark.parametrize(
     ("found", "want"),
     [
-        pytest.param(content(pod(), node="n1"), Outcome.DONE, id="as wanted"),
-        pytest.param(content(pod(), node="n2"), Outcome.REFUSED, id="elsewhere"),
-        pytest.param(content(pod(), uid="other"), Outcome.GONE, id="another of its name"),
-        pytest.param(content(pod(), leaving=True), Outcome.GONE, id="on its way out"),
-        pytest.param(reply(404), Outcome.GONE, id="not there"),
+        pytest.param(content(pod(), node="n1"), WriteOutcome.DONE, id="as wanted"),
+        pytest.param(content(pod(), node="n2"), WriteOutcome.REFUSED, id="elsewhere"),
+        pytest.param(content(pod(), uid="other"), WriteOutcome.GONE, id="another of its name"),
+        pytest.param(content(pod(), leaving=True), WriteOutcome.GONE, id="on its way out"),
+        pytest.param(reply(404), WriteOutcome.GONE, id="not there"),
     ],
 )
 def test_what_a_lost_answer_was_is_looked_for_and_not_written_again(publishing, found, want):
@@ -199,16 +199,16 @@ def test_what_waited_long_for_its_turn_is_tried_as_long_as_all_else(publishing):
     server.clock.now = 10 * TRIED_SECONDS
     found.work()
 
-    assert [Outcome.DONE] == [outcome for _, outcome, _ in found.told]
+    assert [WriteOutcome.DONE] == [outcome for _, outcome, _ in found.told]
 
 
 @pytest.mark.parametrize(
     ("answers", "want"),
     [
-        pytest.param([], Outcome.REFUSED, id="it is known that nothing was done"),
-        pytest.param([reply(500)], Outcome.FAILED, id="the first try may have done it"),
-        pytest.param([OSError("gone")], Outcome.FAILED, id="the first answer was lost"),
-        pytest.param([OSError("gone"), reply(404)], Outcome.GONE, id="it was looked for and is not there"),
+        pytest.param([], WriteOutcome.REFUSED, id="it is known that nothing was done"),
+        pytest.param([reply(500)], WriteOutcome.FAILED, id="the first try may have done it"),
+        pytest.param([OSError("gone")], WriteOutcome.FAILED, id="the first answer was lost"),
+        pytest.param([OSError("gone"), reply(404)], WriteOutcome.GONE, id="it was looked for and is not there"),
     ],
 )
 def test_what_is_forbidden_to_the_last_was_refused_unless_an_earlier_try_may_have_done_it(publishing, answers, want):
@@ -243,9 +243,9 @@ def test_a_shorter_word_does_not_end_a_longer_wait(publishing):
 @pytest.mark.parametrize(
     ("found", "want"),
     [
-        pytest.param(content(pod(), uid="other"), Outcome.GONE, id="another of its name"),
-        pytest.param(content(pod()), Outcome.REFUSED, id="the very one"),
-        pytest.param(reply(404), Outcome.GONE, id="none of its name"),
+        pytest.param(content(pod(), uid="other"), WriteOutcome.GONE, id="another of its name"),
+        pytest.param(content(pod()), WriteOutcome.REFUSED, id="the very one"),
+        pytest.param(reply(404), WriteOutcome.GONE, id="none of its name"),
     ],
 )
 def test_what_is_invalid_is_looked_at_to_tell_whose_it_is(publishing, found, want):
@@ -258,11 +258,12 @@ def test_what_is_invalid_is_looked_at_to_tell_whose_it_is(publishing, found, wan
 def test_what_is_invalid_is_tried_again_where_that_cannot_be_told(publishing):
     server = Server(reply(422), reply(500))
 
-    assert [Outcome.DONE] == publishing(server).submit(Nominate(pod(), "n1"))
+    assert [WriteOutcome.DONE] == publishing(server).submit(Nominate(pod(), "n1"))
 
 
 @pytest.mark.parametrize(
-    ("code", "want"), [pytest.param(400, Outcome.REFUSED, id="no use in asking again"), pytest.param(404, Outcome.GONE, id="not there")]
+    ("code", "want"),
+    [pytest.param(400, WriteOutcome.REFUSED, id="no use in asking again"), pytest.param(404, WriteOutcome.GONE, id="not there")],
 )
 def test_what_is_final_is_asked_once(publishing, code, want):
     server = Server(reply(code))
@@ -274,7 +275,7 @@ def test_what_is_final_is_asked_once(publishing, code, want):
 def test_an_object_of_a_kind_that_is_not_served_is_refused(publishing):
     found = publishing(Server())
 
-    assert [Outcome.REFUSED] == found.submit(AddFinalizer(Ref("CompositePodGroup", "a", "c", "u"), "f"))
+    assert [WriteOutcome.REFUSED] == found.submit(AddFinalizer(Ref("CompositePodGroup", "a", "c", "u"), "f"))
     assert "the server does not have 'CompositePodGroup'" == found.told[0][2]
 
 
@@ -300,16 +301,18 @@ class Lead:
 @pytest.mark.parametrize(
     ("write", "answers", "methods", "want"),
     [
-        pytest.param(BIND, [reply(429)], ["POST"], Outcome.DROPPED, id="before it is repeated"),
-        pytest.param(BIND, [OSError("gone")], ["POST"], Outcome.DROPPED, id="before the look for a lost answer"),
-        pytest.param(Ungate(pod(), "n1", "n1"), [content(pod(), gates=[GATE])], ["GET"], Outcome.DROPPED, id="between look and change"),
+        pytest.param(BIND, [reply(429)], ["POST"], WriteOutcome.DROPPED, id="before it is repeated"),
+        pytest.param(BIND, [OSError("gone")], ["POST"], WriteOutcome.DROPPED, id="before the look for a lost answer"),
         pytest.param(
-            RemoveFinalizer(GROUP, "f"), [content(GROUP, leaving=True, finalizers=["f"])], ["GET"], Outcome.DROPPED, id="finalizer"
+            Ungate(pod(), "n1", "n1"), [content(pod(), gates=[GATE])], ["GET"], WriteOutcome.DROPPED, id="between look and change"
         ),
-        pytest.param(Evict(pod(), "x", Evicting.DELETE), [None], ["PATCH"], Outcome.DROPPED, id="between the reason and the deletion"),
-        pytest.param(Remove(pod(), "x"), [None], ["PATCH"], Outcome.DROPPED, id="between the reason and the removal"),
-        pytest.param(Evict(pod(), "x"), [None], ["POST"], Outcome.DONE, id="between the eviction and its reason"),
-        pytest.param(Nominate(pod(), "n1"), [reply(422)], ["PATCH"], Outcome.DROPPED, id="before it is told whose it is"),
+        pytest.param(
+            RemoveFinalizer(GROUP, "f"), [content(GROUP, leaving=True, finalizers=["f"])], ["GET"], WriteOutcome.DROPPED, id="finalizer"
+        ),
+        pytest.param(Evict(pod(), "x", Evicting.DELETE), [None], ["PATCH"], WriteOutcome.DROPPED, id="between the reason and the deletion"),
+        pytest.param(Remove(pod(), "x"), [None], ["PATCH"], WriteOutcome.DROPPED, id="between the reason and the removal"),
+        pytest.param(Evict(pod(), "x"), [None], ["POST"], WriteOutcome.DONE, id="between the eviction and its reason"),
+        pytest.param(Nominate(pod(), "n1"), [reply(422)], ["PATCH"], WriteOutcome.DROPPED, id="before it is told whose it is"),
     ],
 )
 def test_who_does_not_lead_any_more_sends_nothing_more(publishing, write, answers, methods, want):
@@ -325,7 +328,7 @@ def test_what_a_follower_is_given_is_dropped_without_a_request(publishing):
     server = Server()
     found = publishing(server, remaining=lambda: 0.0)
 
-    assert [Outcome.DROPPED] * 2 == found.submit(BIND, SetCondition(GROUP, Condition("T", "True", "R", "")))
+    assert [WriteOutcome.DROPPED] * 2 == found.submit(BIND, SetCondition(GROUP, Condition("T", "True", "R", "")))
     assert ([], 0) == (server.asked, found.publisher.requests)
 
 
@@ -333,15 +336,15 @@ def test_what_was_decided_is_not_carried_out_by_who_leads_again(publishing):
     server = Server(reply(429, retry_after=LONGEST_QUIET))
     found = publishing(server, term=lambda: 1 if server.clock.now < LONGEST_QUIET else 2)
 
-    assert [Outcome.DROPPED] * 2 == found.submit(BIND, Evict(pod("v"), "x"))
+    assert [WriteOutcome.DROPPED] * 2 == found.submit(BIND, Evict(pod("v"), "x"))
     assert ["POST"] == server.methods
-    assert [Outcome.DONE] == found.submit(BIND)[2:]
+    assert [WriteOutcome.DONE] == found.submit(BIND)[2:]
 
 
 def test_what_was_decided_before_is_dropped_though_it_is_handed_on_only_now(publishing):
     server = Server()
 
-    assert [Outcome.DROPPED] == publishing(server, term=lambda: 2).submit(BIND, term=1)
+    assert [WriteOutcome.DROPPED] == publishing(server, term=lambda: 2).submit(BIND, term=1)
     assert [] == server.asked
 
 
@@ -458,7 +461,7 @@ def test_an_event_that_the_server_has_forgotten_is_not_counted_for_ever(publishi
 def test_a_finalizer_is_written_only_where_it_is_to_be(publishing, kind, finalizers, leaving, want):
     server = Server(found=content(GROUP, finalizers=finalizers, leaving=leaving))
 
-    assert [Outcome.DONE] == publishing(server).submit(kind(GROUP, "f"))
+    assert [WriteOutcome.DONE] == publishing(server).submit(kind(GROUP, "f"))
     assert ["GET"] if want is None else ["GET", "PATCH"] == server.methods
     assert want == (server.asked[-1].body or {}).get("metadata", {}).get("finalizers")
 
@@ -469,7 +472,7 @@ def test_a_finalizer_is_written_only_where_it_is_to_be(publishing, kind, finaliz
 def test_what_is_changed_by_its_content_is_the_one_that_was_meant(publishing, write):
     server = Server(content(pod(), uid="other", gates=[GATE], finalizers=["f"], leaving=True))
 
-    assert [Outcome.GONE] == publishing(server).submit(write)
+    assert [WriteOutcome.GONE] == publishing(server).submit(write)
     assert ["GET"] == server.methods
 
 
@@ -478,13 +481,13 @@ class Threaded:
 
     def __init__(self, server):
         self.told = queue.Queue()
-        self.publisher = Publisher(
+        self.publisher = Dispatcher(
             server,
             PATHS,
             lambda *told: self.told.put(told),
             remaining=lambda: 100.0,
             term=lambda: 1,
-            recorder=Recorder("muster.dev/sidecar", "r"),
+            recorder=EventRecorder("muster.dev/sidecar", "r"),
         )
 
     def outcomes(self, count):
@@ -498,7 +501,7 @@ def test_its_threads_carry_out_each_write_once_and_end_when_stopped(monkeypatch)
     found.publisher.start(4)
     found.publisher.submit(Bind(pod(str(number)), "n1") for number in range(30))
 
-    assert [Outcome.DONE] * 30 == found.outcomes(30)
+    assert [WriteOutcome.DONE] * 30 == found.outcomes(30)
     assert (40, 0) == (len(server.asked), found.publisher.pressing)
     found.publisher.stop(PATIENCE)
     assert not any(each.is_alive() for each in found.publisher._threads)
@@ -522,4 +525,4 @@ def test_stopping_waits_for_what_is_being_written():
     release.set()
     stopping.join(PATIENCE)
 
-    assert Outcome.DONE is found.told.get_nowait()[1]
+    assert WriteOutcome.DONE is found.told.get_nowait()[1]

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.sidecar.cache.assumed_pods import Assumed
-from scheduler_core.sidecar.cache.cache import Store
-from scheduler_core.sidecar.controllers.disruption_target import AGAIN_SECONDS, Spared
+from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
+from scheduler_core.sidecar.cache.cache import Cache
+from scheduler_core.sidecar.controllers.disruption_target import AGAIN_SECONDS, DisruptionTargets
 from scheduler_core.sidecar.writes import SetCondition
 from tests.scheduler_core.builders import composite, leaf, node, pod
 from tests.scheduler_core.sidecar.histories import Json, Server
@@ -30,8 +30,8 @@ def ended(each: Json) -> Json:
     return {**each, "status": {"phase": "Succeeded"}}
 
 
-def filled(*objects: Json) -> Store:
-    server, store = Server(), Store()
+def filled(*objects: Json) -> Cache:
+    server, store = Server(), Cache()
     for each in (node("n1"), *objects):
         server.put(each)
     server.fill(store)
@@ -39,7 +39,7 @@ def filled(*objects: Json) -> Store:
 
 
 def taken_back(*objects: Json) -> list[str]:
-    return [write.target.name for write in Spared("muster").wanted(filled(*objects), 0.0)]
+    return [write.target.name for write in DisruptionTargets("muster").wanted(filled(*objects), 0.0)]
 
 
 RUNNING = pod("w-0", "w", on="n1")
@@ -75,22 +75,22 @@ def test_what_runs_and_does_not_leave_is_said_to_leave_no_more(objects: list[Jso
 
 def test_condition_is_taken_off_the_very_group_that_was_looked_at():
     store = filled(told(leaf("w", 1)), RUNNING)
-    (write,) = Spared("muster").wanted(store, 0.0)
+    (write,) = DisruptionTargets("muster").wanted(store, 0.0)
     assert ("DisruptionTarget", "") == (write.condition.type, write.condition.status)
     assert store.book.groups["PodGroup", "default", "w"].uid == write.target.uid != ""
 
 
 def test_victims_of_a_plan_leave_from_the_first():
     store = filled(told(leaf("w", 1)), RUNNING)
-    assumed, ref = Assumed(store), store.standing.pods.pods["default/w-0"].ref
+    assumed, ref = AssumedPods(store), store.standing.pods.pods["default/w-0"].ref
     assumed.leave(ref, evicted=True)
-    assert () == Spared("muster").wanted(store, 0.0)
+    assert () == DisruptionTargets("muster").wanted(store, 0.0)
     assumed.stay(ref)
-    assert 1 == len(Spared("muster").wanted(store, 0.0))
+    assert 1 == len(DisruptionTargets("muster").wanted(store, 0.0))
 
 
 def test_write_that_is_not_seen_is_made_again_after_a_while():
-    store, spared = filled(told(leaf("w", 1)), RUNNING), Spared("muster")
+    store, spared = filled(told(leaf("w", 1)), RUNNING), DisruptionTargets("muster")
     found: list[Any] = [spared.wanted(store, moment) for moment in (0.0, AGAIN_SECONDS - 0.1, AGAIN_SECONDS)]
     assert [1, 0, 1] == [len(each) for each in found]
     assert {SetCondition} == {type(write) for each in found for write in each}

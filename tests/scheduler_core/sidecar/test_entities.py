@@ -5,17 +5,17 @@ from __future__ import annotations
 import dataclasses
 
 from scheduler_core.model.decision import Name
-from scheduler_core.sidecar.queue.entities import Phase, State, Turns
-from scheduler_core.sidecar.queue.root_status import Survey
+from scheduler_core.sidecar.queue.entities import EntityQueue, EntityState, Phase
+from scheduler_core.sidecar.queue.root_status import RootStatus
 from scheduler_core.sidecar.writes import Ref
 
 
-def survey(name: str, priority: int = 0) -> Survey:
+def survey(name: str, priority: int = 0) -> RootStatus:
     root = Name("PodGroup", "default", name)
-    return Survey(root, Ref("PodGroup", "default", name, f"uid-{name}"), 1, priority, (False, 0.0), ())
+    return RootStatus(root, Ref("PodGroup", "default", name, f"uid-{name}"), 1, priority, (False, 0.0), ())
 
 
-def begun(turns: Turns, name: str, priority: int = 0) -> State:
+def begun(turns: EntityQueue, name: str, priority: int = 0) -> EntityState:
     found = survey(name, priority)
     state = turns.state(found)
     turns.ready(state, found)
@@ -23,14 +23,14 @@ def begun(turns: Turns, name: str, priority: int = 0) -> State:
 
 
 def test_those_whose_turn_it_is_come_in_the_order_of_the_queue_and_once():
-    turns = Turns()
+    turns = EntityQueue()
     low, high, second = begun(turns, "b"), begun(turns, "a", 5), begun(turns, "a2")
     turns.ready(low, survey("b"))
     assert [high, second, low, None] == [turns.next() for _ in range(4)]
 
 
 def test_root_that_was_dropped_has_no_turn():
-    turns = Turns()
+    turns = EntityQueue()
     begun(turns, "a")
     turns.drop(Name("PodGroup", "default", "a"))
     assert (None, None) == (turns.due(0.0), turns.next())
@@ -38,7 +38,7 @@ def test_root_that_was_dropped_has_no_turn():
 
 
 def test_something_is_due_at_once_or_at_the_first_timer_or_not_by_the_clock():
-    turns = Turns()
+    turns = EntityQueue()
     state, other = turns.state(survey("a")), turns.state(survey("b"))
     assert None is turns.due(0.0)
     turns.wake_at(state, 5.0, 0.0)
@@ -49,7 +49,7 @@ def test_something_is_due_at_once_or_at_the_first_timer_or_not_by_the_clock():
 
 
 def test_root_is_woken_at_its_first_timer_and_not_again_for_the_later_one():
-    turns = Turns()
+    turns = EntityQueue()
     state = turns.state(survey("a"))
     for at in (5.0, 3.0, 9.0):
         turns.wake_at(state, at, 0.0)
@@ -57,13 +57,13 @@ def test_root_is_woken_at_its_first_timer_and_not_again_for_the_later_one():
 
 
 def test_timer_that_is_past_is_none():
-    turns = Turns()
+    turns = EntityQueue()
     turns.wake_at(turns.state(survey("a")), 5.0, 5.0)
     assert None is turns.due(5.0)
 
 
 def test_roots_are_counted_by_what_they_wait_for():
-    turns = Turns()
+    turns = EntityQueue()
     state = turns.state(survey("a"))
     turns.put(state, Phase.PARKED)
     begun(turns, "b")
@@ -71,6 +71,6 @@ def test_roots_are_counted_by_what_they_wait_for():
 
 
 def test_size_of_a_root_is_that_of_the_last_survey():
-    turns = Turns()
+    turns = EntityQueue()
     turns.state(survey("a"))
     assert 7 == turns.state(dataclasses.replace(survey("a"), size=7)).size

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core.sidecar.client.errors import Next, after, seen
-from scheduler_core.sidecar.writes import Bind, Condition, Evict, Nominate, Outcome, Ref, Remove, SetCondition, Tell
+from scheduler_core.sidecar.writes import Bind, Condition, Evict, Nominate, Ref, Remove, SetCondition, Tell, WriteOutcome
 
 POD = Ref("Pod", "a", "p", "uid-p")
 BIND, EVICT = Bind(POD, "n1"), Evict(POD, "")
@@ -40,16 +40,16 @@ def content(uid="uid-p", node="", *, leaving=False):
 @pytest.mark.parametrize(
     ("write", "found", "want"),
     [
-        pytest.param(BIND, content(node="n1"), Outcome.DONE, id="bound as wanted"),
-        pytest.param(BIND, content(node="n2"), Outcome.REFUSED, id="bound elsewhere"),
+        pytest.param(BIND, content(node="n1"), WriteOutcome.DONE, id="bound as wanted"),
+        pytest.param(BIND, content(node="n2"), WriteOutcome.REFUSED, id="bound elsewhere"),
         pytest.param(BIND, content(), None, id="not bound yet"),
-        pytest.param(BIND, content(leaving=True), Outcome.GONE, id="being deleted"),
-        pytest.param(BIND, content(uid="other", node="n1"), Outcome.GONE, id="another of the name"),
-        pytest.param(BIND, None, Outcome.GONE, id="not there"),
-        pytest.param(EVICT, content(leaving=True), Outcome.DONE, id="on its way"),
+        pytest.param(BIND, content(leaving=True), WriteOutcome.GONE, id="being deleted"),
+        pytest.param(BIND, content(uid="other", node="n1"), WriteOutcome.GONE, id="another of the name"),
+        pytest.param(BIND, None, WriteOutcome.GONE, id="not there"),
+        pytest.param(EVICT, content(leaving=True), WriteOutcome.DONE, id="on its way"),
         pytest.param(EVICT, content(), None, id="not evicted yet"),
-        pytest.param(Remove(POD, ""), content(leaving=True), Outcome.DONE, id="being removed"),
-        pytest.param(Nominate(POD, "n"), content(leaving=True), Outcome.GONE, id="nothing to nominate"),
+        pytest.param(Remove(POD, ""), content(leaving=True), WriteOutcome.DONE, id="being removed"),
+        pytest.param(Nominate(POD, "n"), content(leaving=True), WriteOutcome.GONE, id="nothing to nominate"),
         pytest.param(SetCondition(POD, Condition("T", "True", "R", "")), content(leaving=True), None, id="a condition of what leaves"),
     ],
 )

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.sidecar.client.event_recorder import BURST, FORGET_SECONDS, REFILL_SECONDS, REMEMBERED, Recorder
+from scheduler_core.sidecar.client.event_recorder import BURST, FORGET_SECONDS, REFILL_SECONDS, REMEMBERED, EventRecorder
 from scheduler_core.sidecar.writes import Ref, Tell
 
 STAMP = "2026-01-01T00:00:00.000000Z"
@@ -11,7 +11,7 @@ NO_ROOM = Tell(GROUP, "Warning", "FailedScheduling", "no room")
 
 
 def recorder():
-    return Recorder("muster.dev/sidecar", "pod-1")
+    return EventRecorder("muster.dev/sidecar", "pod-1")
 
 
 def posting(told, tell=NO_ROOM, now=0.0):
@@ -108,7 +108,7 @@ def test_a_note_has_no_more_bytes_than_the_server_takes(message, want):
 
 
 def test_who_reports_has_no_more_bytes_than_the_server_takes():
-    body = posting(Recorder("muster.dev/sidecar", "é" * 100)).body
+    body = posting(EventRecorder("muster.dev/sidecar", "é" * 100)).body
 
     assert "é" * 64 == body["reportingInstance"]
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED
-from scheduler_core.sidecar.client.event_recorder import Recorder
+from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.client.requests import Paths
-from scheduler_core.sidecar.writer.executor import Carrier
-from scheduler_core.sidecar.writes import Condition, Outcome, Ref, SetCondition
+from scheduler_core.sidecar.writer.executor import Executor
+from scheduler_core.sidecar.writes import Condition, Ref, SetCondition, WriteOutcome
 from tests.apiserver.fake import serving
 
 GROUPS = "/apis/scheduling.k8s.io"
@@ -33,10 +33,10 @@ class Held:
         return 200, {}, self.content
 
 
-def carried(held: Held, condition: Condition, target: Ref = GROUP) -> tuple[Outcome, list[str]]:
+def carried(held: Held, condition: Condition, target: Ref = GROUP) -> tuple[WriteOutcome, list[str]]:
     """The outcome, and the methods of the requests."""
     with serving(held) as (server, api):
-        outcome, _ = Carrier(api, PATHS, Recorder("muster.dev/sidecar", "test"), lambda: 100.0).carry(
+        outcome, _ = Executor(api, PATHS, EventRecorder("muster.dev/sidecar", "test"), lambda: 100.0).carry(
             SetCondition(target, condition), rehearsal=False
         )
         return outcome, [method for method, *_ in server.requests]
@@ -52,14 +52,14 @@ NOT_TRUE = (
 def test_a_condition_that_says_true_by_now_stays(condition):
     held = Held({"type": TYPE, "status": "True"})
 
-    assert (Outcome.DONE, ["GET"]) == carried(held, condition)
+    assert (WriteOutcome.DONE, ["GET"]) == carried(held, condition)
 
 
 @pytest.mark.parametrize("condition", NOT_TRUE)
 def test_a_condition_that_does_not_is_changed_only_while_the_group_is_as_it_was_seen(condition):
     held = Held({"type": TYPE, "status": "False"}, {"type": "Other", "status": "True"})
 
-    assert (Outcome.DONE, ["GET", "PATCH"]) == carried(held, condition)
+    assert (WriteOutcome.DONE, ["GET", "PATCH"]) == carried(held, condition)
     (patch,) = held.changes
     assert {"uid": "uid-g", "resourceVersion": "7"} == patch["metadata"]
 
@@ -67,7 +67,7 @@ def test_a_condition_that_does_not_is_changed_only_while_the_group_is_as_it_was_
 def test_a_group_that_was_made_since_is_told_nothing():
     held = Held(uid="another")
 
-    assert (Outcome.GONE, ["GET"]) == carried(held, Condition(TYPE, "False", "Invalid", "the tree is invalid"))
+    assert (WriteOutcome.GONE, ["GET"]) == carried(held, Condition(TYPE, "False", "Invalid", "the tree is invalid"))
 
 
 @pytest.mark.parametrize(
@@ -79,4 +79,4 @@ def test_a_group_that_was_made_since_is_told_nothing():
     ],
 )
 def test_any_other_condition_takes_one_request(condition):
-    assert (Outcome.DONE, ["PATCH"]) == carried(Held(), condition)
+    assert (WriteOutcome.DONE, ["PATCH"]) == carried(Held(), condition)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.sidecar.controllers.finalizers import AGAIN_SECONDS, FINALIZERS, Protection
+from scheduler_core.sidecar.controllers.finalizers import AGAIN_SECONDS, FINALIZERS, Finalizers
 from scheduler_core.sidecar.writes import AddFinalizer, RemoveFinalizer
 from validators.model.decode import decode
 
@@ -33,7 +33,7 @@ def group(name, *, kind="PodGroup", finalizers=(), deleting=False, parent=None, 
 
 
 def wanted(*groups, pods=None, protection=None, now=0.0):
-    found = (protection or Protection()).wanted(groups, pods or Pods(), now)
+    found = (protection or Finalizers()).wanted(groups, pods or Pods(), now)
     return [(type(each).__name__, each.target.name, each.finalizer) for each in found]
 
 
@@ -118,13 +118,13 @@ def test_a_parent_of_the_same_name_elsewhere_is_none():
 
 
 def test_a_write_not_seen_yet_is_not_repeated_before_its_time():
-    protection = Protection()
+    protection = Finalizers()
     assert 1 == len(wanted(group("leaf"), protection=protection))
     assert [] == wanted(group("leaf"), protection=protection, now=AGAIN_SECONDS - 0.1)
     assert 1 == len(wanted(group("leaf"), protection=protection, now=AGAIN_SECONDS))
 
 
 def test_a_write_names_the_uid():
-    writes = Protection().wanted([group("leaf"), group("gone", deleting=True, finalizers=[LEAF])], Pods(), 0.0)
+    writes = Finalizers().wanted([group("leaf"), group("gone", deleting=True, finalizers=[LEAF])], Pods(), 0.0)
 
     assert [(RemoveFinalizer, "uid-gone"), (AddFinalizer, "uid-leaf")] == [(type(each), each.target.uid) for each in writes]

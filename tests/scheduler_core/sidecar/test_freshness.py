@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core.sidecar.cache import freshness
-from scheduler_core.sidecar.cache.freshness import REMEMBERED, Stamp, Versions, number
+from scheduler_core.sidecar.cache.freshness import REMEMBERED, Freshness, Stamp, number
 
 A, B = ("default", "a"), ("default", "b")
 
@@ -39,7 +39,7 @@ def test_version_is_a_number_or_unknown(written, want):
     ],
 )
 def test_object_that_is_there_is_news_unless_it_is_older(before, after, want):
-    kept = Versions()
+    kept = Freshness()
     assert kept.put(A, before)
     assert want == kept.put(A, after)
 
@@ -55,14 +55,14 @@ def test_object_that_is_there_is_news_unless_it_is_older(before, after, want):
     ],
 )
 def test_deletion_is_news_unless_it_is_of_one_before(gone, want):
-    kept = Versions()
+    kept = Freshness()
     kept.put(A, Stamp("u", 5))
     assert want == kept.delete(A, gone)
     assert want == (A not in kept.known)
 
 
 def test_late_event_of_what_was_deleted_brings_nothing_back():
-    kept = Versions()
+    kept = Freshness()
     kept.put(A, Stamp("u", 5))
     kept.delete(A, Stamp("u", 7))
     assert not kept.put(A, Stamp("u", 6))
@@ -71,7 +71,7 @@ def test_late_event_of_what_was_deleted_brings_nothing_back():
 
 
 def test_deletions_are_remembered_up_to_a_number():
-    kept = Versions()
+    kept = Freshness()
     for each in range(REMEMBERED + 1):
         kept.delete(("default", str(each)), Stamp(f"u{each}", 5))
     assert kept.put(("default", "0"), Stamp("u0", 6))
@@ -79,7 +79,7 @@ def test_deletions_are_remembered_up_to_a_number():
 
 
 def test_list_drops_what_it_lacks_and_what_is_older_is_no_news_after_it():
-    kept = Versions()
+    kept = Freshness()
     kept.put(A, Stamp("u", 5))
     kept.put(B, Stamp("w", 6))
     assert [B] == kept.only({A}, 9)
@@ -88,20 +88,20 @@ def test_list_drops_what_it_lacks_and_what_is_older_is_no_news_after_it():
 
 
 def test_list_that_is_older_than_an_object_does_not_drop_it():
-    kept = Versions()
+    kept = Freshness()
     kept.put(A, Stamp("u", 10))
     assert [] == kept.only(set(), 9)
     assert A in kept.known
 
 
 def test_list_without_a_version_is_taken_at_its_word():
-    kept = Versions()
+    kept = Freshness()
     kept.put(A, Stamp("u", 10))
     assert [A] == kept.only(set(), 0)
 
 
 def test_object_of_a_list_is_news_though_an_older_list_lacked_it():
-    kept = Versions()
+    kept = Freshness()
     kept.only(set(), 9)
     assert not kept.put(A, Stamp("u", 8))
     assert kept.put(A, Stamp("u", 8), listed=True)

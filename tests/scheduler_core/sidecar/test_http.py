@@ -6,11 +6,11 @@ import urllib.request
 import pytest
 
 from scheduler_core.sidecar.process.http import MOST_EXPLAINED, Answers, Server, create_app
-from scheduler_core.sidecar.process.metrics import Telemetry
+from scheduler_core.sidecar.process.metrics import SidecarMetrics
 
 
 def client(dead=(), unready=(), known=None):
-    answers = Answers(lambda: dead, lambda: unready, lambda namespace, name: (known or {}).get((namespace, name)), Telemetry().text)
+    answers = Answers(lambda: dead, lambda: unready, lambda namespace, name: (known or {}).get((namespace, name)), SidecarMetrics().text)
     return create_app(answers).test_client()
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from apiserver.watch import Standing
 from scheduler_core.sidecar.cache.cache import KINDS
-from scheduler_core.sidecar.cache.informers import NEEDED, WATCHED, Feed
-from scheduler_core.sidecar.process.mailbox import Changed, Inbox, Listed, Unserved
+from scheduler_core.sidecar.cache.informers import NEEDED, WATCHED, Informers
+from scheduler_core.sidecar.process.mailbox import Changed, Listed, Mailbox, Unserved
 from tests.apiserver.fake import serving
 
 KIND_OF = {each.resource: each.kind for each in WATCHED}
@@ -28,7 +28,7 @@ class Watching:
 
     def __init__(self, api=None):
         self.logged = []
-        self.feed = Feed(api, Inbox(), lambda *told: self.logged.append(told), silence=90.0)
+        self.feed = Informers(api, Mailbox(), lambda *told: self.logged.append(told), silence=90.0)
         self.watchers = {KIND_OF[each._name]: each for each in self.feed._watchers}
         self.sinks = {kind: each._sink for kind, each in self.watchers.items()}
 

@@ -11,13 +11,13 @@ import msgspec
 import pytest
 
 from scheduler_core.model.decision import Decision, Name, Status
-from scheduler_core.sidecar.cache.cache import KINDS, Store
+from scheduler_core.sidecar.cache.cache import KINDS, Cache
 from scheduler_core.sidecar.process.loop import IDLE_SECONDS, SETTLE_SECONDS, STUCK_SECONDS, Loop, Parts
-from scheduler_core.sidecar.process.mailbox import Changed, Done, Inbox, Listed, Rehearsed, Unserved
-from scheduler_core.sidecar.process.metrics import Telemetry
+from scheduler_core.sidecar.process.mailbox import Changed, Done, Listed, Mailbox, Rehearsed, Unserved
+from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.queue.entities import Attempt, Phase
-from scheduler_core.sidecar.scheduling.scheduler import Options, Scheduler
-from scheduler_core.sidecar.writes import AddFinalizer, Bind, Evict, Outcome, Ref, Tell
+from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
+from scheduler_core.sidecar.writes import AddFinalizer, Bind, Evict, Ref, Tell, WriteOutcome
 from tests.scheduler_core.builders import leaf, node, pod
 from tests.scheduler_core.sidecar import histories
 
@@ -120,13 +120,15 @@ class Turning:
     """A loop, its parts, and what it logged."""
 
     def __init__(self, *, leads=True, scheduler=None, keeping=None, synced=True, real=False):
-        self.store = Store()
+        self.store = Cache()
         self.leading, self.logged = leads, []
-        self.scheduler = Scheduler(self.store, Options(scheduler_name="default-scheduler", settle_seconds=0.0)) if real else scheduler
+        self.scheduler = (
+            Scheduler(self.store, SchedulerOptions(scheduler_name="default-scheduler", settle_seconds=0.0)) if real else scheduler
+        )
         if isinstance(self.scheduler, Planner):
             self.scheduler.looked = Looked()
         self.keeping = keeping or Keeping()
-        self.publisher, self.inbox, self.telemetry = Publisher(), Inbox(), Telemetry()
+        self.publisher, self.inbox, self.telemetry = Publisher(), Mailbox(), SidecarMetrics()
         self.loop = Loop(
             Parts(
                 self.store,
@@ -179,7 +181,7 @@ def test_nothing_is_decided_before_every_kind_is_known():
 
 def test_a_write_that_was_refused_is_told_in_the_log_with_what_and_why():
     turning = Turning(scheduler=Planner())
-    turning.turn(*[Done(Bind(POD, "n1"), Outcome.REFUSED, "HTTP 403: no")] * 3, Done(BIND, Outcome.DONE, ""))
+    turning.turn(*[Done(Bind(POD, "n1"), WriteOutcome.REFUSED, "HTTP 403: no")] * 3, Done(BIND, WriteOutcome.DONE, ""))
 
     (line,) = [each for each in turning.logged if each[1] == "write"]
     assert ("warning", "Pod default/p", "HTTP 403: no") == (line[0], line[2]["object"], line[2]["reason"])
@@ -245,7 +247,7 @@ def test_what_is_decided_bears_the_term_that_it_was_decided_in_though_that_ends_
     clock.now += SETTLE_SECONDS
     looks = iter([3])
     turning.loop._parts = dataclasses.replace(turning.loop._parts, term=lambda: next(looks, 4))
-    turning.turn(Done(BIND, Outcome.DONE, ""))
+    turning.turn(Done(BIND, WriteOutcome.DONE, ""))
 
     assert [BIND, TELL] == turning.publisher.written
     assert {3} == set(turning.publisher.terms)
@@ -325,15 +327,15 @@ def test_changes_are_counted_by_kind():
 
 def test_what_became_of_a_write_is_counted_and_followed_up():
     turning = Turning(scheduler=Planner(follow=(TELL,)))
-    turning.turn(Done(BIND, Outcome.REFUSED, "why"))
+    turning.turn(Done(BIND, WriteOutcome.REFUSED, "why"))
 
-    assert ([(BIND, Outcome.REFUSED)], [TELL]) == (turning.scheduler.calls, turning.publisher.written)
+    assert ([(BIND, WriteOutcome.REFUSED)], [TELL]) == (turning.scheduler.calls, turning.publisher.written)
     assert 1.0 == turning.figure('muster_writes_total{kind="Bind",outcome="refused"}')
 
 
 def test_what_became_of_a_write_is_counted_where_nothing_is_placed():
     turning = Turning()
-    turning.turn(Done(AddFinalizer(GROUP, "f"), Outcome.DONE, ""))
+    turning.turn(Done(AddFinalizer(GROUP, "f"), WriteOutcome.DONE, ""))
 
     assert [] == turning.publisher.written
     assert 1.0 == turning.figure('muster_writes_total{kind="AddFinalizer",outcome="done"}')

@@ -6,13 +6,13 @@ import threading
 
 import pytest
 
-from scheduler_core.sidecar.process.mailbox import Inbox, Unserved
+from scheduler_core.sidecar.process.mailbox import Mailbox, Unserved
 
 PATIENCE = 20
 
 
 def filled(*news):
-    inbox = Inbox()
+    inbox = Mailbox()
     for each in news:
         inbox.put(each)
     return inbox
@@ -40,7 +40,7 @@ def test_news_are_taken_in_the_order_of_arrival_and_no_more_at_once_than_asked_f
     "seconds", [pytest.param(0.0, id="no time"), pytest.param(-1.0, id="less than none"), pytest.param(0.001, id="some")]
 )
 def test_where_there_is_nothing_nothing_is_taken(seconds):
-    assert [] == [*Inbox().take(seconds, 10)]
+    assert [] == [*Mailbox().take(seconds, 10)]
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_what_only_wakes_up_is_no_news(news):
 
 @pytest.mark.parametrize(("news", "want"), [pytest.param(A, [A], id="by news"), pytest.param(None, [], id="by nothing else")])
 def test_who_waits_is_woken_up(news, want):
-    inbox, taken = Inbox(), []
+    inbox, taken = Mailbox(), []
     waiting = threading.Thread(target=lambda: taken.extend(inbox.take(PATIENCE, 10)))
     waiting.start()
     inbox.put(news)

@@ -7,8 +7,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from scheduler_core.diagnosis.fragmentation import Fragment
 from scheduler_core.model.decision import Decision, Name, Status
-from scheduler_core.placement.counters import Looked
-from scheduler_core.sidecar.process.metrics import SECONDS, Telemetry
+from scheduler_core.placement.counters import Counters
+from scheduler_core.sidecar.process.metrics import SECONDS, SidecarMetrics
 from scheduler_core.sidecar.queue.entities import Phase
 
 ROOT = Name("PodGroup", "default", "g")
@@ -91,7 +91,7 @@ def decided(status, **more):
     ],
 )
 def test_attempts_are_counted_by_kube_schedulers_results(status, want):
-    telemetry = Telemetry("mine")
+    telemetry = SidecarMetrics("mine")
     telemetry.attempted(decided(status), 0.003)
     labels = f'profile="mine",result="{want}"'
 
@@ -114,7 +114,7 @@ def test_attempts_are_counted_by_kube_schedulers_results(status, want):
     ],
 )
 def test_who_waits_for_victims_is_counted_as_kube_scheduler_counts_it(decision, planned, want):
-    telemetry = Telemetry("mine")
+    telemetry = SidecarMetrics("mine")
     telemetry.attempted(decision, 0.1, planned=planned)
     name = "muster_podgroup_schedule_attempts_total"
 
@@ -123,7 +123,7 @@ def test_who_waits_for_victims_is_counted_as_kube_scheduler_counts_it(decision, 
 
 @pytest.mark.parametrize("root", [pytest.param(ROOT, id="a group"), pytest.param(LONE, id="a pod")])
 def test_what_is_held_back_was_not_tried(root):
-    telemetry = Telemetry("mine")
+    telemetry = SidecarMetrics("mine")
     telemetry.attempted(Decision(root, Status.WAIT, pending={"a/b": "gated"}), 0.1)
 
     assert {} == {**told(telemetry, "muster_podgroup_schedule_attempts_total"), **told(telemetry, "muster_schedule_attempts_total")}
@@ -159,7 +159,7 @@ LEFT = {"pending": {"a/d": "no room"}}
     ],
 )
 def test_pods_and_groups_are_counted_apart(decision, planned, pods, groups):
-    telemetry = Telemetry("mine")
+    telemetry = SidecarMetrics("mine")
     telemetry.attempted(decision, 0.5, planned=planned)
 
     for kind, want in (("", pods), ("podgroup_", groups)):
@@ -171,7 +171,7 @@ def test_pods_and_groups_are_counted_apart(decision, planned, pods, groups):
 
 
 def test_the_time_of_a_cycle_is_shared_out_among_what_was_decided_in_it():
-    telemetry = Telemetry()
+    telemetry = SidecarMetrics()
     telemetry.decided([Decision(LONE, Status.SUCCESS), decided(Status.SUCCESS), Decision(TREE, Status.ERROR)], 6.0)
     telemetry.decided([], 1.0)
     name = "scheduling_algorithm_duration_seconds"
@@ -185,7 +185,7 @@ def test_the_time_of_a_cycle_is_shared_out_among_what_was_decided_in_it():
     ("seconds", "bucket"), [pytest.param(0.004, "0.004", id="at its bound"), pytest.param(0.0041, "0.008", id="above")]
 )
 def test_durations_are_told_in_kube_schedulers_buckets(seconds, bucket):
-    telemetry = Telemetry()
+    telemetry = SidecarMetrics()
     telemetry.algorithm_seconds.observe(seconds)
     found = figures(telemetry)
     name = "muster_podgroup_scheduling_algorithm_duration_seconds_bucket"
@@ -203,7 +203,7 @@ def test_durations_are_told_in_kube_schedulers_buckets(seconds, bucket):
     ],
 )
 def test_who_leaves_for_a_pod_and_who_for_a_group_is_counted_apart(root, of_its_kind, another):
-    telemetry = Telemetry()
+    telemetry = SidecarMetrics()
     telemetry.attempted(Decision(root, Status.UNSCHEDULABLE, victims=("a/b", "a/c")), 0.1)
     name = f"muster_{of_its_kind}_victims"
     assert {} == told(telemetry, f"{name}_count"), "not before it is asked to"
@@ -216,7 +216,7 @@ def test_who_leaves_for_a_pod_and_who_for_a_group_is_counted_apart(root, of_its_
 
 
 def test_tries_of_groups_to_make_others_leave_are_counted_by_what_came_of_them():
-    telemetry = Telemetry()
+    telemetry = SidecarMetrics()
     for victims in (2, 5, 0):
         telemetry.preempted(ROOT, victims)
     name = "muster_workload_preemption_attempts_total"
@@ -225,7 +225,7 @@ def test_tries_of_groups_to_make_others_leave_are_counted_by_what_came_of_them()
 
 
 def test_placements_are_counted_as_far_as_they_were_not_counted_before():
-    telemetry, looked = Telemetry("mine"), Looked()
+    telemetry, looked = SidecarMetrics("mine"), Counters()
     looked.add(10, 4)
     telemetry.looked_at(looked, 1.0)
     looked.add(2, 2)
@@ -249,7 +249,7 @@ def test_placements_are_counted_as_far_as_they_were_not_counted_before():
     ],
 )
 def test_the_time_of_a_cycle_is_shared_out_among_the_placements_looked_at_in_it(seconds, buckets):
-    telemetry, looked = Telemetry("mine"), Looked()
+    telemetry, looked = SidecarMetrics("mine"), Counters()
     looked.add(10, 10)
     telemetry.looked_at(looked, seconds)
     name, of = "muster_placement_evaluation_duration_seconds", 'profile="mine",result="feasible"'
@@ -261,8 +261,8 @@ def test_the_time_of_a_cycle_is_shared_out_among_the_placements_looked_at_in_it(
 
 
 def test_a_cycle_that_looked_at_nothing_tells_nothing():
-    telemetry = Telemetry()
-    telemetry.looked_at(Looked(), 1.0)
+    telemetry = SidecarMetrics()
+    telemetry.looked_at(Counters(), 1.0)
 
     assert {} == {**told(telemetry, "muster_placement_total"), **told(telemetry, "muster_placement_evaluations_total")}
 
@@ -272,7 +272,7 @@ def gang(key, largest, shape="1 cpu"):
 
 
 def test_the_largest_gangs_are_those_of_now():
-    telemetry = Telemetry()
+    telemetry = SidecarMetrics()
     telemetry.fragmentation([gang("rack", 3), gang("zone", 5)])
     telemetry.fragmentation([gang("rack", 4), gang("rack", 0, "8 cpu")])
 
@@ -300,7 +300,7 @@ def queues(telemetry, name):
 )
 @pytest.mark.parametrize(("kind", "type_"), [("Pod", "pod"), ("PodGroup", "podgroup"), ("CompositePodGroup", "podgroup")])
 def test_roots_are_told_by_the_queue_in_which_kube_scheduler_would_have_them(phase, queue, work, kind, type_):
-    telemetry = Telemetry()
+    telemetry = SidecarMetrics()
     telemetry.waiting({(each, of): 7 for each in Phase for of in ("Pod", "PodGroup", "CompositePodGroup")})
     telemetry.waiting({(phase, kind): 3})
 
@@ -309,7 +309,7 @@ def test_roots_are_told_by_the_queue_in_which_kube_scheduler_would_have_them(pha
 
 
 def test_roots_of_one_queue_are_added_up():
-    telemetry = Telemetry()
+    telemetry = SidecarMetrics()
     telemetry.waiting({(Phase.PARKED, "PodGroup"): 1, (Phase.PREEMPTING, "PodGroup"): 2, (Phase.PARKED, "CompositePodGroup"): 4})
 
     assert {("unschedulable", "podgroup"): 7.0} == queues(telemetry, "muster_queued_entities")
@@ -317,7 +317,7 @@ def test_roots_of_one_queue_are_added_up():
 
 def exercised():
     """Figures after everything has happened once."""
-    telemetry, looked = Telemetry("mine"), Looked()
+    telemetry, looked = SidecarMetrics("mine"), Counters()
     looked.add(2, 1)
     telemetry.looked_at(looked, 1.0)
     for root in (ROOT, TREE, LONE):
@@ -333,13 +333,13 @@ def exercised():
 
 
 def test_every_figure_is_kube_schedulers_or_one_of_ours():
-    assert {f"muster_{name}" for name in {*KUBERNETES, *OURS}} == {each.name for each in Telemetry().described()}
+    assert {f"muster_{name}" for name in {*KUBERNETES, *OURS}} == {each.name for each in SidecarMetrics().described()}
 
 
 @pytest.mark.parametrize("name", KUBERNETES)
 def test_what_kube_scheduler_tells_has_its_labels_buckets_and_help(name):
     labels, buckets, about = KUBERNETES[name]
-    (described,) = [each for each in Telemetry().described() if each.name == f"muster_{name}"]
+    (described,) = [each for each in SidecarMetrics().described() if each.name == f"muster_{name}"]
     samples = [each for family in exercised().registry.collect() for each in family.samples]
     mine = [each for each in samples if each.name in {f"muster_{name}", f"muster_{name}_bucket"}]
 
@@ -359,7 +359,7 @@ def test_what_kube_scheduler_tells_has_its_values_of_labels(name):
 
 
 def test_each_figure_is_described_by_the_name_and_labels_under_which_it_is_told():
-    telemetry = Telemetry()
+    telemetry = SidecarMetrics()
     described = telemetry.described()
     families = {line.split(" ")[2] for line in telemetry.text().decode().splitlines() if line.startswith("# HELP muster_")}
 
@@ -370,7 +370,7 @@ def test_each_figure_is_described_by_the_name_and_labels_under_which_it_is_told(
 
 
 def test_two_processes_worth_of_figures_are_apart():
-    one, other = Telemetry(), Telemetry()
+    one, other = SidecarMetrics(), SidecarMetrics()
     one.leader.set(1)
 
     assert (1.0, 0.0) == (figures(one)["muster_leader"], figures(other)["muster_leader"])

@@ -10,11 +10,11 @@ import pytest
 from scheduler_core.model.decision import Decision, Eviction, Name, Status
 from scheduler_core.sidecar.cache.pod_cache import LivePod
 from scheduler_core.sidecar.client.requests import GATE
-from scheduler_core.sidecar.queue.entities import Phase, State
-from scheduler_core.sidecar.queue.next_action import Desk, Options, Task
-from scheduler_core.sidecar.queue.queueing_hints import NOTHING, Interest
-from scheduler_core.sidecar.queue.root_status import Survey
-from scheduler_core.sidecar.scheduling.preemption_plan import Plan
+from scheduler_core.sidecar.queue.entities import EntityState, Phase
+from scheduler_core.sidecar.queue.next_action import Action, NextAction, SchedulerOptions
+from scheduler_core.sidecar.queue.queueing_hints import NOTHING, QueueingHint
+from scheduler_core.sidecar.queue.root_status import RootStatus
+from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlan
 from scheduler_core.sidecar.writes import Bind
 from tests.scheduler_core.builders import HOST, composite, leaf, node, pod, pods
 from tests.scheduler_core.sidecar.histories import Json, Watched
@@ -27,7 +27,7 @@ class Room(Watched):
 
     def __init__(self, *objects: Json, **options: Any) -> None:
         super().__init__(node("n1"), node("n2"), pod("low", on="n2", priority=0), *objects)
-        self.desk = Desk(self.store, Options(**{"settle_seconds": 0.0, **options}))
+        self.desk = NextAction(self.store, SchedulerOptions(**{"settle_seconds": 0.0, **options}))
         self.store.report.take()
 
     def pod(self, name: str) -> LivePod:
@@ -40,10 +40,10 @@ class Room(Watched):
         return state.phase if state is not None else None
 
     @property
-    def state(self) -> State:
+    def state(self) -> EntityState:
         return self.desk.turns.states[G]
 
-    def plans(self, *victims: str, under_way: bool = False) -> Plan:
+    def plans(self, *victims: str, under_way: bool = False) -> PreemptionPlan:
         """A plan of g, made at the moment 0."""
         names = tuple(f"default/{name}" for name in victims or ("low",))
         decision = Decision(G, Status.UNSCHEDULABLE, nominations={"default/g-0": "n2"}, victims=names, preemption=Eviction(1, 1))
@@ -99,15 +99,15 @@ class Case:
         named = {"waits": (waits,), "runs": (runs,), "foreign": (foreign,), "g": (live,)}
         found = self.room.desk.survey(G)
         assert found is not None
-        fields = {field.name for field in dataclasses.fields(Survey)}
+        fields = {field.name for field in dataclasses.fields(RootStatus)}
         blank = {"to_place": (), "loose": (), "placed": (), "finished": (), "hanging": False}
         of_survey = {name: named[value] if isinstance(value, str) else value for name, value in facts.items() if name in fields}
         self.survey = dataclasses.replace(found, **{**blank, **of_survey})
-        self.state = State(G, found.ref.uid, **{name: value for name, value in facts.items() if name not in fields})
+        self.state = EntityState(G, found.ref.uid, **{name: value for name, value in facts.items() if name not in fields})
         if parked:
             self.room.desk.parked.park(G, NOTHING)
 
-    def task(self, now: float) -> Task | None:
+    def task(self, now: float) -> Action | None:
         return self.room.desk.task(self.state, self.survey, now)
 
 
@@ -118,24 +118,24 @@ UNSURE: Any = {"a bind": None}
     ("facts", "now", "want"),
     [
         pytest.param({}, 0.0, None, id="nothing"),
-        pytest.param({"to_place": "waits"}, 0.0, Task.TRY, id="pods wait"),
+        pytest.param({"to_place": "waits"}, 0.0, Action.TRY, id="pods wait"),
         pytest.param({"to_place": "waits", "not_before": 5.0}, 4.75, None, id="before its back-off is over"),
-        pytest.param({"to_place": "waits", "not_before": 5.0}, 5.0, Task.TRY, id="once its back-off is over"),
+        pytest.param({"to_place": "waits", "not_before": 5.0}, 5.0, Action.TRY, id="once its back-off is over"),
         pytest.param({"to_place": "waits", "ready": False}, 0.0, None, id="members are missing"),
         pytest.param({"to_place": "waits", "leaving": True}, 0.0, None, id="a member leaves first"),
         pytest.param({"to_place": "waits", "parked": True}, 0.0, None, id="nothing could help it"),
         pytest.param(
             {"to_place": "waits", "unsure": UNSURE, "not_before": 5.0}, 4.0, None, id="a bind is unknown, before its back-off is over"
         ),
-        pytest.param({"to_place": "waits", "unsure": UNSURE, "not_before": 5.0}, 5.0, Task.REBIND, id="a bind is unknown"),
-        pytest.param({"finished": "g"}, 0.0, Task.COMMIT, id="it has what it needs"),
+        pytest.param({"to_place": "waits", "unsure": UNSURE, "not_before": 5.0}, 5.0, Action.REBIND, id="a bind is unknown"),
+        pytest.param({"finished": "g"}, 0.0, Action.COMMIT, id="it has what it needs"),
         pytest.param({"finished": "g", "commit_after": 5.0}, 4.75, None, id="before it may be recorded again"),
-        pytest.param({"finished": "g", "commit_after": 5.0}, 5.0, Task.COMMIT, id="once it may be recorded again"),
-        pytest.param({"finished": "g", "to_place": "waits"}, 0.0, Task.COMMIT, id="it has what it needs, and more waits"),
+        pytest.param({"finished": "g", "commit_after": 5.0}, 5.0, Action.COMMIT, id="once it may be recorded again"),
+        pytest.param({"finished": "g", "to_place": "waits"}, 0.0, Action.COMMIT, id="it has what it needs, and more waits"),
         pytest.param(
-            {"finished": "g", "to_place": "waits", "commit_after": 5.0}, 0.0, Task.TRY, id="it is to be recorded later, and more waits"
+            {"finished": "g", "to_place": "waits", "commit_after": 5.0}, 0.0, Action.TRY, id="it is to be recorded later, and more waits"
         ),
-        pytest.param({"finished": "g", "unsure": UNSURE}, 0.0, Task.REBIND, id="it has what it needs, and a bind is unknown"),
+        pytest.param({"finished": "g", "unsure": UNSURE}, 0.0, Action.REBIND, id="it has what it needs, and a bind is unknown"),
     ],
 )
 def test_what_is_to_be_done_next(facts, now, want):
@@ -149,19 +149,19 @@ LOOSE = {"loose": "runs", "partial_since": 0.0}
     ("facts", "now", "want"),
     [
         pytest.param(LOOSE, 29.75, None, id="it may still be finished"),
-        pytest.param(LOOSE, 30.0, Task.UNDO, id="what it needs did not come"),
+        pytest.param(LOOSE, 30.0, Action.UNDO, id="what it needs did not come"),
         pytest.param({**LOOSE, "partial_since": None}, 99.0, None, id="it is not known since when"),
         pytest.param({**LOOSE, "leaving": True}, 99.0, None, id="it is being undone"),
         pytest.param({**LOOSE, "awaits": True}, 99.0, None, id="others leave for it"),
-        pytest.param({**LOOSE, "to_place": "waits"}, 99.0, Task.TRY, id="the rest can be tried"),
+        pytest.param({**LOOSE, "to_place": "waits"}, 99.0, Action.TRY, id="the rest can be tried"),
         pytest.param({**LOOSE, "to_place": "waits", "not_before": 100.0}, 99.0, None, id="the rest can be tried later"),
-        pytest.param({**LOOSE, "to_place": "waits", "failures": 2}, 0.0, Task.TRY, id="binds of the rest failed twice"),
-        pytest.param({**LOOSE, "to_place": "waits", "failures": 3}, 0.0, Task.UNDO, id="binds of the rest failed too often"),
+        pytest.param({**LOOSE, "to_place": "waits", "failures": 2}, 0.0, Action.TRY, id="binds of the rest failed twice"),
+        pytest.param({**LOOSE, "to_place": "waits", "failures": 3}, 0.0, Action.UNDO, id="binds of the rest failed too often"),
         pytest.param({**LOOSE, "to_place": "waits", "parked": True}, 29.75, None, id="nothing could help the rest, for a while"),
-        pytest.param({**LOOSE, "to_place": "waits", "parked": True}, 30.0, Task.UNDO, id="nothing could help the rest"),
-        pytest.param({**LOOSE, "to_place": "waits", "ready": False}, 30.0, Task.UNDO, id="the rest has a gate"),
+        pytest.param({**LOOSE, "to_place": "waits", "parked": True}, 30.0, Action.UNDO, id="nothing could help the rest"),
+        pytest.param({**LOOSE, "to_place": "waits", "ready": False}, 30.0, Action.UNDO, id="the rest has a gate"),
         pytest.param({"hanging_since": 0.0, "placed": "runs"}, 299.75, None, id="pinned pods may still be bound"),
-        pytest.param({"hanging_since": 0.0, "placed": "runs"}, 300.0, Task.UNDO, id="pinned pods were not bound"),
+        pytest.param({"hanging_since": 0.0, "placed": "runs"}, 300.0, Action.UNDO, id="pinned pods were not bound"),
         pytest.param({"hanging_since": 0.0, "placed": "foreign"}, 300.0, None, id="none of ours is there to be deleted"),
         pytest.param({"hanging_since": 0.0}, 300.0, None, id="none is there to be deleted"),
     ],
@@ -260,7 +260,7 @@ def test_root_whose_binds_are_under_way_is_given_up_where_it_is_not_what_it_was(
 @pytest.mark.parametrize(("hint", "want"), [(True, Phase.ACTIVE), (False, Phase.PARKED)])
 def test_parked_root_is_tried_again_on_a_hint_alone(hint, want):
     here = room()
-    here.desk.parked.park(G, Interest())
+    here.desk.parked.park(G, QueueingHint())
     here.state.flush_at, here.state.turn = 300.0, False
     assert want is here.looks(hint=hint)
     assert (not hint) == (G in here.desk.parked)
@@ -468,7 +468,7 @@ def test_root_is_woken_once_its_time_has_come_though_nothing_happened():
 
 def test_parked_root_is_tried_when_news_come_that_could_help_it():
     here = room()
-    here.desk.parked.park(G, Interest(related=True))
+    here.desk.parked.park(G, QueueingHint(related=True))
     here.state.flush_at, here.state.turn = 300.0, False
     here.happens(pod("other", on="n1"))
     here.desk.hear(1.0)
@@ -526,7 +526,7 @@ def test_roots_that_are_ours_are_told_by_the_options(options, pod_, want):
 
 @pytest.mark.parametrize(("strategy", "steps"), [("complete", 7), ("greedy", 0)])
 def test_options_tell_how_roots_are_decided_on(strategy, steps):
-    means = Options(strategy=strategy, budget=7, preempt=True, ignore=frozenset({"f"})).means
+    means = SchedulerOptions(strategy=strategy, budget=7, preempt=True, ignore=frozenset({"f"})).means
     assert (steps, True, frozenset({"f"})) == (means.steps, means.preempt, means.ignore)
 
 

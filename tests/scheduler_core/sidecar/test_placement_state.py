@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.model.ledger import Load
+from scheduler_core.model.ledger import PodLoad
 from scheduler_core.model.nodes import CPU, MEMORY, PODS
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.plugins.pod_relations import Relations
-from scheduler_core.sidecar.cache.placement_state import MOST_CHANGES, Ground, Taken
+from scheduler_core.plugins.pod_relations import PodRelations
+from scheduler_core.sidecar.cache.placement_state import MOST_CHANGES, LivePlacementState, TakenByPods
 from tests.scheduler_core.builders import record, shape, table
 from validators.lookup import KnownObjects
 
@@ -32,7 +32,7 @@ def ports(taken):
 
 
 def test_what_pods_request_is_added_up_by_node_and_beside_it_as_scores_count_it():
-    taken = Taken(nodes())
+    taken = TakenByPods(nodes())
     taken.add(BIG, 0, 2)
     taken.add(SMALL, 0, 1)
     taken.add(SMALL, 2, 3)
@@ -50,7 +50,7 @@ CHANGES = st.lists(st.tuples(st.sampled_from([BIG, SMALL]), st.integers(0, 2), s
 @settings(max_examples=50, deadline=None)
 @given(CHANGES)
 def test_it_does_not_matter_when_the_sums_are_asked_for(changes):
-    often, seldom = Taken(nodes()), Taken(nodes())
+    often, seldom = TakenByPods(nodes()), TakenByPods(nodes())
     for what, node, count, leaves in changes:
         for taken in (often, seldom):
             taken.add(what, node, -count if leaves else count)
@@ -62,7 +62,7 @@ def test_it_does_not_matter_when_the_sums_are_asked_for(changes):
 @settings(max_examples=50, deadline=None)
 @given(CHANGES)
 def test_what_comes_and_goes_leaves_nothing(changes):
-    taken = Taken(nodes())
+    taken = TakenByPods(nodes())
     for sign in (1, -1):
         for what, node, count, _ in changes:
             taken.add(what, node, sign * count)
@@ -71,7 +71,7 @@ def test_what_comes_and_goes_leaves_nothing(changes):
 
 
 def test_a_port_is_taken_until_the_last_pod_that_has_it_is_gone():
-    taken = Taken(nodes())
+    taken = TakenByPods(nodes())
     web, both = shape(ports=(PORT,)), shape(serial=1, ports=(PORT, OTHER))
     taken.add(web, 0, 1)
     taken.add(both, 0, 1)
@@ -86,7 +86,7 @@ def test_a_port_is_taken_until_the_last_pod_that_has_it_is_gone():
 
 
 def test_what_is_not_asked_for_does_not_grow_for_ever():
-    taken = Taken(nodes())
+    taken = TakenByPods(nodes())
     for serial in range(MOST_CHANGES + 500):
         once = shape(serial + 1, serial=serial)
         taken.add(once, 0, 1)
@@ -97,14 +97,14 @@ def test_what_is_not_asked_for_does_not_grow_for_ever():
 
 
 def ground(**more):
-    return Ground.of(nodes(**more))
+    return LivePlacementState.of(nodes(**more))
 
 
 def site(here, *nominated, ignore=frozenset()):
     cluster = ClusterSnapshot(
         nodes=here.nodes, pods=(), groups=(), priorities={}, desired={}, budgets=(), known=KnownObjects((), complete=False)
     )
-    return here.site(PlacingOptions(), ignore, Relations(cluster), nominated)
+    return here.site(PlacingOptions(), ignore, PodRelations(cluster), nominated)
 
 
 def test_a_site_begins_with_what_is_taken():
@@ -124,7 +124,7 @@ def test_what_is_tried_on_a_site_leaves_the_ground_as_it_is():
     here.taken.add(web, 0, 1)
     found = site(here)
     for node in (0, 1):
-        found.ledger.assume((Load(shape(700, serial=3, ports=(OTHER,)), here.nodes.everything[node : node + 1]),), found.ledger.fresh())
+        found.ledger.assume((PodLoad(shape(700, serial=3, ports=(OTHER,)), here.nodes.everything[node : node + 1]),), found.ledger.fresh())
     found.ledger.forget()
 
     assert [1700, 700, 0] == found.ledger.used[CPU].tolist()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.wire import Affinity, LabelSelector, PodAffinity, PodAffinityTerm
 from scheduler_core.sidecar.cache import pod_affinity as module
-from scheduler_core.sidecar.cache.pod_affinity import Neighbours
+from scheduler_core.sidecar.cache.pod_affinity import PodAffinityCache
 from tests.scheduler_core.builders import HOST, RACK, record, shape, table
 from validators.lookup import KnownObjects
 
@@ -31,7 +31,7 @@ class Live:
     """Pods as the store has them: counted when they come, met while all are counted."""
 
     def __init__(self):
-        self.neighbours = Neighbours()
+        self.neighbours = PodAffinityCache()
         self.there = {}
 
     def come(self, name, what, node=-1):
@@ -102,7 +102,7 @@ def test_a_question_leaves_what_is_counted_as_it_was():
 
 
 @pytest.mark.parametrize(
-    "begin_anew", [pytest.param(Neighbours.recount, id="other nodes"), pytest.param(lambda _: None, id="nothing happened")]
+    "begin_anew", [pytest.param(PodAffinityCache.recount, id="other nodes"), pytest.param(lambda _: None, id="nothing happened")]
 )
 def test_what_is_counted_anew_is_the_same(begin_anew):
     live = Live()

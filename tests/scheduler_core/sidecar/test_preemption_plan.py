@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from scheduler_core.model.decision import Decision, Eviction, Status
-from scheduler_core.sidecar.cache.assumed_pods import Assumed
-from scheduler_core.sidecar.scheduling.preemption_plan import Plan, Preempting
+from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
+from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlan, PreemptionPlans
 from scheduler_core.sidecar.writes import Evict, Evicting, Nominate, Ref, SetCondition, Tell
 from tests.scheduler_core.builders import composite, leaf, node, pod, pods
 from tests.scheduler_core.sidecar.histories import Json, Watched
@@ -22,14 +22,14 @@ class Scarce(Watched):
     def __init__(self, *more: Json, by: Evicting = Evicting.EVICT) -> None:
         low = [pod(f"low-{number}", on="n1", priority=0) for number in range(4)]
         super().__init__(node("n1", cpu="4"), *low, leaf("g", 2, priority=10), *pods("g", 2, priority=10, **MUSTER), *more)
-        self.assumed = Assumed(self.store)
-        self.preempting = Preempting(self.store, self.assumed, by, "muster")
+        self.assumed = AssumedPods(self.store)
+        self.preempting = PreemptionPlans(self.store, self.assumed, by, "muster")
         self.store.standing.ground()
 
     def goes(self, name: str, kind: str = "Pod") -> None:
         self.happens((kind, "default", name))
 
-    def plan(self, *victims: str, **more: Any) -> Plan:
+    def plan(self, *victims: str, **more: Any) -> PreemptionPlan:
         found = self.preempting.plan(decision(*(victims or ("low-1", "low-0")), **more), 5.0)
         assert found is not None
         return found

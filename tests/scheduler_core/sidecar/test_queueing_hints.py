@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from scheduler_core.model.decision import Decision, Name, Status
-from scheduler_core.sidecar.cache.cache import Store
-from scheduler_core.sidecar.cache.cluster_changes import News
+from scheduler_core.sidecar.cache.cache import Cache
+from scheduler_core.sidecar.cache.cluster_changes import ClusterChanges
+from scheduler_core.sidecar.queue.entities import EntityState
 from scheduler_core.sidecar.queue.entities import Phase as Standing
-from scheduler_core.sidecar.queue.entities import State
-from scheduler_core.sidecar.queue.queueing_hints import NOTHING, Interest, Parked
+from scheduler_core.sidecar.queue.queueing_hints import NOTHING, QueueingHint, UnschedulableRoots
 from scheduler_core.sidecar.scheduling.decide import decide
-from scheduler_core.sidecar.scheduling.scheduler import Options
+from scheduler_core.sidecar.scheduling.scheduler import SchedulerOptions
 from tests.scheduler_core.builders import HOST, node, pod, promising
 from tests.scheduler_core.sidecar import histories
 from tests.scheduler_core.sidecar.histories import Json, Server
@@ -101,7 +101,7 @@ class Lenient(World):
 @given(promising(apart=True), st.integers(0, 2**32), st.sampled_from(["complete", "greedy"]), st.booleans())
 def test_root_that_waits_could_not_be_placed(objects, seed, strategy, preempt):
     chance = random.Random(seed)
-    options = Options(
+    options = SchedulerOptions(
         scheduler_name="default-scheduler",
         preempt=preempt,
         strategy=strategy,
@@ -125,7 +125,7 @@ def _missed(world: World) -> list[Any]:
     for root, state in desk.turns.states.items():
         if state.phase is not Standing.PARKED:
             continue
-        fresh = Store()
+        fresh = Cache()
         world.server.fill(fresh)
         survey = desk.survey(root)
         assert survey is not None
@@ -137,7 +137,7 @@ def _missed(world: World) -> list[Any]:
     return missed
 
 
-def _is_refused(world: World, state: State, decision: Decision) -> bool:
+def _is_refused(world: World, state: EntityState, decision: Decision) -> bool:
     """Whether the server would not let one of these leave when it was asked, and no budget has changed since."""
     desk, refusal = world.scheduler._desk, state.refusal
     unchanged = refusal is not None and refusal.budgets == desk.store.report.budgets
@@ -147,7 +147,7 @@ def _is_refused(world: World, state: State, decision: Decision) -> bool:
 ROOT = Name("PodGroup", "default", "g")
 
 
-def parked(interest_of: Any) -> tuple[Parked, Store]:
+def parked(interest_of: Any) -> tuple[UnschedulableRoots, Cache]:
     """A root that needs 2 cpu, on a cluster where n1 has 1 free, n2 has 3, and n3, tainted, has all."""
     server = Server()
     objects = [
@@ -156,9 +156,9 @@ def parked(interest_of: Any) -> tuple[Parked, Store]:
     ]
     for each in objects:
         server.put(each)
-    store = Store()
+    store = Cache()
     server.fill(store)
-    found = Parked(store, frozenset())
+    found = UnschedulableRoots(store, frozenset())
     found.park(ROOT, interest_of(frozenset({store.standing.pods.pods["default/g-0"].draft.form})))
     return found, store
 
@@ -166,23 +166,43 @@ def parked(interest_of: Any) -> tuple[Parked, Store]:
 @pytest.mark.parametrize(
     ("interest_of", "news", "want"),
     [
-        pytest.param(Interest, News(freed={"n2"}), True, id="room for a pod of it"),
-        pytest.param(Interest, News(freed={"n1"}), False, id="too little room"),
-        pytest.param(lambda forms: Interest(forms, preempts=True), News(freed={"n1"}), True, id="too little room, and others may leave"),
-        pytest.param(lambda forms: Interest(forms, preempts=True), News(freed={"n3"}), False, id="room where it may not run"),
-        pytest.param(Interest, News(nodes={"n2"}), True, id="a node that changed"),
-        pytest.param(Interest, News(nodes={"n9"}), False, id="a node that went"),
-        pytest.param(lambda forms: Interest(forms, hosts=frozenset({"n9"})), News(nodes={"n9"}), True, id="a node that went with members"),
-        pytest.param(Interest, News(moved=True), False, id="a pod that moved"),
-        pytest.param(lambda forms: Interest(forms, related=True), News(moved=True), True, id="a pod that moved, and it hangs on others"),
-        pytest.param(lambda forms: Interest(forms, related=True), News(nodes={"n9"}), True, id="a node that went, and it hangs on others"),
-        pytest.param(Interest, News(budgets=True), False, id="a budget"),
-        pytest.param(lambda forms: Interest(forms, preempts=True), News(budgets=True), True, id="a budget, and others may leave"),
-        pytest.param(lambda forms: Interest(forms, preempts=True), News(units=True), True, id="a group, and others may leave"),
-        pytest.param(lambda _: NOTHING, News(ranks=True), True, id="a priority class"),
-        pytest.param(lambda _: NOTHING, News(freed={"n2"}, nodes={"n2"}, moved=True), False, id="anything, and only its own can help"),
-        pytest.param(Interest, News(roots={ROOT}), False, id="nothing but its own"),
-        pytest.param(Interest, News(), False, id="nothing"),
+        pytest.param(QueueingHint, ClusterChanges(freed={"n2"}), True, id="room for a pod of it"),
+        pytest.param(QueueingHint, ClusterChanges(freed={"n1"}), False, id="too little room"),
+        pytest.param(
+            lambda forms: QueueingHint(forms, preempts=True), ClusterChanges(freed={"n1"}), True, id="too little room, and others may leave"
+        ),
+        pytest.param(lambda forms: QueueingHint(forms, preempts=True), ClusterChanges(freed={"n3"}), False, id="room where it may not run"),
+        pytest.param(QueueingHint, ClusterChanges(nodes={"n2"}), True, id="a node that changed"),
+        pytest.param(QueueingHint, ClusterChanges(nodes={"n9"}), False, id="a node that went"),
+        pytest.param(
+            lambda forms: QueueingHint(forms, hosts=frozenset({"n9"})),
+            ClusterChanges(nodes={"n9"}),
+            True,
+            id="a node that went with members",
+        ),
+        pytest.param(QueueingHint, ClusterChanges(moved=True), False, id="a pod that moved"),
+        pytest.param(
+            lambda forms: QueueingHint(forms, related=True), ClusterChanges(moved=True), True, id="a pod that moved, and it hangs on others"
+        ),
+        pytest.param(
+            lambda forms: QueueingHint(forms, related=True),
+            ClusterChanges(nodes={"n9"}),
+            True,
+            id="a node that went, and it hangs on others",
+        ),
+        pytest.param(QueueingHint, ClusterChanges(budgets=True), False, id="a budget"),
+        pytest.param(
+            lambda forms: QueueingHint(forms, preempts=True), ClusterChanges(budgets=True), True, id="a budget, and others may leave"
+        ),
+        pytest.param(
+            lambda forms: QueueingHint(forms, preempts=True), ClusterChanges(units=True), True, id="a group, and others may leave"
+        ),
+        pytest.param(lambda _: NOTHING, ClusterChanges(ranks=True), True, id="a priority class"),
+        pytest.param(
+            lambda _: NOTHING, ClusterChanges(freed={"n2"}, nodes={"n2"}, moved=True), False, id="anything, and only its own can help"
+        ),
+        pytest.param(QueueingHint, ClusterChanges(roots={ROOT}), False, id="nothing but its own"),
+        pytest.param(QueueingHint, ClusterChanges(), False, id="nothing"),
     ],
 )
 def test_root_is_woken_by_what_could_help_it(interest_of, news, want):

@@ -8,18 +8,18 @@ import pytest
 
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED
 from scheduler_core.model.decision import Name
-from scheduler_core.sidecar.cache.cache import Store
+from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.client.requests import GATE
-from scheduler_core.sidecar.queue.root_status import Survey, Whose, survey
+from scheduler_core.sidecar.queue.root_status import OurPods, RootStatus, survey
 from tests.scheduler_core.builders import HOST, composite, leaf, node, pod, pods
 from tests.scheduler_core.sidecar.histories import Json, Server
 
 OURS = {"schedulerName": "muster"}
-WHOSE = Whose("muster", ungates=False)
+WHOSE = OurPods("muster", ungates=False)
 
 
-def surveyed(*objects: Json, root: tuple[str, str] = ("PodGroup", "g"), whose: Whose = WHOSE) -> Survey | None:
-    server, store = Server(), Store()
+def surveyed(*objects: Json, root: tuple[str, str] = ("PodGroup", "g"), whose: OurPods = WHOSE) -> RootStatus | None:
+    server, store = Server(), Cache()
     for each in (node("n1"), *objects):
         server.put(each)
     server.fill(store)
@@ -27,7 +27,7 @@ def surveyed(*objects: Json, root: tuple[str, str] = ("PodGroup", "g"), whose: W
     return survey(store, Name(root[0], "default", root[1]), whose)
 
 
-def found(*objects: Json, **more: Any) -> Survey:
+def found(*objects: Json, **more: Any) -> RootStatus:
     result = surveyed(*objects, **more)
     assert result is not None
     return result
@@ -42,7 +42,7 @@ def names(pods_: Any) -> list[str]:
     return sorted(each.draft.name[1] for each in pods_)
 
 
-def groups(survey_: Survey) -> list[str]:
+def groups(survey_: RootStatus) -> list[str]:
     return [each.key[2] for each in survey_.finished]
 
 
@@ -165,20 +165,20 @@ def test_partial_roots_come_first_then_by_priority_age_and_name():
 def test_members_that_no_gate_of_ours_holds_are_left_to_their_scheduler():
     gated = pods("g", 2, schedulingGates=[{"name": GATE}])
     free = pod("free", "g")
-    result = found(leaf("g", 3), *gated, free, whose=Whose("", ungates=True))
+    result = found(leaf("g", 3), *gated, free, whose=OurPods("", ungates=True))
     assert (["g-0", "g-1"], {"default/free"}, True) == (names(result.to_place), set(result.held), result.ready)
 
 
 def test_gang_hangs_while_members_that_it_needs_are_pinned_and_not_bound():
     pinned = pod("g-0", "g", nodeSelector={HOST: "n1"})
     pinned["metadata"]["annotations"] = {GATE: "n1"}
-    whose = Whose("", ungates=True)
+    whose = OurPods("", ungates=True)
     assert found(leaf("g", 1), pinned, whose=whose).hanging
     assert not found(said(leaf("g", 1)), pinned, whose=whose).hanging
     assert not found(leaf("g"), pinned, whose=whose).hanging
 
 
-UNGATING = Whose("", ungates=True)
+UNGATING = OurPods("", ungates=True)
 
 
 def pinned(name: str, where: str, group: str = "", **more: Any) -> Json:
@@ -210,5 +210,5 @@ def test_member_that_carries_a_mark_and_is_not_pinned_is_not_taken_back():
 
 def test_beside_pods_that_our_gate_holds_those_of_our_scheduler_are_placed_too_and_others_are_held():
     gated = pod("g-0", "g", schedulingGates=[{"name": GATE}])
-    got = found(leaf("g", 2), gated, pod("g-1", "g", **OURS), pod("g-2", "g"), whose=Whose("muster", ungates=True))
+    got = found(leaf("g", 2), gated, pod("g-1", "g", **OURS), pod("g-2", "g"), whose=OurPods("muster", ungates=True))
     assert (["g-0", "g-1"], {"default/g-2"}) == (names(got.to_place), set(got.held))

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from scheduler_core.sidecar.cache.cache import KINDS, Store
-from scheduler_core.sidecar.controllers.runner import LONGEST_DELAY, SHARE, SHORTEST_SECONDS, Keeping
+from scheduler_core.sidecar.cache.cache import KINDS, Cache
+from scheduler_core.sidecar.controllers.runner import LONGEST_DELAY, SHARE, SHORTEST_SECONDS, ControllerRunner
 from scheduler_core.sidecar.controllers.validity import SETTLE_SECONDS
-from scheduler_core.sidecar.process.metrics import Telemetry
+from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.process.settings import Mode, Settings
 from scheduler_core.sidecar.writes import AddFinalizer, RemoveFinalizer, SetCondition
 from tests.scheduler_core.sidecar.test_validity import circle, composite, condition, group
@@ -29,11 +29,11 @@ class Clock:
 
 
 def keeping(*objects, modes=frozenset(Mode), clock=None):
-    store = Store()
+    store = Cache()
     for kind in KINDS:
         store.replace(kind, [raw(each) for each in objects if each["kind"] == kind])
-    telemetry = Telemetry()
-    return store, Keeping(Settings(modes=modes), store, telemetry, 37, clock or Clock()), telemetry
+    telemetry = SidecarMetrics()
+    return store, ControllerRunner(Settings(modes=modes), store, telemetry, 37, clock or Clock()), telemetry
 
 
 def pod(name, group, phase="Pending"):

@@ -8,11 +8,11 @@ import pytest
 
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED
 from scheduler_core.model.decision import Name, Status
-from scheduler_core.sidecar.cache.cache import Store
+from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.pod_cache import SCHEDULED
 from scheduler_core.sidecar.client.requests import GATE
-from scheduler_core.sidecar.scheduling.scheduler import MOST_EAGER, Options, Scheduler
-from scheduler_core.sidecar.writes import Bind, Evict, Nominate, Outcome, Remove, SetCondition, Tell, Ungate
+from scheduler_core.sidecar.scheduling.scheduler import MOST_EAGER, Scheduler, SchedulerOptions
+from scheduler_core.sidecar.writes import Bind, Evict, Nominate, Remove, SetCondition, Tell, Ungate, WriteOutcome
 from tests.scheduler_core.builders import HOST, composite, leaf, node, pod, pods, racks
 from tests.scheduler_core.sidecar import histories
 from tests.scheduler_core.sidecar.histories import Json, Server
@@ -26,8 +26,8 @@ class Scene:
 
     def __init__(self, *objects: Json, **options: Any) -> None:
         self.server = Server()
-        self.store = Store()
-        self.options = Options(**{"settle_seconds": 0.0, **options})
+        self.store = Cache()
+        self.options = SchedulerOptions(**{"settle_seconds": 0.0, **options})
         self.now = 0.0
         for each in objects:
             self.server.put(each)
@@ -35,7 +35,7 @@ class Scene:
 
     def restart(self) -> None:
         """A new process."""
-        self.store = Store()
+        self.store = Cache()
         self.server.fill(self.store)
         self.heard = len(self.server.events)
         self.scheduler = Scheduler(self.store, self.options)
@@ -62,7 +62,7 @@ class Scene:
                 found += each.writes
         return found
 
-    def end(self, writes: list[Any], outcome: Outcome = Outcome.DONE) -> list[Any]:
+    def end(self, writes: list[Any], outcome: WriteOutcome = WriteOutcome.DONE) -> list[Any]:
         """Tell how *writes* ended; what is to be written then."""
         found: list[Any] = []
         for write in writes:
@@ -164,7 +164,7 @@ def test_pod_whose_bind_failed_leaves_its_room_to_others():
     scene.put(*gang("h", 1))
     assert {} == nodes_of(scene.writes())
     scene.delete("Pod", "g-0")
-    scene.end(binds, Outcome.GONE)
+    scene.end(binds, WriteOutcome.GONE)
     assert {"h-0": "n1"} == nodes_of(scene.wait(10))
 
 
@@ -275,7 +275,7 @@ def test_bind_that_is_refused_is_made_elsewhere_and_the_rest_stays():
     scene = Scene(node("n1", cpu="1"), node("n2", cpu="1"), node("n3", cpu="1"), *gang("g", 2))
     one, two = of(Bind, scene.writes())
     scene.end([one])
-    after = scene.end([two], Outcome.REFUSED)
+    after = scene.end([two], WriteOutcome.REFUSED)
     assert ([], [("g-1", "FailedScheduling")]) == (said(after), told(after))
     scene.put(bound(pod("g-0", "g", **MUSTER), one.node), node(two.node, cpu="1", unschedulable=True))
     again = scene.wait(2)
@@ -286,7 +286,7 @@ def test_bind_that_is_refused_is_made_elsewhere_and_the_rest_stays():
 def test_bind_of_which_nothing_is_known_is_repeated_on_the_same_node_and_keeps_its_room():
     scene = Scene(node("n1", cpu="1"), node("n2", cpu="1"), *gang("g", 2))
     binds = of(Bind, scene.writes())
-    assert [] == of(Bind, scene.end(binds, Outcome.FAILED))
+    assert [] == of(Bind, scene.end(binds, WriteOutcome.FAILED))
     scene.put(*gang("h", 1))
     again = scene.wait(2)
     assert nodes_of(binds) == nodes_of(again)
@@ -296,7 +296,7 @@ def test_bind_of_which_nothing_is_known_is_repeated_on_the_same_node_and_keeps_i
 def test_single_pod_of_whose_bind_nothing_is_known_is_bound_again():
     scene = Scene(node("n1"), pod("lone", **MUSTER))
     binds = of(Bind, scene.writes())
-    scene.end(binds, Outcome.FAILED)
+    scene.end(binds, WriteOutcome.FAILED)
     again = scene.wait(2)
     assert {"lone": "n1"} == nodes_of(again)
     assert [("lone", "Scheduled")] == told(scene.end(of(Bind, again)))
@@ -350,7 +350,7 @@ def test_gang_that_lost_a_member_before_it_was_complete_waits_for_another_before
     binds = of(Bind, scene.writes())
     scene.delete("Pod", "g-1")
     scene.end(binds[:1])
-    scene.end(binds[1:], Outcome.GONE)
+    scene.end(binds[1:], WriteOutcome.GONE)
     scene.put(bound(pod("g-0", "g", **MUSTER), "n1"))
     assert [] == of(Remove, scene.wait(29))
     assert ["g-0"] == [write.pod.name for write in of(Remove, scene.wait(1))]
@@ -373,14 +373,14 @@ def test_gang_whose_binds_fail_again_and_again_is_undone():
     for _ in range(4):
         writes = scene.wait(20)
         removed += of(Remove, writes)
-        scene.end(of(Bind, writes), Outcome.REFUSED)
+        scene.end(of(Bind, writes), WriteOutcome.REFUSED)
     assert ["g-0"] == [write.pod.name for write in removed]
 
 
 def test_gang_that_cannot_be_recorded_as_placed_is_not_undone_and_recorded_later():
     scene = Scene(node("n1"), *gang("g", 2))
     after = scene.end(of(Bind, scene.writes()))
-    scene.end(of(SetCondition, after), Outcome.REFUSED)
+    scene.end(of(SetCondition, after), WriteOutcome.REFUSED)
     scene.put(*(bound(each, "n1") for each in pods("g", 2, **MUSTER)))
     assert TRUE == said(scene.wait(10))
     scene.delete("Pod", "g-0")
@@ -428,7 +428,7 @@ def test_member_that_came_while_the_node_of_the_others_was_away_is_placed_when_i
 def test_lost_leadership_forgets_what_was_assumed():
     scene = Scene(node("n1", cpu="1"), *gang("g", 1))
     binds = of(Bind, scene.writes())
-    scene.end(binds, Outcome.DROPPED)
+    scene.end(binds, WriteOutcome.DROPPED)
     scene.scheduler.restart()
     assert nodes_of(binds) == nodes_of(scene.wait(0))
 
@@ -644,7 +644,7 @@ def test_victims_that_would_not_leave_stay_and_the_rest_is_planned_anew():
     plan = scene.plan()
     scene.scheduler.approve(G, scene.now)
     scene.end([plan[0]])
-    scene.end([plan[1]], Outcome.REFUSED)
+    scene.end([plan[1]], WriteOutcome.REFUSED)
     assert [] == scene.wait(100)
     scene.delete("Pod", plan[0].pod.name)
     (again,) = [each.plan for each in scene.scheduler.attempt(scene.now) if each.plan]
@@ -743,7 +743,7 @@ def test_bind_of_which_nothing_is_known_is_not_repeated_to_a_node_that_is_gone()
     scene = Scene(node("n1", cpu="1"), node("n2", cpu="1"), node("n3", cpu="1"), *gang("g", 2))
     one, two = of(Bind, scene.writes())
     scene.end([one])
-    scene.end([two], Outcome.FAILED)
+    scene.end([two], WriteOutcome.FAILED)
     scene.put(bound(pod("g-0", "g", **MUSTER), one.node))
     scene.delete("Node", two.node)
     (spare,) = {"n1", "n2", "n3"} - {one.node, two.node}

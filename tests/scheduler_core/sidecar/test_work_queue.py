@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.sidecar.writer.work_queue import LONGEST_QUEUE_OF_EVENTS, Lanes, Task, target
+from scheduler_core.sidecar.writer.work_queue import LONGEST_QUEUE_OF_EVENTS, QueuedWrite, WorkQueue, target
 from scheduler_core.sidecar.writes import AddFinalizer, Bind, Condition, Nominate, Ref, RemoveFinalizer, SetCondition, Tell
 
 
@@ -11,7 +11,7 @@ def pod(name):
 
 
 def put(lanes, *writes):
-    tasks = [Task(write, 60.0) for write in writes]
+    tasks = [QueuedWrite(write, 60.0) for write in writes]
     for each in tasks:
         lanes.put(each)
     return tasks
@@ -27,7 +27,7 @@ def drained(lanes, now=0.0):
 
 
 def test_writes_of_one_object_are_one_after_the_other():
-    lanes = Lanes()
+    lanes = WorkQueue()
     first, second = put(lanes, Nominate(pod("x"), "n1"), Bind(pod("x"), "n1"))
 
     assert first is lanes.take(0.0)
@@ -37,14 +37,14 @@ def test_writes_of_one_object_are_one_after_the_other():
 
 
 def test_writes_of_several_objects_are_side_by_side():
-    lanes = Lanes()
+    lanes = WorkQueue()
     tasks = put(lanes, Bind(pod("x"), "n"), Bind(pod("y"), "n"))
 
     assert tasks == [lanes.take(0.0), lanes.take(0.0)]
 
 
 def test_a_bind_goes_before_a_condition_and_events_last():
-    lanes = Lanes()
+    lanes = WorkQueue()
     event, condition, bind = Tell(pod("e"), "Normal", "R", ""), SetCondition(pod("c"), Condition("T", "True", "R", "")), Bind(pod("b"), "n")
     put(lanes, event, condition, bind)
 
@@ -53,7 +53,7 @@ def test_a_bind_goes_before_a_condition_and_events_last():
 
 
 def test_a_failed_write_comes_again_at_its_time_and_holds_its_lane():
-    lanes = Lanes()
+    lanes = WorkQueue()
     first, second = put(lanes, Nominate(pod("x"), "n1"), Bind(pod("x"), "n1"))
     lanes.take(0.0)
     lanes.again(first, 5.0)
@@ -66,7 +66,7 @@ def test_a_failed_write_comes_again_at_its_time_and_holds_its_lane():
 
 @pytest.mark.parametrize("failed", [pytest.param(True, id="that did not get through"), pytest.param(False, id="whose turn has not come")])
 def test_nothing_waits_for_an_event_of_its_object(failed):
-    lanes = Lanes()
+    lanes = WorkQueue()
     (event,) = put(lanes, Tell(pod("x"), "Warning", "FailedScheduling", "no room"))
     if failed:
         lanes.take(0.0)
@@ -79,7 +79,7 @@ def test_nothing_waits_for_an_event_of_its_object(failed):
 
 
 def test_events_of_one_object_are_one_after_the_other():
-    lanes = Lanes()
+    lanes = WorkQueue()
     first, second = put(lanes, *(Tell(pod("x"), "Normal", reason, "") for reason in "AB"))
 
     assert [first, None] == [lanes.take(0.0), lanes.take(0.0)]
@@ -109,24 +109,24 @@ def condition(type_, status):
 )
 @pytest.mark.parametrize("begun", [False, True])
 def test_what_waits_already_does_not_wait_twice(waiting, again, want, begun):
-    lanes = Lanes()
+    lanes = WorkQueue()
     put(lanes, *waiting)
     if begun:
         lanes.take(0.0)
 
-    assert want == lanes.put(Task(again))
+    assert want == lanes.put(QueuedWrite(again))
     assert len(waiting) + want == len(lanes)
 
 
 def test_what_waits_since_another_term_does_not_count():
-    lanes = Lanes()
-    lanes.put(Task(condition("T", "True"), term=1))
+    lanes = WorkQueue()
+    lanes.put(QueuedWrite(condition("T", "True"), term=1))
 
-    assert lanes.put(Task(condition("T", "True"), term=2))
+    assert lanes.put(QueuedWrite(condition("T", "True"), term=2))
 
 
 def test_nothing_is_begun_while_the_server_asks_for_quiet():
-    lanes = Lanes()
+    lanes = WorkQueue()
     put(lanes, Bind(pod("x"), "n"))
     lanes.paused_until = 3.0
 
@@ -135,11 +135,11 @@ def test_nothing_is_begun_while_the_server_asks_for_quiet():
 
 
 def test_an_empty_queue_has_no_time_at_which_to_look():
-    assert None is Lanes().next_at()
+    assert None is WorkQueue().next_at()
 
 
 def test_what_is_in_hand_counts_and_events_do_not_press():
-    lanes = Lanes()
+    lanes = WorkQueue()
     put(lanes, Bind(pod("x"), "n"), Tell(pod("y"), "Normal", "R", ""))
     task = lanes.take(0.0)
 
@@ -150,12 +150,12 @@ def test_what_is_in_hand_counts_and_events_do_not_press():
 
 @pytest.mark.parametrize(("before", "want"), [pytest.param(0, True, id="the last that fits"), pytest.param(1, False, id="one too many")])
 def test_of_too_many_events_the_last_are_dropped(before, want):
-    lanes = Lanes()
+    lanes = WorkQueue()
     for number in range(LONGEST_QUEUE_OF_EVENTS - 1 + before):
-        assert lanes.put(Task(Tell(pod(str(number)), "Normal", "R", ""), 60.0))
+        assert lanes.put(QueuedWrite(Tell(pod(str(number)), "Normal", "R", ""), 60.0))
 
-    assert want == lanes.put(Task(Tell(pod("last"), "Normal", "R", ""), 60.0))
-    assert lanes.put(Task(Bind(pod("b"), "n"), 60.0))
+    assert want == lanes.put(QueuedWrite(Tell(pod("last"), "Normal", "R", ""), 60.0))
+    assert lanes.put(QueuedWrite(Bind(pod("b"), "n"), 60.0))
 
 
 def test_a_write_is_on_its_object():

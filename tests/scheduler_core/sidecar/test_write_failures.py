@@ -4,44 +4,44 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.sidecar.process.write_failures import EVERY_SECONDS, Grievances
-from scheduler_core.sidecar.writes import AddFinalizer, Bind, Outcome, Ref
+from scheduler_core.sidecar.process.write_failures import EVERY_SECONDS, WriteFailures
+from scheduler_core.sidecar.writes import AddFinalizer, Bind, Ref, WriteOutcome
 
 POD, OTHER, GROUP = Ref("Pod", "ns", "p", "u"), Ref("Pod", "ns", "q", "v"), Ref("PodGroup", "ns", "g", "w")
 
 
-@pytest.mark.parametrize("outcome", [Outcome.DONE, Outcome.GONE, Outcome.DROPPED])
+@pytest.mark.parametrize("outcome", [WriteOutcome.DONE, WriteOutcome.GONE, WriteOutcome.DROPPED])
 def test_what_was_made_or_has_no_object_any_more_is_not_told(outcome):
-    assert None is Grievances().told(Bind(POD, "n"), outcome, "", 0.0)
+    assert None is WriteFailures().told(Bind(POD, "n"), outcome, "", 0.0)
 
 
-@pytest.mark.parametrize("outcome", [Outcome.REFUSED, Outcome.FAILED])
+@pytest.mark.parametrize("outcome", [WriteOutcome.REFUSED, WriteOutcome.FAILED])
 def test_it_is_told_which_write_to_what_and_why(outcome):
-    told = Grievances().told(Bind(POD, "n"), outcome, "HTTP 403: no", 0.0)
+    told = WriteFailures().told(Bind(POD, "n"), outcome, "HTTP 403: no", 0.0)
 
     assert {"write": "Bind", "object": "Pod ns/p", "outcome": outcome.value, "reason": "HTTP 403: no", "untold": 0} == told
 
 
 def test_its_like_is_told_of_again_after_a_while_with_how_many_there_were():
-    grievances = Grievances()
-    grievances.told(Bind(POD, "n"), Outcome.REFUSED, "no", 0.0)
-    assert [None] * 2 == [grievances.told(Bind(OTHER, "n"), Outcome.REFUSED, "no", when) for when in (0.0, EVERY_SECONDS - 1)]
-    again = grievances.told(Bind(OTHER, "n"), Outcome.REFUSED, "no", EVERY_SECONDS)
+    grievances = WriteFailures()
+    grievances.told(Bind(POD, "n"), WriteOutcome.REFUSED, "no", 0.0)
+    assert [None] * 2 == [grievances.told(Bind(OTHER, "n"), WriteOutcome.REFUSED, "no", when) for when in (0.0, EVERY_SECONDS - 1)]
+    again = grievances.told(Bind(OTHER, "n"), WriteOutcome.REFUSED, "no", EVERY_SECONDS)
 
     assert again is not None
     assert ("Pod ns/q", 2) == (again["object"], again["untold"])
 
 
 def test_others_are_told_of_meanwhile():
-    grievances = Grievances()
-    grievances.told(Bind(POD, "n"), Outcome.REFUSED, "no", 0.0)
+    grievances = WriteFailures()
+    grievances.told(Bind(POD, "n"), WriteOutcome.REFUSED, "no", 0.0)
 
-    assert grievances.told(AddFinalizer(GROUP, "f"), Outcome.REFUSED, "no", 0.0)
-    assert grievances.told(Bind(POD, "n"), Outcome.FAILED, "no", 0.0)
+    assert grievances.told(AddFinalizer(GROUP, "f"), WriteOutcome.REFUSED, "no", 0.0)
+    assert grievances.told(Bind(POD, "n"), WriteOutcome.FAILED, "no", 0.0)
 
 
 def test_a_long_reason_is_cut():
-    told = Grievances().told(Bind(POD, "n"), Outcome.REFUSED, "x" * 10_000, 0.0)
+    told = WriteFailures().told(Bind(POD, "n"), WriteOutcome.REFUSED, "x" * 10_000, 0.0)
 
     assert told is not None
     assert len(told["reason"]) <= 500

@@ -9,21 +9,21 @@ import pytest
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED
 from scheduler_core.model.decision import Name
 from scheduler_core.sidecar.cache.pod_cache import SCHEDULED
-from scheduler_core.sidecar.queue.entities import Phase, State
-from scheduler_core.sidecar.queue.next_action import Desk
+from scheduler_core.sidecar.queue.entities import EntityState, Phase
+from scheduler_core.sidecar.queue.next_action import NextAction
 from scheduler_core.sidecar.writes import (
     AddFinalizer,
     Bind,
     Condition,
     Evict,
     Nominate,
-    Outcome,
     Ref,
     Remove,
     RemoveFinalizer,
     SetCondition,
     Tell,
     Ungate,
+    WriteOutcome,
 )
 from tests.scheduler_core.builders import HOST, composite, leaf, node, pod, pods
 from tests.scheduler_core.sidecar.histories import Json
@@ -43,17 +43,17 @@ from tests.scheduler_core.sidecar.test_scheduler import (
     told,
 )
 
-NOT_DONE = [Outcome.GONE, Outcome.REFUSED, Outcome.FAILED, Outcome.DROPPED]
-ENDED = [Outcome.DONE, Outcome.GONE]
-OPEN = [Outcome.REFUSED, Outcome.FAILED, Outcome.DROPPED]
+NOT_DONE = [WriteOutcome.GONE, WriteOutcome.REFUSED, WriteOutcome.FAILED, WriteOutcome.DROPPED]
+ENDED = [WriteOutcome.DONE, WriteOutcome.GONE]
+OPEN = [WriteOutcome.REFUSED, WriteOutcome.FAILED, WriteOutcome.DROPPED]
 PLACED = INITIALLY_SCHEDULED["PodGroup"]
 
 
-def desk_of(scene: Scene) -> Desk:
+def desk_of(scene: Scene) -> NextAction:
     return scene.scheduler._desk
 
 
-def state_of(scene: Scene, root: Name = G) -> State:
+def state_of(scene: Scene, root: Name = G) -> EntityState:
     return desk_of(scene).turns.states[root]
 
 
@@ -73,11 +73,11 @@ def flying(count: int = 1, *more: Json, **options: Any) -> tuple[Scene, list[Any
 @pytest.mark.parametrize(
     ("outcome", "want"),
     [
-        pytest.param(Outcome.DONE, "n1", id="it is there"),
-        pytest.param(Outcome.GONE, "", id="the pod is gone"),
-        pytest.param(Outcome.REFUSED, "", id="it was refused"),
-        pytest.param(Outcome.DROPPED, "", id="it was not tried"),
-        pytest.param(Outcome.FAILED, "n1", id="it may be there"),
+        pytest.param(WriteOutcome.DONE, "n1", id="it is there"),
+        pytest.param(WriteOutcome.GONE, "", id="the pod is gone"),
+        pytest.param(WriteOutcome.REFUSED, "", id="it was refused"),
+        pytest.param(WriteOutcome.DROPPED, "", id="it was not tried"),
+        pytest.param(WriteOutcome.FAILED, "n1", id="it may be there"),
     ],
 )
 def test_room_is_given_back_only_where_it_is_known_that_the_bind_was_not_made(outcome, want):
@@ -90,11 +90,11 @@ def test_room_is_given_back_only_where_it_is_known_that_the_bind_was_not_made(ou
 @pytest.mark.parametrize(
     ("outcome", "want"),
     [
-        pytest.param(Outcome.DONE, 0, id="made"),
-        pytest.param(Outcome.GONE, 0, id="of a pod that is gone"),
-        pytest.param(Outcome.DROPPED, 0, id="not tried"),
-        pytest.param(Outcome.REFUSED, 1, id="refused"),
-        pytest.param(Outcome.FAILED, 1, id="given up"),
+        pytest.param(WriteOutcome.DONE, 0, id="made"),
+        pytest.param(WriteOutcome.GONE, 0, id="of a pod that is gone"),
+        pytest.param(WriteOutcome.DROPPED, 0, id="not tried"),
+        pytest.param(WriteOutcome.REFUSED, 1, id="refused"),
+        pytest.param(WriteOutcome.FAILED, 1, id="given up"),
     ],
 )
 def test_event_on_the_pod_tells_of_a_bind_that_was(outcome, want):
@@ -107,7 +107,7 @@ def test_event_on_the_pod_tells_of_a_bind_that_was(outcome, want):
 def test_bind_of_which_nothing_is_known_is_repeated_after_its_back_off_and_as_often_as_it_takes():
     scene, binds = flying()
     for seconds in (1.0, 2.0, 4.0):
-        scene.end(binds, Outcome.FAILED)
+        scene.end(binds, WriteOutcome.FAILED)
         assert [] == of(Bind, scene.wait(seconds - 0.25))
         assert binds == of(Bind, scene.wait(0.25))
         assert Phase.FLYING is state_of(scene).phase
@@ -116,17 +116,17 @@ def test_bind_of_which_nothing_is_known_is_repeated_after_its_back_off_and_as_of
 
 def test_bind_that_shows_after_all_is_not_repeated():
     scene, binds = flying(2)
-    scene.end(binds, Outcome.FAILED)
+    scene.end(binds, WriteOutcome.FAILED)
     scene.put(bound(pod("g-0", "g", **MUSTER), "n1"))
     assert ["g-1"] == [bind.pod.name for bind in of(Bind, scene.wait(10))]
 
 
 def test_gang_is_not_said_to_be_placed_while_nothing_is_known_of_one_bind():
     scene, binds = flying(2)
-    assert [] == said(scene.end(binds[:1]) + scene.end(binds[1:], Outcome.FAILED))
+    assert [] == said(scene.end(binds[:1]) + scene.end(binds[1:], WriteOutcome.FAILED))
 
 
-@pytest.mark.parametrize("outcome", list(Outcome))
+@pytest.mark.parametrize("outcome", list(WriteOutcome))
 def test_root_is_left_alone_until_its_last_bind_has_ended(outcome):
     scene, binds = flying(2)
     scene.end(binds[:1], outcome)
@@ -142,7 +142,7 @@ def test_attempt_in_which_a_bind_failed_counts_once_however_many_failed(outcome)
     assert (1, 1) == (state_of(scene).failures, state_of(scene).attempts)
 
 
-@pytest.mark.parametrize("outcome", [Outcome.REFUSED, Outcome.FAILED, Outcome.DROPPED])
+@pytest.mark.parametrize("outcome", [WriteOutcome.REFUSED, WriteOutcome.FAILED, WriteOutcome.DROPPED])
 def test_back_off_grows_while_binds_fail_and_begins_anew_once_they_succeed(outcome):
     scene, binds = flying(most_failures=99)
     for seconds in (1.0, 2.0, 4.0, 8.0, 10.0):
@@ -156,12 +156,12 @@ def test_back_off_grows_while_binds_fail_and_begins_anew_once_they_succeed(outco
 
 
 def test_bind_of_a_root_that_is_forgotten_gives_its_room_back_unless_it_was_made():
-    for outcome in Outcome:
+    for outcome in WriteOutcome:
         scene, binds = flying()
         scene.delete("PodGroup", "g")
         scene.wait(0)
         assert [] == said(scene.end(binds, outcome))
-        assert ("n1" if outcome is Outcome.DONE else "") == place_of(scene)
+        assert ("n1" if outcome is WriteOutcome.DONE else "") == place_of(scene)
         assert {} == desk_of(scene).flights
 
 
@@ -177,7 +177,7 @@ def test_pod_whose_bind_fails_after_its_group_was_made_anew_is_bound_for_the_new
     assert {"g-0": "n1"} == nodes_of(scene.wait(0))
 
 
-@pytest.mark.parametrize("outcome", list(Outcome))
+@pytest.mark.parametrize("outcome", list(WriteOutcome))
 def test_bind_of_before_a_restart_is_not_taken_for_the_one_that_was_begun_since(outcome):
     scene = Scene(node("n1", cpu="1"), node("n2", cpu="1"), *gang("g", 1))
     old = of(Bind, scene.writes())
@@ -241,7 +241,7 @@ def test_gang_has_one_event_however_many_binds():
 def test_gang_that_lacks_members_in_the_end_is_not_remembered_as_placed():
     scene, binds = flying(2)
     scene.end(binds[:1])
-    scene.end(binds[1:], Outcome.REFUSED)
+    scene.end(binds[1:], WriteOutcome.REFUSED)
     assert [False] == [each.landed for each in scene.store.groups()]
 
 
@@ -271,7 +271,7 @@ def test_record_that_a_gang_was_placed_is_repeated_later_each_time(outcome):
 @pytest.mark.parametrize("outcome", ENDED)
 def test_record_that_was_made_or_whose_group_is_gone_is_not_repeated(outcome):
     scene, writes = recorded()
-    if outcome is Outcome.GONE:
+    if outcome is WriteOutcome.GONE:
         scene.delete("PodGroup", "g")
     scene.end(writes, outcome)
     assert [] == scene.wait(1000)
@@ -279,7 +279,7 @@ def test_record_that_was_made_or_whose_group_is_gone_is_not_repeated(outcome):
 
 def test_record_of_a_group_that_was_made_anew_does_not_wait_for_the_one_before():
     scene, writes = recorded()
-    scene.end(writes, Outcome.GONE)
+    scene.end(writes, WriteOutcome.GONE)
     scene.delete("PodGroup", "g")
     scene.put(leaf("g", 1))
     assert TRUE == said(scene.wait(0))
@@ -290,7 +290,7 @@ def test_failures_of_one_record_count_once_however_many_groups_there_are():
     tree = [composite("top", 3), *(leaf(name, 1, parent="top") for name in names), *(pods(name, 1, **MUSTER)[0] for name in names)]
     scene = Scene(node("n1"), *tree)
     writes = of(SetCondition, scene.end(of(Bind, scene.writes())))
-    scene.end(writes, Outcome.REFUSED)
+    scene.end(writes, WriteOutcome.REFUSED)
     assert (4, 1) == (len(writes), state_of(scene, Name("CompositePodGroup", "default", "top")).commit_failures)
     assert [] == said(scene.wait(0.75))
     assert writes == of(SetCondition, scene.wait(0.25))
@@ -298,7 +298,7 @@ def test_failures_of_one_record_count_once_however_many_groups_there_are():
 
 def test_record_that_failed_is_forgotten_once_nothing_failed_for_a_long_time():
     scene, writes = recorded(flush_seconds=300.0)
-    scene.end(writes, Outcome.REFUSED)
+    scene.end(writes, WriteOutcome.REFUSED)
     scene.end(of(SetCondition, scene.wait(1.0)))
     assert [] == scene.wait(299.75)
     assert 1 == state_of(scene).commit_failures
@@ -337,7 +337,7 @@ def test_condition_that_was_not_written_is_told_with_the_next_failure(outcome):
 # Nominations.
 
 
-@pytest.mark.parametrize("outcome", list(Outcome))
+@pytest.mark.parametrize("outcome", list(WriteOutcome))
 def test_nomination_counts_as_long_as_the_plan_whether_or_not_it_was_written(outcome):
     scene = Crowded()
     victims = [write.pod.name for write in scene.plan()]
@@ -349,7 +349,7 @@ def test_nomination_counts_as_long_as_the_plan_whether_or_not_it_was_written(out
     assert {"g-0": "n1", "g-1": "n1"} == nodes_of(scene.wait(0))
 
 
-@pytest.mark.parametrize(("outcome", "want"), [(Outcome.DONE, ""), *((each, "n1") for each in NOT_DONE)])
+@pytest.mark.parametrize(("outcome", "want"), [(WriteOutcome.DONE, ""), *((each, "n1") for each in NOT_DONE)])
 def test_nomination_that_could_not_be_taken_back_stands(outcome, want):
     scene = Scene(
         node("n1", cpu="1"), pod("other", on="n1", priority=9), leaf("g", 1), pod("g-0", "g", nominated="n1", **MUSTER), preempt=True
@@ -403,7 +403,7 @@ def test_root_whose_last_victim_refused_is_placed_in_what_came_free_meanwhile():
     scene, evictions = under_way()
     scene.put(node("n2", cpu="4"))
     assert [] == of(Bind, scene.wait(1)), "its victims are on their way"
-    scene.end(evictions, Outcome.REFUSED)
+    scene.end(evictions, WriteOutcome.REFUSED)
     assert [] == of(Bind, scene.wait(0)), "it backs off"
     assert {"g-0": "n2", "g-1": "n2"} == nodes_of(scene.wait(10))
 
@@ -423,7 +423,7 @@ def test_group_of_which_nobody_leaves_after_all_is_disrupted_no_more(refused, wa
     assert [("low", "DisruptionTarget", "True")] == said([*writes])
     found = []
     for write in of(Evict, [*writes]):
-        found += scene.end([write], Outcome.REFUSED if write.pod.name in refused else Outcome.DONE)
+        found += scene.end([write], WriteOutcome.REFUSED if write.pod.name in refused else WriteOutcome.DONE)
     assert want == said(found)
 
 
@@ -432,7 +432,7 @@ def test_eviction_that_fails_leaves_the_plans_of_others_alone():
     plans = {each.root: each.plan for each in scene.scheduler.attempt(scene.now) if each.plan}
     for root in plans:
         scene.scheduler.approve(root, scene.now)
-    scene.end([*plans[G]], Outcome.REFUSED)
+    scene.end([*plans[G]], WriteOutcome.REFUSED)
     (left,) = desk_of(scene).plans.values()
     assert ("h", {each.pod for each in plans[Name("PodGroup", "default", "h")]}) == (left.root.name, {*left.victims.values()})
 
@@ -441,7 +441,7 @@ def test_eviction_that_fails_when_its_root_is_gone_leaves_the_victim_where_it_is
     scene, evictions = under_way()
     scene.delete("Pod", "g-0", "g-1")
     scene.wait(0)
-    assert [] == scene.end(evictions, Outcome.REFUSED)
+    assert [] == scene.end(evictions, WriteOutcome.REFUSED)
     assert [False, False] == [leaves(scene, each) for each in evictions]
 
 
@@ -459,7 +459,7 @@ def test_gang_of_a_victim_that_stays_after_all_is_looked_at_again():
     scene.scheduler.approve(G, scene.now)
     assert ["r-0"] == [write.pod.name for write in plan]
     assert [] == of(Remove, scene.wait(40)), "it leaves"
-    scene.end([*plan], Outcome.FAILED)
+    scene.end([*plan], WriteOutcome.FAILED)
     assert [] == of(Remove, scene.wait(0) + scene.wait(29))
     assert ["r-0"] == [write.pod.name for write in of(Remove, scene.wait(31))], "it could not be finished"
 
@@ -493,7 +493,7 @@ def test_gang_that_could_not_be_undone_is_tried_again_after_its_back_off(outcome
 def test_deletion_of_a_pod_that_is_gone_by_then_is_nothing():
     scene, removals = undone()
     scene.delete("Pod", "g-0")
-    assert [] == scene.end(removals, Outcome.FAILED)
+    assert [] == scene.end(removals, WriteOutcome.FAILED)
 
 
 def test_gang_that_is_undone_is_left_alone_for_a_while_and_its_failures_count_no_more():
@@ -503,7 +503,7 @@ def test_gang_that_is_undone_is_left_alone_for_a_while_and_its_failures_count_no
     while not removals:
         writes = scene.wait(20)
         removals = of(Remove, writes)
-        scene.end(of(Bind, writes), Outcome.REFUSED)
+        scene.end(of(Bind, writes), WriteOutcome.REFUSED)
     assert "what it still needs did not come" in of(Tell, writes)[-1].message
     state = state_of(scene)
     assert (0, True) == (state.failures, scene.now < state.not_before)
@@ -524,7 +524,7 @@ def test_pinned_pods_that_cannot_be_deleted_are_not_asked_for_again_at_once():
         removals = of(Remove, scene.wait(0.25))
         assert ["g-0"] == [write.pod.name for write in removals]
         assert "its pods were not bound where they are pinned to" in removals[0].message
-        scene.end(removals, Outcome.REFUSED)
+        scene.end(removals, WriteOutcome.REFUSED)
 
 
 def test_pinned_gang_is_undone_once_where_what_is_left_of_it_is_not_ours():
@@ -537,7 +537,7 @@ def test_pinned_gang_is_undone_once_where_what_is_left_of_it_is_not_ours():
 # Others.
 
 
-@pytest.mark.parametrize("outcome", list(Outcome))
+@pytest.mark.parametrize("outcome", list(WriteOutcome))
 @pytest.mark.parametrize(
     "write",
     [

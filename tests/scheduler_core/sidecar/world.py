@@ -8,14 +8,14 @@ import random
 from collections import Counter
 from typing import Any
 
-from scheduler_core.sidecar.cache.cache import Store
+from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.client.requests import GATE, HOSTNAME
-from scheduler_core.sidecar.scheduling.scheduler import Options, Scheduler
-from scheduler_core.sidecar.writes import Bind, Evict, Nominate, Outcome, Ref, Remove, SetCondition, Tell, Ungate, Write
+from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
+from scheduler_core.sidecar.writes import Bind, Evict, Nominate, Ref, Remove, SetCondition, Tell, Ungate, Write, WriteOutcome
 from tests.scheduler_core.sidecar import histories
 from tests.scheduler_core.sidecar.histories import Json, Server
 
-HAPPENS = (Outcome.DONE, Outcome.FAILED)
+HAPPENS = (WriteOutcome.DONE, WriteOutcome.FAILED)
 TERMINATING = "2026-08-02T00:00:00Z"
 
 
@@ -44,7 +44,7 @@ class Luck:
 class World:
     """Time goes on in steps; each is an event, a write, or a decision."""
 
-    def __init__(self, objects: list[Json], options: Options, luck: Luck) -> None:
+    def __init__(self, objects: list[Json], options: SchedulerOptions, luck: Luck) -> None:
         self.server = Server()
         for each in objects:
             self.server.put(each)
@@ -65,7 +65,7 @@ class World:
 
     def start(self) -> None:
         """A new process: nothing is known but what the server has."""
-        self.store = Store()
+        self.store = Cache()
         self.server.fill(self.store)
         self.heard = len(self.server.events)
         self.scheduler = Scheduler(self.store, self.options)
@@ -151,12 +151,12 @@ class World:
         if self.budget == 0:
             raise CrashError
         self.budget -= self.budget > 0
-        outcome = Outcome.DONE
+        outcome = WriteOutcome.DONE
         if self.luck.fails and self.luck.chance.randrange(self.luck.fails) == 0:
-            outcome = self.luck.chance.choice([Outcome.REFUSED, Outcome.FAILED, Outcome.FAILED, Outcome.DROPPED])
-        if outcome is Outcome.DONE or (outcome is Outcome.FAILED and self.luck.chance.random() < 0.5):
+            outcome = self.luck.chance.choice([WriteOutcome.REFUSED, WriteOutcome.FAILED, WriteOutcome.FAILED, WriteOutcome.DROPPED])
+        if outcome is WriteOutcome.DONE or (outcome is WriteOutcome.FAILED and self.luck.chance.random() < 0.5):
             real = self.carry_out(write)
-            outcome = real if outcome is Outcome.DONE else outcome
+            outcome = real if outcome is WriteOutcome.DONE else outcome
         self.written.append(write)
         self.queue += self.scheduler.done(write, outcome, "so it is", self.now)
 
@@ -164,30 +164,30 @@ class World:
         found = self.server.objects.get((ref.kind, ref.namespace, ref.name))
         return found if found is not None and ref.uid in ("", found["metadata"]["uid"]) else None
 
-    def carry_out(self, write: Write) -> Outcome:
+    def carry_out(self, write: Write) -> WriteOutcome:
         """What the API server does with it."""
         target = self.find(write.target if isinstance(write, SetCondition) else write.pod)  # type: ignore[union-attr]
         if target is None:
-            return Outcome.GONE
+            return WriteOutcome.GONE
         each = copy.deepcopy(target)
         each.setdefault("status", {})
         outcome = self._bind(each, write) if isinstance(write, Bind | Ungate) else self._change(each, write)
         if outcome is None:
             self.server.put(each)
-        return outcome or Outcome.DONE
+        return outcome or WriteOutcome.DONE
 
-    def _bind(self, each: Json, write: Bind | Ungate) -> Outcome | None:
+    def _bind(self, each: Json, write: Bind | Ungate) -> WriteOutcome | None:
         """None: *each* is as it is to be now."""
         spec = each["spec"]
         gates = spec.get("schedulingGates") or []
         if isinstance(write, Bind):
             if spec.get("nodeName"):
-                return Outcome.DONE if spec["nodeName"] == write.node else Outcome.REFUSED
+                return WriteOutcome.DONE if spec["nodeName"] == write.node else WriteOutcome.REFUSED
             if "deletionTimestamp" in each["metadata"] or gates:
-                return Outcome.REFUSED
+                return WriteOutcome.REFUSED
             spec["nodeName"] = write.node
         elif {"name": GATE} not in gates:
-            return Outcome.DONE
+            return WriteOutcome.DONE
         else:
             spec["schedulingGates"] = [gate for gate in gates if gate["name"] != GATE]
             spec["nodeSelector"] = {**(spec.get("nodeSelector") or {}), HOSTNAME: write.hostname}
@@ -207,7 +207,7 @@ class World:
         each: Any = self.server.objects.get(tuple(root.split("/")))  # type: ignore[call-overload]
         return each is not None and (is_bound(each) if each["kind"] == "Pod" else is_complete(self.server.objects, each))
 
-    def _change(self, each: Json, write: Write) -> Outcome | None:
+    def _change(self, each: Json, write: Write) -> WriteOutcome | None:
         """None: *each* is as it is to be now."""
         status, uid = each["status"], each["metadata"]["uid"]
         match write:
@@ -221,7 +221,7 @@ class World:
                     self.check_commit(each)
             case Evict():
                 if self.forbidden(write):
-                    return Outcome.REFUSED
+                    return WriteOutcome.REFUSED
                 self.evicted.append((uid, self.promised.get(uid, "")))
                 reason = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
                 status["conditions"] = [*(status.get("conditions") or []), reason]

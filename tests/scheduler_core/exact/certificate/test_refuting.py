@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from scheduler_core.cycle.run_cycle import CycleOptions, queued, run_cycle
 from scheduler_core.exact.certificate.certificate import certificate
 from scheduler_core.exact.certificate.refutation import UnprovenError
-from scheduler_core.exact.step_budget import SpentError
+from scheduler_core.exact.step_budget import StepsSpentError
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Status
 from scheduler_core.placement.greedy import Greedy
-from scheduler_core.placement.state import Site
+from scheduler_core.placement.state import PlacementState
 from tests.scheduler_core.cp_sat import corpus
 from tests.scheduler_core.exact.certificate.test_certificate import COMPLETE, proved
 from tests.scheduler_core.oracle.strategies import TINY, clusters
@@ -27,7 +27,7 @@ def refuted(objects, name, *, empty=False, steps=20_000):
     """The proof for one root on the cluster as it is."""
     snapshot = load([json.dumps(each).encode() for each in objects])
     root = next(entity for entity in queued(snapshot, CycleOptions(strategy="complete")) if entity.name == name)
-    site = Site.of(snapshot, COMPLETE.placing, COMPLETE.ignore)
+    site = PlacementState.of(snapshot, COMPLETE.placing, COMPLETE.ignore)
     site.nominations.step_aside(root.priority)
     return certificate(site, Greedy(site).form(root), steps, empty=empty)
 
@@ -48,7 +48,7 @@ def test_what_was_planted_without_slack_is_never_refuted(number):
     make = corpus.Make(depth=1 + number % 4, shapes=1 + number % 3, optional=number % 2 == 0, running=number % 5 == 0, spare=number % 3)
     objects = corpus.instance(number, make)
     (decision,) = run_cycle(load([json.dumps(each).encode() for each in objects]), COMPLETE).decisions
-    with pytest.raises((UnprovenError, SpentError)):
+    with pytest.raises((UnprovenError, StepsSpentError)):
         refuted(objects, decision.root, steps=300)
 
 
