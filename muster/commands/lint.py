@@ -65,7 +65,7 @@ def lint(  # noqa: PLR0913 - one parameter an option
 
 
 def _report(paths: Sequence[str], objects: Sequence[str], settings: Settings) -> Report:
-    from validators.lint import files, run
+    from validators.lint import files, lint_files
 
     stdin = sys.stdin.buffer
     try:
@@ -79,7 +79,7 @@ def _report(paths: Sequence[str], objects: Sequence[str], settings: Settings) ->
     if not manifests:
         # Not an error, as for other tools; but a path that was meant to hold something should be noticed.
         click.echo(f"muster lint: no {', '.join(files.SUFFIXES)} file in {', '.join(paths)}", err=True)
-    return run.run(manifests, known, settings=settings)
+    return lint_files.run(manifests, known, settings=settings)
 
 
 def _rendered(report: Report, form: str, *, in_colour: bool = False) -> str:

@@ -15,9 +15,9 @@ from muster.html.case import Case
 from muster.html.failure_figure import Figure
 from muster.html.map_parts import Cells, Chart, Held, MapLine, Meter, Note, Plot, Shelf
 from muster.html.placed_pods import Standing, State, resources
+from muster.html.sentences import of_whole, short, tallied
 from muster.html.svg import MOST_SQUARES, Amounts
 from muster.html.topology_areas import Area, identity
-from muster.html.wording import of_whole, short, tallied
 from muster.render.phrases import counted
 from scheduler_core.diagnosis import phrases
 

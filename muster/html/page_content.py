@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 
-from muster.html import cluster_map, root_cards, unplaced_roots, wording
+from muster.html import cluster_map, root_cards, sentences, unplaced_roots
 from muster.html.case import Case, Listed
 from muster.html.map_parts import Chart
 from muster.html.root_cards import CardLine
+from muster.html.sentences import bare_names, reasons, some
 from muster.html.unplaced_roots import Open
-from muster.html.wording import bare_names, reasons, some
 from muster.render.answer import Answer
 from muster.render.phrases import counted, nodes, per_node
 from scheduler_core.cycle.run_cycle import CycleOptions
@@ -77,8 +77,8 @@ def content(answer: Answer, snapshot: ClusterSnapshot, options: CycleOptions) ->
     pods = [decision for decision in case.placed if decision.root.kind == "Pod"]
     trees = Listed.of([*groups, *(pods if len(pods) <= ALONE else ())], TREES)
     return Content(
-        verdict=wording.verdict(answer),
-        sign=wording.sign(answer),
+        verdict=sentences.verdict(answer),
+        sign=sentences.sign(answer),
         facts=tuple(_facts(case)),
         open=opened,
         chart=cluster_map.chart(case, figures),
@@ -87,7 +87,7 @@ def content(answer: Answer, snapshot: ClusterSnapshot, options: CycleOptions) ->
         leaving=Listed.of(list(_leaving(case)), LEAVING),
         left=Listed.of(list(_left(answer)), REASONS),
         fragments=Listed.of(answer.fragments or (), FRAGMENTS),
-        problems=Listed.of(wording.problems(answer.problems), PROBLEMS),
+        problems=Listed.of(sentences.problems(answer.problems), PROBLEMS),
         foot=tuple(_foot(case)),
     )
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 
 from muster.html.failure_text import KINDS, Picture
-from muster.html.wording import AWAITS, CountedSentence, bare_names, mark, reasons, sentences, some
+from muster.html.sentences import AWAITS, CountedSentence, bare_names, mark, reasons, sentences, some
 from muster.render.phrases import counted, nodes, per_node
 from muster.render.tree import Kinship, TreeRow, rows
 from scheduler_core.diagnosis import phrases

@@ -9,7 +9,7 @@ from muster.html import failure_figure, failure_text, free_capacity, root_cards
 from muster.html.case import Case, Listed
 from muster.html.failure_figure import Figure
 from muster.html.root_cards import Card
-from muster.html.wording import mark
+from muster.html.sentences import mark
 from scheduler_core.model.decision import Decision, Name
 from scheduler_core.model.topology import Topology
 from scheduler_core.model.wording import cut

@@ -11,7 +11,7 @@ import dataclasses
 
 from scheduler_core.model.decision import Name
 from scheduler_core.queueing.trees import Tree, Trees, minimum, name_of
-from validators.hierarchy.tree import Node
+from validators.hierarchy.tree import GroupNode
 from validators.model.group import PodGroup
 
 
@@ -58,7 +58,7 @@ def waiting_for(tree: Tree) -> str:
     return f'waiting for composite pod group "{tree.name.name}" tree to meet quorum'
 
 
-def _found(node: Node, trees: Trees, short: dict[int, QuorumShortage]) -> int:
+def _found(node: GroupNode, trees: Trees, short: dict[int, QuorumShortage]) -> int:
     if isinstance(node.group, PodGroup):
         return trees.members(node).count
     return sum(id(child) not in short for child in node.children)

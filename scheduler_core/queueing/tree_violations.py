@@ -12,7 +12,7 @@ from itertools import chain
 from scheduler_core.model.decision import Name
 from scheduler_core.queueing.trees import Tree, Trees, name_of
 from validators.gates import Gates
-from validators.hierarchy.tree import Node
+from validators.hierarchy.tree import GroupNode
 from validators.rules import (
     parent_acyclic,
     pod_priority_matches,
@@ -51,7 +51,7 @@ def of(tree: Tree, trees: Trees, gates: Gates) -> dict[Name, list[str]]:
     return found
 
 
-def _by_rules(node: Node, trees: Trees, settings: Settings) -> Iterator[str]:
+def _by_rules(node: GroupNode, trees: Trees, settings: Settings) -> Iterator[str]:
     lookup = trees.snapshot.known
     context = Context(node.group, None, Operation.CREATE, settings=settings, lookup=lookup, tree=trees.joined)
     for rule in RULES:
@@ -64,13 +64,13 @@ def _by_rules(node: Node, trees: Trees, settings: Settings) -> Iterator[str]:
             yield f"{error.path}: {error} ({rule.id})"
 
 
-def _workload_known(node: Node, trees: Trees) -> bool:
+def _workload_known(node: GroupNode, trees: Trees) -> bool:
     """A Workload that is not in the input is not compared with."""
     reference, name = node.group.spec.workload_ref, name_of(node.group)
     return reference is not None and trees.snapshot.known.get("Workload", name.namespace, reference.workload_name) is not None
 
 
-def _by_pods(node: Node, tree: Tree, trees: Trees) -> Iterator[str]:
+def _by_pods(node: GroupNode, tree: Tree, trees: Trees) -> Iterator[str]:
     """Pods of another priority than the root's, as kube-scheduler words it; without the root nothing is known of that."""
     if tree.cyclic or tree.top.orphan:
         return

@@ -15,7 +15,7 @@ from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.queueing.creation_time import Age, age
 from validators.gates import PREEMPTION_POLICY, Gates
-from validators.hierarchy.tree import GroupTree, Node
+from validators.hierarchy.tree import GroupNode, GroupTree
 from validators.model.group import Group, PodGroup
 from validators.model.objects import namespace_of
 
@@ -41,9 +41,9 @@ class Members:
 class Tree:
     """Groups that belong together."""
 
-    top: Node
+    top: GroupNode
     """The root; the topmost group there is, where a parent is missing; the first by name of those on a cycle."""
-    nodes: tuple[Node, ...]
+    nodes: tuple[GroupNode, ...]
     """All groups, the top first, parents before children, siblings by creation time, then name."""
 
     @property
@@ -85,7 +85,7 @@ class Trees:
         for members in self._members.values():
             members.waiting.sort(key=_as_tried)
 
-    def members(self, node: Node) -> Members:
+    def members(self, node: GroupNode) -> Members:
         """The pods of a group; a composite has none of its own."""
         return self._members.get(name_of(node.group)) or Members()
 
@@ -112,7 +112,7 @@ class Trees:
         """What a valid tree is to the queue.  It must have a root and a depth that recursion bears."""
         return self._entity(tree.top, preempts=self.preempts(tree, gates))
 
-    def _entity(self, node: Node, *, preempts: bool) -> Entity:
+    def _entity(self, node: GroupNode, *, preempts: bool) -> Entity:
         group, members, name = node.group, self.members(node), name_of(node.group)
         constraints = group.spec.scheduling_constraints
         return Entity(
@@ -169,7 +169,7 @@ def pod_entity(pod: PodRecord) -> Entity:
     return Entity(name, 1, gang=False, key="", priority=pod.priority, preempts=pod.preempts, created=pod.created, waiting=(pod,))
 
 
-def _by_age(node: Node) -> tuple[Age, str, str]:
+def _by_age(node: GroupNode) -> tuple[Age, str, str]:
     metadata = node.group.metadata
     return age(metadata.creation_timestamp), metadata.name, node.group.kind
 
@@ -178,16 +178,16 @@ def _as_tried(pod: PodRecord) -> tuple[int, Age, str]:
     return -pod.priority, age(pod.created), pod.name
 
 
-def _rooted(joined: GroupTree) -> Iterator[list[Node]]:
+def _rooted(joined: GroupTree) -> Iterator[list[GroupNode]]:
     return (_below([root]) for root in joined.roots)
 
 
-def _circling(joined: GroupTree) -> Iterator[list[Node]]:
+def _circling(joined: GroupTree) -> Iterator[list[GroupNode]]:
     """Each circle with what hangs below it, the first by name leading."""
     seen: set[int] = set()
     for start in sorted((node for node in joined.nodes if node.on_cycle), key=lambda node: _place(node.group)):
-        circle: list[Node] = []
-        node: Node | None = start
+        circle: list[GroupNode] = []
+        node: GroupNode | None = start
         while node is not None and id(node) not in seen:
             seen.add(id(node))
             circle.append(node)
@@ -200,9 +200,9 @@ def _place(group: Group) -> tuple[str, str]:
     return namespace_of(group), group.metadata.name
 
 
-def _below(tops: Iterable[Node]) -> list[Node]:
+def _below(tops: Iterable[GroupNode]) -> list[GroupNode]:
     """*tops*, each followed by what is below it and not one of them: depth first, siblings in their order."""
-    ordered: list[Node] = []
+    ordered: list[GroupNode] = []
     stack = list(tops)[::-1]
     listed = {id(node) for node in stack}
     while stack:

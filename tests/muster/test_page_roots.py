@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from muster.html import root_cards
-from muster.html.wording import CountedSentence
+from muster.html.sentences import CountedSentence
 from scheduler_core.model.decision import Decision, Domain, Eviction, GroupDecision, Remedy, Search, Status, Step
 from tests.muster.simulated import composite, failed_gang, kinship, leaf, members, placed_tree, preempting, single_left, told
 

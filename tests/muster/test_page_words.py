@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from muster.html import wording
-from muster.html.wording import CountedSentence
+from muster.html import sentences
+from muster.html.sentences import CountedSentence
 from muster.render.answer import Answer, Share
 from scheduler_core.model.decision import Status
 from scheduler_core.model.snapshot import Problem
@@ -32,7 +32,7 @@ from tests.muster import simulated
     ],
 )
 def test_sentences(text, want):
-    assert want == wording.sentences(text)
+    assert want == sentences.sentences(text)
 
 
 @pytest.mark.parametrize(
@@ -59,30 +59,30 @@ def test_sentences(text, want):
     ],
 )
 def test_verdict(answer, want, sign):
-    assert (want, sign) == (wording.verdict(answer), wording.sign(answer))
+    assert (want, sign) == (sentences.verdict(answer), sentences.sign(answer))
 
 
 def test_a_root_with_pods_left_over_is_not_all_placed():
     decision = simulated.placed_tree()
     left = type(decision)(decision.root, Status.SUCCESS, assignments=decision.assignments, pending={"default/more": "no room"})
-    assert "default/run is placed, but not all of it" == wording.verdict(Answer.of([left]))
+    assert "default/run is placed, but not all of it" == sentences.verdict(Answer.of([left]))
 
 
 def test_reasons_are_told_once_the_commonest_first():
     pending = [("default/a", "x"), ("default/b", "y"), ("default/c", "y"), ("default/d", "w")]
-    assert [("y", ["default/b", "default/c"]), ("w", ["default/d"]), ("x", ["default/a"])] == wording.reasons(pending)
-    assert wording.reasons(dict(pending)) == wording.reasons(pending)
+    assert [("y", ["default/b", "default/c"]), ("w", ["default/d"]), ("x", ["default/a"])] == sentences.reasons(pending)
+    assert sentences.reasons(dict(pending)) == sentences.reasons(pending)
 
 
 @pytest.mark.parametrize(
     ("count", "want"), [(0, ""), (2, "a0, a1"), (3, "a0, a1, a2"), (4, "a0, a1 and 2 more")], ids=["none", "few", "one more", "many"]
 )
 def test_long_lists_are_cut(count, want):
-    assert want == wording.some([f"a{number}" for number in range(count)], most=2)
+    assert want == sentences.some([f"a{number}" for number in range(count)], most=2)
 
 
 def test_names_are_counted_in_the_order_in_which_people_count():
-    assert "g2 ×3, g10" == wording.tallied({"g10": 1, "g2": 3})
+    assert "g2 ×3, g10" == sentences.tallied({"g10": 1, "g2": 3})
 
 
 @pytest.mark.parametrize(
@@ -91,9 +91,9 @@ def test_names_are_counted_in_the_order_in_which_people_count():
     ids=["one of that name", "two of that name"],
 )
 def test_short_names_are_not_ambiguous(resources, want):
-    assert want == wording.short("nvidia.com/gpu", resources)
+    assert want == sentences.short("nvidia.com/gpu", resources)
 
 
 def test_problems_of_one_kind_are_told_together():
     found = [Problem("Pod a", "bad"), Problem("Pod b", "worse"), Problem("Pod c", "bad")]
-    assert [("Pod a, Pod c", "bad"), ("Pod b", "worse")] == wording.problems(found)
+    assert [("Pod a, Pod c", "bad"), ("Pod b", "worse")] == sentences.problems(found)

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from muster import cli
 from muster.commands.snapshot import live_cluster
-from muster.commands.snapshot.document import kept
+from muster.commands.snapshot.snapshot_document import kept
 from tests.muster.simulated import gang, node, pod
 
 SCHEDULING, POLICY = "/apis/scheduling.k8s.io", "/apis/policy"

@@ -17,8 +17,8 @@ from muster.commands.progress import Progress
 from muster.commands.simulate import simulation
 from muster.commands.simulate.request import Asked
 from muster.commands.snapshot import fields
-from muster.commands.snapshot.document import kept
 from muster.commands.snapshot.fields import FIELDS, Each, Leaf, OrScalar
+from muster.commands.snapshot.snapshot_document import kept
 from muster.render import answer_json
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.gather import GROUP_OF

@@ -7,7 +7,7 @@ import json
 import pytest
 from hypothesis import given, settings
 
-from muster.commands.snapshot.document import kept
+from muster.commands.snapshot.snapshot_document import kept
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
 from tests.muster.simulated import gang, node, pod

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from validators.hierarchy.tree import Node
+from validators.hierarchy.tree import GroupNode
 
 
-def height(node: Node) -> int:
+def height(node: GroupNode) -> int:
     """Levels from *node* down to its lowest descendant; 1 without children.  *node* must not lie on or below a cycle."""
     levels, level = 0, [node]
     while level:
@@ -14,7 +14,7 @@ def height(node: Node) -> int:
     return levels
 
 
-def leaves(node: Node) -> int:
+def leaves(node: GroupNode) -> int:
     """Descendants without children, *node* itself where it has none.  Not for nodes on or below a cycle."""
     count, stack = 0, [node]
     while stack:

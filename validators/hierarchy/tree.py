@@ -20,15 +20,15 @@ _LONGEST_CLIMB = 64
 
 
 @dataclasses.dataclass(slots=True, eq=False)
-class Node:
+class GroupNode:
     """A group in its tree."""
 
     group: Group
-    parent: Node | None = None
-    children: list[Node] = dataclasses.field(default_factory=list)
+    parent: GroupNode | None = None
+    children: list[GroupNode] = dataclasses.field(default_factory=list)
     depth: int = 0
     """Levels from the root, which has 1; 0 on a cycle and below one."""
-    root: Node | None = None
+    root: GroupNode | None = None
     """The topmost ancestor; None on a cycle and below one."""
     on_cycle: bool = False
 
@@ -37,7 +37,7 @@ class Node:
         """Whether it names a parent that is not there."""
         return self.parent is None and self.group.spec.parent_composite_pod_group_name is not None
 
-    def ancestors(self) -> Iterator[Node]:
+    def ancestors(self) -> Iterator[GroupNode]:
         """Parent, grandparent and so on, as long as the way is no circle."""
         if self.depth:
             node = self.parent
@@ -49,7 +49,7 @@ class Node:
 class GroupTree:
     """Groups joined into trees; ``roots`` are the groups without a parent (orphans included), by namespace and name."""
 
-    def __init__(self, nodes: list[Node], roots: list[Node]) -> None:
+    def __init__(self, nodes: list[GroupNode], roots: list[GroupNode]) -> None:
         self.nodes = nodes
         self.roots = roots
         self.widths: dict[tuple[str, str], bool] = {}
@@ -60,8 +60,8 @@ class GroupTree:
     @classmethod
     def build(cls, groups: Iterable[Group]) -> GroupTree:
         """Join *groups*.  Of two composites of one name the first is the parent of those that name it."""
-        nodes = [Node(group) for group in groups]
-        composites: dict[tuple[str, str], Node] = {}
+        nodes = [GroupNode(group) for group in groups]
+        composites: dict[tuple[str, str], GroupNode] = {}
         for node in nodes:
             if isinstance(node.group, CompositePodGroup):
                 composites.setdefault(_name(node.group), node)
@@ -98,7 +98,7 @@ class GroupTree:
             found = self._templates[id(workload)] = TemplatesByName(workload)
         return found
 
-    def node(self, group: Group) -> Node:
+    def node(self, group: Group) -> GroupNode:
         """The node of *group*, the very object."""
         return self._by_group[id(group)]
 
@@ -107,11 +107,11 @@ def _name(group: Group) -> tuple[str, str]:
     return namespace_of(group), group.metadata.name
 
 
-def _order(node: Node) -> tuple[str, str, str]:
+def _order(node: GroupNode) -> tuple[str, str, str]:
     return (*_name(node.group), node.group.kind)
 
 
-def _measure(roots: list[Node]) -> None:
+def _measure(roots: list[GroupNode]) -> None:
     for root in roots:
         root.depth, root.root = 1, root
         stack = [root]
@@ -122,11 +122,11 @@ def _measure(roots: list[Node]) -> None:
                 stack.append(child)
 
 
-def _mark_cycles(nodes: list[Node]) -> None:
+def _mark_cycles(nodes: list[GroupNode]) -> None:
     seen: set[int] = set()
     for start in nodes:
-        way: dict[int, Node] = {}
-        node: Node | None = start
+        way: dict[int, GroupNode] = {}
+        node: GroupNode | None = start
         while node is not None and not node.depth and id(node) not in seen:
             seen.add(id(node))
             way[id(node)] = node

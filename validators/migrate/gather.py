@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from validators.migrate import groups, references
 from validators.migrate.groups import Group, MigratedWorkload, Plan, Use
 from validators.migrate.held import Held
+from validators.migrate.migrate_object import Lost
 from validators.migrate.names import text
-from validators.migrate.objects import Lost
 from validators.migrate.outcome import Refused
 from validators.migrate.references import FIELD, Rank, Reference, Wrong
 from validators.model.decode import Json

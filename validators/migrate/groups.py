@@ -10,7 +10,7 @@ import dataclasses
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from validators.migrate import names, objects, references
+from validators.migrate import migrate_object, names, references
 from validators.migrate.change import Add
 from validators.migrate.names import text
 from validators.migrate.references import Rank, Reference
@@ -82,7 +82,7 @@ class Plan:
 
 def workload(place: int, content: Mapping[str, Json]) -> MigratedWorkload:
     """A Workload of any version, with the templates at its top."""
-    today = objects.hub(content)
+    today = migrate_object.hub(content)
     spec = today.get("spec")
     templates = spec.get("podGroupTemplates") if isinstance(spec, Mapping) else None
     named = {
@@ -164,7 +164,7 @@ def _name(key: Key, used: dict[str, Mapping[str, Json]], there: dict[str, Mappin
 
 
 def _is_of(group: Mapping[str, Json], workload_name: str, template: str) -> bool:
-    spec = objects.hub(group).get("spec")
+    spec = migrate_object.hub(group).get("spec")
     reference = spec.get("workloadRef") if isinstance(spec, Mapping) else None
     return isinstance(reference, Mapping) and (reference.get("workloadName"), reference.get("templateName")) == (workload_name, template)
 

@@ -8,11 +8,11 @@ from validators import lookup, pipeline
 from validators.field import FieldError, FieldPath
 from validators.lint.documents import Document
 from validators.lint.finding import Subject
-from validators.lint.run import subject_of
-from validators.migrate import objects
+from validators.lint.lint_files import subject_of
+from validators.migrate import migrate_object
 from validators.migrate.change import Change, Parts, applied
 from validators.migrate.groups import Group
-from validators.migrate.objects import Lost, Noted
+from validators.migrate.migrate_object import Lost, Noted
 from validators.migrate.outcome import Loss, Migrated, Note, Refused, Spot
 from validators.model.decode import Json
 from validators.model.objects import Named
@@ -31,7 +31,7 @@ class Held:
         self.lost: list[Lost] = []
         self.notes: list[tuple[Parts, str]] = []
         self.made: list[Group] = []
-        for step in objects.steps(document.content, to):
+        for step in migrate_object.steps(document.content, to):
             if isinstance(step, Lost):
                 self.lost.append(step)
             elif isinstance(step, Noted):
@@ -52,7 +52,7 @@ class Held:
     @property
     def is_retired(self) -> bool:
         """Whether its own version is one that is gone."""
-        return objects.is_retired(self.content.get("apiVersion"), self.content.get("kind"))
+        return migrate_object.is_retired(self.content.get("apiVersion"), self.content.get("kind"))
 
     def after(self) -> dict[str, Json]:
         """The object after all changes."""
@@ -81,17 +81,19 @@ class Held:
     def refused(self) -> Sequence[Refused]:
         """What is wrong with the object as it is, in its own version's words, or would be with it, or with a group of it, afterwards."""
         api_version, kind = str(self.content.get("apiVersion")), str(self.content.get("kind"))
-        minor = objects.minor_of(api_version, kind) if self.is_retired else None
+        minor = migrate_object.minor_of(api_version, kind) if self.is_retired else None
         found = _faults(self.content, minor) if minor is not None else []
         if found:
             return [self._refused(each, each.path, f"is not valid in Kubernetes 1.{minor} either: ") for each in found]
-        told = f"would not be valid in Kubernetes 1.{objects.TODAY}: "
+        told = f"would not be valid in Kubernetes 1.{migrate_object.TODAY}: "
         written = _WRITTEN.get(api_version.rpartition("/")[2], _as_it_is) if self.is_retired else _as_it_is
-        found = _faults(self.after(), objects.TODAY) if self.changes else []
+        found = _faults(self.after(), migrate_object.TODAY) if self.changes else []
         refused = [self._refused(each, written(each.path), told) for each in found]
         for group in self.made:
             about = f"PodGroup {group.name} {told}"
-            refused += (self._refused(each, FieldPath(), f"{about}{each.path}: ") for each in _faults(group.content or {}, objects.TODAY))
+            refused += (
+                self._refused(each, FieldPath(), f"{about}{each.path}: ") for each in _faults(group.content or {}, migrate_object.TODAY)
+            )
         return refused
 
     def _refused(self, error: FieldError, path: FieldPath, told: str) -> Refused:

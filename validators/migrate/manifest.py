@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from validators.lint import documents, yaml_text
 from validators.lint.documents import Document, Unreadable
 from validators.lint.places import Chunk, Fault
-from validators.migrate import insert, objects, rewrite
+from validators.migrate import insert, migrate_object, rewrite
 from validators.migrate.change import Change, Parts, Replace, below
 from validators.migrate.held import Held
 from validators.migrate.outcome import File, Refused, Spot
@@ -102,8 +102,8 @@ def _placed(page: Page, held: Held, to: str) -> Iterator[Change]:
     yield from (below(route, each) for each in held.changes if has_head or each.path != _HEAD)
     for length in range(0, len(route), 2):
         kind = _scalar(page, (*route[:length], "kind")).removesuffix("List")
-        if objects.is_retired(_scalar(page, (*route[:length], *_HEAD)), kind):
-            yield Replace((*route[:length], *_HEAD), objects.target_of(kind, to))
+        if migrate_object.is_retired(_scalar(page, (*route[:length], *_HEAD)), kind):
+            yield Replace((*route[:length], *_HEAD), migrate_object.target_of(kind, to))
 
 
 def _scalar(page: Page, path: Parts) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from validators import lookup as lookups
 from validators.field import FieldError, FieldPath
 from validators.gates import COMPOSITE, Gates
-from validators.hierarchy.tree import GroupTree, Node
+from validators.hierarchy.tree import GroupNode, GroupTree
 from validators.model import traits
 from validators.model.group import CompositePodGroup, Group, PodGroup
 from validators.model.objects import Object, namespace_of
@@ -201,7 +201,7 @@ class Context:
         return self.new
 
     @property
-    def node(self) -> Node:
+    def node(self) -> GroupNode:
         """The group's place in its tree."""
         return self.tree.node(self.group)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError
-from validators.hierarchy.tree import Node
+from validators.hierarchy.tree import GroupNode
 from validators.model.templates import SPEC
 from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule
 
@@ -22,7 +22,7 @@ def check(context: Context) -> Iterator[FieldError]:
         yield field.invalid(SPEC / "parentCompositePodGroupName", parent, f"must not lead back to the group itself: {_circle(node)}")
 
 
-def _circle(node: Node) -> str:
+def _circle(node: GroupNode) -> str:
     names, each = [node.group.metadata.name], node.parent
     # No further than is shown: every group of the circle tells of it.
     while each is not None and each is not node and len(names) <= _MOST_NAMES:

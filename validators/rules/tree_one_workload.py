@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError
-from validators.hierarchy.tree import Node
+from validators.hierarchy.tree import GroupNode
 from validators.model.group import Group
 from validators.model.templates import SPEC
 from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule
@@ -30,7 +30,7 @@ def check(context: Context) -> Iterator[FieldError]:
         yield field.invalid(_PATH, reference.workload_name, detail)
 
 
-def _other_below(node: Node, wanted: str) -> Group | None:
+def _other_below(node: GroupNode, wanted: str) -> Group | None:
     stack = list(node.children)
     while stack:
         each = stack.pop()

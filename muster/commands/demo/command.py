@@ -110,7 +110,7 @@ def _stopped_in_order() -> Iterator[None]:
 
 
 def _lint(stage: Stage) -> None:
-    from validators.lint import files, run
+    from validators.lint import files, lint_files
     from validators.reports import text
     from validators.rules.base import Settings
 
@@ -121,7 +121,7 @@ def _lint(stage: Stage) -> None:
     )
     stage.command("muster lint manifests")
     with contextlib.chdir(DATA):
-        report = run.run(files.read(["manifests"], sys.stdin.buffer), (), settings=Settings(linting=True))
+        report = lint_files.run(files.read(["manifests"], sys.stdin.buffer), (), settings=Settings(linting=True))
     shown = text.render_in_colour(report) if stage.colour else text.render(report)
     for line in shown.splitlines():
         # Excerpts begin with spaces and stay as they are.

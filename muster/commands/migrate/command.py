@@ -66,7 +66,7 @@ def migrate(*, paths: tuple[str, ...], in_place: bool, diff: bool, to: str, form
 
 def _migrated(paths: Sequence[str], to: str) -> Migration:
     from validators.lint import files
-    from validators.migrate import run
+    from validators.migrate import migrate_files
 
     try:
         found = files.identities(paths)
@@ -75,7 +75,7 @@ def _migrated(paths: Sequence[str], to: str) -> Migration:
         sources = files.sources(paths, sys.stdin.buffer)
     except files.PathError as error:
         raise click.UsageError(str(error)) from None
-    migration = run.run((run.Input(each.path, each.content, each.manifest()) for each in sources), to)
+    migration = migrate_files.run((migrate_files.Input(each.path, each.content, each.manifest()) for each in sources), to)
     if not migration.files:
         click.echo(f"muster migrate: no {', '.join(files.SUFFIXES)} file in {', '.join(paths)}", err=True)
     return migration

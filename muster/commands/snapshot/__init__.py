@@ -1,8 +1,8 @@
 """``muster snapshot``: a cluster as one document that ``muster simulate`` reads.
 
-command        options
-live_cluster   objects of a live cluster, page by page
-document       the document: a List in JSON
-fields         which fields ``simulate`` reads, and which of them name something
-prune, redact  an object without what is not read; names replaced by hashes
+command            options
+live_cluster       objects of a live cluster, page by page
+snapshot_document  the document: a List in JSON
+fields             which fields ``simulate`` reads, and which of them name something
+prune, redact      an object without what is not read; names replaced by hashes
 """

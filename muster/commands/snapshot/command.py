@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from muster.commands.snapshot.document import Kept
+    from muster.commands.snapshot.snapshot_document import Kept
 
 FORMATS = ("json", "jsonl")
 COMPLETE, INCOMPLETE = 0, 2
@@ -59,7 +59,7 @@ def snapshot(*, paths: tuple[str, ...], redact: bool, salt: str | None, kubeconf
 def _from_files(paths: tuple[str, ...]) -> tuple[Kept, list[str]]:
     from muster.commands.progress import Progress
     from muster.commands.simulate import cluster_input
-    from muster.commands.snapshot import document
+    from muster.commands.snapshot import snapshot_document
 
     progress = Progress("snapshot")
     try:
@@ -69,14 +69,14 @@ def _from_files(paths: tuple[str, ...]) -> tuple[Kept, list[str]]:
     told = [f"{each.object}: {each.message}" for each in inputs.problems]
     if not inputs.files:
         told.append(f"no .yaml, .yml, .json file in {', '.join(paths)}")
-    return document.kept(inputs.objects), told
+    return snapshot_document.kept(inputs.objects), told
 
 
 def _from_cluster(kubeconfig: str | None, context: str | None) -> tuple[Kept, list[str]]:
-    from muster.commands.snapshot import document, live_cluster
+    from muster.commands.snapshot import live_cluster, snapshot_document
 
     try:
         read = live_cluster.read(kubeconfig, context)
     except live_cluster.ClusterError as error:
         raise click.UsageError(str(error)) from None
-    return document.kept(read.lists), [f"{each.object}: {each.message}" for each in read.problems]
+    return snapshot_document.kept(read.lists), [f"{each.object}: {each.message}" for each in read.problems]

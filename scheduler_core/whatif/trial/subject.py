@@ -9,7 +9,7 @@ from scheduler_core.model.decision import Name
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.queueing.trees import Trees, minimum, name_of
-from validators.hierarchy.tree import Node
+from validators.hierarchy.tree import GroupNode
 from validators.model.objects import namespace_of
 from validators.model.templates import Templates
 from validators.model.workload import Workload
@@ -104,7 +104,7 @@ class Subject:
         return min(counts, key=lambda shape: (-counts[shape], shape.serial))
 
 
-def _group(node: Node, trees: Trees) -> SubjectGroup:
+def _group(node: GroupNode, trees: Trees) -> SubjectGroup:
     spec, members = node.group.spec, trees.members(node)
     topology = (spec.scheduling_constraints and spec.scheduling_constraints.topology) or ()
     return SubjectGroup(
@@ -120,7 +120,7 @@ def _group(node: Node, trees: Trees) -> SubjectGroup:
     )
 
 
-def _template(node: Node, snapshot: ClusterSnapshot) -> tuple[str, str]:
+def _template(node: GroupNode, snapshot: ClusterSnapshot) -> tuple[str, str]:
     reference = node.group.spec.workload_ref
     workload = reference and snapshot.known.get("Workload", namespace_of(node.group), reference.workload_name)
     if reference is None or not isinstance(workload, Workload) or reference.template_name not in Templates(workload, None).names:

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from validators.hierarchy import measure
-from validators.hierarchy.tree import GroupTree, Node
+from validators.hierarchy.tree import GroupNode, GroupTree
 from validators.lookup import KnownObjects
 from validators.model.group import CompositePodGroup, CompositePodGroupSpec, Group, PodGroup, PodGroupSpec
 from validators.model.meta import ObjectMeta
@@ -138,7 +138,7 @@ def test_a_circle_is_followed_no_further_than_it_is_shown(length: int, monkeypat
     steps = 0
 
     class Followed:
-        def __init__(self, node: Node) -> None:
+        def __init__(self, node: GroupNode) -> None:
             self.node, self.group = node, node.group
 
         @property

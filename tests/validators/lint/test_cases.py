@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from validators.lint import files, run
+from validators.lint import files, lint_files
 from validators.lint.finding import Report
 from validators.rules.base import Settings
 
@@ -21,7 +21,7 @@ Told = tuple[str, str, str, int | None, str]
 
 def linted(case: Path) -> Report:
     manifests = files.read([str(case / "input")], io.BytesIO())
-    return run.run(manifests, settings=Settings(linting=True))
+    return lint_files.run(manifests, settings=Settings(linting=True))
 
 
 def told(report: Report, case: Path) -> list[Told]:

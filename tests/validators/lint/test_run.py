@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from validators.lint import documents, run
+from validators.lint import documents, lint_files
 from validators.lint.finding import Report, Subject
 from validators.rules.base import Profile, Settings, Severity
 
@@ -34,7 +34,7 @@ def report(files: dict[str, str], objects: dict[str, str] | None = None, **setti
         return [documents.parse(name, text.encode()) for name, text in texts.items()]
 
     chosen = Settings(linting=True, **settings)  # type: ignore[arg-type]
-    return run.run(parsed(files), parsed(objects or {}), settings=chosen)
+    return lint_files.run(parsed(files), parsed(objects or {}), settings=chosen)
 
 
 def told(found: Report) -> list[tuple[str, int, str, str]]:
@@ -158,7 +158,7 @@ def test_findings_stand_in_the_order_of_the_file() -> None:
     ],
 )
 def test_what_an_object_says_it_is(content: dict[str, object], want: Subject) -> None:
-    assert want == run.subject_of(content)
+    assert want == lint_files.subject_of(content)
 
 
 def test_a_suppression_of_a_rule_that_the_profile_has_not_is_not_called_unused() -> None:

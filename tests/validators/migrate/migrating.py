@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from validators.lint import documents
-from validators.lint import run as lint
+from validators.lint import lint_files as lint
 from validators.lint.documents import Document
 from validators.lint.finding import Finding
-from validators.migrate import run
+from validators.migrate import migrate_files as run
 from validators.migrate.outcome import Migration
 from validators.rules.base import Profile, Settings
 

@@ -6,19 +6,19 @@ import pytest
 
 from tests.validators.migrate.migrating import CURRENT, GROUP, WORKLOAD, objects_in
 from validators.field import FieldPath
-from validators.migrate import objects
+from validators.migrate import migrate_object
 from validators.migrate.change import Change, applied
-from validators.migrate.objects import Lost, Noted
+from validators.migrate.migrate_object import Lost, Noted
 
 LIVE = {"name": "w", "resourceVersion": "7"}
 
 
 def came_to(content: dict[str, object], to: str = "v1beta1") -> dict[str, object]:
-    return applied(content, [step for step in objects.steps(content, to) if not isinstance(step, (Lost, Noted))])
+    return applied(content, [step for step in migrate_object.steps(content, to) if not isinstance(step, (Lost, Noted))])
 
 
 def lost(content: dict[str, object]) -> list[str]:
-    return [str(FieldPath(*step.path)) for step in objects.steps(content, "v1beta1") if isinstance(step, Lost)]
+    return [str(FieldPath(*step.path)) for step in migrate_object.steps(content, "v1beta1") if isinstance(step, Lost)]
 
 
 def scheduling(version: str, kind: str, **fields: object) -> dict[str, object]:
@@ -42,7 +42,7 @@ def scheduling(version: str, kind: str, **fields: object) -> dict[str, object]:
     ],
 )
 def test_retired_versions(api_version: object, kind: object, want: bool) -> None:
-    assert want is objects.is_retired(api_version, kind)
+    assert want is migrate_object.is_retired(api_version, kind)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_retired_versions(api_version: object, kind: object, want: bool) -> None
     ],
 )
 def test_what_a_kind_is_migrated_to(kind: str, to: str, want: str) -> None:
-    assert want == objects.target_of(kind, to)
+    assert want == migrate_object.target_of(kind, to)
 
 
 def test_a_workload_of_v1alpha1() -> None:
@@ -126,7 +126,7 @@ def test_an_owner_of_a_retired_version_is_found_under_its_new_one_and_its_uid_is
 def test_the_copy_of_a_live_object_is_noted(metadata: dict[str, str], want: list[str]) -> None:
     content = scheduling("v1alpha2", "Workload", metadata=metadata)
 
-    assert want == [str(FieldPath(*step.path)) for step in objects.steps(content, "v1beta1") if isinstance(step, Noted)]
+    assert want == [str(FieldPath(*step.path)) for step in migrate_object.steps(content, "v1beta1") if isinstance(step, Noted)]
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_the_copy_of_a_live_object_is_noted(metadata: dict[str, str], want: list
     ],
 )
 def test_nothing_else_changes(content: dict[str, object]) -> None:
-    steps: list[Change | Lost | Noted] = list(objects.steps(content, "v1beta1"))
+    steps: list[Change | Lost | Noted] = list(migrate_object.steps(content, "v1beta1"))
 
     assert steps == []
 

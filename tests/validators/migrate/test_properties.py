@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.validators.migrate import written_by_people as written
 from tests.validators.migrate.migrating import findings, migrate, objects_in, text_of
 from validators import pipeline
-from validators.lint.run import subject_of
+from validators.lint.lint_files import subject_of
 from validators.migrate.change import Remove, applied
 from validators.migrate.outcome import Migration
 from validators.model.group import PodGroup
