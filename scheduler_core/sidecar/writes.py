@@ -2,12 +2,19 @@
 
 Every write names the uid it was decided for, so that an object of the same name made since is left alone, and each can be
 made twice without harm: a restart repeats what it does not know to be done.
+
+Each knows its *target*, the object that is written; its *urgency*, the most urgent 0; and its *slot*: what of the object it sets, by
+which a later write of the same takes the place of an earlier one.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import enum
+from typing import ClassVar
+
+Slot = tuple[str, str]
+"""A part of an object that a write sets: ``condition`` and its type, ``finalizer`` and its name."""
 
 
 class Evicting(enum.StrEnum):
@@ -48,18 +55,37 @@ class Condition:
     since: str = ""
 
 
+class _PodWrite:
+    """What the writes of a pod have in common."""
+
+    __slots__ = ()
+    urgency: ClassVar[int]
+    pod: Ref
+
+    @property
+    def target(self) -> Ref:
+        """The object that is written."""
+        return self.pod
+
+    @property
+    def slot(self) -> None:
+        """None: a step, not a state that is asked for."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
-class Bind:
+class Bind(_PodWrite):
     """Bind a pod to a node (``pods/binding``)."""
 
+    urgency: ClassVar[int] = 0
     pod: Ref
     node: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Ungate:
+class Ungate(_PodWrite):
     """Pin a gated pod to a node by its selector, mark it with where it goes, and remove our gate: one request."""
 
+    urgency: ClassVar[int] = 0
     pod: Ref
     node: str
     hostname: str
@@ -67,9 +93,10 @@ class Ungate:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Nominate:
+class Nominate(_PodWrite):
     """Set ``status.nominatedNodeName`` of a pending pod; an empty node clears it."""
 
+    urgency: ClassVar[int] = 1
     pod: Ref
     node: str
 
@@ -78,23 +105,31 @@ class Nominate:
 class SetCondition:
     """Put a condition on a group or a pod, or (*condition* without a status) take the one of that type away."""
 
+    urgency: ClassVar[int] = 2
     target: Ref
     condition: Condition
 
+    @property
+    def slot(self) -> Slot:
+        """What of the object it sets."""
+        return "condition", self.condition.type
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Evict:
+class Evict(_PodWrite):
     """Make a victim leave: its condition DisruptionTarget first (reason PreemptionByScheduler), then the eviction."""
 
+    urgency: ClassVar[int] = 0
     pod: Ref
     message: str
     by: Evicting = Evicting.EVICT
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Remove:
+class Remove(_PodWrite):
     """Delete a pod that was bound for a gang that did not come about."""
 
+    urgency: ClassVar[int] = 1
     pod: Ref
     message: str
 
@@ -103,27 +138,44 @@ class Remove:
 class AddFinalizer:
     """Add a finalizer to a group that lacks it."""
 
+    urgency: ClassVar[int] = 3
     target: Ref
     finalizer: str
+
+    @property
+    def slot(self) -> Slot:
+        """What of the object it sets."""
+        return "finalizer", self.finalizer
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RemoveFinalizer:
     """Remove a finalizer, with the resource version at which nothing was left that it protects."""
 
+    urgency: ClassVar[int] = 3
     target: Ref
     finalizer: str
+
+    @property
+    def slot(self) -> Slot:
+        """What of the object it sets."""
+        return "finalizer", self.finalizer
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Tell:
     """An event on an object; equal ones are counted, not repeated.  Never waited for, dropped when there are too many."""
 
+    urgency: ClassVar[int] = 4
     target: Ref
     type: str
     """Normal or Warning."""
     reason: str
     message: str
+
+    @property
+    def slot(self) -> None:
+        """None: a step, not a state that is asked for."""
 
 
 class WriteOutcome(enum.Enum):

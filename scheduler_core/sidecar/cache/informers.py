@@ -1,4 +1,4 @@
-"""The watches of all kinds, whose news go to the inbox.
+"""List and watch of all kinds, whose news go to a receiver.
 
 Edge: the threads of ``apiserver.watch``.
 """
@@ -8,13 +8,13 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import msgspec
 
 from apiserver.api import Api
 from apiserver.discovery import path_of
 from apiserver.watch import Standing, Watcher
-from scheduler_core.sidecar.process.mailbox import Changed, Listed, Mailbox, Unserved
 from validators.model.objects import SCHEDULING
 
 VERSIONS = ("v1", "v1beta1", "v1alpha3")
@@ -45,6 +45,37 @@ NEEDED = frozenset({"Node", "Pod", "PodGroup"})
 UNSERVED = "the API server does not serve {kind} objects: look at its flags --feature-gates (GenericWorkload) and --runtime-config"
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Listed:
+    """All objects of a kind, each as JSON text."""
+
+    kind: str
+    objects: Sequence[msgspec.Raw]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Changed:
+    """One object was ADDED, MODIFIED or DELETED."""
+
+    kind: str
+    event: str
+    content: msgspec.Raw
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Unserved:
+    """The server does not have a kind."""
+
+    kind: str
+
+
+class Receiver(Protocol):
+    """Takes news, from any thread."""
+
+    def put(self, news: Listed | Changed | Unserved, /) -> None:
+        """Add *news* to what is to be heard."""
+
+
 @dataclasses.dataclass(slots=True)
 class Health:
     """How it stands with one kind."""
@@ -61,7 +92,7 @@ class Informers:
     ``paths`` has where each kind is served, before anything of it is told; ``health`` how it stands with each.
     """
 
-    def __init__(self, api: Api, inbox: Mailbox, log: Callable[[str, str], None], *, silence: float) -> None:
+    def __init__(self, api: Api, inbox: Receiver, log: Callable[[str, str], None], *, silence: float) -> None:
         """*log* hears, once each, of a kind that cannot be watched and why."""
         self._api, self.inbox, self._log, self._silence = api, inbox, log, silence
         self.paths: dict[str, str] = {}

@@ -11,10 +11,9 @@ from scheduler_core.model.conditions import DISRUPTION_TARGET
 from scheduler_core.model.decision import Name
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.group_cache import LiveGroup
+from scheduler_core.sidecar.controllers.pending_writes import PendingWrites
 from scheduler_core.sidecar.writes import Condition, Ref, SetCondition
 
-AGAIN_SECONDS = 30.0
-"""A write that has not been seen by then is made again."""
 _GONE = Condition(DISRUPTION_TARGET, "", "", "")
 
 
@@ -23,21 +22,19 @@ class DisruptionTargets:
 
     def __init__(self, told_by: str) -> None:
         self._prefix = f"{told_by}: preempting "
-        self._sent: dict[SetCondition, float] = {}
+        self._pending = PendingWrites()
 
     @property
     def again(self) -> float | None:
         """When to look though nothing changes; None: not before something does."""
-        return min(self._sent.values(), default=None)
+        return self._pending.again
 
     def wanted(self, store: Cache, now: float) -> tuple[SetCondition, ...]:
         """The writes that are missing at *now*, by kind and name."""
-        self._sent = {write: until for write, until in self._sent.items() if now < until}
+        self._pending.expire(now)
         told = [live for live in store.groups() if self._is_told(live) and _runs(store, live)]
         writes = [SetCondition(Ref(*live.key, live.uid), _GONE) for live in sorted(told, key=lambda live: live.key)]
-        new = tuple(write for write in writes if write not in self._sent)
-        self._sent |= dict.fromkeys(new, now + AGAIN_SECONDS)
-        return new
+        return tuple(write for write in writes if self._pending.add(write, now))
 
     def _is_told(self, live: LiveGroup) -> bool:
         """Whether it says that it leaves, and it was us who said so."""

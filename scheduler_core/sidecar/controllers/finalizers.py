@@ -10,6 +10,7 @@ import collections
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+from scheduler_core.sidecar.controllers.pending_writes import PendingWrites
 from scheduler_core.sidecar.writes import AddFinalizer, Ref, RemoveFinalizer, Write
 from validators.model.group import Group
 from validators.model.objects import namespace_of
@@ -18,8 +19,6 @@ FINALIZERS = {
     "PodGroup": "scheduling.k8s.io/podgroup-protection",
     "CompositePodGroup": "scheduling.k8s.io/compositepodgroup-protection",
 }
-AGAIN_SECONDS = 30.0
-"""A write that has not been seen by then is made again."""
 Key = tuple[str, str]
 """Namespace and name."""
 
@@ -38,12 +37,12 @@ class Finalizers:
     """What has been written and not been seen yet."""
 
     def __init__(self) -> None:
-        self._sent: dict[Write, float] = {}
+        self._pending = PendingWrites()
 
     @property
     def again(self) -> float | None:
         """When to look though nothing changes; None: not before something does."""
-        return min(self._sent.values(), default=None)
+        return self._pending.again
 
     def wanted(self, groups: Iterable[Group], members: Membership, now: float) -> tuple[Write, ...]:
         """The writes that are missing at *now*, by kind and name.
@@ -52,14 +51,9 @@ class Finalizers:
         """
         everything = sorted(groups, key=lambda each: (each.kind, namespace_of(each), each.metadata.name))
         parents = {_parent(each) for each in everything if each.spec.parent_composite_pod_group_name} - _circles(everything)
-        self._sent = {write: until for write, until in self._sent.items() if now < until}
-        writes = []
-        for group in everything:
-            write = _wanted(group, parents, members)
-            if write is not None and write not in self._sent:
-                self._sent[write] = now + AGAIN_SECONDS
-                writes.append(write)
-        return tuple(writes)
+        self._pending.expire(now)
+        missing = (_wanted(group, parents, members) for group in everything)
+        return tuple(write for write in missing if write is not None and self._pending.add(write, now))
 
 
 def _circles(groups: Sequence[Group]) -> set[Key]:
@@ -92,7 +86,7 @@ def _parent(group: Group) -> Key:
     return namespace_of(group), group.spec.parent_composite_pod_group_name or ""
 
 
-def _wanted(group: Group, parents: set[Key], members: Membership) -> Write | None:
+def _wanted(group: Group, parents: set[Key], members: Membership) -> AddFinalizer | RemoveFinalizer | None:
     finalizer = FINALIZERS[group.kind]
     metadata = group.metadata
     protected = finalizer in (metadata.finalizers or ())

@@ -19,6 +19,7 @@ from scheduler_core.model.decision import Name
 from scheduler_core.model.wording import LONGEST, listed
 from scheduler_core.queueing import tree_violations
 from scheduler_core.queueing.trees import Tree, Trees, name_of
+from scheduler_core.sidecar.controllers.pending_writes import PendingWrites
 from scheduler_core.sidecar.writes import Condition, Ref, SetCondition, Tell, Write
 from validators.gates import Gates
 from validators.model.group import Condition as Held
@@ -29,8 +30,6 @@ VALID = "muster.dev/Valid"
 SETTLE_SECONDS = 2.0
 PATIENCE = 5
 """A tree that keeps changing and stays invalid is told after so many times the settling."""
-AGAIN_SECONDS = 30.0
-"""A write that has not been seen by then is made again."""
 PREFIX = "the tree is invalid: "
 """What all our messages begin with, by which we know them for ours."""
 _INVALID = {"PodGroup": "Invalid", "CompositePodGroup": "Invalid"}
@@ -67,7 +66,7 @@ class Validity:
         self._reasons = _INVALID if kubernetes < 38 else _INVALID_LATER
         self._alone_on_composites = kubernetes < _FIRST_TO_WRITE_ON_COMPOSITES
         self._invalid: dict[Name, _Watched] = {}
-        self._sent: dict[tuple[Ref, str], tuple[Condition, float]] = {}
+        self._pending = PendingWrites()
 
     @property
     def count(self) -> int:
@@ -76,7 +75,7 @@ class Validity:
 
     def judge(self, trees: Trees, now: float) -> Judgement:
         """Judge all trees at *now*, in seconds of a clock that never goes back."""
-        self._sent = {key: sent for key, sent in self._sent.items() if now < sent[1]}
+        self._pending.expire(now)
         found: dict[Name, _Watched] = {}
         writes: list[Write] = []
         moments: list[float] = []
@@ -90,7 +89,8 @@ class Validity:
                     continue
             writes += self._told(tree, messages, now)
         self._invalid = found
-        moments += [moment for _, moment in self._sent.values()]
+        if self._pending.again is not None:
+            moments.append(self._pending.again)
         return Judgement(tuple(writes), min(moments, default=None))
 
     def _watched(self, name: Name, messages: Mapping[Name, str], now: float) -> _Watched:
@@ -108,18 +108,10 @@ class Validity:
             name = name_of(group)
             ref = Ref(group.kind, name.namespace, name.name, group.metadata.uid)
             for write in self._wanted(group, ref, messages.get(name, "")):
-                if self._unsent(write, now):
+                if self._pending.add(write, now):
                     yield write
                     if write.condition.type == VALID and write.condition.status:
                         yield Tell(ref, "Warning", write.condition.reason, write.condition.message)
-
-    def _unsent(self, write: SetCondition, now: float) -> bool:
-        key = (write.target, write.condition.type)
-        sent = self._sent.get(key)
-        if sent is not None and sent[0] == write.condition:
-            return False
-        self._sent[key] = write.condition, now + AGAIN_SECONDS
-        return True
 
     def _wanted(self, group: Group, ref: Ref, message: str) -> Iterator[SetCondition]:
         """What is missing for *group* to say *message*; without one, to say nothing of ours."""

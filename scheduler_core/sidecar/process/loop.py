@@ -15,8 +15,9 @@ from typing import Any
 
 from scheduler_core.model.decision import Status
 from scheduler_core.sidecar.cache.cache import Cache
+from scheduler_core.sidecar.cache.informers import Changed, Listed, Unserved
 from scheduler_core.sidecar.controllers.runner import ControllerRunner
-from scheduler_core.sidecar.process.mailbox import Asked, Changed, Done, Listed, Mailbox, News, Rehearsed, Unserved
+from scheduler_core.sidecar.process.mailbox import Asked, Done, Mailbox, News, Rehearsed
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.process.write_failures import WriteFailures
 from scheduler_core.sidecar.scheduling.scheduler import Attempt, Scheduler

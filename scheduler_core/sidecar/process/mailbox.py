@@ -7,38 +7,13 @@ from __future__ import annotations
 
 import dataclasses
 import queue
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from typing import Any
 
-import msgspec
-
 from scheduler_core.model.decision import Name
+from scheduler_core.sidecar.cache.informers import Changed, Listed, Unserved
 from scheduler_core.sidecar.writes import Evict, Write, WriteOutcome
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Listed:
-    """All objects of a kind, each as JSON text."""
-
-    kind: str
-    objects: Sequence[msgspec.Raw]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Changed:
-    """One object was ADDED, MODIFIED or DELETED."""
-
-    kind: str
-    event: str
-    content: msgspec.Raw
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Unserved:
-    """The server does not have a kind."""
-
-    kind: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

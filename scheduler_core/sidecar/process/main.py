@@ -27,6 +27,7 @@ from scheduler_core.sidecar.cache.informers import Informers
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.client.requests import Paths
 from scheduler_core.sidecar.controllers.runner import ControllerRunner
+from scheduler_core.sidecar.process.enabled_controllers import enabled_controllers
 from scheduler_core.sidecar.process.http import Answers, Server, create_app, unreached
 from scheduler_core.sidecar.process.loop import Log, Loop, Parts
 from scheduler_core.sidecar.process.mailbox import Done, Mailbox
@@ -71,7 +72,7 @@ class Sidecar:
         )
         store = Cache(LABELS if settings.by_label else ())
         self._scheduler = Scheduler(store, options(settings)) if settings.places else None
-        keeping = ControllerRunner(settings, store, self._telemetry, minor)
+        keeping = ControllerRunner(tuple(enabled_controllers(settings, store, self._telemetry, minor)))
         self.loop = Loop(Parts(store, self._scheduler, keeping, self._publisher, self._inbox, self._telemetry, self._term, log))
 
     def start(self) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from scheduler_core.sidecar.writer.work_queue import target
 from scheduler_core.sidecar.writes import Write, WriteOutcome
 
 EVERY_SECONDS = 60.0
@@ -28,7 +27,7 @@ class WriteFailures:
         """The fields of the line that tells of it; None where there is nothing to tell, or it has just been told of its like."""
         if outcome not in _TOLD:
             return None
-        about = target(write)
+        about = write.target
         key = type(write).__name__, about.kind, outcome
         if now < self._until.get(key, now):
             self._untold[key] = self._untold.get(key, 0) + 1

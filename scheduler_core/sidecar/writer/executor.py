@@ -20,7 +20,6 @@ from scheduler_core.sidecar.client import requests
 from scheduler_core.sidecar.client.errors import NOT_FOUND
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.client.requests import Paths, Request
-from scheduler_core.sidecar.writer.work_queue import target
 from scheduler_core.sidecar.writes import (
     AddFinalizer,
     Bind,
@@ -101,7 +100,7 @@ class Executor:
     def _by_content(self, write: Ungate | AddFinalizer | RemoveFinalizer | SetCondition) -> tuple[WriteOutcome, str]:
         """What depends on the object as it is: read, and changed only if it is still that."""
         content = self.look(write)
-        ref = target(write)
+        ref = write.target
         if content is None or (ref.uid and content["metadata"].get("uid") != ref.uid):
             return WriteOutcome.GONE, "it is not there any more"
         if isinstance(write, Ungate):
@@ -117,7 +116,7 @@ class Executor:
     def look(self, write: Write) -> Any:
         """The object, parsed; None if it is not there."""
         try:
-            content = _DECODE(self._send(Request("GET", self._paths.of(target(write)))))
+            content = _DECODE(self._send(Request("GET", self._paths.of(write.target))))
         except ReplyError as error:
             if error.code == NOT_FOUND:
                 return None

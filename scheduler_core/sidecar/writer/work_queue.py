@@ -11,37 +11,9 @@ import heapq
 import itertools
 from collections.abc import Callable, Collection
 
-from scheduler_core.sidecar.writes import (
-    AddFinalizer,
-    Bind,
-    Evict,
-    Nominate,
-    Ref,
-    Remove,
-    RemoveFinalizer,
-    SetCondition,
-    Tell,
-    Ungate,
-    Write,
-)
+from scheduler_core.sidecar.writes import Evict, Ref, Tell, Write
 
 LONGEST_QUEUE_OF_EVENTS = 1000
-_URGENCY: dict[type, int] = {
-    Bind: 0,
-    Ungate: 0,
-    Evict: 0,
-    Remove: 1,
-    Nominate: 1,
-    SetCondition: 2,
-    RemoveFinalizer: 3,
-    AddFinalizer: 3,
-    Tell: 4,
-}
-
-
-def target(write: Write) -> Ref:
-    """The object that is written."""
-    return write.pod if isinstance(write, Bind | Ungate | Nominate | Evict | Remove) else write.target
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -144,11 +116,11 @@ class WorkQueue:
 
     def _offer(self, lane: Lane) -> None:
         task = self._lanes[lane][0]
-        heapq.heappush(self._ready, (_URGENCY[type(task.write)], 0, next(self._count), lane))
+        heapq.heappush(self._ready, (task.write.urgency, 0, next(self._count), lane))
 
 
 def _lane(write: Write) -> Lane:
-    return target(write), isinstance(write, Tell)
+    return write.target, isinstance(write, Tell)
 
 
 def _waits(task: QueuedWrite, lane: Collection[QueuedWrite]) -> bool:
@@ -156,17 +128,7 @@ def _waits(task: QueuedWrite, lane: Collection[QueuedWrite]) -> bool:
 
     Who asks for a state to be written asks again while it does not show: while the server is slow, ever more would wait.
     """
-    if (subject := _subject(task.write)) is None:
+    if (slot := task.write.slot) is None:
         return False
-    last = next((each for each in reversed(tuple(lane)) if _subject(each.write) == subject), None)
+    last = next((each for each in reversed(tuple(lane)) if each.write.slot == slot), None)
     return last is not None and (last.write, last.term) == (task.write, task.term)
-
-
-def _subject(write: Write) -> tuple[str, str] | None:
-    """What a write that asks for a state is about."""
-    match write:
-        case SetCondition():
-            return "condition", write.condition.type
-        case AddFinalizer() | RemoveFinalizer():
-            return "finalizer", write.finalizer
-    return None

@@ -8,7 +8,8 @@ import pytest
 
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.cache import Cache
-from scheduler_core.sidecar.controllers.disruption_target import AGAIN_SECONDS, DisruptionTargets
+from scheduler_core.sidecar.controllers.disruption_target import DisruptionTargets
+from scheduler_core.sidecar.controllers.pending_writes import AGAIN_SECONDS
 from scheduler_core.sidecar.writes import SetCondition
 from tests.scheduler_core.builders import composite, leaf, node, pod
 from tests.scheduler_core.sidecar.histories import Json, Server

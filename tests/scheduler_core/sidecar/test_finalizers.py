@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.sidecar.controllers.finalizers import AGAIN_SECONDS, FINALIZERS, Finalizers
+from scheduler_core.sidecar.controllers.finalizers import FINALIZERS, Finalizers
+from scheduler_core.sidecar.controllers.pending_writes import AGAIN_SECONDS
 from scheduler_core.sidecar.writes import AddFinalizer, RemoveFinalizer
 from validators.model.decode import decode
 

@@ -7,6 +7,7 @@ import pytest
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
 from scheduler_core.sidecar.controllers.runner import LONGEST_DELAY, SHARE, SHORTEST_SECONDS, ControllerRunner
 from scheduler_core.sidecar.controllers.validity import SETTLE_SECONDS
+from scheduler_core.sidecar.process.enabled_controllers import enabled_controllers
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.process.settings import Mode, Settings
 from scheduler_core.sidecar.writes import AddFinalizer, RemoveFinalizer, SetCondition
@@ -33,7 +34,8 @@ def keeping(*objects, modes=frozenset(Mode), clock=None):
     for kind in KINDS:
         store.replace(kind, [raw(each) for each in objects if each["kind"] == kind])
     telemetry = SidecarMetrics()
-    return store, ControllerRunner(Settings(modes=modes), store, telemetry, 37, clock or Clock()), telemetry
+    controllers = enabled_controllers(Settings(modes=modes), store, telemetry, 37)
+    return store, ControllerRunner(tuple(controllers), clock or Clock()), telemetry
 
 
 def pod(name, group, phase="Pending"):

@@ -4,7 +4,8 @@ import pytest
 
 from scheduler_core.loading.load import load
 from scheduler_core.queueing.trees import Trees
-from scheduler_core.sidecar.controllers.validity import AGAIN_SECONDS, PATIENCE, PREFIX, SETTLE_SECONDS, VALID, Validity
+from scheduler_core.sidecar.controllers.pending_writes import AGAIN_SECONDS
+from scheduler_core.sidecar.controllers.validity import PATIENCE, PREFIX, SETTLE_SECONDS, VALID, Validity
 from scheduler_core.sidecar.writes import SetCondition, Tell
 from validators.gates import Gates
 

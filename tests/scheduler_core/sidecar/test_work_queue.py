@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.sidecar.writer.work_queue import LONGEST_QUEUE_OF_EVENTS, QueuedWrite, WorkQueue, target
+from scheduler_core.sidecar.writer.work_queue import LONGEST_QUEUE_OF_EVENTS, QueuedWrite, WorkQueue
 from scheduler_core.sidecar.writes import AddFinalizer, Bind, Condition, Nominate, Ref, RemoveFinalizer, SetCondition, Tell
 
 
@@ -159,4 +159,4 @@ def test_of_too_many_events_the_last_are_dropped(before, want):
 
 
 def test_a_write_is_on_its_object():
-    assert (pod("x"), pod("y")) == (target(Bind(pod("x"), "n")), target(Tell(pod("y"), "Normal", "R", "")))
+    assert (pod("x"), pod("y")) == (Bind(pod("x"), "n").target, Tell(pod("y"), "Normal", "R", "").target)

@@ -1,0 +1,87 @@
+"""The controllers that the modes ask for, each joined to the cache; and the one that measures fragmentation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scheduler_core.diagnosis import fragmentation
+from scheduler_core.loading.feature_gates import gated
+from scheduler_core.queueing.trees import Trees
+from scheduler_core.sidecar.cache.cache import Cache
+from scheduler_core.sidecar.controllers.disruption_target import DisruptionTargets
+from scheduler_core.sidecar.controllers.finalizers import Finalizers
+from scheduler_core.sidecar.controllers.runner import SHORTEST_SECONDS, Controller, Reconcile
+from scheduler_core.sidecar.controllers.validity import Validity
+from scheduler_core.sidecar.process.metrics import SidecarMetrics
+from scheduler_core.sidecar.process.settings import Mode, Settings
+from scheduler_core.sidecar.writes import Write
+
+FRAGMENTATION_SECONDS = 60.0
+DISRUPTION_SECONDS = 5.0
+"""Nobody waits for it."""
+_GROUPS = frozenset({"PodGroup", "CompositePodGroup"})
+_JUDGED = frozenset({*_GROUPS, "Workload", "Pod", "PriorityClass"})
+_PROTECTED = frozenset({*_GROUPS, "Pod"})
+
+Reconciled = tuple[tuple[Write, ...], float | None]
+
+
+def enabled_controllers(settings: Settings, cache: Cache, metrics: SidecarMetrics, minor: int) -> Iterator[Controller]:
+    """The controllers of *settings*; *minor* is the API server's minor version."""
+    if Mode.VALIDATE in settings.modes:
+        yield Controller(_JUDGED, SHORTEST_SECONDS, lambda: _validity(settings, cache, metrics, minor))
+    if Mode.PROTECT in settings.modes:
+        yield Controller(_PROTECTED, SHORTEST_SECONDS, lambda: _finalizers(cache))
+    if Mode.PREEMPT in settings.modes:
+        yield Controller(_PROTECTED, DISRUPTION_SECONDS, lambda: _disruption_targets(settings, cache))
+    yield Controller(frozenset({"Node", "Pod"}), FRAGMENTATION_SECONDS, lambda: _fragmentation(cache, metrics))
+
+
+def _validity(settings: Settings, cache: Cache, metrics: SidecarMetrics, minor: int) -> Reconcile:
+    validity = Validity(settings.gates, kubernetes=minor, settle=settings.settle_seconds)
+
+    def reconcile(now: float) -> Reconciled:
+        judgement = validity.judge(Trees(gated(cache.everything(), settings.gates)), now)
+        metrics.invalid.set(validity.count)
+        return judgement.writes, judgement.again
+
+    return reconcile
+
+
+def _finalizers(cache: Cache) -> Reconcile:
+    finalizers = Finalizers()
+
+    def reconcile(now: float) -> Reconciled:
+        return finalizers.wanted((each.group for each in cache.groups()), _Members(cache), now), finalizers.again
+
+    return reconcile
+
+
+def _disruption_targets(settings: Settings, cache: Cache) -> Reconcile:
+    targets = DisruptionTargets(settings.scheduler_name)
+
+    def reconcile(now: float) -> Reconciled:
+        return targets.wanted(cache, now), targets.again
+
+    return reconcile
+
+
+def _fragmentation(cache: Cache, metrics: SidecarMetrics) -> Reconcile:
+    def reconcile(now: float) -> Reconciled:
+        metrics.fragmentation(fragmentation.fragments(cache.everything()))
+        return (), now + FRAGMENTATION_SECONDS
+
+    return reconcile
+
+
+class _Members:
+    """The cache, as ``finalizers.Membership`` asks it."""
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+
+    def has_members(self, namespace: str, group: str) -> bool:
+        return bool(self._cache.members(namespace, group)) or self._cache.unreadable(namespace, "Pod")
+
+    def hides_children(self, namespace: str) -> bool:
+        return self._cache.unreadable(namespace, "PodGroup", "CompositePodGroup")
