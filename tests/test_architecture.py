@@ -65,6 +65,15 @@ STOREYS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"bounds"}),
         frozenset({"minimal"}),
     ),
+    "scheduler_core.sidecar": (
+        frozenset({"writes"}),
+        frozenset({"client"}),
+        frozenset({"cache"}),
+        frozenset({"queue"}),
+        frozenset({"scheduling", "controllers"}),
+        frozenset({"writer"}),
+        frozenset({"process"}),
+    ),
     "scheduler_core.cycle": (
         frozenset({"verdicts", "preemptor"}),
         frozenset({"decider"}),

@@ -1,7 +1,7 @@
 """scheduler_core on a live cluster: what is watched, what is decided, and what is written.
 
-Layers, lowest first; each imports only from those above it in this list, and ``client`` alone from ``apiserver``, beside
-``cache.informers``, ``writer.executor`` and ``process.main``:
+Layers, lowest first; each imports only from those above it in this list.  ``apiserver`` is imported by ``cache.informers``, ``writer``
+and ``process.main`` alone:
 
 writes       values: what may be written to the API server
 client       a write as requests; what an error of the API server means; events

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.decision import Name as Root
 from scheduler_core.sidecar.queue.root_status import RootStatus
-from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlan
 from scheduler_core.sidecar.writes import Bind, Evict, Ref, Ungate, Write
 
 
@@ -65,6 +64,22 @@ class RefusedEvictions:
     victims: frozenset[Ref]
     budgets: int
     until: float
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class PreemptionPlan:
+    """Who is to leave for a root, and where its pods go then."""
+
+    root: Root
+    victims: dict[str, Ref]
+    """By key."""
+    nominations: dict[str, str]
+    since: float
+    under_way: bool = False
+    changes: int = -1
+    """How many changes there had been when it was last proved."""
+    disrupted: dict[Ref, frozenset[Ref]] = dataclasses.field(default_factory=dict)
+    """The groups that were told that they have to leave, each with its victims that have not been found to stay."""
 
 
 @dataclasses.dataclass(slots=True, eq=False)

@@ -2,84 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
+from typing import Protocol
 
-from scheduler_core.exact.step_budget import DEFAULT
 from scheduler_core.model.decision import Name as Root
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.queue import backoff
-from scheduler_core.sidecar.queue.entities import EntityQueue, EntityState, Phase
+from scheduler_core.sidecar.queue.decision_log import DecisionLog
+from scheduler_core.sidecar.queue.entities import EntityQueue, EntityState, Phase, PreemptionPlan
 from scheduler_core.sidecar.queue.queueing_hints import UnschedulableRoots
-from scheduler_core.sidecar.queue.root_status import OurPods, RootStatus, survey
-from scheduler_core.sidecar.scheduling.binding import Binder
-from scheduler_core.sidecar.scheduling.decide import COMPLETE, CycleParameters
-from scheduler_core.sidecar.scheduling.decision_log import DecisionLog
-from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlan, PreemptionPlans
-from scheduler_core.sidecar.writes import Bind, Evicting, Ref, Ungate
-from validators.gates import Gates
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class SchedulerOptions:
-    """What is placed, and how.
-
-    Attributes:
-        scheduler_name: whose pods are bound: those with this ``spec.schedulerName``.
-        place: whether pods are bound.
-        ungate: whether pods that our gate holds are pinned and opened.
-        preempt: whether others are made to leave.
-        evicting: how they leave.
-        strategy: ``complete`` or ``greedy``.
-        budget: steps that the search may take for a root.
-        ignore: fields that are not modelled and are passed over.
-        gates: the feature gates of the API server.
-        batch_roots: roots that are decided on in one cycle; few, so that events are heard in between.
-        batch_pods: pods of these, unless one root has more.
-        most_flying: binds under way from which on no further cycle is begun: what is more urgent would come behind them, and what
-            was decided long ago may be wrong by then.
-        seconds: after which no further root of a cycle is begun.
-        settle_seconds: how long a root that could be tried for the first time waits for further members.
-        flush_seconds: after which a root is tried again though nothing happened that could help it.
-        patience_seconds: how long a gang that was bound in part waits for members, parents or gates before it is undone.
-        pinned_seconds: how long pods that were pinned to a node may stay unbound before their gang is undone.
-        plan_seconds: how long victims may take to leave.
-        most_failures: after so many attempts in a row in which binds failed, a gang that is partial is undone.
-        retell_seconds: how often pods that are unschedulable are told another reason.
-
-    """
-
-    scheduler_name: str = "muster"
-    place: bool = True
-    ungate: bool = False
-    preempt: bool = False
-    evicting: Evicting = Evicting.EVICT
-    strategy: str = COMPLETE
-    budget: int = DEFAULT
-    ignore: frozenset[str] = frozenset()
-    gates: Gates = dataclasses.field(default_factory=Gates)
-    batch_roots: int = 64
-    batch_pods: int = 512
-    most_flying: int = 256
-    seconds: float = 0.1
-    settle_seconds: float = 0.01
-    flush_seconds: float = 300.0
-    patience_seconds: float = 30.0
-    pinned_seconds: float = 300.0
-    plan_seconds: float = 600.0
-    most_failures: int = 3
-    retell_seconds: float = 60.0
-
-    @property
-    def means(self) -> CycleParameters:
-        """How roots are decided on."""
-        return CycleParameters(strategy=self.strategy, budget=self.budget, preempt=self.preempt, ignore=self.ignore, gates=self.gates)
-
-    @property
-    def whose(self) -> OurPods:
-        """Which pods are ours."""
-        return OurPods(self.scheduler_name if self.place else "", self.ungate)
+from scheduler_core.sidecar.queue.root_status import RootStatus, survey
+from scheduler_core.sidecar.queue.scheduler_options import SchedulerOptions
+from scheduler_core.sidecar.writes import Bind, Ref, Ungate
 
 
 class Action(enum.Enum):
@@ -91,16 +26,23 @@ class Action(enum.Enum):
     TRY = "find nodes for its pods"
 
 
-class NextAction:
+class Room(Protocol):
+    """The room that plans of evictions keep."""
+
+    def prune(self, plan: PreemptionPlan) -> bool:
+        """Leave out the victims that are gone; whether none is left."""
+
+    def release(self, plan: PreemptionPlan) -> None:
+        """The plan does not come about."""
+
+
+class RootQueue:
     """The roots of a cluster that are ours, each with what it waits for."""
 
-    def __init__(self, store: Cache, options: SchedulerOptions) -> None:
+    def __init__(self, store: Cache, options: SchedulerOptions, assumed: AssumedPods, room: Room) -> None:
         store.standing.ungate(ungates=options.ungate, binds=options.scheduler_name if options.place else "")
-        self.store, self.options = store, options
-        self.means, self.whose = options.means, options.whose
-        self.assumed = AssumedPods(store)
-        self.placer = Binder(store, self.assumed, self.whose)
-        self.preempting = PreemptionPlans(store, self.assumed, options.evicting, options.scheduler_name)
+        self.store, self.options, self.whose = store, options, options.whose
+        self._assumed, self._room = assumed, room
         self.turns = EntityQueue()
         self.parked = UnschedulableRoots(store, options.ignore)
         self.plans: dict[Root, PreemptionPlan] = {}
@@ -117,7 +59,7 @@ class NextAction:
         for root in news.roots:
             self.look(root, now, hint=True)
         for root, plan in list(self.plans.items()):
-            if plan.under_way and self.preempting.prune(plan):
+            if plan.under_way and self._room.prune(plan):
                 self.look(root, now, hint=True)
         for root in self.parked.woken(news):
             self.look(root, now, hint=True)
@@ -200,10 +142,10 @@ class NextAction:
             return
         for ref in state.unsure:
             # Nobody is left to repeat the bind: if it was carried out after all, that will show.
-            self.assumed.forget(ref)
+            self._assumed.forget(ref)
         if state.plan is not None:
             if not state.plan.under_way:
-                self.preempting.release(state.plan)
+                self._room.release(state.plan)
             self.close(state)
 
     def _flies_on(self, state: EntityState) -> bool:
@@ -220,10 +162,10 @@ class NextAction:
     def _is_over(self, state: EntityState, plan: PreemptionPlan, now: float) -> bool:
         """Whether nothing of the plan is to be waited for: it is closed then, and the root tried at once."""
         overdue = now >= plan.since + self.options.plan_seconds
-        if plan.under_way and (overdue or self.preempting.prune(plan)):
+        if plan.under_way and (overdue or self._room.prune(plan)):
             state.not_before = now
         elif not plan.under_way and overdue:
-            self.preempting.release(plan)
+            self._room.release(plan)
         else:
             return False
         self.close(state)

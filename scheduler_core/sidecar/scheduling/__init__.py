@@ -6,5 +6,4 @@ apply_decision   from a decision to writes, and to what the root waits for
 binding          binds, conditions, nominations
 preemption_plan  victims: chosen, tried dry, told to leave, awaited
 write_results    what follows from what became of a write
-decision_log     the last decision on each root
 """

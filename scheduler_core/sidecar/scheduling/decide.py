@@ -14,9 +14,8 @@ from scheduler_core.placement.counters import Counters
 from scheduler_core.queueing import scheduling_queue
 from scheduler_core.queueing.queue_order import spellings
 from scheduler_core.sidecar.cache.cache import Cache
+from scheduler_core.sidecar.queue.scheduler_options import COMPLETE, SchedulerOptions
 from validators.gates import Gates
-
-COMPLETE, GREEDY = "complete", "greedy"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +36,11 @@ class CycleParameters:
     preempt: bool = True
     ignore: frozenset[str] = frozenset()
     gates: Gates = dataclasses.field(default_factory=Gates)
+
+    @classmethod
+    def from_options(cls, options: SchedulerOptions) -> CycleParameters:
+        """The parameters that *options* amount to."""
+        return cls(strategy=options.strategy, budget=options.budget, preempt=options.preempt, ignore=options.ignore, gates=options.gates)
 
     @property
     def placing(self) -> PlacingOptions:

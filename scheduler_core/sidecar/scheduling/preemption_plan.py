@@ -8,7 +8,6 @@ gone the root is left alone.
 from __future__ import annotations
 
 import collections
-import dataclasses
 from collections.abc import Collection, Mapping
 
 from scheduler_core.model.conditions import disruption_target
@@ -19,24 +18,9 @@ from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.group_cache import LiveGroup
 from scheduler_core.sidecar.cache.pod_cache import LivePod
+from scheduler_core.sidecar.queue.entities import PreemptionPlan
 from scheduler_core.sidecar.scheduling.binding import NORMAL
 from scheduler_core.sidecar.writes import Condition, Evict, Evicting, Nominate, Ref, SetCondition, Tell, Write
-
-
-@dataclasses.dataclass(slots=True, eq=False)
-class PreemptionPlan:
-    """Who is to leave for a root, and where its pods go then."""
-
-    root: Name
-    victims: dict[str, Ref]
-    """By key."""
-    nominations: dict[str, str]
-    since: float
-    under_way: bool = False
-    changes: int = -1
-    """How many changes there had been when it was last proved."""
-    disrupted: dict[Ref, frozenset[Ref]] = dataclasses.field(default_factory=dict)
-    """The groups that were told that they have to leave, each with its victims that have not been found to stay."""
 
 
 class PreemptionPlans:

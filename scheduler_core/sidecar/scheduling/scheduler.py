@@ -12,12 +12,16 @@ from collections.abc import Callable, Iterator
 from scheduler_core.model.decision import Decision, Status
 from scheduler_core.model.decision import Name as Root
 from scheduler_core.placement.counters import Counters
+from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.queue.entities import Attempt, EntityState, Phase
-from scheduler_core.sidecar.queue.next_action import Action, NextAction, SchedulerOptions
+from scheduler_core.sidecar.queue.next_action import Action, RootQueue
 from scheduler_core.sidecar.queue.root_status import RootStatus
+from scheduler_core.sidecar.queue.scheduler_options import SchedulerOptions
 from scheduler_core.sidecar.scheduling.apply_decision import DecisionApplier
-from scheduler_core.sidecar.scheduling.decide import decide, refused
+from scheduler_core.sidecar.scheduling.binding import Binder
+from scheduler_core.sidecar.scheduling.decide import CycleParameters, decide, refused
+from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlans
 from scheduler_core.sidecar.scheduling.write_results import WriteResults
 from scheduler_core.sidecar.writes import Evict, Ref, Tell, Write, WriteOutcome
 
@@ -35,36 +39,37 @@ class Scheduler:
 
     def __init__(self, store: Cache, options: SchedulerOptions) -> None:
         self._store, self._options = store, options
+        self._parameters = CycleParameters.from_options(options)
         self.looked = Counters()
         """Candidate placements looked at so far."""
         self._begin()
 
     def restart(self) -> None:
         """Judge everything from the store, as after a start: leadership was gained."""
-        self._desk.assumed.reset()
+        self._assumed.reset()
         self._begin()
 
     def due(self, now: float) -> float | None:
         """When there is something to be done: at most *now*: at once; None: not before the next event."""
-        return now if self._store.report.news else self._desk.turns.due(now, full=self._is_full())
+        return now if self._store.report.news else self._queue.turns.due(now, full=self._is_full())
 
     def attempt(self, now: float, clock: Clock | None = None) -> tuple[Attempt, ...]:
         """One cycle over some of the roots whose turn it is; with a *clock*, none is begun after ``options.seconds``."""
-        self._desk.hear(now)
+        self._queue.hear(now)
         began = clock() if clock is not None else 0.0
         done, batch = self._gathered(now) if not self._is_full() else ((), [])
         if not batch:
             return done
         stop = (lambda: clock() - began > self._options.seconds) if clock is not None else lambda: False
         held = frozenset[str]().union(*(survey.held for _, survey in batch))
-        decided = decide(self._store, [survey.root for _, survey in batch], self._desk.means, held, stop, self.looked)
+        decided = decide(self._store, [survey.root for _, survey in batch], self._parameters, held, stop, self.looked)
         by_root = {each.decision.root: each for each in decided}
         attempts = list(done)
         kept_in_vain = False
         for state, survey in batch:
             each = by_root.get(survey.root)
             if each is None or (kept_in_vain and each.decision.status is not Status.SUCCESS):
-                self._desk.turns.ready(state, survey)
+                self._queue.turns.ready(state, survey)
                 continue
             attempts.append(self._outcomes.of(state, survey, each, now))
             # Those after it did not find the room that its victims were to make, though nobody leaves.
@@ -77,39 +82,39 @@ class Scheduler:
 
     def awaits(self, root: Root, evictions: tuple[Evict, ...]) -> bool:
         """Whether the plan of *root* waits for the dry run of just these, and not of those of an earlier one."""
-        state = self._desk.turns.states.get(root)
+        state = self._queue.turns.states.get(root)
         plan = state.plan if state is not None else None
-        return plan is not None and not plan.under_way and self._desk.preempting.evictions(plan) == evictions
+        return plan is not None and not plan.under_way and self._preemption.evictions(plan) == evictions
 
     def approve(self, root: Root, now: float) -> tuple[Write, ...]:
         """What is written now that the plan of *root* passed its dry run; nothing if it does not stand any more."""
-        desk = self._desk
-        state = desk.turns.states.get(root)
+        queue = self._queue
+        state = queue.turns.states.get(root)
         plan = state.plan if state is not None else None
         if state is None or plan is None or plan.under_way:
             return ()
-        if not desk.preempting.is_proved(plan):
-            desk.preempting.release(plan)
-            survey = desk.survey(root)
+        if not self._preemption.is_proved(plan):
+            self._preemption.release(plan)
+            survey = queue.survey(root)
             decision = self._decided_again(survey) if survey is not None else None
-            if decision is None or not desk.preempting.renew(plan, decision):
-                desk.close(state)
+            if decision is None or not self._preemption.renew(plan, decision):
+                queue.close(state)
                 if state.attempts < MOST_EAGER:
                     state.not_before = now
-                desk.look(root, now, hint=True)
+                queue.look(root, now, hint=True)
                 return ()
-        return desk.preempting.begin(plan)
+        return self._preemption.begin(plan)
 
     def eviction_refused(self, root: Root, pod: Ref, why: str, now: float) -> tuple[Write, ...]:
         """What is written now that the API server would not evict *pod*: the plan of *root* is dropped."""
-        desk = self._desk
-        state = desk.turns.states.get(root)
+        queue = self._queue
+        state = queue.turns.states.get(root)
         if state is None or state.plan is None or state.plan.under_way:
             return ()
-        desk.preempting.release(state.plan)
-        desk.close(state)
+        self._preemption.release(state.plan)
+        queue.close(state)
         self._outcomes.refused(state, frozenset({pod}), now)
-        survey = desk.survey(root)
+        survey = queue.survey(root)
         if survey is None:
             return ()
         return (Tell(survey.ref, "Warning", "FailedScheduling", f"{pod.key} would have to leave, and must not: {why}"),)
@@ -119,10 +124,10 @@ class Scheduler:
         root = self._root_named(namespace, name)
         if root is None:
             return self._stray(namespace, name)
-        survey = self._desk.survey(root)
-        if survey is not None and survey.to_place and (found := refused(self._store, root, self._desk.means, survey.held)) is not None:
+        survey = self._queue.survey(root)
+        if survey is not None and survey.to_place and (found := refused(self._store, root, self._parameters, survey.held)) is not None:
             return found
-        return self._desk.decisions.get(root)
+        return self._queue.decisions.get(root)
 
     @property
     def preempts(self) -> bool:
@@ -131,16 +136,20 @@ class Scheduler:
 
     def counts(self) -> dict[tuple[Phase, str], int]:
         """Roots, by what they wait for and by kind."""
-        return {(phase, kind): self._desk.turns.counts[phase, kind] for phase in Phase for kind in _ROOTS}
+        return {(phase, kind): self._queue.turns.counts[phase, kind] for phase in Phase for kind in _ROOTS}
 
     def _is_full(self) -> bool:
         """Whether so many binds are under way that no further cycle is begun; once there are fewer, a whole batch is tried."""
-        return len(self._desk.flights) >= self._options.most_flying
+        return len(self._queue.flights) >= self._options.most_flying
 
     def _begin(self) -> None:
-        self._desk = NextAction(self._store, self._options)
-        self._outcomes = DecisionApplier(self._desk)
-        self._landing = WriteResults(self._desk, self._outcomes)
+        options = self._options
+        self._assumed = AssumedPods(self._store)
+        binder = Binder(self._store, self._assumed, options.whose)
+        self._preemption = PreemptionPlans(self._store, self._assumed, options.evicting, options.scheduler_name)
+        self._queue = RootQueue(self._store, options, self._assumed, self._preemption)
+        self._outcomes = DecisionApplier(self._queue, binder, self._preemption)
+        self._landing = WriteResults(self._queue, binder, self._preemption, self._assumed, self._outcomes)
         self._store.report.news.roots.update(self._all_roots())
 
     def _all_roots(self) -> Iterator[Root]:
@@ -153,38 +162,38 @@ class Scheduler:
 
     def _gathered(self, now: float) -> tuple[tuple[Attempt, ...], list[tuple[EntityState, RootStatus]]]:
         """What is done without a decision, and the roots to decide on."""
-        desk, options = self._desk, self._options
+        queue, options = self._queue, self._options
         done: list[Attempt] = []
         batch: list[tuple[EntityState, RootStatus]] = []
         pods = 0
-        while len(batch) < options.batch_roots and pods < options.batch_pods and (state := desk.turns.next()) is not None:
-            survey = desk.survey(state.root)
+        while len(batch) < options.batch_roots and pods < options.batch_pods and (state := queue.turns.next()) is not None:
+            survey = queue.survey(state.root)
             if survey is None:
-                desk.forget(state.root)
+                queue.forget(state.root)
                 continue
-            match desk.task(state, survey, now):
+            match queue.task(state, survey, now):
                 case Action.TRY:
                     batch.append((state, survey))
                     pods += len(survey.to_place)
                 case None:
-                    desk.route(state, survey, now)
+                    queue.route(state, survey, now)
                 case task:
                     done.append(Attempt(state.root, None, self._landing.chore(task, state, survey, now)))
-                    desk.look(state.root, now, hint=False)
+                    queue.look(state.root, now, hint=False)
         return tuple(done), batch
 
     def _decided_again(self, survey: RootStatus) -> Decision | None:
         """The decision on a root as things stand; None if it has not to make anybody leave, or must not."""
         if not survey.to_place or not survey.ready:
             return None
-        (decided,) = decide(self._store, [survey.root], self._desk.means, survey.held)
+        (decided,) = decide(self._store, [survey.root], self._parameters, survey.held)
         decision = decided.decision
-        return decision if decision.status is not Status.SUCCESS and self._desk.preempting.is_allowed(decision) else None
+        return decision if decision.status is not Status.SUCCESS and self._preemption.is_allowed(decision) else None
 
     def _stray(self, namespace: str, name: str) -> Decision | None:
         """What a pod waits for whose group is not there."""
         pod = self._store.standing.pods.pods.get(f"{namespace}/{name}")
-        if pod is None or not pod.draft.group or not self._desk.whose.has(pod):
+        if pod is None or not pod.draft.group or not self._queue.whose.has(pod):
             return None
         why = f'waiting for pods\'s pod group "{pod.draft.group}" to appear in scheduling queue'
         return Decision(Root("Pod", namespace, name), Status.WAIT, why, pending={pod.key: why})

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED
+from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.queue import backoff
 from scheduler_core.sidecar.queue.entities import EntityState, Phase
-from scheduler_core.sidecar.queue.next_action import Action, NextAction
+from scheduler_core.sidecar.queue.next_action import Action, RootQueue
 from scheduler_core.sidecar.queue.root_status import RootStatus
 from scheduler_core.sidecar.scheduling.apply_decision import DecisionApplier
-from scheduler_core.sidecar.scheduling.binding import NORMAL, WARNING
+from scheduler_core.sidecar.scheduling.binding import NORMAL, WARNING, Binder
+from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlans
 from scheduler_core.sidecar.writes import (
     Bind,
     Evict,
@@ -25,8 +27,11 @@ from scheduler_core.sidecar.writes import (
 class WriteResults:
     """Hears of the ends of writes."""
 
-    def __init__(self, desk: NextAction, outcomes: DecisionApplier) -> None:
-        self._desk, self._outcomes = desk, outcomes
+    def __init__(
+        self, queue: RootQueue, binder: Binder, preemption: PreemptionPlans, assumed: AssumedPods, outcomes: DecisionApplier
+    ) -> None:
+        self._queue, self._binder, self._preemption, self._assumed = queue, binder, preemption, assumed
+        self._outcomes = outcomes
 
     def of(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> tuple[Write, ...]:
         """What is to be written next."""
@@ -41,16 +46,16 @@ class WriteResults:
                 return self._evicted(write, outcome, now)
             case Remove():
                 if outcome not in {WriteOutcome.DONE, WriteOutcome.GONE}:
-                    self._desk.assumed.stay(write.pod)
+                    self._assumed.stay(write.pod)
             case _:
                 pass
         return ()
 
     def chore(self, task: Action, state: EntityState, survey: RootStatus, now: float) -> tuple[Write, ...]:
         """What is written for a *task* that needs no decision."""
-        desk = self._desk
+        queue = self._queue
         if task is Action.COMMIT:
-            return desk.placer.committed(survey, desk.decisions.get(state.root))
+            return self._binder.committed(survey, queue.decisions.get(state.root))
         if task is Action.REBIND:
             binds = tuple(state.unsure.values())
             state.unsure = {}
@@ -59,24 +64,24 @@ class WriteResults:
         state.failures = 0
         # What cannot be deleted is not asked for again at once.
         state.hanging_since = None
-        desk.back_off(state, now)
-        return desk.placer.undone(
+        queue.back_off(state, now)
+        return self._binder.undone(
             survey, "what it still needs did not come" if survey.loose else "its pods were not bound where they are pinned to"
         )
 
     def _bound(self, write: Bind | Ungate, outcome: WriteOutcome, now: float) -> tuple[Write, ...]:
-        desk, ref = self._desk, write.pod
-        root = desk.flights.get(ref)
-        state = desk.turns.states.get(root) if root is not None else None
+        queue, ref = self._queue, write.pod
+        root = queue.flights.get(ref)
+        state = queue.turns.states.get(root) if root is not None else None
         if state is not None and state.flying.get(ref, write) != write:
             # It was begun before a restart; of the bind that was begun since nothing is known yet.
             return ()
-        desk.flights.pop(ref, None)
+        queue.flights.pop(ref, None)
         mine = state is not None and state.flying.pop(ref, None) is not None
         if outcome is WriteOutcome.DONE:
-            desk.assumed.acknowledge(ref)
+            self._assumed.acknowledge(ref)
         elif outcome is not WriteOutcome.FAILED or state is None or not mine:
-            desk.assumed.forget(ref)
+            self._assumed.forget(ref)
         else:
             # It may have been carried out: nobody else gets the room before that is known.
             state.unsure[ref] = write
@@ -87,65 +92,65 @@ class WriteResults:
 
     def _landed(self, state: EntityState, write: Bind | Ungate, now: float) -> tuple[Write, ...]:
         """All binds of a root have ended."""
-        desk, broken = self._desk, state.broken
+        queue, broken = self._queue, state.broken
         if broken:
             state.failures += 1
-            desk.back_off(state, now)
+            queue.back_off(state, now)
         else:
             state.failures = state.attempts = 0
         state.broken = False
-        desk.turns.put(state, Phase.BACKOFF)
-        survey = desk.survey(state.root)
+        queue.turns.put(state, Phase.BACKOFF)
+        survey = queue.survey(state.root)
         writes: tuple[Write, ...] = ()
         if survey is not None and not state.unsure:
-            if (live := desk.store.group(state.root.kind, state.root.namespace, state.root.name)) is not None:
+            if (live := queue.store.group(state.root.kind, state.root.namespace, state.root.name)) is not None:
                 live.landed |= bool(survey.finished) and survey.finished[0] is live
-            writes = desk.placer.committed(survey, state.decision)
+            writes = self._binder.committed(survey, state.decision)
         if state.root.kind == "Pod" and not broken:
             writes = (*writes, *_of_single(write))
-        desk.look(state.root, now, hint=True)
+        queue.look(state.root, now, hint=True)
         return writes
 
     def _told(self, write: SetCondition, outcome: WriteOutcome, now: float) -> None:
         if outcome is WriteOutcome.DONE:
             return
-        desk, target, condition = self._desk, write.target, write.condition
-        desk.assumed.unpresume(target, condition.type)
-        root = desk.store.book.root_of((target.kind, target.namespace, target.name))
+        queue, target, condition = self._queue, write.target, write.condition
+        self._assumed.unpresume(target, condition.type)
+        root = queue.store.book.root_of((target.kind, target.namespace, target.name))
         commits = condition.status == "True" and condition.type == INITIALLY_SCHEDULED.get(target.kind)
         if root is None or outcome is WriteOutcome.GONE or not commits:
             return
-        state = desk.turns.states.get(root)
+        state = queue.turns.states.get(root)
         if state is None:
-            desk.look(root, now, hint=False)
-            state = desk.turns.states.get(root)
+            queue.look(root, now, hint=False)
+            state = queue.turns.states.get(root)
         # The conditions of a tree are written together, and fail together.
         if state is not None and now >= state.commit_after:
             state.commit_failures += 1
             state.commit_after = now + backoff.seconds(state.commit_failures, 1)
-        desk.look(root, now, hint=False)
+        queue.look(root, now, hint=False)
 
     def _nominated(self, write: Nominate, outcome: WriteOutcome) -> None:
         """A nomination that could not be written is none, but what a plan has promised holds as long as the plan."""
-        desk = self._desk
-        if outcome is not WriteOutcome.DONE and not any(write.pod.key in plan.nominations for plan in desk.plans.values()):
-            desk.assumed.unpromise(write.pod)
+        queue = self._queue
+        if outcome is not WriteOutcome.DONE and not any(write.pod.key in plan.nominations for plan in queue.plans.values()):
+            self._assumed.unpromise(write.pod)
 
     def _evicted(self, write: Evict, outcome: WriteOutcome, now: float) -> tuple[Write, ...]:
         if outcome in {WriteOutcome.DONE, WriteOutcome.GONE}:
             return ()
-        desk, ref = self._desk, write.pod
-        desk.assumed.stay(ref)
+        queue, ref = self._queue, write.pod
+        self._assumed.stay(ref)
         writes: list[Write] = []
-        for root, plan in list(desk.plans.items()):
-            state = desk.turns.states.get(root)
+        for root, plan in list(queue.plans.items()):
+            state = queue.turns.states.get(root)
             if state is None or plan.victims.get(ref.key) != ref:
                 continue
-            writes += desk.preempting.stays(plan, ref)
+            writes += self._preemption.stays(plan, ref)
             if not plan.victims:
                 # What was to leave besides has left, or stays: what is left is planned anew, in time.
-                desk.close(state)
-                desk.back_off(state, now)
+                queue.close(state)
+                queue.back_off(state, now)
                 self._outcomes.refused(state, frozenset({ref}), now)
         return tuple(writes)
 

@@ -7,12 +7,16 @@ from typing import Any
 import pytest
 
 from scheduler_core.model.decision import Decision, GroupDecision, Name, Status
+from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.cluster_changes import ClusterChanges
 from scheduler_core.sidecar.queue.entities import Attempt, EntityState, Phase
-from scheduler_core.sidecar.queue.next_action import NextAction, SchedulerOptions
+from scheduler_core.sidecar.queue.next_action import RootQueue
 from scheduler_core.sidecar.queue.root_status import RootStatus
+from scheduler_core.sidecar.queue.scheduler_options import SchedulerOptions
 from scheduler_core.sidecar.scheduling.apply_decision import DecisionApplier
+from scheduler_core.sidecar.scheduling.binding import Binder
 from scheduler_core.sidecar.scheduling.decide import Decided
+from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlans
 from scheduler_core.sidecar.writes import Bind, Evict, Nominate, Ref, Remove, SetCondition, Tell
 from tests.scheduler_core.builders import HOST, leaf, node, pod, pods
 from tests.scheduler_core.sidecar.histories import Json, Watched
@@ -23,24 +27,27 @@ NO_ROOM = "0/1 nodes are available"
 
 
 class Office(Watched):
-    """A desk with one root on it, g unless it is another, and what follows from decisions on it."""
+    """A queue with one root in it, g unless it is another, and what follows from decisions on it."""
 
     def __init__(self, *objects: Json, root: Name = G, **options: Any) -> None:
         super().__init__(node("n1"), node("n2"), *objects)
-        self.desk = NextAction(self.store, SchedulerOptions(**{"settle_seconds": 0.0, **options}))
-        self.outcomes = DecisionApplier(self.desk)
+        wanted = SchedulerOptions(**{"settle_seconds": 0.0, **options})
+        assumed = AssumedPods(self.store)
+        preemption = PreemptionPlans(self.store, assumed, wanted.evicting, wanted.scheduler_name)
+        self.queue = RootQueue(self.store, wanted, assumed, preemption)
+        self.outcomes = DecisionApplier(self.queue, Binder(self.store, assumed, wanted.whose), preemption)
         self.root = root
         self.store.report.take()
 
     @property
     def survey(self) -> RootStatus:
-        found = self.desk.survey(self.root)
+        found = self.queue.survey(self.root)
         assert found is not None
         return found
 
     @property
     def state(self) -> EntityState:
-        return self.desk.turns.state(self.survey)
+        return self.queue.turns.state(self.survey)
 
     def comes(self, decision: Decision, now: float = 0.0, **more: Any) -> Attempt:
         """What comes of *decision*."""
@@ -48,7 +55,7 @@ class Office(Watched):
 
     def wakes(self, **news: Any) -> bool:
         """Whether such news wake the root; it stays parked if not."""
-        return [self.root] == self.desk.parked.woken(ClusterChanges(**news))
+        return [self.root] == self.queue.parked.woken(ClusterChanges(**news))
 
 
 def waiting(count: int = 2, cpu: str = "1", **more: Any) -> list[Json]:
@@ -82,8 +89,8 @@ def test_binds_of_what_was_placed_are_under_way():
     binds = of(Bind, [*attempt.writes])
     assert {"g-0": "n1", "g-1": "n1"} == nodes_of(binds)
     assert {bind.pod: bind for bind in binds} == office.state.flying
-    assert {bind.pod: G for bind in binds} == office.desk.flights
-    assert (Phase.FLYING, False) == (office.state.phase, G in office.desk.parked)
+    assert {bind.pod: G for bind in binds} == office.queue.flights
+    assert (Phase.FLYING, False) == (office.state.phase, G in office.queue.parked)
 
 
 def test_failures_are_counted_on_while_binds_are_under_way():
@@ -110,14 +117,14 @@ def test_pods_that_are_left_over_are_told_after_the_binds():
 def test_root_that_was_placed_with_nothing_to_bind_is_left_alone():
     office = Office(leaf("g", 1), bound(pod("g-0", "g", **MUSTER), "n1"), pod("g-1", "g", **MUSTER))
     assert () == office.comes(placed()).writes
-    assert (1, True) == (office.state.attempts, G in office.desk.parked)
+    assert (1, True) == (office.state.attempts, G in office.queue.parked)
 
 
 def test_every_decision_is_kept_to_be_told():
     office = Office(*waiting())
     decision = failed()
     office.comes(decision)
-    assert decision is office.desk.decisions.get(G)
+    assert decision is office.queue.decisions.get(G)
 
 
 @pytest.mark.parametrize(("decision", "kept"), [(placed("g-0"), True), (failed(), False)], ids=["placed", "not placed"])
@@ -181,9 +188,9 @@ def test_victims_are_asked_for_and_the_root_waits_for_the_answer():
     office = preempting(plan_seconds=600.0)
     attempt = office.comes(failed("low-0", nominated=("g-0",)), 7.0)
     assert (["low-0"], Phase.PREEMPTING) == (evicts(attempt), office.state.phase)
-    assert office.state.plan is office.desk.plans[G]
+    assert office.state.plan is office.queue.plans[G]
     assert ([], [("g", "FailedScheduling")]) == (of(Evict, [*attempt.writes]), told([*attempt.writes]))
-    assert 607.0 == office.desk.turns.due(7.0)
+    assert 607.0 == office.queue.turns.due(7.0)
 
 
 @pytest.mark.parametrize(
@@ -197,7 +204,7 @@ def test_victims_are_asked_for_and_the_root_waits_for_the_answer():
 def test_nobody_is_asked_to_leave(status, options):
     office = preempting(**options)
     assert () == office.comes(failed("low-0", status=status)).plan
-    assert {} == office.desk.plans
+    assert {} == office.queue.plans
 
 
 @pytest.mark.parametrize(
@@ -223,17 +230,17 @@ def test_plan_of_which_one_victim_was_refused_is_not_made_with_others_besides():
     office = preempting()
     office.outcomes.refused(office.state, frozenset({office.store.standing.pods.pods["default/low-0"].ref}), 0.0)
     assert [] == evicts(office.comes(failed("low-0", "low-1")))
-    assert G in office.desk.parked
+    assert G in office.queue.parked
 
 
 def test_root_whose_victims_would_not_leave_is_tried_again_after_its_back_off():
     office = preempting()
     office.comes(failed("low-0", nominated=("g-0",)))
     state = office.state
-    office.desk.close(state)
+    office.queue.close(state)
     office.outcomes.refused(state, frozenset(), 0.5)
-    assert (Phase.BACKOFF, False) == (state.phase, G in office.desk.parked)
-    assert 1.0 == office.desk.turns.due(0.5)
+    assert (Phase.BACKOFF, False) == (state.phase, G in office.queue.parked)
+    assert 1.0 == office.queue.turns.due(0.5)
 
 
 def test_root_that_is_gone_when_its_victims_refuse_is_forgotten():
@@ -242,7 +249,7 @@ def test_root_that_is_gone_when_its_victims_refuse_is_forgotten():
     office.server.delete(("Pod", "default", "g-0"))
     office.happens()
     office.outcomes.refused(state, frozenset(), 0.0)
-    assert {} == office.desk.turns.states
+    assert {} == office.queue.turns.states
 
 
 def test_pods_are_pinned_to_no_node_without_a_host_name():
@@ -255,7 +262,7 @@ def test_pods_are_pinned_to_no_node_without_a_host_name():
     (event,) = writes
     assert isinstance(event, Tell)
     assert (True, True) == ("node n1" in event.message, HOST in event.message)
-    found = office.desk.decisions.get(G)
+    found = office.queue.decisions.get(G)
     assert found is not None
     assert (Status.ERROR, {}) == (found.status, found.assignments)
     assert office.wakes(nodes={"n1"}), "it may come to have one"

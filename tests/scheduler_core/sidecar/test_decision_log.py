@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core.model.decision import Decision, Name, Status
-from scheduler_core.sidecar.scheduling.decision_log import DecisionLog
+from scheduler_core.sidecar.queue.decision_log import DecisionLog
 
 
 def decision(number, pods=1, status=Status.SUCCESS):

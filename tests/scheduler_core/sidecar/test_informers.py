@@ -9,8 +9,8 @@ import pytest
 
 from apiserver.watch import Standing
 from scheduler_core.sidecar.cache.cache import KINDS
-from scheduler_core.sidecar.cache.informers import NEEDED, WATCHED, Informers
-from scheduler_core.sidecar.process.mailbox import Changed, Listed, Mailbox, Unserved
+from scheduler_core.sidecar.cache.informers import NEEDED, WATCHED, Changed, Informers, Listed, Unserved
+from scheduler_core.sidecar.process.mailbox import Mailbox
 from tests.apiserver.fake import serving
 
 KIND_OF = {each.resource: each.kind for each in WATCHED}

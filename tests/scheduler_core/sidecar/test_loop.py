@@ -12,8 +12,9 @@ import pytest
 
 from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
+from scheduler_core.sidecar.cache.informers import Changed, Listed, Unserved
 from scheduler_core.sidecar.process.loop import IDLE_SECONDS, SETTLE_SECONDS, STUCK_SECONDS, Loop, Parts
-from scheduler_core.sidecar.process.mailbox import Changed, Done, Listed, Mailbox, Rehearsed, Unserved
+from scheduler_core.sidecar.process.mailbox import Done, Mailbox, Rehearsed
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.queue.entities import Attempt, Phase
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions

@@ -6,7 +6,8 @@ import threading
 
 import pytest
 
-from scheduler_core.sidecar.process.mailbox import Mailbox, Unserved
+from scheduler_core.sidecar.cache.informers import Unserved
+from scheduler_core.sidecar.process.mailbox import Mailbox
 
 PATIENCE = 20
 

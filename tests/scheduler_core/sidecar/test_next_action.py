@@ -8,13 +8,17 @@ from typing import Any
 import pytest
 
 from scheduler_core.model.decision import Decision, Eviction, Name, Status
+from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.pod_cache import LivePod
 from scheduler_core.sidecar.client.requests import GATE
-from scheduler_core.sidecar.queue.entities import EntityState, Phase
-from scheduler_core.sidecar.queue.next_action import Action, NextAction, SchedulerOptions
+from scheduler_core.sidecar.queue.entities import EntityState, Phase, PreemptionPlan
+from scheduler_core.sidecar.queue.next_action import Action, RootQueue
 from scheduler_core.sidecar.queue.queueing_hints import NOTHING, QueueingHint
 from scheduler_core.sidecar.queue.root_status import RootStatus
-from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlan
+from scheduler_core.sidecar.queue.scheduler_options import SchedulerOptions
+from scheduler_core.sidecar.scheduling.binding import Binder
+from scheduler_core.sidecar.scheduling.decide import CycleParameters
+from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlans
 from scheduler_core.sidecar.writes import Bind
 from tests.scheduler_core.builders import HOST, composite, leaf, node, pod, pods
 from tests.scheduler_core.sidecar.histories import Json, Watched
@@ -23,11 +27,15 @@ from tests.scheduler_core.sidecar.world import TERMINATING
 
 
 class Room(Watched):
-    """A desk in a small cluster: n1, and n2 with a pod that may have to leave."""
+    """A queue over a small cluster: n1, and n2 with a pod that may have to leave."""
 
     def __init__(self, *objects: Json, **options: Any) -> None:
         super().__init__(node("n1"), node("n2"), pod("low", on="n2", priority=0), *objects)
-        self.desk = NextAction(self.store, SchedulerOptions(**{"settle_seconds": 0.0, **options}))
+        wanted = SchedulerOptions(**{"settle_seconds": 0.0, **options})
+        self.assumed = AssumedPods(self.store)
+        self.binder = Binder(self.store, self.assumed, wanted.whose)
+        self.preemption = PreemptionPlans(self.store, self.assumed, wanted.evicting, wanted.scheduler_name)
+        self.queue = RootQueue(self.store, wanted, self.assumed, self.preemption)
         self.store.report.take()
 
     def pod(self, name: str) -> LivePod:
@@ -35,21 +43,21 @@ class Room(Watched):
 
     def looks(self, now: float = 0.0, *, hint: bool = True, root: Name = G) -> Phase | None:
         """The phase of a root once it was looked at; None if it is not there any more."""
-        self.desk.look(root, now, hint=hint)
-        state = self.desk.turns.states.get(root)
+        self.queue.look(root, now, hint=hint)
+        state = self.queue.turns.states.get(root)
         return state.phase if state is not None else None
 
     @property
     def state(self) -> EntityState:
-        return self.desk.turns.states[G]
+        return self.queue.turns.states[G]
 
     def plans(self, *victims: str, under_way: bool = False) -> PreemptionPlan:
         """A plan of g, made at the moment 0."""
         names = tuple(f"default/{name}" for name in victims or ("low",))
         decision = Decision(G, Status.UNSCHEDULABLE, nominations={"default/g-0": "n2"}, victims=names, preemption=Eviction(1, 1))
-        plan = self.desk.preempting.plan(decision, 0.0)
+        plan = self.preemption.plan(decision, 0.0)
         assert plan is not None
-        self.state.plan = self.desk.plans[G] = plan
+        self.state.plan = self.queue.plans[G] = plan
         plan.under_way = under_way
         self._goes_on()
         return plan
@@ -57,9 +65,9 @@ class Room(Watched):
     def flies(self) -> Bind:
         """A bind of g-0 is under way."""
         write = Bind(self.pod("g-0").ref, "n1")
-        self.desk.assumed.assume(write.pod, "n1")
+        self.assumed.assume(write.pod, "n1")
         self.state.flying = {write.pod: write}
-        self.desk.flights[write.pod] = G
+        self.queue.flights[write.pod] = G
         self._goes_on()
         return write
 
@@ -97,7 +105,7 @@ class Case:
         waits, runs, foreign = (self.room.pod(f"g-{number}") for number in range(3))
         live = self.room.store.group("PodGroup", "default", "g")
         named = {"waits": (waits,), "runs": (runs,), "foreign": (foreign,), "g": (live,)}
-        found = self.room.desk.survey(G)
+        found = self.room.queue.survey(G)
         assert found is not None
         fields = {field.name for field in dataclasses.fields(RootStatus)}
         blank = {"to_place": (), "loose": (), "placed": (), "finished": (), "hanging": False}
@@ -105,10 +113,10 @@ class Case:
         self.survey = dataclasses.replace(found, **{**blank, **of_survey})
         self.state = EntityState(G, found.ref.uid, **{name: value for name, value in facts.items() if name not in fields})
         if parked:
-            self.room.desk.parked.park(G, NOTHING)
+            self.room.queue.parked.park(G, NOTHING)
 
     def task(self, now: float) -> Action | None:
-        return self.room.desk.task(self.state, self.survey, now)
+        return self.room.queue.task(self.state, self.survey, now)
 
 
 UNSURE: Any = {"a bind": None}
@@ -198,7 +206,7 @@ def test_root_is_counted_by_what_it_waits_for(objects, want):
 def test_root_waits_for_further_members_before_it_is_first_tried_and_only_then():
     here = Room(leaf("g", 1), *pods("g", 1, **MUSTER), settle_seconds=5.0)
     assert Phase.BACKOFF is here.looks()
-    assert 5.0 == here.desk.turns.due(0.0)
+    assert 5.0 == here.queue.turns.due(0.0)
     here.happens(pod("g-1", "g", **MUSTER))
     assert Phase.BACKOFF is here.looks(4.75)
     assert Phase.ACTIVE is here.looks(5.0)
@@ -209,7 +217,7 @@ def test_time_to_wait_for_further_members_begins_once_there_are_enough():
     assert Phase.WAITING is here.looks()
     here.happens(pod("g-1", "g", **MUSTER))
     assert Phase.BACKOFF is here.looks(10.0)
-    assert 15.0 == here.desk.turns.due(10.0)
+    assert 15.0 == here.queue.turns.due(10.0)
 
 
 def test_gang_that_is_partial_is_finished_at_once():
@@ -219,13 +227,13 @@ def test_gang_that_is_partial_is_finished_at_once():
 
 def test_root_for_which_nothing_is_left_to_do_is_dropped():
     here = room(count=1, minimum=1)
-    here.desk.assumed.assume(here.pod("g-0").ref, "n1")
+    here.assumed.assume(here.pod("g-0").ref, "n1")
     assert Phase.WAITING is here.looks(), "until it is bound"
     here.happens(bound(pod("g-0", "g", **MUSTER), "n1"))
     assert Phase.ACTIVE is here.looks(), "until that is recorded"
-    found = here.desk.survey(G)
+    found = here.queue.survey(G)
     assert found is not None
-    here.desk.placer.committed(found, None)
+    here.binder.committed(found, None)
     assert None is here.looks()
 
 
@@ -238,7 +246,7 @@ def test_root_whose_binds_are_under_way_is_left_alone_whatever_happens():
 def test_root_whose_binds_are_under_way_is_not_gone_through_for_each_of_them(monkeypatch):
     here = room()
     here.flies()
-    monkeypatch.setattr(here.desk, "survey", None)
+    monkeypatch.setattr(here.queue, "survey", None)
     assert Phase.FLYING is here.looks()
 
 
@@ -260,19 +268,19 @@ def test_root_whose_binds_are_under_way_is_given_up_where_it_is_not_what_it_was(
 @pytest.mark.parametrize(("hint", "want"), [(True, Phase.ACTIVE), (False, Phase.PARKED)])
 def test_parked_root_is_tried_again_on_a_hint_alone(hint, want):
     here = room()
-    here.desk.parked.park(G, QueueingHint())
+    here.queue.parked.park(G, QueueingHint())
     here.state.flush_at, here.state.turn = 300.0, False
     assert want is here.looks(hint=hint)
-    assert (not hint) == (G in here.desk.parked)
+    assert (not hint) == (G in here.queue.parked)
 
 
 def test_root_that_is_made_anew_has_nothing_of_the_one_before():
     here = room()
-    here.desk.back_off(here.state, 0.0)
-    here.desk.parked.park(G, NOTHING)
+    here.queue.back_off(here.state, 0.0)
+    here.queue.parked.park(G, NOTHING)
     here.happens(gone("g", "PodGroup"), leaf("g", 2))
     assert Phase.ACTIVE is here.looks()
-    assert (0, 0.0, False) == (here.state.attempts, here.state.not_before, G in here.desk.parked)
+    assert (0, 0.0, False) == (here.state.attempts, here.state.not_before, G in here.queue.parked)
 
 
 # Plans.
@@ -296,7 +304,7 @@ def test_root_with_a_plan_waits_for_its_victims(under_way, left, now, want):
         here.happens(gone("low"))
     assert want is here.looks(now)
     over = want is Phase.ACTIVE
-    assert (over, over) == (here.state.plan is None, G not in here.desk.plans)
+    assert (over, over) == (here.state.plan is None, G not in here.queue.plans)
 
 
 def test_plan_that_was_proposed_for_too_long_holds_nothing_any_more_and_one_that_is_under_way_does():
@@ -312,7 +320,7 @@ def test_root_whose_victims_have_left_does_not_wait_for_its_back_off():
     here.plans(under_way=True)
     here.state.not_before = 50.0
     here.happens(gone("low"))
-    here.desk.hear(5.0)
+    here.queue.hear(5.0)
     assert (Phase.ACTIVE, 5.0) == (here.state.phase, here.state.not_before)
 
 
@@ -320,7 +328,7 @@ def test_root_is_woken_when_its_plan_has_lasted_too_long():
     here = room(plan_seconds=600.0)
     here.plans()
     here.looks(1.0)
-    assert 600.0 == here.desk.turns.due(1.0)
+    assert 600.0 == here.queue.turns.due(1.0)
 
 
 @pytest.mark.parametrize(
@@ -332,7 +340,7 @@ def test_victims_of_a_root_that_is_gone(under_way, want):
     here.plans(under_way=under_way)
     here.happens(gone("g", "PodGroup"))
     assert None is here.looks()
-    assert (want, {}) == (here.pod("low").leaving, here.desk.plans)
+    assert (want, {}) == (here.pod("low").leaving, here.queue.plans)
 
 
 # What is forgotten.
@@ -360,8 +368,8 @@ def test_pod_whose_room_is_given_back_is_placed_for_the_group_that_was_made_anew
     write = here.flies()
     here.state.flying, here.state.unsure = {}, {write.pod: write}
     here.happens(gone("g", "PodGroup"), leaf("g", 1))
-    here.desk.hear(1.0)
-    here.desk.hear(1.0)
+    here.queue.hear(1.0)
+    here.queue.hear(1.0)
     assert Phase.ACTIVE is here.state.phase
 
 
@@ -389,33 +397,33 @@ def test_root_of_whose_binds_nothing_is_known_is_woken_to_repeat_them():
     here = room(count=1, minimum=1)
     write = here.flies()
     here.state.flying, here.state.unsure = {}, {write.pod: write}
-    here.desk.back_off(here.state, 1.0)
+    here.queue.back_off(here.state, 1.0)
     assert Phase.BACKOFF is here.looks(1.0)
-    assert 2.0 == here.desk.turns.due(1.0)
-    here.desk.hear(2.0)
+    assert 2.0 == here.queue.turns.due(1.0)
+    here.queue.hear(2.0)
     assert Phase.ACTIVE is here.state.phase
 
 
 def test_root_that_is_gone_is_not_parked_any_more():
     here = room()
-    here.desk.parked.park(G, NOTHING)
+    here.queue.parked.park(G, NOTHING)
     here.happens(gone("g", "PodGroup"))
     here.looks(hint=False)
-    assert 0 == len(here.desk.parked)
+    assert 0 == len(here.queue.parked)
 
 
 def test_root_that_is_not_known_can_be_forgotten():
     here = room()
-    here.desk.forget(Name("PodGroup", "default", "h"))
-    assert [G] == [*here.desk.turns.states]
+    here.queue.forget(Name("PodGroup", "default", "h"))
+    assert [G] == [*here.queue.turns.states]
 
 
 def test_decision_on_a_root_that_is_gone_is_not_told_any_more():
     here = room()
-    here.desk.decisions.put(Decision(G, Status.SUCCESS))
+    here.queue.decisions.put(Decision(G, Status.SUCCESS))
     here.happens(gone("g", "PodGroup"))
     here.looks()
-    assert None is here.desk.decisions.get(G)
+    assert None is here.queue.decisions.get(G)
 
 
 # Since when.
@@ -425,7 +433,7 @@ def test_gang_is_partial_since_it_was_first_seen_so_and_no_more_once_it_is_not()
     here = Room(leaf("g", 2), bound(pod("g-0", "g", **MUSTER), "n1"), patience_seconds=30.0)
     here.looks(5.0)
     here.looks(9.0)
-    assert (5.0, 35.0) == (here.state.partial_since, here.desk.turns.due(9.0))
+    assert (5.0, 35.0) == (here.state.partial_since, here.queue.turns.due(9.0))
     here.happens(bound(pod("g-1", "g", **MUSTER), "n1"))
     here.looks(20.0)
     assert None is here.state.partial_since
@@ -436,7 +444,7 @@ def test_gang_hangs_since_it_was_first_seen_pinned_and_no_more_once_it_is_bound(
     pinned["metadata"]["annotations"] = {GATE: "n1"}
     here = Room(leaf("g", 1), pinned, place=False, ungate=True, pinned_seconds=300.0)
     assert Phase.WAITING is here.looks(5.0)
-    assert (5.0, 305.0) == (here.state.hanging_since, here.desk.turns.due(5.0))
+    assert (5.0, 305.0) == (here.state.hanging_since, here.queue.turns.due(5.0))
     here.happens(bound(pinned, "n1"))
     here.looks(9.0)
     assert None is here.state.hanging_since
@@ -447,7 +455,7 @@ def test_record_that_may_be_made_again_later_wakes_the_root():
     here.looks()
     here.state.commit_after = 7.0
     assert Phase.WAITING is here.looks(2.0)
-    assert 7.0 == here.desk.turns.due(2.0)
+    assert 7.0 == here.queue.turns.due(2.0)
 
 
 # News.
@@ -456,43 +464,43 @@ def test_record_that_may_be_made_again_later_wakes_the_root():
 def test_root_is_woken_once_its_time_has_come_though_nothing_happened():
     here = room()
     here.state.turn = False
-    here.desk.back_off(here.state, 0.0)
-    here.desk.parked.park(G, NOTHING)
+    here.queue.back_off(here.state, 0.0)
+    here.queue.parked.park(G, NOTHING)
     here.state.flush_at = 300.0
     here.looks(hint=False)
-    here.desk.hear(299.75)
+    here.queue.hear(299.75)
     assert Phase.PARKED is here.state.phase
-    here.desk.hear(300.0)
+    here.queue.hear(300.0)
     assert Phase.ACTIVE is here.state.phase
 
 
 def test_parked_root_is_tried_when_news_come_that_could_help_it():
     here = room()
-    here.desk.parked.park(G, QueueingHint(related=True))
+    here.queue.parked.park(G, QueueingHint(related=True))
     here.state.flush_at, here.state.turn = 300.0, False
     here.happens(pod("other", on="n1"))
-    here.desk.hear(1.0)
-    assert (Phase.ACTIVE, False) == (here.state.phase, G in here.desk.parked)
+    here.queue.hear(1.0)
+    assert (Phase.ACTIVE, False) == (here.state.phase, G in here.queue.parked)
 
 
 def test_parked_root_is_woken_early_without_being_tried_where_it_is_not_time_to_try_it():
     here = room(patience_seconds=30.0)
-    here.desk.parked.park(G, NOTHING)
+    here.queue.parked.park(G, NOTHING)
     here.state.flush_at, here.state.turn = 300.0, False
     here.looks(hint=False)
-    here.desk.turns.wake_at(here.state, 30.0, 0.0)
-    here.desk.hear(30.0)
-    assert (Phase.PARKED, True) == (here.state.phase, G in here.desk.parked)
+    here.queue.turns.wake_at(here.state, 30.0, 0.0)
+    here.queue.hear(30.0)
+    assert (Phase.PARKED, True) == (here.state.phase, G in here.queue.parked)
 
 
 def test_root_is_looked_at_when_it_comes_and_when_it_goes():
     here = Room()
     here.happens(leaf("g", 1), pod("g-0", "g", **MUSTER))
-    here.desk.hear(0.0)
+    here.queue.hear(0.0)
     assert Phase.ACTIVE is here.state.phase
     here.happens(gone("g-0"))
-    here.desk.hear(0.0)
-    assert {} == here.desk.turns.states
+    here.queue.hear(0.0)
+    assert {} == here.queue.turns.states
 
 
 def test_plan_closes_when_the_last_of_its_victims_has_left():
@@ -500,11 +508,11 @@ def test_plan_closes_when_the_last_of_its_victims_has_left():
     here.looks()
     plan = here.plans("low", "low-2", under_way=True)
     here.happens(gone("low"))
-    here.desk.hear(1.0)
+    here.queue.hear(1.0)
     assert (Phase.PREEMPTING, ["default/low-2"]) == (here.state.phase, [*plan.victims])
     here.happens(gone("low-2"))
-    here.desk.hear(2.0)
-    assert (Phase.ACTIVE, {}) == (here.state.phase, here.desk.plans)
+    here.queue.hear(2.0)
+    assert (Phase.ACTIVE, {}) == (here.state.phase, here.queue.plans)
 
 
 # What is ours.
@@ -526,7 +534,7 @@ def test_roots_that_are_ours_are_told_by_the_options(options, pod_, want):
 
 @pytest.mark.parametrize(("strategy", "steps"), [("complete", 7), ("greedy", 0)])
 def test_options_tell_how_roots_are_decided_on(strategy, steps):
-    means = SchedulerOptions(strategy=strategy, budget=7, preempt=True, ignore=frozenset({"f"})).means
+    means = CycleParameters.from_options(SchedulerOptions(strategy=strategy, budget=7, preempt=True, ignore=frozenset({"f"})))
     assert (steps, True, frozenset({"f"})) == (means.steps, means.preempt, means.ignore)
 
 
@@ -538,7 +546,7 @@ def test_back_off_grows_with_failures_and_size(size, want):
     here = room()
     here.state.size = size
     for seconds in want:
-        here.desk.back_off(here.state, 100.0)
+        here.queue.back_off(here.state, 100.0)
         assert 100.0 + seconds == here.state.not_before
 
 
@@ -546,5 +554,5 @@ def test_root_that_leaves_its_tree_to_a_pod_that_is_being_deleted_waits():
     here = Room(leaf("g", 2), deleted(bound(pod("g-0", "g", **MUSTER), "n1")), *(pod(f"g-{each}", "g", **MUSTER) for each in (1, 2)))
     assert Phase.WAITING is here.looks()
     here.happens(gone("g-0"))
-    here.desk.hear(1.0)
+    here.queue.hear(1.0)
     assert Phase.ACTIVE is here.state.phase

@@ -120,18 +120,18 @@ def test_root_that_waits_could_not_be_placed(objects, seed, strategy, preempt):
 
 def _missed(world: World) -> list[Any]:
     """The roots that are parked, although they could be placed, or others made to leave for them."""
-    desk = world.scheduler._desk
+    queue = world.scheduler._queue
     missed = []
-    for root, state in desk.turns.states.items():
+    for root, state in queue.turns.states.items():
         if state.phase is not Standing.PARKED:
             continue
         fresh = Cache()
         world.server.fill(fresh)
-        survey = desk.survey(root)
+        survey = queue.survey(root)
         assert survey is not None
-        (found,) = decide(fresh, [root], desk.means, survey.held)
+        (found,) = decide(fresh, [root], world.scheduler._parameters, survey.held)
         decision = found.decision
-        allowed = desk.preempting.is_allowed(decision) and not _is_refused(world, state, decision)
+        allowed = world.scheduler._preemption.is_allowed(decision) and not _is_refused(world, state, decision)
         if decision.status is Status.SUCCESS or (decision.victims and allowed):
             missed.append(decision)
     return missed
@@ -139,9 +139,9 @@ def _missed(world: World) -> list[Any]:
 
 def _is_refused(world: World, state: EntityState, decision: Decision) -> bool:
     """Whether the server would not let one of these leave when it was asked, and no budget has changed since."""
-    desk, refusal = world.scheduler._desk, state.refusal
-    unchanged = refusal is not None and refusal.budgets == desk.store.report.budgets
-    return refusal is not None and unchanged and bool(desk.preempting.victims(decision) & refusal.victims)
+    queue, refusal = world.scheduler._queue, state.refusal
+    unchanged = refusal is not None and refusal.budgets == queue.store.report.budgets
+    return refusal is not None and unchanged and bool(world.scheduler._preemption.victims(decision) & refusal.victims)
 
 
 ROOT = Name("PodGroup", "default", "g")

@@ -494,8 +494,8 @@ G = Name("PodGroup", "default", "g")
 
 def desk_plans(scene: Scene) -> tuple[Evict, ...]:
     """The evictions of all plans that are not under way."""
-    desk = scene.scheduler._desk
-    return tuple(write for plan in desk.plans.values() for write in desk.preempting.evictions(plan))
+    queue = scene.scheduler._queue
+    return tuple(write for plan in queue.plans.values() for write in scene.scheduler._preemption.evictions(plan))
 
 
 def of_plans(scene: Scene, seconds: float) -> list[Any]:
@@ -697,7 +697,7 @@ def test_what_was_decided_is_told_for_as_long_as_the_root_is_there():
     scene.delete("Pod", "alone", "g-0")
     scene.delete("PodGroup", "g")
     scene.writes()
-    assert 0 == len(scene.scheduler._desk.decisions)
+    assert 0 == len(scene.scheduler._queue.decisions)
 
 
 def test_batch_is_bounded_and_the_rest_keeps_its_turn():

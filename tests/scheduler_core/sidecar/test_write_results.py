@@ -10,7 +10,7 @@ from scheduler_core.model.conditions import INITIALLY_SCHEDULED
 from scheduler_core.model.decision import Name
 from scheduler_core.sidecar.cache.pod_cache import SCHEDULED
 from scheduler_core.sidecar.queue.entities import EntityState, Phase
-from scheduler_core.sidecar.queue.next_action import NextAction
+from scheduler_core.sidecar.queue.next_action import RootQueue
 from scheduler_core.sidecar.writes import (
     AddFinalizer,
     Bind,
@@ -49,12 +49,12 @@ OPEN = [WriteOutcome.REFUSED, WriteOutcome.FAILED, WriteOutcome.DROPPED]
 PLACED = INITIALLY_SCHEDULED["PodGroup"]
 
 
-def desk_of(scene: Scene) -> NextAction:
-    return scene.scheduler._desk
+def queue_of(scene: Scene) -> RootQueue:
+    return scene.scheduler._queue
 
 
 def state_of(scene: Scene, root: Name = G) -> EntityState:
-    return desk_of(scene).turns.states[root]
+    return queue_of(scene).turns.states[root]
 
 
 def place_of(scene: Scene, name: str = "g-0") -> str:
@@ -84,7 +84,7 @@ def test_room_is_given_back_only_where_it_is_known_that_the_bind_was_not_made(ou
     scene, binds = flying()
     scene.end(binds, outcome)
     assert want == place_of(scene)
-    assert {} == desk_of(scene).flights
+    assert {} == queue_of(scene).flights
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_bind_of_a_root_that_is_forgotten_gives_its_room_back_unless_it_was_made
         scene.wait(0)
         assert [] == said(scene.end(binds, outcome))
         assert ("n1" if outcome is WriteOutcome.DONE else "") == place_of(scene)
-        assert {} == desk_of(scene).flights
+        assert {} == queue_of(scene).flights
 
 
 @pytest.mark.parametrize("outcome", OPEN)
@@ -303,7 +303,7 @@ def test_record_that_failed_is_forgotten_once_nothing_failed_for_a_long_time():
     assert [] == scene.wait(299.75)
     assert 1 == state_of(scene).commit_failures
     assert [] == scene.wait(0.25)
-    assert {} == desk_of(scene).turns.states
+    assert {} == queue_of(scene).turns.states
 
 
 @pytest.mark.parametrize(
@@ -394,7 +394,7 @@ def test_plan_goes_on_with_the_victims_that_are_left(outcome):
 def test_plan_is_over_when_nobody_is_left_who_would_leave_and_not_made_again_as_things_stand(outcome):
     scene, evictions = under_way()
     scene.end(evictions, outcome)
-    assert (None, {}) == (state_of(scene).plan, desk_of(scene).plans)
+    assert (None, {}) == (state_of(scene).plan, queue_of(scene).plans)
     again = [each for each in scene.scheduler.attempt(scene.now + 2) if each.root == G]
     assert [()] == [each.plan for each in again]
 
@@ -433,7 +433,7 @@ def test_eviction_that_fails_leaves_the_plans_of_others_alone():
     for root in plans:
         scene.scheduler.approve(root, scene.now)
     scene.end([*plans[G]], WriteOutcome.REFUSED)
-    (left,) = desk_of(scene).plans.values()
+    (left,) = queue_of(scene).plans.values()
     assert ("h", {each.pod for each in plans[Name("PodGroup", "default", "h")]}) == (left.root.name, {*left.victims.values()})
 
 
@@ -548,6 +548,6 @@ def test_pinned_gang_is_undone_once_where_what_is_left_of_it_is_not_ours():
 )
 def test_nothing_follows_from_how_it_ended(write, outcome):
     scene, _ = flying()
-    before = desk_of(scene).turns.due(scene.now)
+    before = queue_of(scene).turns.due(scene.now)
     assert [] == scene.end([write], outcome)
-    assert before == desk_of(scene).turns.due(scene.now)
+    assert before == queue_of(scene).turns.due(scene.now)
