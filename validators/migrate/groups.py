@@ -10,7 +10,7 @@ import dataclasses
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from validators.migrate import migrate_object, names, references
+from validators.migrate import migrate_object, names
 from validators.migrate.change import Add
 from validators.migrate.names import text
 from validators.migrate.references import Rank, Reference
@@ -128,11 +128,6 @@ def template_changes(content: Mapping[str, Json], rank: Rank) -> Iterator[Add]:
     for place, group in enumerate(written if isinstance(written, list) else ()):
         if isinstance(group, Mapping) and "name" in group:
             yield from (Add(("spec", "podGroups", place), name, value, after="name") for name, value in _ranked(rank).items())
-
-
-def own_rank(template: Mapping[str, Json]) -> Rank:
-    """The rank that a template has by itself."""
-    return references.rank(template)
 
 
 def fits_a_group(rank: Rank) -> bool:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from scheduler_core.exact.step_budget import StepBudget
-from scheduler_core.model.nodes import Ints, Nodes
+from scheduler_core.model.nodes import Ints
 
 _ORDERS = 6
 """Orders of the demands in which best fit is tried."""
@@ -252,8 +252,3 @@ class _Filling:
             ):
                 return False
         return True
-
-
-def nodes_of(taken: Ints) -> Nodes:
-    """One node for each pod of *taken*, ascending."""
-    return np.repeat(np.arange(len(taken), dtype=np.int64), taken)

@@ -35,12 +35,7 @@ def read(found: Json, known: Known) -> Reading:
     errors: list[FieldError] = []
     warnings: list[FieldError] = []
     about, top = object_identity.read(found, errors, warnings)
-    if about.controller is not None and about.compiled_above:
-        above = about.controller
-        made = known.compiles(above.group, above.kind, about.namespace, above.name)
-        skipped = (
-            f"its groups are {'made with those' if made else 'those of the Workload'} of {object_identity.said(above)}, to which it belongs"
-        )
+    if skipped := object_identity.left_to_controller(about, known):
         return Reading(about.owner, about.namespace, skipped=skipped, errors=tuple(errors), warnings=tuple(warnings))
     spec = top.mapping("spec")
     shape = lws_pods.read(about, spec, exclusive=about.annotations.get(EXCLUSIVE, ""))

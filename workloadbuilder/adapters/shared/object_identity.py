@@ -9,6 +9,7 @@ from validators import field
 from validators.field import FieldError, FieldPath
 from validators.model.decode import Json
 from workloadbuilder.adapters.shared.fields import Fields
+from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.item import WHOLE, Owner
 
 COMPILERS = frozenset(
@@ -60,6 +61,15 @@ def read(found: Json, errors: list[FieldError], warnings: list[FieldError]) -> t
 def said(owner: Owner, namespace: str = "") -> str:
     """An object as it is told: ``JobSet research/train``."""
     return f"{owner.kind} {namespace}/{owner.name}" if namespace else f"{owner.kind} {owner.name}"
+
+
+def left_to_controller(about: Subject, known: Known) -> str:
+    """Why no groups are made for an object whose controller makes the Workload; empty where it does not."""
+    above = about.controller
+    if above is None or not about.compiled_above:
+        return ""
+    made = known.compiles(above.group, above.kind, about.namespace, above.name)
+    return f"its groups are {'made with those' if made else 'those of the Workload'} of {said(above)}, to which it belongs"
 
 
 def _controller(metadata: Fields) -> Owner | None:
