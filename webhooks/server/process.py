@@ -12,6 +12,7 @@ import json
 import logging
 import mmap
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -19,6 +20,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -222,9 +224,11 @@ def serve(settings: Settings, source: Source, create_app: CreateApp | None = Non
     sockets = [listen(each, settings.backlog) for each in addresses]
     # Until gunicorn handles signals itself, SIGTERM must leave by the way on which everything is put away.
     signal.signal(signal.SIGTERM, _stop_early)
-    directory = _metrics_directory()
+    # Named before it is made: wherever SIGTERM comes in between, it is removed.
+    directory = Path(tempfile.gettempdir()) / f"muster-metrics-{secrets.token_hex(8)}"
     master = os.getpid()
     try:
+        _make_metrics_directory(directory)
         # Imported once here, not in each worker, and only now: the metrics' kind of storage is chosen at import.
         from webhooks.server import routes
 
@@ -248,10 +252,9 @@ def _stop_early(_number: int, _frame: FrameType | None) -> None:
     sys.exit(0)
 
 
-def _metrics_directory() -> str:
+def _make_metrics_directory(directory: Path) -> None:
     try:
-        directory = tempfile.mkdtemp(prefix="muster-metrics-")
+        directory.mkdir(0o700)
     except OSError as error:
-        raise StartError(f"cannot make a directory for metrics in {tempfile.gettempdir()}: {error.strerror or error}") from None
-    os.environ[METRICS_DIRECTORY] = directory
-    return directory
+        raise StartError(f"cannot make a directory for metrics in {directory.parent}: {error.strerror or error}") from None
+    os.environ[METRICS_DIRECTORY] = str(directory)
