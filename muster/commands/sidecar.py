@@ -54,6 +54,7 @@ MODES = ("validate", "place", "ungate", "preempt", "protect")
 )
 @click.option("--identity", metavar="NAME", help="Who this replica is.  [default: the host's name and the process]")
 @click.option("--gates", metavar="A=true,B=false", multiple=True, help="Feature gates of the API server; all on where not named.")
+@click.option("--plugin", metavar="NAME,…", multiple=True, help="A placement plugin that is installed beside Muster (repeatable).")
 @click.option("--writers", metavar="N", type=click.IntRange(1, 64), default=8, help="Writes at once.")
 @click.option(
     "--silence",
@@ -117,9 +118,20 @@ def _settings(given: dict[str, Any]) -> Any:
         identity=given["identity"] or f"{socket.gethostname()}_{os.getpid()}",
         lease=_lease(given["lease"]),
         gates=shared.gates_of(given["gates"]),
+        plugins=_plugins(given["plugin"]),
         silence_seconds=given["silence"],
         writers=given["writers"],
     )
+
+
+def _plugins(given: tuple[str, ...]) -> Any:
+    from muster.commands import placement_plugins
+
+    names = [name.strip() for each in given for name in each.split(",") if name.strip()]
+    try:
+        return placement_plugins.load(names)
+    except placement_plugins.PluginError as error:
+        raise click.UsageError(f"--plugin: {error}") from None
 
 
 def _lease(text: str | None) -> tuple[str, str] | None:

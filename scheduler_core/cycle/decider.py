@@ -17,7 +17,7 @@ from scheduler_core.model.entity import Entity
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.placement.extension_points import Plugins
+from scheduler_core.placement.extension_points import PluginFailedError, Plugins
 from scheduler_core.placement.greedy import Greedy, assigned
 from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
@@ -63,7 +63,19 @@ class Decider:
         self._of_pods: tuple[Units, PodPreemption] | None = None
 
     def decide(self, entity: Entity) -> Decision:
-        """What becomes of *entity* in its cycle."""
+        """What becomes of *entity* in its cycle.  Where a plugin fails it is an Error, as in kube-scheduler."""
+        relations = self._greedy.site.relations
+        mark, related = self._ledger.mark(), relations.mark()
+        try:
+            return self._decide(entity)
+        except PluginFailedError as error:
+            self._ledger.rewind(mark)
+            relations.rewind(related)
+            outcome = PlacementOutcome(Status.ERROR, self._greedy.site.topology.root, 0, str(error))
+            pods = {pod.key: str(error) for leaf in entity.leaves() for pod in leaf.waiting}
+            return self._not_placed(self._greedy.form(entity), outcome, None, Diagnosis(str(error), {}, pods), self._greedy.search)
+
+    def _decide(self, entity: Entity) -> Decision:
         mark = self._ledger.mark()
         self._nominations.step_aside(entity.priority)
         form = self._greedy.form(entity)

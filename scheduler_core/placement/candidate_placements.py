@@ -51,6 +51,7 @@ def parts(site: PlacementState, form: PlacementRequest, placement: Placement) ->
 
     Raises:
         PinError: as ``pinned_value``.
+        PluginFailedError: a generator raised an exception.
 
     """
     whole: Mapping[str, Nodes] = {"": placement.nodes}
@@ -61,7 +62,7 @@ def parts(site: PlacementState, form: PlacementRequest, placement: Placement) ->
             value = pinned_value(site.nodes, key, form.pinned)
             domains = tuple(each for each in domains if each.value == value)
         built_in = {domain.value: domain.nodes for domain in domains}
-    others = [each.generate(form.entity, placement.nodes, site.nodes) for each in site.plugins.generators]
+    others = site.plugins.generate(form.entity, placement.nodes, site.nodes)
     return [built_in, *(whole if other is None else other for other in others)]
 
 

@@ -187,7 +187,7 @@ class Greedy:
         tight = placement_score.tightness(np.array(rooms).T, np.array(taken).T)
         for row, (place, outcome) in enumerate(zip(places, outcomes, strict=True)):
             pods = assigned(form, outcome)
-            tight[row] += sum(each.score(form.entity, place.nodes, pods, nodes) for each in self.site.plugins.scorers)
+            tight[row] += self.site.plugins.score(form.entity, place.nodes, pods, nodes)
         running = sum(len(leaf.running) for leaf in form.entity.leaves())
         counts = np.array([running + outcome.placed for outcome in outcomes])
         holds = np.array([outcome.holds for outcome in outcomes]) if form.entity.desired else None
@@ -201,10 +201,8 @@ class Greedy:
 
     def _checked(self, form: PlacementRequest, outcome: PlacementOutcome) -> PlacementOutcome:
         """*outcome* after the plugins' checks."""
-        if outcome.success:
-            for check in self.site.plugins.checks:
-                if reason := check.check(form.entity, assigned(form, outcome), self.site.nodes):
-                    return dataclasses.replace(outcome, status=Status.UNSCHEDULABLE, message=reason, loads=(), placed=0)
+        if outcome.success and (reason := self.site.plugins.refusal(form.entity, assigned(form, outcome), self.site.nodes)):
+            return dataclasses.replace(outcome, status=Status.UNSCHEDULABLE, message=reason, loads=(), placed=0)
         return outcome
 
     def _nowhere(self, placement: Placement) -> PlacementOutcome:

@@ -1,13 +1,17 @@
 """Placement plugins: one that another package registers is found, and has its say."""
 
 import importlib
+import json
 import sys
 
 import pytest
+from click.testing import CliRunner
 
-from muster.commands.simulate import placement_plugins
+from muster.commands import placement_plugins
+from muster.commands.sidecar import sidecar
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
+from tests.muster.test_sidecar import KUBECONFIG
 
 NODES = [
     {
@@ -102,3 +106,48 @@ def test_a_plugin_that_is_not_there_is_told_with_its_likes():
 def test_a_plugin_that_cannot_be_made_is_told():
     with pytest.raises(placement_plugins.PluginError, match=r"'broken' .* cannot be loaded: no licence"):
         placement_plugins.load(["broken"])
+
+
+@pytest.fixture
+def settings_of(monkeypatch, tmp_path):
+    """The settings with which a sidecar with these options would run."""
+    config = tmp_path / "config"
+    config.write_text(json.dumps(KUBECONFIG))
+
+    def settings(*options, **environ):
+        found = []
+        monkeypatch.setattr("scheduler_core.sidecar.process.main.run", lambda _configuration, settings, _bind, **_: found.append(settings))
+        result = CliRunner().invoke(sidecar, ["--kubeconfig", str(config), *options], env=environ)
+        return result, found
+
+    return settings
+
+
+@pytest.mark.parametrize(
+    ("options", "environ"),
+    [
+        pytest.param(("--plugin", "not-on-n4,last"), {}, id="in one"),
+        pytest.param(("--plugin", "not-on-n4", "--plugin", "last"), {}, id="in two"),
+        pytest.param((), {"MUSTER_PLUGIN": "not-on-n4,last"}, id="in the environment"),
+    ],
+)
+def test_the_sidecar_takes_plugins(settings_of, options, environ):
+    result, (settings,) = settings_of(*options, **environ)
+
+    assert 0 == result.exit_code
+    kinds = [type(each).__name__ for each in (*settings.plugins.generators, *settings.plugins.scorers, *settings.plugins.checks)]
+    assert ["Last", "NotOnN4"] == kinds
+
+
+@pytest.mark.parametrize(
+    ("name", "want"),
+    [
+        pytest.param("one-fed", "--plugin: there is no placement plugin 'one-fed' installed; did you mean one-feed?", id="not there"),
+        pytest.param("broken", "cannot be loaded: no licence", id="cannot be made"),
+    ],
+)
+def test_the_sidecar_does_not_begin_without_a_plugin(settings_of, name, want):
+    result, found = settings_of("--plugin", name)
+
+    assert (2, []) == (result.exit_code, found)
+    assert want in result.output

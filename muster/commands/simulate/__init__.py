@@ -8,5 +8,4 @@ question_batch      many small simulations in one call
 what_if, drain      nodes added and taken away before the snapshot
 own_objects         decisions about the objects at PATH, where ``--objects`` is the rest
 certificate_file    what ``--certificate`` writes
-placement_plugins   plugins that other packages register by entry points
 """

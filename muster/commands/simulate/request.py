@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from muster.commands import options
-from muster.commands.simulate import placement_plugins
+from muster.commands import options, placement_plugins
 from muster.commands.simulate.what_if import Addition, WhatIfError
 from scheduler_core.cycle.run_cycle import CycleOptions
 from validators.gates import GateError, Gates

@@ -13,7 +13,8 @@ from scheduler_core.model import wire
 from scheduler_core.model.decision import Name as Root
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.snapshot import ClusterSnapshot, Problem
-from scheduler_core.placement.state import PlacementState
+from scheduler_core.placement.extension_points import Plugins
+from scheduler_core.placement.state import NO_PLUGINS, PlacementState
 from scheduler_core.sidecar.cache.cluster_changes import ChangeReporter
 from scheduler_core.sidecar.cache.freshness import Freshness, Stamp, number
 from scheduler_core.sidecar.cache.group_cache import GroupCache, Key, LiveGroup
@@ -104,13 +105,13 @@ class Cache:
         """Everything, put together as far as it is looked at, while nothing changes; without problems."""
         return self._assembler.everything()
 
-    def site(self, options: PlacingOptions, ignore: frozenset[str]) -> PlacementState:
+    def site(self, options: PlacingOptions, ignore: frozenset[str], plugins: Plugins = NO_PLUGINS) -> PlacementState:
         """What placing works on; its relations must be given back before anything changes."""
         standing = self.standing
         ground = standing.ground()
         nominated = [standing.record(standing.pods.nominated[key]) for key in sorted(standing.pods.nominated)]
         relations = standing.neighbours.relations(self._assembler.of(()), ground.nodes, standing.meeting)
-        return ground.site(options, ignore, relations, nominated)
+        return ground.site(options, ignore, relations, nominated, plugins)
 
     def problems(self) -> tuple[Problem, ...]:
         """The objects that cannot be used, or not wholly."""

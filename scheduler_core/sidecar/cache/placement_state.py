@@ -17,7 +17,8 @@ from scheduler_core.model.nominations import Nominations
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.pods import PodRecord, PodShape, Port
 from scheduler_core.model.topology import Topology
-from scheduler_core.placement.state import PlacementState
+from scheduler_core.placement.extension_points import Plugins
+from scheduler_core.placement.state import NO_PLUGINS, PlacementState
 from scheduler_core.plugins.noderesources import Floats
 from scheduler_core.plugins.pod_relations import PodRelations
 from scheduler_core.plugins.static_filters import StaticFilters
@@ -97,11 +98,17 @@ class LivePlacementState:
         return fit
 
     def site(
-        self, options: PlacingOptions, ignore: frozenset[str], relations: PodRelations, nominated: Iterable[PodRecord]
+        self,
+        options: PlacingOptions,
+        ignore: frozenset[str],
+        relations: PodRelations,
+        nominated: Iterable[PodRecord],
+        plugins: Plugins = NO_PLUGINS,
     ) -> PlacementState:
         """A site to place on, which leaves the ground as it is."""
         ledger = Ledger(self.topology)
         self.taken.fill(ledger)
         nominations = Nominations(ledger, nominated)
         ledger.forget()
-        return PlacementState(self.nodes, self.topology, ledger, self.fit(ignore), relations, self.room, self.whole, options, nominations)
+        fit = self.fit(ignore)
+        return PlacementState(self.nodes, self.topology, ledger, fit, relations, self.room, self.whole, options, nominations, plugins)

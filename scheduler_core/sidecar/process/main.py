@@ -134,6 +134,7 @@ def options(settings: Settings) -> SchedulerOptions:
         strategy=settings.strategy,
         budget=settings.budget or DEFAULT,
         gates=settings.gates,
+        plugins=settings.plugins,
     )
 
 

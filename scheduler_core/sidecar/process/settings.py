@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import enum
 
+from scheduler_core.placement.extension_points import Plugins
+from scheduler_core.placement.state import NO_PLUGINS
 from scheduler_core.sidecar.controllers.validity import SETTLE_SECONDS
 from scheduler_core.sidecar.writes import Evicting
 from validators.gates import Gates
@@ -40,6 +42,7 @@ class Settings:
         identity: who this replica is in the lease.
         lease: namespace and name of the lease; None to lead without one, where there is one replica at most.
         gates: the feature gates of the API server.
+        plugins: placement plugins of other packages.
         silence_seconds: how long a watch may say nothing before it is begun anew.
         writers: writes at once.
 
@@ -55,6 +58,7 @@ class Settings:
     identity: str = ""
     lease: tuple[str, str] | None = ("muster-system", "muster-sidecar")
     gates: Gates = dataclasses.field(default_factory=Gates)
+    plugins: Plugins = NO_PLUGINS
     silence_seconds: float = 90.0
     writers: int = 8
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 from scheduler_core.exact.step_budget import DEFAULT
+from scheduler_core.placement.extension_points import Plugins
+from scheduler_core.placement.state import NO_PLUGINS
 from scheduler_core.sidecar.queue.root_status import OurPods
 from scheduler_core.sidecar.writes import Evicting
 from validators.gates import Gates
@@ -26,6 +28,7 @@ class SchedulerOptions:
         budget: steps that the search may take for a root.
         ignore: fields that are not modelled and are passed over.
         gates: the feature gates of the API server.
+        plugins: placement plugins of other packages.
         batch_roots: roots that are decided on in one cycle; few, so that events are heard in between.
         batch_pods: pods of these, unless one root has more.
         most_flying: binds under way from which on no further cycle is begun: what is more urgent would come behind them, and what
@@ -50,6 +53,7 @@ class SchedulerOptions:
     budget: int = DEFAULT
     ignore: frozenset[str] = frozenset()
     gates: Gates = dataclasses.field(default_factory=Gates)
+    plugins: Plugins = NO_PLUGINS
     batch_roots: int = 64
     batch_pods: int = 512
     most_flying: int = 256

@@ -11,6 +11,8 @@ from scheduler_core.model.decision import Decision, Name
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.placement.counters import Counters
+from scheduler_core.placement.extension_points import Plugins
+from scheduler_core.placement.state import NO_PLUGINS
 from scheduler_core.queueing import scheduling_queue
 from scheduler_core.queueing.queue_order import spellings
 from scheduler_core.sidecar.cache.cache import Cache
@@ -28,6 +30,7 @@ class CycleParameters:
         preempt: whether a root that does not fit may make others leave.
         ignore: fields that are not modelled and are passed over, as ``spec.volumes.persistentVolumeClaim``.
         gates: the feature gates of the cluster.
+        plugins: placement plugins of other packages.
 
     """
 
@@ -36,11 +39,19 @@ class CycleParameters:
     preempt: bool = True
     ignore: frozenset[str] = frozenset()
     gates: Gates = dataclasses.field(default_factory=Gates)
+    plugins: Plugins = NO_PLUGINS
 
     @classmethod
     def from_options(cls, options: SchedulerOptions) -> CycleParameters:
         """The parameters that *options* amount to."""
-        return cls(strategy=options.strategy, budget=options.budget, preempt=options.preempt, ignore=options.ignore, gates=options.gates)
+        return cls(
+            strategy=options.strategy,
+            budget=options.budget,
+            preempt=options.preempt,
+            ignore=options.ignore,
+            gates=options.gates,
+            plugins=options.plugins,
+        )
 
     @property
     def placing(self) -> PlacingOptions:
@@ -92,7 +103,7 @@ def decide(
     forest = scheduling_queue.build(
         view, scheduling_queue.QueueOptions(order=tuple(spellings(root)[-1] for root in roots), gates=means.gates)
     )
-    site = store.site(means.placing, means.ignore)
+    site = store.site(means.placing, means.ignore, means.plugins)
     decider = Decider(store.everything(), forest.conditions, means.placing, means.ignore, means.steps, site=site)
     decided = []
     try:
@@ -100,7 +111,8 @@ def decide(
             if isinstance(root, Decision):
                 decided.append(Decided(root))
             else:
-                related = any(site.relations.touches(pod) for leaf in root.leaves() for pod in leaf.waiting)
+                # What plugins say may hang on anything.
+                related = bool(means.plugins) or any(site.relations.touches(pod) for leaf in root.leaves() for pod in leaf.waiting)
                 decided.append(Decided(decider.decide(root), related, root.preempts))
             if stop():
                 break
