@@ -8,12 +8,15 @@ import signal
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 TERMINAL = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TERM", "PAGER")
 LANGUAGE = ("LANG", "LANGUAGE", "LC_CTYPE", "LC_MESSAGES", "LC_TIME", "LC_NUMERIC", "LC_COLLATE", "PYTHONIOENCODING")
 HOME_PREFIX = "muster-tests-home-"
+CLUSTER = "tests/cluster/"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -38,3 +41,20 @@ def _leave_home(config: pytest.Config) -> None:
     empty = tempfile.mkdtemp(prefix=HOME_PREFIX)
     os.environ["HOME"] = empty
     config.add_cleanup(lambda: shutil.rmtree(empty, ignore_errors=True))
+
+
+class ByControlPlane(LoadScopeScheduling):
+    """Distributes tests to the workers of xdist: those on a control plane file by file, all others one by one.
+
+    A worker keeps a control plane for all its files, and what a file has started besides is started once.  (The marker
+    ``xdist_group`` would do, but pytest-xdist 3.8 does not see it under pytest 9.2.)
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return nodeid.partition("::")[0] if nodeid.startswith(CLUSTER) else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
+    """Take it where tests are distributed by group, as `make test` does."""
+    return ByControlPlane(config, log) if config.getvalue("dist") == "loadgroup" else None

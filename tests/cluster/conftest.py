@@ -1,7 +1,7 @@
 """A control plane for the tests of this folder: one for each set of options, a namespace of its own for each test.
 
-All tests of the folder run in one process, one after the other: `make test` runs others beside them.  Where there is no
-control plane to be had they are skipped, all for one reason; with MUSTER_REQUIRE_CLUSTER set they fail instead.
+`make test` gives each file of the folder to one of its processes, each of which has control planes of its own.  Where there is
+none to be had the tests are skipped, all for one reason; with MUSTER_REQUIRE_CLUSTER set they fail instead.
 """
 
 from __future__ import annotations
@@ -31,10 +31,9 @@ EMPTIED = ("Pod", "PodGroup", "Workload", "CompositePodGroup")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Control planes are started once: all tests that use one go to the same worker of xdist."""
+    """Tests of this folder may take longer than others."""
     for item in items:
         if HERE in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("cluster"))
             item.add_marker(pytest.mark.timeout(TEST_SECONDS))
 
 
