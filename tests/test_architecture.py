@@ -122,7 +122,7 @@ STOREYS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"watched"}),
     ),
     "webhooks.server": (
-        frozenset({"tls", "metrics", "connection"}),
+        frozenset({"tls", "metrics", "connection", "lifespan"}),
         frozenset({"routes"}),
         frozenset({"application"}),
         frozenset({"worker"}),

@@ -62,7 +62,10 @@ class Running:
             "127.0.0.1:0",
         ]
         command += ["--tls-cert", str(directory / "tls.crt"), "--tls-key", str(directory / "tls.key"), *options]
-        environ = {**os.environ, "MUSTER_TLS_POLL_SECONDS": "0.1", **knobs}
+        temporary = directory / "temporary"
+        temporary.mkdir(exist_ok=True)
+        # A master that is killed leaves its metrics behind.
+        environ = {**os.environ, "MUSTER_TLS_POLL_SECONDS": "0.1", "TMPDIR": str(temporary), **knobs}
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ)
         line = self.process.stdout.readline()
         if not line:

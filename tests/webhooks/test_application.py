@@ -10,6 +10,7 @@ import time
 import pytest
 
 from webhooks.server.application import Application, environment
+from webhooks.server.lifespan import Lifespan
 from webhooks.settings import Settings
 
 LIMIT = 1024
@@ -44,6 +45,10 @@ def scope(*headers, path="/validate", method="POST", scheme="https"):
     }
 
 
+def lifespan(tick=lambda: None):
+    return Lifespan(60.0, parent=os.getppid(), tick=tick)
+
+
 class Call:
     """One request: body messages in, answer out.  A message that is None never arrives."""
 
@@ -51,9 +56,7 @@ class Call:
         knobs = {"MUSTER_BODY_BYTES": str(LIMIT), "MUSTER_REQUEST_SECONDS": seconds, "MUSTER_THREADS": threads}
         self.recorder = Recorder()
         self.settings = Settings.from_environ(knobs)
-        self.application = Application(
-            wsgi, self.settings, self.recorder, parent=os.getppid(), draining=lambda: draining, tick=lambda: None
-        )
+        self.application = Application(wsgi, self.settings, self.recorder, lifespan(), lambda: draining)
 
     async def ask(self, messages, asked=None):
         sent, left = [], list(messages)
@@ -208,7 +211,7 @@ def test_a_process_that_nobody_watches_any_more_stops(monkeypatch):
             raise LookupError("unexpected")
 
     async def run():
-        application = Application(echo, Settings.from_environ({}), Recorder(), parent=os.getppid(), draining=lambda: False, tick=tick)
+        application = Application(echo, Settings.from_environ({}), Recorder(), lifespan(tick), lambda: False)
         said = asyncio.Queue()
 
         async def send(message):
@@ -230,12 +233,7 @@ def test_the_tick_is_called_before_the_first_request_and_again_and_again():
 
     async def run():
         application = Application(
-            echo,
-            Settings.from_environ({}),
-            Recorder(),
-            parent=os.getppid(),
-            draining=lambda: False,
-            tick=lambda: ticks.append(time.monotonic()),
+            echo, Settings.from_environ({}), Recorder(), lifespan(lambda: ticks.append(time.monotonic())), lambda: False
         )
         said, sent = asyncio.Queue(), []
 

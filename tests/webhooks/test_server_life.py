@@ -225,12 +225,12 @@ def test_a_stop_reaches_a_worker_that_starts(tmp_path, library, seconds):
 
 TELLS_ITS_END = """
 import sys
-from webhooks.server.application import Application
-live = Application._live
+from webhooks.server.lifespan import Lifespan
+live = Lifespan.live
 async def tell(self, *channels):
     await live(self, *channels)
     sys.stderr.write('{"event": "ended"}' + chr(10))
-Application._live = tell
+Lifespan.live = tell
 """
 
 

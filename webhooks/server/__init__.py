@@ -7,6 +7,7 @@ routes        Flask application: request, lookup, rules, answer and metrics join
 metrics       counts, durations, and one log line for each review
 tls           the serving key pair, from files that are replaced while the server runs
 application   ASGI application: receives a request whole, then has a thread judge it
+lifespan      startup, checks and shutdown of a worker process
 connection    limits on connections that uvicorn lacks
 worker        state of one worker process
 process       sockets, settings of gunicorn and uvicorn, drain and stop

@@ -11,27 +11,18 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-import os
-import signal
 import sys
-import threading
 import time
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Callable, Iterable
 from concurrent import futures
 from typing import Any
 from urllib import parse
 
-from webhooks import log
+from webhooks.server.lifespan import Lifespan, Message, Receive, Send
 from webhooks.server.metrics import Telemetry
 from webhooks.server.routes import PLAIN
 from webhooks.settings import Settings
 
-TICK_SECONDS = 0.25
-"""Period of the checks: key pair, oldest request, parent process."""
-
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
 Answer = tuple[int, list[tuple[bytes, bytes]], bytes]
 """Status code, header fields with names in lower case, body."""
 
@@ -53,9 +44,8 @@ class Application:
     """ASGI application around the WSGI application *wsgi*.
 
     Args:
-        parent: the process without which this one stops.
+        lifespan: what is done from startup to shutdown; hears which requests are at a thread.
         draining: returns whether the server is about to stop; connections are then closed after their next answer.
-        tick: called every TICK_SECONDS in the event loop.
 
     """
 
@@ -64,21 +54,17 @@ class Application:
         wsgi: Callable[..., Iterable[bytes]],
         settings: Settings,
         telemetry: Telemetry,
-        *,
-        parent: int,
+        lifespan: Lifespan,
         draining: Callable[[], bool],
-        tick: Callable[[], None],
     ) -> None:
         self._wsgi, self._settings, self._telemetry = wsgi, settings, telemetry
-        self._parent, self._draining, self._tick = parent, draining, tick
+        self._lifespan, self._draining = lifespan, draining
         self._pool = futures.ThreadPoolExecutor(settings.threads, "judge")
-        self._running: dict[int, float] = {}
-        """Monotonic time at which the requests that are at a thread had arrived, by thread."""
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request, or run from start to stop of the server (``lifespan``)."""
         if scope["type"] == "lifespan":
-            await self._live(receive, send)
+            await self._lifespan.live(receive, send)
             return
         if scope["type"] != "http":
             await send({"type": "websocket.close"})
@@ -135,59 +121,15 @@ class Application:
         """Run the WSGI application on a whole request; called in a thread of the pool."""
         if time.monotonic() - arrived > self._settings.request_seconds:
             raise RefusedError(503, f"the request was not judged within {self._settings.request_seconds:g} s")
-        thread = threading.get_ident()
-        self._running[thread] = arrived
         started: list[tuple[str, list[tuple[str, str]]]] = []
-        try:
+        with self._lifespan.running(arrived):
             pieces: Any = self._wsgi(environment(scope, body), lambda status, headers, _error=None: started.append((status, headers)))
             try:
                 content = b"".join(pieces)
             finally:
                 getattr(pieces, "close", lambda: None)()
-        finally:
-            del self._running[thread]
         status, headers = started[-1]
         return int(status[:3]), [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers], content
-
-    async def _live(self, receive: Receive, send: Send) -> None:
-        await receive()
-        # Held since the fork: from now on somebody handles it.
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
-        self._tick()
-        watch = asyncio.create_task(self._watch())
-        watch.add_done_callback(_stop_if_failed)
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        watch.cancel()
-        self._tick()
-        if self._running:
-            # The interpreter would wait for a thread that may never end.
-            log.write("error", "abandoned", {"reviews": len(self._running), "pid": os.getpid()})
-            os._exit(1)
-        await send({"type": "lifespan.shutdown.complete"})
-
-    async def _watch(self) -> None:
-        """Stop this process, gracefully, when a request is stuck or the parent process is gone; gunicorn starts another."""
-        while True:
-            self._tick()
-            oldest = min(list(self._running.values()), default=None)
-            age = 0.0 if oldest is None else time.monotonic() - oldest
-            if age > self._settings.stuck_seconds:
-                log.write("critical", "stuck", {"seconds": round(age, 1), "pid": os.getpid()})
-            elif os.getppid() != self._parent:
-                log.write("error", "stopping", {"reason": "the parent process is gone"})
-            else:
-                await asyncio.sleep(TICK_SECONDS)
-                continue
-            os.kill(os.getpid(), signal.SIGTERM)
-            return
-
-
-def _stop_if_failed(watch: asyncio.Task[None]) -> None:
-    """Stop this process when nobody watches it any more; gunicorn starts another."""
-    if not watch.cancelled() and (error := watch.exception()) is not None:
-        log.write("critical", "stopping", {"reason": f"{type(error).__name__}: {error}"})
-        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _announced(scope: Message, limit: int, too_large: RefusedError) -> int:

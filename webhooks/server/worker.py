@@ -10,6 +10,7 @@ from webhooks import log
 from webhooks.lookup.source import Source
 from webhooks.server import tls
 from webhooks.server.application import Application
+from webhooks.server.lifespan import Lifespan
 from webhooks.server.metrics import Telemetry
 from webhooks.settings import Settings
 
@@ -35,7 +36,8 @@ class Worker:
         self.telemetry = Telemetry(self._lines.write)
         self._set_expiry()
         wsgi: Any = create_app(settings, source.start(), self.telemetry, self.unready)
-        self.application = Application(wsgi, settings, self.telemetry, parent=parent, draining=draining, tick=self.tick)
+        lifespan = Lifespan(settings.stuck_seconds, parent=parent, tick=self.tick)
+        self.application = Application(wsgi, settings, self.telemetry, lifespan, draining)
 
     def tick(self) -> None:
         """Take a key pair that has changed, and write the log lines of reviews; called by the event loop."""

@@ -1,0 +1,91 @@
+"""What a worker process does from startup to shutdown: it ticks, and stops when a request is stuck or its parent is gone.
+
+Source: ASGI 3.0 (lifespan messages).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from typing import Any
+
+from webhooks import log
+
+TICK_SECONDS = 0.25
+"""Period of the checks: key pair, oldest request, parent process."""
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+
+class Lifespan:
+    """Startup, checks and shutdown of a worker process.
+
+    Args:
+        stuck_seconds: age of a request at which its worker is given up.
+        parent: the process without which this one stops.
+        tick: called every TICK_SECONDS in the event loop.
+
+    """
+
+    def __init__(self, stuck_seconds: float, *, parent: int, tick: Callable[[], None]) -> None:
+        self._stuck_seconds, self._parent, self._tick = stuck_seconds, parent, tick
+        self._arrived: dict[int, float] = {}
+        """Monotonic time at which the requests that are at a thread had arrived, by thread."""
+
+    @contextlib.contextmanager
+    def running(self, arrived: float) -> Iterator[None]:
+        """Note that this thread is at work on a request that had *arrived* then."""
+        thread = threading.get_ident()
+        self._arrived[thread] = arrived
+        try:
+            yield
+        finally:
+            del self._arrived[thread]
+
+    async def live(self, receive: Receive, send: Send) -> None:
+        """Run from the startup of the server to its shutdown (``lifespan`` messages)."""
+        await receive()
+        # Held since the fork: from now on somebody handles it.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+        self._tick()
+        watch = asyncio.create_task(self._watch())
+        watch.add_done_callback(_stop_if_failed)
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        watch.cancel()
+        self._tick()
+        if self._arrived:
+            # The interpreter would wait for a thread that may never end.
+            log.write("error", "abandoned", {"reviews": len(self._arrived), "pid": os.getpid()})
+            os._exit(1)
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _watch(self) -> None:
+        """Stop this process, gracefully, when a request is stuck or the parent process is gone; gunicorn starts another."""
+        while True:
+            self._tick()
+            oldest = min(list(self._arrived.values()), default=None)
+            age = 0.0 if oldest is None else time.monotonic() - oldest
+            if age > self._stuck_seconds:
+                log.write("critical", "stuck", {"seconds": round(age, 1), "pid": os.getpid()})
+            elif os.getppid() != self._parent:
+                log.write("error", "stopping", {"reason": "the parent process is gone"})
+            else:
+                await asyncio.sleep(TICK_SECONDS)
+                continue
+            os.kill(os.getpid(), signal.SIGTERM)
+            return
+
+
+def _stop_if_failed(watch: asyncio.Task[None]) -> None:
+    """Stop this process when nobody watches it any more; gunicorn starts another."""
+    if not watch.cancelled() and (error := watch.exception()) is not None:
+        log.write("critical", "stopping", {"reason": f"{type(error).__name__}: {error}"})
+        os.kill(os.getpid(), signal.SIGTERM)
