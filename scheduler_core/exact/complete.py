@@ -86,7 +86,7 @@ class Complete(Greedy):
         """The best plan for the root: the best found in each of its domains, completed; None if there is none.
 
         Raises:
-            SpentError: the budget is spent before any plan is found.
+            StepsSpentError: the budget is spent before any plan is found.
 
         """
         best: PlacementOutcome | None = None
@@ -197,7 +197,8 @@ class Complete(Greedy):
             waiting = tuple(form.entity.waiting[number] for number in rest.tolist())
             more = self.form(dataclasses.replace(form.entity, waiting=waiting, minimum=0))
             outcome = try_leaf(more, placement, self.site)
-            if outcome.nodes is not None:
+            # The nodes of a failure are for the diagnosis: nothing is taken there.
+            if outcome.success and outcome.nodes is not None:
                 nodes[rest] = outcome.nodes
                 self.site.ledger.assume(outcome.loads, outcome.cause)
         return succeeded(form, placement, nodes, self.site)

@@ -32,7 +32,7 @@ class StepBudget:
         """Take *count* steps.
 
         Raises:
-            SpentError: there are none left.
+            StepsSpentError: there are none left.
 
         """
         self.explored += count

@@ -83,7 +83,7 @@ class Greedy:
         """What ``evaluate`` lets *form* choose from inside *placement*, by name; *placement* alone where nothing divides it.
 
         Raises:
-            generate.PinError: members that run lie so that no domain can hold them all.
+            candidate_placements.PinError: members that run lie so that no domain can hold them all.
 
         """
         key = form.entity.key

@@ -39,7 +39,7 @@ def certificate(site: PlacementState, form: PlacementRequest, steps: int, *, emp
     Raises:
         TooLongError: it would be too long.
         UnprovenError: a proof in these terms does not exist.
-        SpentError: *steps* do not suffice to find it.
+        StepsSpentError: *steps* do not suffice to find it.
 
     """
     return Refutation(Facts(site, form, empty=empty), StepBudget(steps)).proof()

@@ -73,7 +73,7 @@ class Refutation:
         Raises:
             TooLongError: it would be longer than ``LARGEST``.
             UnprovenError: there is none.
-            SpentError: the budget is spent.
+            StepsSpentError: the budget is spent.
 
         """
         if self._facts.groups[0].missing <= 0:

@@ -64,7 +64,7 @@ class Capacity:
         """Whether *wishes* can be met together; if not *thorough*, whether that is found soon.
 
         Raises:
-            SpentError: the budget is spent before that is known.
+            StepsSpentError: the budget is spent before that is known.
 
         """
         return self._together(wishes, thorough=thorough) is not None

@@ -19,7 +19,7 @@ def with_more(plan: Sequence[PlannedGroup], capacity: Capacity) -> list[PlannedG
     """*plan* with as many optional pods of its leaves as fit; those that may use fewest nodes come first, of these the small ones.
 
     Raises:
-        SpentError: the budget is spent before that is known.
+        StepsSpentError: the budget is spent before that is known.
 
     """
     offers = [(number, shape, count) for number, chosen in enumerate(plan) if chosen.form.leaf for shape, count in _waiting(chosen)]

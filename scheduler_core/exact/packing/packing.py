@@ -47,7 +47,7 @@ def pack(free: Ints, demands: Sequence[EqualPods], budget: StepBudget, *, thorou
     """A packing of *demands* into *free*, shape (rows, nodes); None if there is none, or if not *thorough* if none is found soon.
 
     Raises:
-        SpentError: the budget is spent before that is known.
+        StepsSpentError: the budget is spent before that is known.
 
     """
     budget.step(2 + len(demands))

@@ -55,7 +55,7 @@ class CrossingDomains:
         """The first plan for the root within *placement*; None if there is none.
 
         Raises:
-            SpentError: the budget is spent before that is known.
+            StepsSpentError: the budget is spent before that is known.
 
         """
         # What was found before still stands, and so does what was being tried when a budget was spent.
@@ -113,12 +113,11 @@ class CrossingDomains:
         for quorum in itertools.combinations(able, missing):
             # Equal children stand for each other.
             numbers = tuple(child.number for child in quorum)
-            if numbers in seen:
+            if numbers in seen or any(self._is_refuted(child, domain) for child in quorum):
                 self._budget.step()
+                seen.add(numbers)
                 continue
             seen.add(numbers)
-            if any(self._is_refuted(child, domain) for child in quorum):
-                continue
             rest = agenda.rest
             for child in sorted(quorum, key=lambda child: self._urgency(child, domain), reverse=True):
                 rest = self._before(child, domain, rest)

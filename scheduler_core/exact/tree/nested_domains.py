@@ -52,7 +52,7 @@ class NestedDomains:
         With *share* one for as many pods as can be found with so many steps.
 
         Raises:
-            SpentError: the budget is spent before that is known.
+            StepsSpentError: the budget is spent before that is known.
 
         """
         self._enough = self.budget.explored + share if share else None
@@ -73,7 +73,7 @@ class NestedDomains:
         """Whether *loads*, all in *cell*, can be met.
 
         Raises:
-            SpentError: the budget is spent before that is known.
+            StepsSpentError: the budget is spent before that is known.
 
         """
         keys = self._keys(cell, loads)
@@ -86,7 +86,7 @@ class NestedDomains:
         """What becomes of *loads*, all in *cell*; None if they cannot be met.
 
         Raises:
-            SpentError: the budget is spent before that is known.
+            StepsSpentError: the budget is spent before that is known.
 
         """
         self.budget.step(1 + len(loads))

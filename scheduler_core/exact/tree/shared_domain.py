@@ -27,7 +27,7 @@ class SharedDomain:
         """Whether the pods of *loads*, leaves in *cell* of which each shape by itself fits, fit together.
 
         Raises:
-            SpentError: the budget is spent before that is known.
+            StepsSpentError: the budget is spent before that is known.
 
         """
         return self._packs(cell, _needed(loads), thorough=True)
@@ -36,7 +36,7 @@ class SharedDomain:
         """How many of the pods of *loads*, leaves in *cell* that fit with what they need, are found to fit.
 
         Raises:
-            SpentError: the budget is spent before that is known.
+            StepsSpentError: the budget is spent before that is known.
 
         """
         needed = _needed(loads)

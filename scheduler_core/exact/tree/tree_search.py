@@ -56,7 +56,7 @@ class TreeSearch:
         """A plan for the root within *placement*; None if there is none.
 
         Raises:
-            SpentError: the budget is spent before that is known.
+            StepsSpentError: the budget is spent before that is known.
 
         """
         if satisfied(self._form):

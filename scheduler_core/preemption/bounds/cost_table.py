@@ -148,7 +148,7 @@ def divide(grid: Grid, costs: Sequence[Ints], effort: Effort) -> tuple[int, list
     *costs*: what it costs each place to have what stands at each position; more never costs less.
 
     Raises:
-        SpentError: the effort is spent.
+        EffortSpentError: the effort is spent.
 
     """
     if not costs:

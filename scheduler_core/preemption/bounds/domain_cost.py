@@ -35,7 +35,7 @@ class DomainCost:
         """Look at *nodes*; arguments are as those of ``node_cost``.
 
         Raises:
-            SpentError: the effort is spent.
+            EffortSpentError: the effort is spent.
 
         """
         effort.take(100 + 12 * len(nodes))
@@ -70,7 +70,7 @@ class DomainCost:
 
         Raises:
             TooLargeError: it would be too large.
-            SpentError: the effort is spent.
+            EffortSpentError: the effort is spent.
 
         """
         at = (area.number, leaving, staying)

@@ -47,7 +47,7 @@ class Opening:
         """*load* with all groups whose domain is *area* replaced by what they need: any of these.
 
         Raises:
-            SpentError: the effort is spent.
+            EffortSpentError: the effort is spent.
 
         """
         if self.only_pods(area, load):
@@ -66,7 +66,7 @@ class Opening:
         """*load*, all groups of which have pods, with these in their place: any of these.
 
         Raises:
-            SpentError: the effort is spent.
+            EffortSpentError: the effort is spent.
 
         """
         if (found := self._pods.get(load)) is None:
@@ -84,7 +84,7 @@ class Opening:
         """For each part of *load*, whose grid is *grid*, all that ``pods`` gives: pods by shape in rows; and where each part begins.
 
         Raises:
-            SpentError: the effort is spent.
+            EffortSpentError: the effort is spent.
 
         """
         if (found := self._rows.get(load)) is None:

@@ -60,7 +60,7 @@ class Relaxed:
         """What the root costs at least, as if its pods could be anywhere in the domain; 0 where that is too much work.
 
         Raises:
-            SpentError: the effort is spent.
+            EffortSpentError: the effort is spent.
 
         """
         self._begin(leaving, staying, ENDLESS)
@@ -73,7 +73,7 @@ class Relaxed:
 
         Raises:
             TooLargeError: there are too many numbers of pods or groups.
-            SpentError: the effort is spent.
+            EffortSpentError: the effort is spent.
 
         """
         self._begin(leaving, staying, limit)

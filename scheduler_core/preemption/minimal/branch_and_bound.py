@@ -88,7 +88,7 @@ class Branching:
 
         Raises:
             TooLargeError: there are too many numbers of pods or groups.
-            SpentError: the effort is spent; ``bound`` and ``found`` tell how far the search has come.
+            EffortSpentError: the effort is spent; ``bound`` and ``found`` tell how far the search has come.
 
         """
         self._heap.clear()

@@ -61,7 +61,7 @@ class Exact:
 
         Raises:
             TooLargeError: there are too many numbers of pods or groups, or their domains overlap.
-            SpentError: the effort is spent; the attributes tell how far the search has come.
+            EffortSpentError: the effort is spent; the attributes tell how far the search has come.
 
         """
         everybody = self._weights.together(self._weights.of) + 1

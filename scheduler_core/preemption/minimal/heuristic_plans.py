@@ -55,7 +55,7 @@ class Rough:
         """Offer *numbers*, if the root fits without them, and what is left once nobody can be left back; many at once first.
 
         Raises:
-            SpentError: the effort is spent.
+            EffortSpentError: the effort is spent.
 
         """
         if not self._trials.fits(numbers, domain):
@@ -80,7 +80,7 @@ class Rough:
         """Plans of as many units as may leave together, reduced: in those domains first that may do with the fewest.
 
         Raises:
-            SpentError: the effort is spent.
+            EffortSpentError: the effort is spent.
 
         """
         for number, (bound, domain) in enumerate(self._problem.promising()):
@@ -93,7 +93,7 @@ class Rough:
         """Units of *domain*, as many as may leave together.
 
         Raises:
-            SpentError: the effort is spent.
+            EffortSpentError: the effort is spent.
 
         """
         there = self._touching(domain).tolist()
@@ -110,7 +110,7 @@ class Rough:
         """All sets of as few units as can be enough, then of one more, until a plan is found or none can be better.
 
         Raises:
-            SpentError: the effort is spent.
+            EffortSpentError: the effort is spent.
 
         """
         domains = self._problem.promising()

@@ -123,7 +123,7 @@ class _Plans(Generic[ProposalT]):
 
     def _look(self, task: PlanProblem, steps: int) -> tuple[bool, bool]:
         """Whether there is a plan for *task*, the best that is found being ``best``; and whether that is certain."""
-        self._lower = max(1, min(task.bounds, default=NEVER))
+        self._lower = max(int(self._is_refuted()), min(task.bounds, default=NEVER))
         if self._lower >= NEVER:
             return False, True
         rough = Rough(task, self._trials, self._effort, self._lower)
@@ -153,6 +153,20 @@ class _Plans(Generic[ProposalT]):
         if rough.best is not None:
             self.best = rough.best
         return rough.best is not None, rough.proved
+
+    def _is_refuted(self) -> bool:
+        """Whether the root, which is not placed, is known to have no placement without an eviction.
+
+        One that was searched for is.  Where greedy alone has failed, a single pod is, which was tried on every node, and so are equal
+        pods of one group that need resources only: greedy finds as many of them in every domain as there is room for.
+        """
+        site = self._question.site
+        waiting = [leaf.waiting for leaf in self._root.leaves() if leaf.waiting]
+        if self._question.exact or len(waiting) != 1 or site.plugins:
+            return self._question.exact
+        pods, shape = waiting[0], waiting[0][0].shape
+        equal = all(pod.shape is shape for pod in pods) and not shape.ports and not site.relations.touches(pods[0])
+        return len(pods) == 1 or equal
 
     def _select_among(self, rough: Rough) -> None:
         """Offer who is in the way of the root once as many have left as may leave together."""

@@ -61,7 +61,7 @@ class Subsets:
         Sets that break a disruption budget are left out unless *broken*.
 
         Raises:
-            SpentError: the effort is spent.
+            EffortSpentError: the effort is spent.
 
         """
         if size > _LARGEST:

@@ -78,7 +78,7 @@ class Trials(Generic[ProposalT]):
         """Whether the root fits in *placement* once *numbers* have left; None where that is not known.
 
         Raises:
-            SpentError: the effort is spent.
+            EffortSpentError: the effort is spent.
 
         """
         at = (frozenset(numbers), placement.serial)

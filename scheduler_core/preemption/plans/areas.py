@@ -51,7 +51,7 @@ def areas(site: PlacementState, wanted: RequiredPods, domain: Placement, effort:
     """*domain*, in which all of *wanted* goes, with the areas inside it; None where two of these overlap halfway.
 
     Raises:
-        SpentError: the effort is spent.
+        EffortSpentError: the effort is spent.
 
     """
     keys = sorted(_keys(wanted))

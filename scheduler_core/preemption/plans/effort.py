@@ -23,7 +23,7 @@ class Effort:
         """Take *steps*.
 
         Raises:
-            SpentError: there are none left.
+            EffortSpentError: there are none left.
 
         """
         self._left -= steps

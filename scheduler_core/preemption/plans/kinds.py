@@ -78,7 +78,8 @@ class Kinds:
     def _number(self, group: RequiredPods, looks: dict[object, int]) -> int:
         if group.number not in self._kind:
             below = tuple(sorted(self._number(child, looks) for child in group.children))
-            ways = frozenset(tuple((shape.serial, count) for shape, count in way) for way in group.ways)
+            # In whatever order the pods of a group stand.
+            ways = frozenset(tuple(sorted((shape.serial, count) for shape, count in way)) for way in group.ways)
             look = (group.key, group.value, ways, group.missing, below)
             if look not in looks:
                 looks[look] = len(self.groups)

@@ -39,7 +39,7 @@ class Finding:
         """Where the root's pods go with *edit*; None if nowhere, or where that is not known.  *whole* as in ``Trial.supposed``.
 
         Raises:
-            SpentError: see ``Trial``.
+            TrialsSpentError: see ``Trial``.
 
         """
         if not self.why.met_by(edit, self.subject):

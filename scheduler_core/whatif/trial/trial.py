@@ -102,7 +102,7 @@ class Trial:
         Only for the *whole* root do pods beyond its minimums go anywhere.
 
         Raises:
-            SpentError: all tries are used up, or all that may be looked at or searched.
+            TrialsSpentError: all tries are used up, or all that may be looked at or searched.
 
         """
         entity = self.ground.suppose(edit)
@@ -123,18 +123,18 @@ class Trial:
         whole: bool = False,
         ground: PreparedCluster | None = None,
     ) -> Placed | None:
-        """The same for a root as it would be, on *ground* or what there is; see ``Ground.attempt``.  Raises SpentError."""
+        """The same for a root as it would be, on *ground* or what there is; see ``Ground.attempt``.  Raises TrialsSpentError."""
         self._take(self._own)
         return self._counted((ground or self.ground).attempt(entity, leaving, coming, whole=whole))
 
     def placed(self, steps: Sequence[Step]) -> Placed | None:
-        """The same with *steps* applied.  Raises SpentError."""
+        """The same with *steps* applied.  Raises TrialsSpentError."""
         adds = any(step.apply is not None and step.apply.get("kind") == "Node" for step in steps)
         self._take(_AFRESH * self._every if adds else self._own)
         return self._counted(self.ground.after(steps))
 
     def works(self, steps: Sequence[Step]) -> bool:
-        """Whether the root is placed in a whole cycle with *steps* applied.  Raises SpentError."""
+        """Whether the root is placed in a whole cycle with *steps* applied.  Raises TrialsSpentError."""
         self._take(_AFRESH * self._every + _DECIDED * self._before)
         snapshot = applied(self._whole, steps)
         try:

@@ -10,6 +10,7 @@ import pytest
 from scheduler_core.exact.complete import Complete
 from scheduler_core.exact.step_budget import DEFAULT
 from scheduler_core.model.decision import Status
+from scheduler_core.model.options import PlacingOptions
 from scheduler_core.placement.greedy import assigned
 from scheduler_core.placement.outcome import PlacementOutcome
 from tests.scheduler_core.builders import Json, entities, leaf, node, pod, pods, site
@@ -118,3 +119,15 @@ def test_an_outcome_does_not_hang_on_what_was_searched_before():
     first, again = complete.search, complete.place(form)
 
     assert (first, 11) == (complete.search, again.placed)
+
+
+@pytest.mark.parametrize("steps", range(20, 400, 20))
+def test_no_node_is_given_more_than_it_holds_where_every_pod_is_asked_for(steps):
+    """What greedy has found before it failed is for the diagnosis, and takes nothing."""
+    objects = [node("n1", "4", "64Gi", rack="r"), *tree(gang("a", 2, 6), gang("b", 2, 6), minimum=1)]
+    here = site(objects, PlacingOptions(every_pod=True, four_statuses=True))
+    complete = Complete(here, steps)
+    form = complete.form(entities(objects)["t"])
+    outcome = complete.place(form)
+
+    assert len(assigned(form, outcome) if outcome.success else []) <= 4

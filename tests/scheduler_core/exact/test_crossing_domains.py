@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from scheduler_core.exact.step_budget import StepBudget, StepsSpentError
@@ -70,3 +72,15 @@ def test_with_the_budget_for_it_such_a_domain_is_found_and_nobody_leaves() -> No
     decision = decide(corpus.pressed(597), "complete", budget=100_000)
 
     assert (Status.SUCCESS, ()) == (decision.status, decision.victims)
+
+
+def test_every_quorum_that_is_passed_over_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There may be very many of them: what is not counted, no budget ends."""
+    here, form = standing([*cluster([[9]] * 2), *tree(*(gang(f"g{number:02}", 1 + number) for number in range(8)), minimum=4)])
+    budget = StepBudget(PLENTY)
+    search = CrossingDomains(here, form, budget, free_for(here, form, budget))
+    monkeypatch.setattr(search, "_is_refuted", lambda *_: True)
+    before = budget.explored
+
+    assert search.plan(here.topology.root) is None
+    assert math.comb(8, 4) <= budget.explored - before

@@ -34,6 +34,14 @@ def test_groups_that_need_the_same_are_of_one_kind():
     assert sorted(kinds.load([ONE, SAME]), reverse=True) == [2, 0, 0, 0, 0, 0]
 
 
+def test_groups_that_need_the_same_in_another_order_are_of_one_kind():
+    other = RequiredPods(2, "rack", None, (((LARGE, 1), (SMALL, 2)),))
+    kinds = Kinds(above(9, 1, ONE, other))
+
+    assert kinds.load([ONE]) == kinds.load([other])
+    assert not kinds.has_easier(kinds.load([ONE]), kinds.load([ONE, other]))
+
+
 @pytest.mark.parametrize(
     "other", [leaf(2, (2, 1), key="zone"), leaf(2, (2, 1), value="r1"), leaf(2, (2, 1), (1, 2)), above(2, 1, leaf(3, (2, 1)))]
 )

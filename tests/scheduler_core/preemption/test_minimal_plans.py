@@ -338,6 +338,30 @@ def test_pods_that_keep_away_from_others_get_a_plan_too():
     assert proved(1) == decision.preemption
 
 
+def test_pods_of_which_greedy_alone_has_failed_prove_nothing():
+    """The first takes the only node that the second fits on, though it fits on another as well."""
+    with_port = [pod("first", 1, "a"), pod("second", 2, "b")]
+    for each in with_port:
+        each["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+    gangs = [group("tree", 2), group("a", 1, parent="tree"), group("b", 1, parent="tree")]
+    decision = decide([node("n0", 2), node("n1", 1), node("n2", 2), pod("low", 2, on="n2", priority=0), *gangs, *with_port])
+
+    assert ["low"] == victims(decision)
+    assert "not-searched" == decision.search.outcome
+    assert decision.preemption is None or not decision.preemption.proved
+
+
+def test_the_order_of_the_pods_of_a_group_does_not_matter():
+    running = [pod("low-0", 2, on="n0", priority=0), pod("low-1", 1, on="n0", priority=0)]
+    running += [pod(f"low-{name}{number}", 1, on=name, priority=0) for name in ("n1", "n2") for number in range(3)]
+    gangs = [group("tree", 1), group("a", 2, key="rack", parent="tree"), group("b", 2, key="rack", parent="tree")]
+    waiting = [pod("a-0", 1, "a"), pod("a-1", 2, "a"), pod("b-0", 2, "b"), pod("b-1", 1, "b")]
+    decision = decide([*(node(f"n{number}", 3, rack=f"r{number}") for number in range(3)), *running, *gangs, *waiting])
+
+    assert ["low-0", "low-1"] == victims(decision)
+    assert proved(2) == decision.preemption
+
+
 def test_greedy_says_nothing_of_how_good_its_victims_are():
     assert decide([*low(SPREAD), *gang(2, 2)], "greedy").preemption is None
 
