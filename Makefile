@@ -3,7 +3,8 @@
 # make lint    the checks alone: style, format, types
 # make bench   every figure of the README, measured here
 # make bench-cluster     the sidecar beside kube-scheduler on a real API server: fifteen minutes
-# make soak              ten minutes of churn on a real API server: the sidecar's memory stays, and nothing is left behind
+# make soak              every random test whole, of which `make test` tries a sample; then ten minutes of churn on a real API server:
+#                        the sidecar's memory stays, and nothing is left behind
 # make docs    what is generated of the documentation: the rules' page, the README's tables
 # make clean   remove what the others made in this tree
 # make cluster-assets    build etcd, kubectl and Kubernetes for tests/cluster, once, into a cache; prints the folder
@@ -38,6 +39,7 @@ bench-cluster: dev
 	@$(BIN)/python -m benchmarks.cluster
 
 soak: dev
+	MUSTER_SOAK=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 	@$(BIN)/python -m tests.cluster.soak
 
 docs: install

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apiserver.election import Election, Record
+from tests.sampling import sampled
 
 NOW = "2026-01-01T00:00:00.000000Z"
 
@@ -126,7 +127,7 @@ class Server:
         return True
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=sampled(200), deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(0, 2), st.floats(0.1, 6.0), st.floats(0.0, 5.0), st.sampled_from(["ok", "lost answer", "no answer"])),

@@ -24,6 +24,7 @@ from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.gather import GROUP_OF
 from scheduler_core.model import wire
 from tests.muster.simulated import gang, node, pod
+from tests.sampling import sampled
 from tests.scheduler_core.oracle.strategies import clusters
 from tests.scheduler_core.oracle.test_oracle import SCENARIOS, objects_of
 from validators.model.cluster import PriorityClass
@@ -139,7 +140,7 @@ def test_cases_are_answered_alike(case):
     assert told(objects_of(case)) == told(replayed(objects_of(case)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=sampled(60), deadline=None)
 @given(clusters())
 def test_any_cluster_is_answered_alike(objects):
     assert told(objects) == told(replayed(objects))
@@ -164,7 +165,7 @@ def spoilt(value, path, junk):
     return changed
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=sampled(200), deadline=None)
 @given(clusters(), st.integers(0, 2**32))
 def test_clusters_with_something_odd_are_answered_alike(objects, seed):
     chance = random.Random(seed)

@@ -11,6 +11,7 @@ from muster.commands.snapshot.snapshot_document import kept
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
 from tests.muster.simulated import gang, node, pod
+from tests.sampling import sampled
 from tests.scheduler_core.oracle.strategies import clusters
 from tests.scheduler_core.oracle.test_oracle import SCENARIOS, objects_of
 
@@ -77,7 +78,7 @@ def test_cases_are_decided_alike_up_to_names(case, strategy):
     assert_alike(objects_of(case), strategy)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=sampled(80), deadline=None)
 @given(clusters())
 def test_any_cluster_is_decided_alike_up_to_names(objects):
     assert_alike(objects)

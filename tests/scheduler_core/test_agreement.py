@@ -13,6 +13,7 @@ from muster.render import answer_json
 from muster.render.answer import Answer
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
+from tests.sampling import sampled
 from tests.scheduler_core.oracle import brute, compare
 from tests.scheduler_core.oracle.strategies import TINY, clusters
 
@@ -25,7 +26,9 @@ SCENARIOS = [
     and not case.get("config")
     and "upstream-quirk" not in case.get("tags", [])
 ]
-RANDOM = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate])
+RANDOM = settings(
+    max_examples=sampled(150), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+)
 
 Json = dict[str, Any]
 

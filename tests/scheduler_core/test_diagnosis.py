@@ -22,6 +22,7 @@ from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.queueing import scheduling_queue
+from tests.sampling import sampled
 from tests.scheduler_core.oracle import brute
 from tests.scheduler_core.oracle.strategies import Size, clusters
 
@@ -31,7 +32,7 @@ RACK = "topology.example/rack"
 HOST = "kubernetes.io/hostname"
 GROUP = {"apiVersion": "scheduling.k8s.io/v1alpha3"}
 
-at_random = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+at_random = settings(deadline=None, max_examples=sampled(60), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 def node(name: str, cpu: str = "4", *, rack: str = "", taints: tuple[str, ...] = (), cordoned: bool = False, **room: str) -> Object:

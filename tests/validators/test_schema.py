@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.sampling import sampled
 from validators import pipeline, schema
 from validators.field import FieldPath
 from validators.lookup import NOTHING
@@ -56,7 +57,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=sampled(400))
 @given(st.sampled_from(places(workload())), JSON)
 def test_any_value_at_any_place_is_told_or_judged(place: tuple[Any, ...], value: Any) -> None:
     """Whatever stands where, there is an answer; and what is left of the document is judged."""

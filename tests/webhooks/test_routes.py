@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from tests.sampling import sampled
 from tests.webhooks.running import BODY, REVIEW
 from validators.lookup import NOTHING
 from validators.model import decode as model_decode
@@ -180,7 +181,9 @@ KINDS = {
     old=st.dictionaries(st.sampled_from(["metadata", "spec", "status", "kind", "value"]), VALUES, max_size=4),
     sub=st.sampled_from(["", "status"]),
 )
-@hypothesis_settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
+@hypothesis_settings(
+    max_examples=sampled(400), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
+)
 def test_no_object_leads_to_a_5xx(client, kind, operation, path, new, old, sub):
     group, version = KINDS[kind]
     body = review(

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.sampling import sampled
 from tests.webhooks.running import BODY, HEADERS, REVIEW, running, until
 
 
@@ -218,7 +219,7 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES | st.binary(max_size=8), max_size=25))
-@settings(max_examples=1500, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=sampled(1500), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_bytes_lead_to_an_error_of_the_server(server, pieces):
     """On the plain port, which the same program serves; ends with a request that is answered, or the connection is closed."""
     with socket.create_connection(("127.0.0.1", server.probe_port), timeout=30) as sock, contextlib.suppress(ConnectionError):

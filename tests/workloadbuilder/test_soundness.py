@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.sampling import sampled
 from tests.workloadbuilder.strategies import faulty_trees, options, sound_trees
 from tests.workloadbuilder.trees import WITH_UID
 from validators import pipeline
@@ -47,7 +48,7 @@ def assert_sound(workload: dict, groups: tuple[dict, ...]) -> None:
         made.add(each["metadata"]["name"])
 
 
-@settings(MANY, max_examples=150)
+@settings(MANY, max_examples=sampled(150))
 @given(sound_trees(), options())
 def test_what_is_sound_is_built_and_passes_both_profiles(root, chosen):
     builder = Builder(root, chosen)
@@ -60,7 +61,7 @@ def test_what_is_sound_is_built_and_passes_both_profiles(root, chosen):
     assert builder.validate(root) == ()
 
 
-@settings(MANY, max_examples=300)
+@settings(MANY, max_examples=sampled(300))
 @given(faulty_trees(), options())
 def test_what_is_accepted_is_built_and_sound_and_what_is_not_raises_the_same_errors(root, chosen):
     builder = Builder(root, chosen)
@@ -78,7 +79,7 @@ def test_what_is_accepted_is_built_and_sound_and_what_is_not_raises_the_same_err
 def test_planted_faults_are_mostly_refused_and_sometimes_harmless():
     seen: collections.Counter[bool] = collections.Counter()
 
-    @settings(MANY, max_examples=200, database=None, derandomize=True)
+    @settings(MANY, max_examples=sampled(200), database=None, derandomize=True)
     @given(faulty_trees(), options())
     def count(root, chosen):
         seen[Builder(root, chosen).validate() == ()] += 1
@@ -87,7 +88,7 @@ def test_planted_faults_are_mostly_refused_and_sometimes_harmless():
     assert min(seen[True], seen[False]) > 10
 
 
-@settings(MANY, max_examples=60)
+@settings(MANY, max_examples=sampled(60))
 @given(sound_trees(), options())
 def test_a_stored_workload_gives_the_same_groups_as_its_tree(root, chosen):
     tree = Builder(root, dataclasses.replace(chosen, owner=WITH_UID))
@@ -99,7 +100,7 @@ def test_a_stored_workload_gives_the_same_groups_as_its_tree(root, chosen):
         assert want == make(want["spec"]["workloadRef"]["templateName"], name=want["metadata"]["name"], parent=parent)
 
 
-@settings(MANY, max_examples=60)
+@settings(MANY, max_examples=sampled(60))
 @given(sound_trees(), sound_trees(), options(), st.sampled_from([37, 38]))
 def test_the_patch_of_a_workload_makes_it_the_one_that_is_wanted(root, other, chosen, minor):
     old, new = Builder(root, chosen).build_workload(), Builder(other, chosen).build_workload()

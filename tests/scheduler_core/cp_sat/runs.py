@@ -15,21 +15,26 @@ from scheduler_core.exact.step_budget import DEFAULT
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.snapshot import ClusterSnapshot
+from tests.sampling import sampled
 from tests.scheduler_core.cp_sat import corpus
 from tests.scheduler_core.oracle.model import Objects
 
 COUNT = int(os.environ.get("MUSTER_EXACT", "200"))
 """Instances; the environment variable asks for more."""
 BATCH = 25
+TRIED = sampled(COUNT)
+"""Of these, where they are not in batches; of a batch the same share."""
 
-slowly = settings(deadline=None, max_examples=max(10, COUNT // 5), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+slowly = settings(deadline=None, max_examples=max(10, TRIED // 5), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 """For what hypothesis makes."""
 
 
 def batches(share: int = 1) -> pytest.MarkDecorator:
     """Runs a test for one range of seeds after the other, as its argument ``seeds``: one in *share* of all there are."""
     starts = range(0, max(BATCH, COUNT // share), BATCH)
-    return pytest.mark.parametrize("seeds", [range(start, start + BATCH) for start in starts], ids=[f"from {start}" for start in starts])
+    return pytest.mark.parametrize(
+        "seeds", [range(start, start + sampled(BATCH, 8)) for start in starts], ids=[f"from {start}" for start in starts]
+    )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scheduler_core.cycle.run_cycle import CycleOptions, prepared, queued
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Status
+from tests.sampling import sampled
 from tests.scheduler_core.builders import (
     Json,
     decided,
@@ -30,7 +31,9 @@ from tests.scheduler_core.oracle.strategies import TINY
 from tests.scheduler_core.test_agreement import SCENARIOS, answered, short
 
 SUCCESS, UNSCHEDULABLE, UNRESOLVABLE = Status.SUCCESS, Status.UNSCHEDULABLE, Status.UNRESOLVABLE
-randomly = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate])
+randomly = settings(
+    max_examples=sampled(150), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+)
 
 
 def having(part: str) -> Any:

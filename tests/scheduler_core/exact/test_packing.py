@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from scheduler_core.exact.packing.packing import EqualPods, pack
 from scheduler_core.exact.step_budget import StepBudget, StepsSpentError
+from tests.sampling import sampled
 
 PLENTY = 1_000_000
 
@@ -41,7 +42,7 @@ def possible(free: np.ndarray, demands: list[EqualPods]) -> bool:
     return False
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=sampled(300))
 @given(questions())
 def test_a_packing_is_found_where_there_is_one(question):
     free, demands = question
@@ -50,7 +51,7 @@ def test_a_packing_is_found_where_there_is_one(question):
     assert possible(free, demands) == (found is not None)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=sampled(200))
 @given(questions())
 def test_a_packing_holds_all_pods_where_they_may_be(question):
     free, demands = question
@@ -74,7 +75,7 @@ def test_a_budget_that_is_spent_is_no_answer():
         pack(free, demands, StepBudget(3))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=sampled(100))
 @given(questions())
 def test_the_same_question_takes_the_same_steps(question):
     first, second = StepBudget(PLENTY), StepBudget(PLENTY)
@@ -93,7 +94,7 @@ def test_who_asks_for_no_proof_gets_no_packing_that_is_hard_to_find():
     assert (None, False) == (quick, thorough is None)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=sampled(200))
 @given(questions())
 def test_what_is_found_without_a_proof_is_a_packing(question):
     found = pack(*question, StepBudget(PLENTY), thorough=False)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler_core.exact.tree.residual_bounds import ResidualBounds
+from tests.sampling import sampled
 
 
 def possible(needs: list[tuple[int, ...]], rooms: list[tuple[int, ...]]) -> bool:
@@ -24,7 +25,7 @@ def possible(needs: list[tuple[int, ...]], rooms: list[tuple[int, ...]]) -> bool
 amounts = st.tuples(st.integers(0, 9), st.integers(0, 900).map(lambda each: each * 512))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=sampled(300))
 @given(st.lists(amounts, min_size=1, max_size=5), st.lists(amounts, min_size=1, max_size=3), st.integers(0, 5), st.booleans())
 def test_nothing_is_refuted_that_is_possible(needs, rooms, done, exact):
     done = min(done, len(needs))

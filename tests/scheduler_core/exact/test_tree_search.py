@@ -19,13 +19,14 @@ from scheduler_core.loading.load import load
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.state import PlacementState
+from tests.sampling import sampled
 from tests.scheduler_core.cp_sat import corpus, model
 from tests.scheduler_core.oracle.model import Objects
 from tests.scheduler_core.oracle.strategies import TINY, clusters
 from tests.scheduler_core.oracle.test_brute import composite, leaf, members, node
 from tests.scheduler_core.placement import grounds
 
-slowly = settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+slowly = settings(deadline=None, max_examples=sampled(80), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 PLENTY = 1_000_000
 
 

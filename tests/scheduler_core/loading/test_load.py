@@ -13,6 +13,7 @@ from scheduler_core.loading.load import load
 from scheduler_core.model.nodes import CPU, MEMORY, PODS
 from scheduler_core.model.snapshot import DisruptionBudget
 from scheduler_core.model.wire import LabelSelector
+from tests.sampling import sampled
 from validators.model.objects import Named
 
 
@@ -707,7 +708,7 @@ def damaged(draw):
     return content
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=sampled(200), deadline=None)
 @given(st.lists(damaged(), max_size=6), st.randoms(use_true_random=False))
 def test_whatever_comes_is_read_and_its_order_changes_nothing(objects, shuffle):
     texts = [json.dumps(each).encode() for each in objects]
@@ -717,7 +718,7 @@ def test_whatever_comes_is_read_and_its_order_changes_nothing(objects, shuffle):
     assert canonical(load(texts)) == canonical(load(again))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=sampled(100), deadline=None)
 @given(st.lists(st.binary(max_size=40) | JSON.map(lambda each: json.dumps(each).encode()), max_size=4))
 def test_any_text_is_read_or_told(texts):
     assert 0 == len(load(texts).pods)

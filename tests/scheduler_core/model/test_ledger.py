@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scheduler_core.model.ledger import Ledger, PodLoad
 from scheduler_core.model.pods import PodShape, Port
 from scheduler_core.model.topology import Placement, Topology
+from tests.sampling import sampled
 from tests.scheduler_core.builders import record, shape, table
 from tests.scheduler_core.placement import grounds
 
@@ -190,7 +191,7 @@ plans = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=120, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(deadline=None, max_examples=sampled(120), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(pools, plans)
 def test_sums_are_right_rewinding_leaves_no_trace_and_equal_versions_mean_equal_contents(pool, plan):
     world = World(pool)

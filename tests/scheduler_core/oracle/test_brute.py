@@ -8,11 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.sampling import sampled
 from tests.scheduler_core.oracle import brute, cycle
 from tests.scheduler_core.oracle.model import Objects
 from tests.scheduler_core.oracle.strategies import TINY, clusters
 
-slowly = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+slowly = settings(deadline=None, max_examples=sampled(60), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 def of_groups(decisions: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from tests.sampling import sampled
 from tests.scheduler_core.oracle import cycle
 from tests.scheduler_core.oracle.compare import CONDITIONS, INITIALLY, compare
 from tests.scheduler_core.oracle.model import Objects, read
@@ -34,7 +35,7 @@ def answer_of(objects: Objects) -> dict[str, Any]:
     return {"version": 1, "decisions": decisions}
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(deadline=None, max_examples=sampled(40), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(clusters())
 def test_the_oracles_own_answer_has_no_differences(objects):
     assert [] == compare(objects, answer_of(objects))

@@ -20,6 +20,7 @@ from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.pod_group import try_leaf
 from scheduler_core.placement.state import PlacementState
+from tests.sampling import sampled
 from tests.scheduler_core.builders import Json, entities, leaf, node, pod, pods, racks, site, told
 
 
@@ -56,7 +57,7 @@ steps = st.lists(
     st.tuples(st.sampled_from(["assume", "assume", "hold", "mark", "rewind", "look", "look"]), st.integers(0, 30), st.integers(0, 2)),
     max_size=14,
 )
-randomly = settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+randomly = settings(deadline=None, max_examples=sampled(80), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 @randomly

@@ -14,6 +14,7 @@ from scheduler_core.model.nodes import Ints
 from scheduler_core.model.pods import PodShape
 from scheduler_core.placement.equal_pods import best, fill, slots_of
 from scheduler_core.plugins.noderesources import Floats, ladder
+from tests.sampling import sampled
 from tests.scheduler_core.builders import shape
 
 GIB = 2**30
@@ -66,13 +67,13 @@ node = st.tuples(st.sampled_from(KINDS), st.sampled_from(LOADS), st.integers(-1,
 several = st.lists(node, max_size=12).map(arrays)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=sampled(300))
 @given(st.sampled_from(SHAPES), st.integers(1, 30), several)
 def test_filling_is_taking_the_best_node_again_and_again(what, count, nodes):
     assert one_by_one(what, count, nodes) == filled(what, count, nodes)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=sampled(150))
 @given(st.sampled_from(SHAPES), st.integers(1, 30), st.lists(st.tuples(node, st.sampled_from([0, 0, 100, 37, 300])), max_size=10))
 def test_a_bonus_is_added_to_every_score_of_a_node(what, count, kinds):
     nodes, bonus = arrays([kind for kind, _ in kinds]), np.array([each for _, each in kinds], dtype=np.int64)
@@ -84,7 +85,7 @@ amount = st.integers(1, 10**5)
 uneven = st.tuples(st.tuples(amount, amount), st.tuples(amount, amount), st.integers(0, 9))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=sampled(150))
 @given(amount, amount, st.integers(1, 40), st.lists(uneven, max_size=8).map(arrays))
 def test_amounts_of_any_kind_are_filled_alike(cpu, memory, count, nodes):
     what = shape(cpu, memory)

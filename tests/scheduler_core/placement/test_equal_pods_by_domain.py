@@ -13,6 +13,7 @@ from scheduler_core.placement.equal_pods import fill, slots_of
 from scheduler_core.placement.equal_pods_by_domain import fill_domains
 from scheduler_core.placement.placement_request import Run
 from scheduler_core.plugins.static_filters import StaticFilters
+from tests.sampling import sampled
 from tests.scheduler_core.builders import shape, table
 
 GIB = 2**30
@@ -37,7 +38,7 @@ def ledger_of(kinds: list[tuple[dict[str, str], int, int, int]]) -> Ledger:
     return Ledger(Topology(table(named, cpu, memory, pods)))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=sampled(200))
 @given(nodes, loads, st.sampled_from(SHAPES), st.integers(1, 25))
 def test_every_domain_is_filled_as_it_is_by_itself(kinds, taken, what, count):
     ledger = ledger_of(kinds)

@@ -12,6 +12,7 @@ from scheduler_core.model.pods import PodShape
 from scheduler_core.placement.equal_pods_normalized import bonus_of, fill_soft, normalised
 from scheduler_core.plugins.noderesources import ladder
 from scheduler_core.plugins.static_filters import StaticFit
+from tests.sampling import sampled
 from tests.scheduler_core.builders import shape
 from tests.scheduler_core.placement.test_equal_pods import KINDS, LOADS, SHAPES, Nodes, arrays
 
@@ -52,7 +53,7 @@ spot = st.tuples(
 )
 
 
-@settings(deadline=None, max_examples=250)
+@settings(deadline=None, max_examples=sampled(250))
 @given(st.sampled_from(SHAPES), st.integers(1, 20), st.lists(spot, min_size=1, max_size=8), st.booleans(), st.booleans())
 def test_filling_with_wishes_is_placing_one_after_the_other(what, count, spots, tainted, preferring):
     nodes = arrays([kind for kind, _, _ in spots])

@@ -16,6 +16,7 @@ from scheduler_core.model.nodes import Nodes, NodeTable
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.placement.extension_points import Assigned, Plugins
 from scheduler_core.placement.greedy import Greedy
+from tests.sampling import sampled
 from tests.scheduler_core.builders import Json, composite, decided, entities, leaf, node, placed, pod, pods, promising, run, site
 
 
@@ -228,7 +229,7 @@ def said(objects: list[Json], plugins: Plugins) -> list[Any]:
     ]
 
 
-@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(deadline=None, max_examples=sampled(80), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(promising())
 def test_a_generator_that_divides_nothing_changes_no_decision(objects):
     assert said(objects, Plugins()) == said(objects, Plugins(generators=(Unconcerned(),)))

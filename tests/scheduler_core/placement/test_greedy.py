@@ -18,6 +18,7 @@ from scheduler_core.placement import greedy as module
 from scheduler_core.placement.greedy import BARE, Greedy, assigned, tried
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.preemption.units.units import Below, Units
+from tests.sampling import sampled
 from tests.scheduler_core.builders import Json, composite, entities, leaf, names, node, pod, pods, promising, racks, run, site, told
 from tests.scheduler_core.builders import tried as placed_root
 from tests.scheduler_core.oracle.strategies import Size
@@ -115,7 +116,7 @@ class Side:
         return ledger.used.tobytes(), ledger.scored.tobytes(), ledger.held.tobytes(), ports
 
 
-@settings(deadline=None, max_examples=120, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(deadline=None, max_examples=sampled(120), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.one_of(promising(WIDE), promising(WIDE, apart=True)), options, steps)
 def test_what_is_remembered_changes_nothing(objects, chosen, plan):
     remembers, forgets = (Side(objects, chosen, remembering=remembering) for remembering in (True, False))
@@ -126,7 +127,7 @@ def test_what_is_remembered_changes_nothing(objects, chosen, plan):
         assert forgets.step("place", number, 0) == remembers.step("place", number, 0)
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(deadline=None, max_examples=sampled(60), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(promising(WIDE, apart=True), options)
 def test_placing_leaves_no_trace(objects, chosen):
     side = Side(objects, chosen, remembering=True)

@@ -13,6 +13,7 @@ from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.placement_request import PlacementRequest, Run
 from scheduler_core.placement.pod_group import try_leaf
 from scheduler_core.placement.state import PlacementState
+from tests.sampling import sampled
 from tests.scheduler_core.builders import Json, entities, leaf, names, node, pod, shape, site, told
 
 KINDS: list[Json] = [
@@ -23,7 +24,7 @@ KINDS: list[Json] = [
     {"cpu": "", "memory": "3Gi"},
     {"cpu": ""},
 ]
-randomly = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+randomly = settings(deadline=None, max_examples=sampled(150), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 @st.composite

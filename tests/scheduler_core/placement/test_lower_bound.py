@@ -12,6 +12,7 @@ from scheduler_core.placement.lower_bound import LowerBound, countable
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.pod_group import try_leaf
 from scheduler_core.placement.state import PlacementState
+from tests.sampling import sampled
 from tests.scheduler_core.builders import Json, entities, leaf, node, pod, site
 
 KINDS: list[Json] = [{"cpu": "1"}, {"cpu": "2", "memory": "1Gi"}, {"cpu": "1", "nodeSelector": {"disk": "ssd"}}]
@@ -32,7 +33,7 @@ def mixed(kinds: list[int], minimum: int) -> list[Json]:
     return [leaf("g", minimum, "rack"), *(pod(f"g-{number:03}", "g", **KINDS[kind]) for number, kind in enumerate(kinds))]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=sampled(100))
 @given(
     st.lists(st.tuples(st.sampled_from("1248"), st.sampled_from("012"), st.booleans()), min_size=1, max_size=8),
     st.lists(st.integers(0, 2), min_size=1, max_size=12),

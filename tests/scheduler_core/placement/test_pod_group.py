@@ -18,6 +18,7 @@ from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.pod_by_pod import PodByPod
 from scheduler_core.placement.pod_group import _after, try_leaf
 from scheduler_core.placement.state import PlacementState
+from tests.sampling import sampled
 from tests.scheduler_core.builders import Json, entities, leaf, names, node, pod, pods, site, taint, told
 
 KINDS: dict[str, Json] = {
@@ -45,7 +46,7 @@ options = st.sampled_from(
         PlacingOptions(four_statuses=True, every_pod=True),
     ]
 )
-randomly = settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+randomly = settings(deadline=None, max_examples=sampled(200), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 @st.composite

@@ -27,6 +27,7 @@ from scheduler_core.model.wire import (
 )
 from scheduler_core.plugins import reasons
 from scheduler_core.plugins.pod_relations import PodRelations, normalise
+from tests.sampling import sampled
 from tests.scheduler_core.plugins import naive
 from tests.scheduler_core.plugins.world import (
     HOST,
@@ -162,7 +163,7 @@ def compare(known: PodRelations, nodes: NodeTable, cluster: naive.Cluster, pods:
         assert known.touches(comer) or (all(lacking + crowded + near_ + far_ + others) and not any(scores))
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=sampled(250), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(clusters(), st.data())
 def test_filters_and_scores_are_those_of_a_naive_reading(world: tuple[NodeTable, list[PodRecord]], data: st.DataObject) -> None:
     """Through a random history of assuming, removing and rewinding, with and without the cluster cut down to some nodes."""
@@ -194,7 +195,7 @@ def test_filters_and_scores_are_those_of_a_naive_reading(world: tuple[NodeTable,
     compare(known, nodes, cluster, pods, within)
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=sampled(50), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(clusters(), st.randoms(use_true_random=False), st.data())
 def test_the_order_of_pods_and_of_candidates_does_not_matter(world, random, data) -> None:
     nodes, pods = world

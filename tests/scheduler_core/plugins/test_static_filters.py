@@ -11,6 +11,7 @@ from scheduler_core.loading.load import load
 from scheduler_core.model.wire import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm, PreferredNodes, Requirement, Taint, Toleration
 from scheduler_core.plugins import static_filters
 from scheduler_core.plugins.static_filters import StaticFilters
+from tests.sampling import sampled
 from tests.scheduler_core.builders import node, pod, shape, table
 from tests.scheduler_core.oracle import fit as slow
 from tests.scheduler_core.oracle import score as slow_score
@@ -182,7 +183,7 @@ def test_shortages_are_worded_as_kube_scheduler_does(row, reason):
     assert reason == static_filters.resource_reason(nodes, row)
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(deadline=None, max_examples=sampled(60), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(clusters(Size(trees=1, depth=1)))
 def test_masks_and_counts_are_those_of_a_slow_reading(objects):
     snapshot, cluster = load(objects), read(objects)

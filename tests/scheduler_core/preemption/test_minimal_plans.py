@@ -16,6 +16,7 @@ from scheduler_core.exact.complete import Complete
 from scheduler_core.model.decision import Decision, Eviction, Status
 from scheduler_core.preemption.minimal.minimal_plans import NOT_PROVED, fewest_victims
 from scheduler_core.preemption.victims.workload_aware import select_victims
+from tests.sampling import sampled
 from tests.scheduler_core.oracle.model import Objects, read
 from tests.scheduler_core.oracle.strategies import Size, clusters
 from tests.scheduler_core.preemption import subsets
@@ -23,7 +24,7 @@ from tests.scheduler_core.preemption.asked import gang, prepared, snapshot
 from tests.scheduler_core.preemption.crowded import PRIORITY, budget, crowded, group, node, pod
 
 SMALL = Size(nodes=3, trees=2, depth=2, pending=2, running=2, lone=4)
-slowly = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+slowly = settings(deadline=None, max_examples=sampled(60), suppress_health_check=list(HealthCheck))
 REFUSED = (Status.UNSCHEDULABLE, Status.UNRESOLVABLE)
 
 

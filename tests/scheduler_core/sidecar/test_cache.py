@@ -15,11 +15,12 @@ from scheduler_core.sidecar.cache.cache import KINDS, LABELS, Cache
 from scheduler_core.sidecar.cache.freshness import REMEMBERED
 from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.scheduling.decide import CycleParameters, decide
+from tests.sampling import sampled
 from tests.scheduler_core.builders import HOST, leaf, node, pod, promising
 from tests.scheduler_core.sidecar import histories
 from tests.scheduler_core.sidecar.histories import Server, aligned, told
 
-MANY = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=sampled(100), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @st.composite

@@ -14,12 +14,13 @@ from scheduler_core.loading.load import load
 from scheduler_core.sidecar.client.requests import GATE, HOSTNAME
 from scheduler_core.sidecar.scheduling.scheduler import SchedulerOptions
 from scheduler_core.sidecar.writes import WriteOutcome
+from tests.sampling import sampled
 from tests.scheduler_core.builders import composite, leaf, node, pod, pods, racks
 from tests.scheduler_core.oracle.strategies import clusters
 from tests.scheduler_core.sidecar.world import CrashError, Json, Luck, World, is_complete, partial
 
 NAME = "default-scheduler"
-MANY = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate])
+MANY = settings(max_examples=sampled(80), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate])
 
 
 def options(mode: str, strategy: str = "complete") -> SchedulerOptions:

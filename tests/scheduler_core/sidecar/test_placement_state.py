@@ -12,6 +12,7 @@ from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.plugins.pod_relations import PodRelations
 from scheduler_core.sidecar.cache.placement_state import MOST_CHANGES, LivePlacementState, TakenByPods
+from tests.sampling import sampled
 from tests.scheduler_core.builders import record, shape, table
 from validators.lookup import KnownObjects
 
@@ -47,7 +48,7 @@ def test_what_pods_request_is_added_up_by_node_and_beside_it_as_scores_count_it(
 CHANGES = st.lists(st.tuples(st.sampled_from([BIG, SMALL]), st.integers(0, 2), st.integers(1, 3), st.booleans()), max_size=30)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=sampled(50), deadline=None)
 @given(CHANGES)
 def test_it_does_not_matter_when_the_sums_are_asked_for(changes):
     often, seldom = TakenByPods(nodes()), TakenByPods(nodes())
@@ -59,7 +60,7 @@ def test_it_does_not_matter_when_the_sums_are_asked_for(changes):
     assert often.sums().tolist() == seldom.sums().tolist()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=sampled(50), deadline=None)
 @given(CHANGES)
 def test_what_comes_and_goes_leaves_nothing(changes):
     taken = TakenByPods(nodes())

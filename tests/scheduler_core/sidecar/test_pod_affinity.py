@@ -10,6 +10,7 @@ from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.wire import Affinity, LabelSelector, PodAffinity, PodAffinityTerm
 from scheduler_core.sidecar.cache import pod_affinity as module
 from scheduler_core.sidecar.cache.pod_affinity import PodAffinityCache
+from tests.sampling import sampled
 from tests.scheduler_core.builders import HOST, RACK, record, shape, table
 from validators.lookup import KnownObjects
 
@@ -136,7 +137,7 @@ def test_a_shape_that_is_swept_up_and_comes_again_still_speaks():
     assert {1, 2} == live.free()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=sampled(60), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from([QUIET, SHY, LONER]), st.integers(-1, 2), st.booleans()), max_size=25), st.integers(1, 6))
 def test_what_is_kept_from_cycle_to_cycle_is_what_is_counted_anew(steps, often):
     kept = Live()

@@ -18,13 +18,14 @@ from scheduler_core.sidecar.queue.entities import Phase as Standing
 from scheduler_core.sidecar.queue.queueing_hints import NOTHING, QueueingHint, UnschedulableRoots
 from scheduler_core.sidecar.scheduling.decide import decide
 from scheduler_core.sidecar.scheduling.scheduler import SchedulerOptions
+from tests.sampling import sampled
 from tests.scheduler_core.builders import HOST, node, pod, promising
 from tests.scheduler_core.sidecar import histories
 from tests.scheduler_core.sidecar.histories import Json, Server
 from tests.scheduler_core.sidecar.world import Luck, World
 
 LONG = 1e9
-MANY = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate])
+MANY = settings(max_examples=sampled(60), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate])
 
 
 class Happening:

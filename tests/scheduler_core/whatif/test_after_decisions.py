@@ -11,6 +11,7 @@ from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Name
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.whatif.trial.after_decisions import standing, tried
+from tests.sampling import sampled
 from tests.scheduler_core.oracle.strategies import TINY, Size
 from tests.scheduler_core.whatif.cluster import COMPLETE, Objects, decided, gang, node, pod, waiting
 from tests.scheduler_core.whatif.contested import contested
@@ -23,7 +24,7 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=sampled(40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.one_of(contested(TINY), contested(Size(nodes=3, depth=2, trees=4))))
 def test_what_stands_is_what_the_cycle_goes_on_with(options, objects):
     snapshot = load(objects)

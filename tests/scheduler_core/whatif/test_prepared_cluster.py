@@ -23,6 +23,7 @@ from scheduler_core.whatif.trial.hypothetical_root import supposable
 from scheduler_core.whatif.trial.nearly_room import NearlyRoom
 from scheduler_core.whatif.trial.subject import Subject
 from scheduler_core.whatif.trial.trial import Trial
+from tests.sampling import sampled
 from tests.scheduler_core.cp_sat import corpus
 from tests.scheduler_core.oracle.strategies import TINY, Size, clusters
 from tests.scheduler_core.whatif.cluster import COMPLETE, Objects, after, decided, gang, node, not_placed, pod, waiting
@@ -78,7 +79,7 @@ def hold_against_the_truth(objects: Objects, options: CycleOptions = COMPLETE) -
 
 
 @pytest.mark.parametrize("options", [COMPLETE, CycleOptions()], ids=["complete", "greedy"])
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=sampled(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.one_of(clusters(TINY), clusters(Size(nodes=5, depth=3)), contested(Size(nodes=3, depth=2))))
 def test_a_change_comes_to_the_same_supposed_by_its_steps_and_simulated_again(options, objects):
     hold_against_the_truth(objects, options)

@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.sampling import sampled
 from tests.validators.migrate import written_by_people as written
 from tests.validators.migrate.migrating import findings, migrate, objects_in, text_of
 from validators import pipeline
@@ -64,7 +65,7 @@ def test_the_way_to_todays_form_and_back_loses_nothing(content: dict[str, Any]) 
     assert version.from_hub(version.to_hub(content)) == content
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=sampled(60), deadline=None)
 @given(written.files(ONE), st.sampled_from(["v1beta1", "v1alpha3"]))
 def test_an_object_means_the_same_after_as_before(file: tuple[str, str], to: str) -> None:
     before, after = (objects_in(text, file[0]) for text in (file[1], text_of(migrated(file, to))))
@@ -73,7 +74,7 @@ def test_an_object_means_the_same_after_as_before(file: tuple[str, str], to: str
     assert {f"scheduling.k8s.io/{to}"} == {each["apiVersion"] for each in after}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=sampled(60), deadline=None)
 @given(written.files(ONE))
 def test_what_is_migrated_and_brought_back_is_what_it_was_but_for_what_is_told_to_be_lost(file: tuple[str, str]) -> None:
     migration = migrated(file)
@@ -91,7 +92,7 @@ def _parts(field: str) -> tuple[str | int, ...]:
     return tuple(int(number) if number else name for number, name in found)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=sampled(60), deadline=None)
 @given(written.files(st.one_of(ONE, written.jobs())))
 def test_migrating_twice_changes_nothing(file: tuple[str, str]) -> None:
     after = text_of(migrated(file))
@@ -100,7 +101,7 @@ def test_migrating_twice_changes_nothing(file: tuple[str, str]) -> None:
     assert (after, 0) == (text_of(again), again.exit_status)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=sampled(60), deadline=None)
 @given(written.files(st.one_of(ONE, written.jobs())))
 def test_comments_and_untouched_lines_stay_in_their_order(file: tuple[str, str]) -> None:
     after = text_of(migrated(file)).splitlines()
@@ -119,7 +120,7 @@ def _line(text: str) -> str:
     return text.strip() if text.lstrip().startswith("#") else text
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=sampled(60), deadline=None)
 @given(written.files(written.jobs()))
 def test_pods_are_in_groups_of_their_workload(file: tuple[str, str]) -> None:
     before, after = objects_in(file[1], file[0]), objects_in(text_of(migrated(file)), file[0])
@@ -150,7 +151,7 @@ def _group(content: dict[str, Any]) -> str:
     return str(_pod(content)["schedulingGroup"]["podGroupName"])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=sampled(60), deadline=None)
 @given(written.files(st.one_of(ONE, written.jobs())))
 def test_what_was_valid_is_valid_today(file: tuple[str, str]) -> None:
     migration = migrated(file)
@@ -160,7 +161,7 @@ def test_what_was_valid_is_valid_today(file: tuple[str, str]) -> None:
     assert findings(text_of(migration), name=file[0], profile=Profile.UPSTREAM) == ()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=sampled(60), deadline=None)
 @given(written.files(written.jobs(written.POLICY)))
 def test_a_job_that_loses_nothing_is_right_by_every_rule(file: tuple[str, str]) -> None:
     migration = migrated(file)
@@ -189,7 +190,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=sampled(100), deadline=None)
 @given(
     st.lists(
         st.fixed_dictionaries(

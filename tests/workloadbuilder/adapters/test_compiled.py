@@ -9,6 +9,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.sampling import sampled
 from tests.workloadbuilder.adapters import test_grove, test_job, test_jobset, test_leaderworkerset, test_scheduler_groups, test_trainjob
 from tests.workloadbuilder.adapters.compiling import sound
 from validators import pipeline
@@ -143,7 +144,7 @@ def _changed(value, path, new):
 
 
 @pytest.mark.parametrize(("text", "further"), SAMPLES.values(), ids=SAMPLES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=sampled(60), deadline=None)
 @given(data=st.data())
 def test_whatever_stands_in_a_field_something_sensible_comes_of_it(text, further, data):
     """Nothing is raised; either errors are told or sound objects are made."""

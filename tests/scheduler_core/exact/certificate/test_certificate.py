@@ -18,6 +18,7 @@ from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Status
 from scheduler_core.whatif.remedies.remedies import remedies
+from tests.sampling import sampled
 from tests.scheduler_core.cp_sat import corpus
 from tests.scheduler_core.exact.certificate import checker
 from tests.scheduler_core.exact.certificate.checker import accepts
@@ -26,7 +27,7 @@ from tests.scheduler_core.oracle.strategies import TINY, clusters
 from tests.scheduler_core.oracle.test_brute import composite, leaf, members, node
 from tests.scheduler_core.whatif.cluster import after
 
-slowly = settings(deadline=None, max_examples=80, suppress_health_check=list(HealthCheck))
+slowly = settings(deadline=None, max_examples=sampled(80), suppress_health_check=list(HealthCheck))
 COMPLETE = CycleOptions(strategy="complete")
 Certificate = dict[str, Any]
 
@@ -259,7 +260,7 @@ def test_every_proof_of_a_hard_tree_is_accepted(seed):
         assert accepts(objects, certificate)
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=sampled(150), suppress_health_check=list(HealthCheck))
 @given(st.data(), st.integers(0, 11))
 def test_whatever_is_changed_in_a_proof_that_it_rests_on_it_is_refused(data, seed):
     objects = corpus.instance(seed, corpus.Make(depth=2 + seed % 2, shapes=1 + seed % 3, short=2, moved=seed % 4, decoys=seed % 2))

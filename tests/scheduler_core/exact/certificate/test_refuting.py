@@ -15,12 +15,13 @@ from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Status
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.state import PlacementState
+from tests.sampling import sampled
 from tests.scheduler_core.cp_sat import corpus
 from tests.scheduler_core.exact.certificate.test_certificate import COMPLETE, proved
 from tests.scheduler_core.oracle.strategies import TINY, clusters
 from tests.scheduler_core.oracle.test_brute import composite, leaf, members, node
 
-MANY = settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
+MANY = settings(deadline=None, max_examples=sampled(150), suppress_health_check=list(HealthCheck))
 
 
 def refuted(objects, name, *, empty=False, steps=20_000):
@@ -77,7 +78,7 @@ def test_nine_of_ten_tiny_clusters_have_a_proof():
     met = []
 
     @seed(1)
-    @settings(MANY, max_examples=200, database=None, phases=[Phase.generate])
+    @settings(MANY, max_examples=sampled(200), database=None, phases=[Phase.generate])
     @given(clusters(TINY))
     def meet(objects):
         met.extend("proof" in each for each in proved(objects))
