@@ -75,7 +75,7 @@ STOREYS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"process"}),
     ),
     "scheduler_core.cycle": (
-        frozenset({"verdicts", "preemptor"}),
+        frozenset({"verdicts", "preemptor", "effects"}),
         frozenset({"decider"}),
         frozenset({"run_cycle"}),
         frozenset({"proofs"}),

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 import numpy as np
 
 from muster.render.answer import Answer
+from scheduler_core.cycle.effects import Effects
 from scheduler_core.cycle.run_cycle import CycleOptions, queued
 from scheduler_core.loading.feature_gates import gated
 from scheduler_core.model.decision import Decision, Name, Status
@@ -45,10 +46,8 @@ def turns(snapshot: ClusterSnapshot, answer: Answer, options: CycleOptions, want
     if not waiting:
         return
     entities = {entity.name: entity for entity in queued(gated(snapshot, options.gates), options)}
-    table = _Table(snapshot)
-    for number, cycle in enumerate(answer.cycles()):
-        if number:
-            table.leave()
+    for cycle in answer.cycles():
+        table = _Table(snapshot)
         for decision in cycle:
             entity = entities.get(decision.root)
             if entity is not None and decision.root in waiting and latest[decision.root] is decision:
@@ -57,44 +56,34 @@ def turns(snapshot: ClusterSnapshot, answer: Answer, options: CycleOptions, want
                 if not waiting:
                     return
             table.take(decision)
+        snapshot = table.effects.apply(snapshot, evict=True)
 
 
 class _Table:
     """What is taken on the nodes while one root after the other is decided on."""
 
     def __init__(self, snapshot: ClusterSnapshot) -> None:
-        self._nodes = snapshot.nodes
+        self.effects = Effects(snapshot.nodes, keep_unnamed=False)
         self._pods = {pod.key: pod for pod in snapshot.pods}
         self.node_of = {pod.key: pod.node for pod in snapshot.pods if pod.node >= 0}
-        self._promised = {pod.key: pod.nominated for pod in snapshot.pods if pod.node < 0 <= pod.nominated and not pod.terminating}
+        self._nominated = {pod.key for pod in snapshot.pods if pod.node < 0 <= pod.nominated and not pod.terminating}
         self._free: Ints = snapshot.nodes.allocatable.copy()
         for (shape, node), count in Counter((self._pods[key].shape, node) for key, node in self.node_of.items()).items():
             self._add(self._free, shape, node, -count)
-        self._leaving: set[str] = set()
 
     def take(self, decision: Decision) -> None:
-        for key in decision.pending:
-            self._promised.pop(key, None)
-        for key, name in decision.assignments.items():
-            self._promised.pop(key, None)
-            self.node_of[key] = self._nodes.index[name]
+        self.effects.record(decision)
+        for key in decision.assignments:
+            self.node_of[key] = self.effects.placed[key]
             self._add(self._free, self._pods[key].shape, self.node_of[key], -1)
-        self._promised |= {key: self._nodes.index[name] for key, name in decision.nominations.items()}
-        self._leaving.update(decision.victims)
-
-    def leave(self) -> None:
-        """The victims of the cycle that ends leave."""
-        for key in sorted(self._leaving & self.node_of.keys()):
-            self._add(self._free, self._pods[key].shape, self.node_of.pop(key), 1)
-        self._leaving.clear()
 
     def free_for(self, entity: Entity) -> tuple[Ints, bool]:
         """What is free for a root, and whether promises count: those to its own pods and to ones of a lower priority do not."""
         free, promised = self._free.copy(), False
         own = {pod.key for leaf in entity.leaves() for pod in leaf.waiting}
-        for key, node in self._promised.items():
-            if key not in own and self._pods[key].priority >= entity.priority:
-                self._add(free, self._pods[key].shape, node, -1)
+        for pod in (self._pods[key] for key in (self._nominated | self.effects.nominated.keys()) - own):
+            if pod.priority >= entity.priority and (node := self.effects.nomination(pod)) >= 0:
+                self._add(free, pod.shape, node, -1)
                 promised = True
         return np.maximum(free, 0), promised
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from muster.render.answer import Answer
+from scheduler_core.cycle.effects import Effects
 from scheduler_core.model.nodes import CPU, EPHEMERAL, MEMORY, PODS, Bools, Ints, NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
@@ -61,22 +62,21 @@ class Standing:
 def stand(snapshot: ClusterSnapshot, answer: Answer, fit: StaticFilters) -> Standing:
     """Where everybody stands."""
     nodes, pods = snapshot.nodes, {pod.key: pod for pod in snapshot.pods}
-    cycles = answer.cycles()
-    evicted = frozenset(pod for cycle in cycles[:-1] for decision in cycle for pod in decision.victims)
-    leaving = frozenset(pod for cycle in cycles[-1:] for decision in cycle for pod in decision.victims) - evicted
-    placed = {pod: node for decision in answer.decisions for pod, node in decision.assignments.items()}
-    promised = {pod: node for cycle in cycles[-1:] for each in cycle for pod, node in each.nominations.items() if pod not in placed}
+    # Victims of the last cycle are on their nodes still, and only its nominations count.
+    *earlier, last = [Effects(nodes, cycle) for cycle in answer.cycles()] or [Effects(nodes)]
+    evicted = frozenset(pod for each in earlier for pod in each.victims)
+    placed = {pod: node for each in (*earlier, last) for pod, node in each.placed.items()}
     seats: dict[int, list[tuple[State, PodRecord]]] = {}
     for pod in snapshot.pods:
         if pod.key in evicted:
             continue
         state, place = State.RUNNING, pod.node
         if pod.key in placed:
-            state, place = State.PLACED, nodes.index[placed[pod.key]]
-        elif pod.key in promised:
-            state, place = State.PROMISED, nodes.index[promised[pod.key]]
+            state, place = State.PLACED, placed[pod.key]
+        elif pod.key in last.nominated:
+            state, place = State.PROMISED, last.nominated[pod.key]
         if place >= 0:
-            seats.setdefault(place, []).append((State.LEAVING if pod.key in leaving else state, pod))
+            seats.setdefault(place, []).append((State.LEAVING if pod.key in last.victims else state, pod))
     left = tuple(pods[key] for key, _ in answer.pending if key in pods)
     waited = {pods[key].shape for key in placed if key in pods} | {pod.shape for pod in left}
     return Standing(nodes, pods, seats, _used(nodes, seats), _closed(nodes, fit, waited), left, evicted)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Mapping
 
 from scheduler_core import diagnosis
+from scheduler_core.cycle.effects import Effects, keeps_nominations
 from scheduler_core.cycle.preemptor import Preemptor, Proposal, Proving
 from scheduler_core.cycle.verdicts import verdicts
 from scheduler_core.diagnosis import Diagnosis
@@ -35,7 +35,7 @@ _SPENT = "The search ended after {} steps, before it was known whether a placeme
 
 
 class Decider:
-    """The state of a cycle between its roots."""
+    """The state of a cycle between its roots; ``effects`` are those of its decisions so far."""
 
     def __init__(
         self,
@@ -56,10 +56,8 @@ class Decider:
         self._greedy: Greedy = Complete(site, steps) if steps else Greedy(site)
         self._ledger = self._greedy.site.ledger
         self._nominations = self._greedy.site.nominations
-        self._bound: dict[str, int] = {}
-        self._promised: dict[str, int] = {}
-        self._leaving: set[str] = set()
-        self._later_units: tuple[int, Units] | None = None
+        self.effects = Effects(self._greedy.site.nodes)
+        self._known_units: tuple[int, Units] | None = None
         self._of_pods: tuple[Units, PodPreemption] | None = None
 
     def decide(self, entity: Entity) -> Decision:
@@ -105,30 +103,14 @@ class Decider:
         self._ledger.rewind(mark)
         return assigned(form, outcome) if outcome.success else None
 
-    def after_eviction(self) -> ClusterSnapshot:
-        """The cluster once the victims have left, what was placed runs, and what was promised is nominated."""
-        pods = []
-        for pod in self._snapshot.pods:
-            if pod.key in self._leaving:
-                continue
-            if pod.key in self._bound:
-                pods.append(dataclasses.replace(pod, node=self._bound[pod.key], nominated=-1))
-            elif pod.node < 0:
-                pods.append(dataclasses.replace(pod, nominated=self._promised.get(pod.key, pod.nominated)))
-            else:
-                pods.append(pod)
-        return dataclasses.replace(self._snapshot, pods=tuple(pods))
-
     def _placed(self, form: PlacementRequest, outcome: PlacementOutcome, why: Diagnosis, search: Search) -> Decision:
         pods = assigned(form, outcome)
         self._greedy.assume(form, outcome)
         left = diagnosis.leftovers(self._greedy, form, outcome)
-        for pod, node in pods:
+        for pod, _ in pods:
             self._nominations.kept(pod)
-            self._bound[pod.key] = node
-        self._settle()
         names = self._greedy.site.nodes.names
-        return Decision(
+        decision = Decision(
             form.entity.name,
             Status.SUCCESS,
             assignments={pod.key: names[node] for pod, node in sorted(pods, key=lambda pair: pair[0].key)},
@@ -136,6 +118,7 @@ class Decider:
             search=search,
             pending=left,
         )
+        return self._settled(decision)
 
     def _not_placed(
         self,
@@ -145,21 +128,12 @@ class Decider:
         why: Diagnosis,
         search: Search,
     ) -> Decision:
-        promised = dict(preemption.nominations) if preemption is not None else {}
-        going_on = preemption is not None and preemption.status is Status.SUCCESS
-        # A pod by itself that may not preempt is not asked for a nomination, and keeps the one it has.
-        kept = going_on or (form.entity.name.kind == "Pod" and not form.entity.preempts)
-        for leaf in form.entity.leaves():
-            for pod in leaf.waiting:
-                if pod.key in promised or not kept:
-                    self._promise(pod, promised.get(pod.key, -1))
+        promised = preemption.nominations if preemption is not None else {}
         victims = preemption.victims if preemption is not None else ()
-        self._leaving.update(pod.key for pod in victims)
-        self._settle()
         names = self._greedy.site.nodes.names
         proved = search.outcome == "infeasible"
         suffix = f", pod group preemption: {preemption.message}" if preemption is not None and preemption.message else ""
-        return Decision(
+        decision = Decision(
             form.entity.name,
             outcome.status,
             message=". ".join(filter(None, (why.message, _verdict(search) or why.uncertain))),
@@ -172,19 +146,20 @@ class Decider:
             else {pod: f"{text.rstrip('.')}. {why.uncertain}" for pod, text in why.pods.items()},
             preemption=_eviction(preemption),
         )
+        kept = keeps_nominations(decision, preempts=form.entity.preempts)
+        for pod in (pod for leaf in form.entity.leaves() for pod in leaf.waiting):
+            if pod.key in promised:
+                self._nominations.promise(pod, promised[pod.key])
+            elif not kept:
+                self._nominations.withdraw(pod)
+        return self._settled(decision)
 
-    def _promise(self, pod: PodRecord, node: int) -> None:
-        """Nominate *pod*; -1 clears its nomination, as every failure without a preemption does."""
-        if node < 0:
-            self._nominations.withdraw(pod)
-        else:
-            self._nominations.promise(pod, node)
-        self._promised[pod.key] = node
-
-    def _settle(self) -> None:
-        """What stands now stands for good: nothing before it will be rewound."""
+    def _settled(self, decision: Decision) -> Decision:
+        """Record *decision*, and let what is taken stand for good: nothing before it is rewound."""
+        self.effects.record(decision)
         self._ledger.forget()
         self._greedy.site.relations.forget()
+        return decision
 
     def _preempt(self, entity: Entity, *, fewest: bool) -> Preemption[Proposal] | Preemption[None]:
         mark = self._ledger.mark()
@@ -199,35 +174,29 @@ class Decider:
     def _fewest(self, entity: Entity, complete: Complete) -> Preemption[Proposal] | Preemption[None]:
         proving = Proving(complete, entity)
         first = self._select(entity, proving)
-        return fewest_victims(entity, first, proving, self._units(), self._budgets, self._leaving)
+        return fewest_victims(entity, first, proving, self._units(), self._budgets, self.effects.victims)
 
     def _select(self, entity: Entity, preemptor: Preemptor) -> Preemption[Proposal] | Preemption[None]:
         units = self._units()
         if entity.name.kind != "Pod":
-            return select_victims(entity, units, self._budgets, self._ledger, preemptor, self._leaving)
+            return select_victims(entity, units, self._budgets, self._ledger, preemptor, self.effects.victims)
         pod = entity.waiting[0]
         resolvable = preemptor.resolvable(pod)
         surroundings = preemptor if self._greedy.site.relations.touches(pod) else None
         if self._of_pods is None or self._of_pods[0] is not units:
             self._of_pods = units, PodPreemption(units, self._budgets, self._ledger)
-        return self._of_pods[1].select_victims(pod, resolvable, surroundings, self._leaving)
+        return self._of_pods[1].select_victims(pod, resolvable, surroundings, self.effects.victims)
 
     def _units(self) -> Units:
         """The preemption units of all that runs by now."""
-        if not self._bound:
-            return self._first_units
-        if self._later_units is None or self._later_units[0] != len(self._bound):
-            pods = [dataclasses.replace(pod, node=self._bound[pod.key]) if pod.key in self._bound else pod for pod in self._snapshot.pods]
-            self._later_units = len(self._bound), Units.of(dataclasses.replace(self._snapshot, pods=tuple(pods)))
-        return self._later_units[1]
+        placed = len(self.effects.placed)
+        if self._known_units is None or self._known_units[0] != placed:
+            self._known_units = placed, Units.of(self.effects.apply(self._snapshot))
+        return self._known_units[1]
 
     @functools.cached_property
     def _budgets(self) -> DisruptionBudgets:
         return DisruptionBudgets(self._snapshot.budgets)
-
-    @functools.cached_property
-    def _first_units(self) -> Units:
-        return Units.of(self._snapshot)
 
     def _leaves_over(self, form: PlacementRequest, outcome: PlacementOutcome) -> bool:
         """Whether a root that was satisfied before leaves pods over: any of a gang, all of a basic group."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from scheduler_core.cycle.effects import Effects
 from scheduler_core.cycle.run_cycle import CycleOptions, queued
 from scheduler_core.exact.certificate.certificate import certificate
 from scheduler_core.exact.certificate.refutation import TooLongError, UnprovenError
@@ -13,7 +14,6 @@ from scheduler_core.exact.step_budget import StepsSpentError
 from scheduler_core.loading.feature_gates import gated
 from scheduler_core.model.decision import Decision, Status
 from scheduler_core.model.entity import Entity
-from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.state import PlacementState
@@ -27,7 +27,7 @@ def certificates(snapshot: ClusterSnapshot, decisions: Sequence[Decision], optio
     snapshot = gated(snapshot, options.gates)
     for number, decision in enumerate(decisions):
         if decision.search.outcome == "infeasible":
-            then = _as_it_stood(snapshot, decisions[:number])
+            then = Effects(snapshot.nodes, decisions[:number], keep_unnamed=False).apply(snapshot)
             # The order no longer matters, and names roots that have been placed.
             root = next(entity for entity in queued(then, dataclasses.replace(options, order=())) if entity.name == decision.root)
             yield {"root": dataclasses.asdict(root.name), **_proof(then, root, options, decision=decision, before=snapshot)}
@@ -50,23 +50,6 @@ def _proof(then: ClusterSnapshot, root: Entity, options: CycleOptions, *, decisi
         except UnprovenError:
             told["reason"] = "it has to do with more than a certificate tells, such as pods of several shapes that fill nodes badly"
     return told
-
-
-def _as_it_stood(snapshot: ClusterSnapshot, before: Sequence[Decision]) -> ClusterSnapshot:
-    """*snapshot* once *before* were decided: what they place runs, what they promise is nominated, what they do not is not."""
-    placed = {pod: snapshot.nodes.index[node] for each in before for pod, node in each.assignments.items()}
-    promised: Mapping[str, int] = {pod: snapshot.nodes.index[node] for each in before for pod, node in each.nominations.items()}
-    failed = {pod for each in before for pod in each.pending}
-    pods = [_after(pod, placed, promised, failed) for pod in snapshot.pods]
-    return dataclasses.replace(snapshot, pods=tuple(pods))
-
-
-def _after(pod: PodRecord, placed: Mapping[str, int], promised: Mapping[str, int], failed: set[str]) -> PodRecord:
-    if pod.key in placed:
-        return dataclasses.replace(pod, node=placed[pod.key], nominated=-1)
-    if pod.key in promised or pod.key in failed:
-        return dataclasses.replace(pod, nominated=promised.get(pod.key, -1))
-    return pod
 
 
 def _beside(snapshot: ClusterSnapshot, then: ClusterSnapshot, root: Entity) -> dict[str, str]:

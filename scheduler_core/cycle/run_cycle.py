@@ -8,12 +8,12 @@ leave, and is placed in a later cycle.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from scheduler_core.cycle.decider import Decider
 from scheduler_core.exact.step_budget import DEFAULT
 from scheduler_core.loading.feature_gates import gated
-from scheduler_core.model.decision import Decision, Name
+from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.snapshot import ClusterSnapshot, Problem
@@ -82,7 +82,7 @@ def run_cycle(snapshot: ClusterSnapshot, options: CycleOptions | None = None) ->
     decisions = first.run()
     if not options.evict or not any(decision.victims for decision in decisions):
         return Result(decisions, first.forest.pending, snapshot.problems)
-    left = first.decider.after_eviction()
+    left = first.decider.effects.apply(snapshot, evict=True)
     later = _Cycle(left, dataclasses.replace(options, order=_still_there(options.order, decisions, left)))
     return Result((*decisions, *later.run()), later.forest.pending, snapshot.problems)
 
@@ -106,6 +106,16 @@ def prepared(snapshot: ClusterSnapshot, options: CycleOptions, *, until: Name | 
 def queued(snapshot: ClusterSnapshot, options: CycleOptions) -> tuple[Entity, ...]:
     """The roots that are ready, in the order of their cycles."""
     return _forest(snapshot, options).ready
+
+
+def attempted(decisions: Sequence[Decision], snapshot: ClusterSnapshot, options: CycleOptions) -> list[Decision]:
+    """Return those of *decisions* whose roots were attempted; the others change nothing.  *snapshot* is as its feature gates leave it."""
+    ready = frozenset[Name]()
+    if any(each.status is Status.ERROR for each in decisions):
+        # A root is in error before its attempt or in it.
+        ready = frozenset(entity.name for entity in queued(snapshot, options))
+    results = {Status.SUCCESS, Status.UNSCHEDULABLE, Status.UNRESOLVABLE}
+    return [each for each in decisions if each.status in results or each.root in ready]
 
 
 def _forest(snapshot: ClusterSnapshot, options: CycleOptions) -> Forest:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from scheduler_core.cycle.effects import failure_clears_nominations
 from scheduler_core.model.decision import Decision, Status
 from scheduler_core.sidecar.client.requests import HOSTNAME
 from scheduler_core.sidecar.queue.entities import Attempt, EntityState, Phase, PreemptionPlan, RefusedEvictions
@@ -75,7 +76,8 @@ class DecisionApplier:
             queue.turns.put(state, Phase.PREEMPTING)
             queue.turns.wake_at(state, plan.since + queue.options.plan_seconds, now)
             return Attempt(state.root, decision, writes, self._preemption.evictions(plan))
-        if queue.options.preempt and (state.root.kind != "Pod" or _may_preempt(survey)):
+        preempts = any(pod.record is not None and pod.record.preempts for pod in survey.to_place)
+        if queue.options.preempt and failure_clears_nominations(state.root, preempts=preempts):
             writes = (*writes, *self._binder.nominations(decision, survey))
         if survey.loose and not state.awaits and decision.status in _UNPLACED:
             writes = (*writes, *self._binder.undone(survey, decision.message))
@@ -114,8 +116,3 @@ class DecisionApplier:
             related=decided.related,
             preempts=self._queue.options.preempt and decided.preempts,
         )
-
-
-def _may_preempt(survey: RootStatus) -> bool:
-    """Whether a single pod may; one that may not keeps the nomination that it has."""
-    return any(pod.record is not None and pod.record.preempts for pod in survey.to_place)

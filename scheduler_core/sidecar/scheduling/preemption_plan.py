@@ -10,13 +10,12 @@ from __future__ import annotations
 import collections
 from collections.abc import Collection, Mapping
 
+from scheduler_core.cycle.effects import held_nominations
 from scheduler_core.model.conditions import disruption_target
 from scheduler_core.model.decision import Decision, Name
 from scheduler_core.preemption.units.units import Units
-from scheduler_core.queueing.trees import minimum
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.cache import Cache
-from scheduler_core.sidecar.cache.group_cache import LiveGroup
 from scheduler_core.sidecar.cache.pod_cache import LivePod
 from scheduler_core.sidecar.queue.entities import PreemptionPlan
 from scheduler_core.sidecar.scheduling.binding import NORMAL
@@ -38,7 +37,7 @@ class PreemptionPlans:
         pods = self._victims(decision)
         if not pods or not self.is_allowed(decision):
             return None
-        plan = PreemptionPlan(decision.root, {pod.key: pod.ref for pod in pods}, self._kept(decision), now)
+        plan = PreemptionPlan(decision.root, {pod.key: pod.ref for pod in pods}, self._nominations(decision), now)
         self._hold(plan)
         return plan
 
@@ -73,7 +72,7 @@ class PreemptionPlans:
         if not pods or not self.victims(decision) <= {*plan.victims.values()}:
             return False
         plan.victims = {pod.key: pod.ref for pod in pods}
-        plan.nominations = self._kept(decision)
+        plan.nominations = self._nominations(decision)
         self._hold(plan)
         return True
 
@@ -109,28 +108,18 @@ class PreemptionPlans:
         plan.victims = {key: ref for key, ref in plan.victims.items() if self._store.pod(ref) is not None}
         return not plan.victims
 
-    def _kept(self, decision: Decision) -> dict[str, str]:
-        """The nominations of *decision* but those of pods whose group has too few of them, and so is not placed by it.
+    def _nominations(self, decision: Decision) -> dict[str, str]:
+        """Return the nominations of *decision* that the plan holds capacity for."""
+        standing, nominated = self._store.standing, decision.nominations
 
-        Greedy names these too, as kube-scheduler does; they would hold the room against their own siblings.
-        """
-        named = dict(decision.nominations)
-        top = self._store.group(decision.root.kind, decision.root.namespace, decision.root.name)
-        leaves = self._whole(top, named) if top is not None else None
-        if not leaves:
-            return named
-        pods = self._store.standing.pods.pods
-        return {key: node for key, node in named.items() if key not in pods or pods[key].draft.group in leaves}
+        def placed(group: Name) -> int:
+            name = group.namespace, group.name
+            there = [pod for pod in standing.pods.members(*name) if pod.key in nominated or standing.place_of(pod)]
+            return len(there) + standing.pods.ended(*name)
 
-    def _whole(self, live: LiveGroup, nominations: Mapping[str, str]) -> frozenset[str] | None:
-        """The PodGroups below *live* that have what they need with *nominations*; None if it has not."""
-        wanted, standing = minimum(live.group), self._store.standing
-        if live.key[0] == "PodGroup":
-            there = [pod for pod in standing.pods.members(*live.key[1:]) if pod.key in nominations or standing.place_of(pod)]
-            return frozenset({live.key[2]}) if len(there) + standing.pods.ended(*live.key[1:]) >= wanted else None
-        below = [self._whole(self._store.book.groups[child.key], nominations) for child in self._store.book.children(*live.key[1:])]
-        whole = [found for found in below if found is not None]
-        return frozenset().union(*whole) if len(whole) >= wanted else None
+        pods = (pod for key in nominated if (pod := standing.pods.pods.get(key)) is not None)
+        groups = {pod.key: Name("PodGroup", pod.name[0], pod.draft.group) for pod in pods}
+        return held_nominations(decision, self._store.tree(decision.root), groups, placed)
 
     def _victims(self, decision: Decision) -> list[LivePod]:
         pods = self._store.standing.pods.pods

@@ -3,7 +3,6 @@
 trial              so many tries, with so much looked at, and no more
 subject            the root that is to be helped
 prepared_cluster   the cluster as the root finds it, made ready once
-after_decisions    the cluster after the decisions on the roots before it
 hypothetical_root  a root as it would be after an edit
 nearly_room        nodes and domains that lack little
 """

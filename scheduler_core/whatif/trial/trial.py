@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
-from scheduler_core.cycle.run_cycle import CycleOptions, prepared, run_cycle
+from scheduler_core.cycle.effects import Effects
+from scheduler_core.cycle.run_cycle import CycleOptions, attempted, prepared, run_cycle
 from scheduler_core.loading.feature_gates import gated
 from scheduler_core.model.decision import Decision, Name, Status, Step
 from scheduler_core.model.entity import Entity
@@ -14,7 +15,6 @@ from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.queueing.queue_order import OrderError
 from scheduler_core.whatif.edits.apply_edits import applied
 from scheduler_core.whatif.edits.edits import Both, Edit, Leaving, Moved
-from scheduler_core.whatif.trial.after_decisions import standing, tried
 from scheduler_core.whatif.trial.prepared_cluster import Placed, PreparedCluster, Tried
 from scheduler_core.whatif.trial.subject import Subject
 
@@ -77,9 +77,9 @@ class Trial:
         self._options = dataclasses.replace(options, progress=None)
         self._whole = snapshot
         there = gated(snapshot, options.gates)
-        decisions = [*self._decided(there)] if before is None else tried(before, there, self._options)
+        decisions = [*self._decided(there)] if before is None else attempted(before, there, self._options)
         self._before = len(decisions)
-        base = standing(there, decisions)
+        base = Effects(there.nodes, decisions).apply(there, drop_pending=True)
         placed = {pod.key: pod for pod in base.pods} if any(each.assignments for each in decisions) else {}
         self.earlier = tuple(Earlier(each.root, tuple(placed[pod] for pod in each.assignments)) for each in decisions if each.assignments)
         self.ground = PreparedCluster(base, dataclasses.replace(self._options, order=()), subject, steps=STEPS)
