@@ -30,8 +30,13 @@ _RESOURCES = msgspec.json.Decoder(_Resources)
 _VERSION = msgspec.json.Decoder(_Version)
 
 
-def served(api: Api, group: str, version: str) -> frozenset[str]:
-    """The resources and subresources (``pods/binding``) of a version; none where it is not served.
+def base_path(api_version: str) -> str:
+    """Return where the server has ``scheduling.k8s.io/v1beta1``, or ``v1``, which is the core's."""
+    return f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+
+
+def served(api: Api, api_version: str) -> frozenset[str]:
+    """The resources and subresources (``pods/binding``) of an API version; none where it is not served.
 
     Raises:
         ReplyError, OSError, urllib3.exceptions.HTTPError: there is no answer that tells.
@@ -39,7 +44,7 @@ def served(api: Api, group: str, version: str) -> frozenset[str]:
 
     """
     try:
-        found = _RESOURCES.decode(api.read(f"/apis/{group}/{version}" if group else f"/api/{version}"))
+        found = _RESOURCES.decode(api.read(base_path(api_version)))
     except ReplyError as error:
         if error.code == NOT_FOUND:
             return frozenset()
@@ -47,11 +52,11 @@ def served(api: Api, group: str, version: str) -> frozenset[str]:
     return frozenset(each.name for each in found.resources or ())
 
 
-def path_of(api: Api, group: str, resource: str, versions: Sequence[str]) -> str:
-    """The path of *resource* in the first of *versions* that has it; empty if none does.  Raises as ``served``."""
-    for version in versions:
-        if resource in served(api, group, version):
-            return f"/apis/{group}/{version}/{resource}" if group else f"/api/{version}/{resource}"
+def path_of(api: Api, resource: str, api_versions: Sequence[str]) -> str:
+    """The path of *resource* in the first of *api_versions* that has it; empty if none does.  Raises as ``served``."""
+    for api_version in api_versions:
+        if resource in served(api, api_version):
+            return f"{base_path(api_version)}/{resource}"
     _must_be_there(api)
     return ""
 

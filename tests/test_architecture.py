@@ -31,9 +31,9 @@ PACKAGES: dict[str, frozenset[str]] = {
 STOREYS: dict[str, tuple[frozenset[str], ...]] = {
     "validators": (
         frozenset({"field", "gates", "once"}),
-        frozenset({"content"}),
+        frozenset({"content", "versions"}),
         frozenset({"model"}),
-        frozenset({"lookup", "versions"}),
+        frozenset({"lookup"}),
         frozenset({"hierarchy"}),
         frozenset({"rules", "defaults", "schema"}),
         frozenset({"applicable_rules"}),

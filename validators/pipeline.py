@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from validators import applicable_rules, field, lookup, rules, schema
 from validators.defaults import drop, fill
@@ -19,12 +19,10 @@ from validators.lookup import Lookup
 from validators.model import decode, traits
 from validators.model.decode import Json, Source, WrongShapeError
 from validators.model.meta import ObjectMeta
-from validators.model.objects import GROUP_OF, KINDS, SCHEDULING, Named, Object
+from validators.model.objects import KINDS, Named, Object
 from validators.rules.base import About, Context, Operation, Rule, Settings, Severity
-from validators.versions import served, v1alpha1, v1alpha2
-
-_HUB: dict[str, Callable[[Mapping[str, Json]], dict[str, Json]]] = {"v1alpha1": v1alpha1.to_hub, "v1alpha2": v1alpha2.to_hub}
-_WRITTEN: dict[str, Callable[[FieldPath], FieldPath]] = {"v1alpha1": v1alpha1.written, "v1alpha2": v1alpha2.written}
+from validators.versions import served
+from validators.versions.form import HUB, Form
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -48,12 +46,12 @@ class Examined:
     object: Object | None
     judged: tuple[Judged, ...]
     foreign: bool = False
-    version: str = ""
+    form: Form = HUB
 
 
 def is_judged(group: str, kind: str) -> bool:
     """Whether there are rules for this kind of this API group."""
-    return kind in KINDS and GROUP_OF[kind] == group
+    return kind in KINDS and served.serves(group, kind)
 
 
 def validate(
@@ -62,14 +60,14 @@ def validate(
     old: Source | None,
     operation: Operation,
     *,
-    version: str = "",
+    api_version: str = "",
     subresource: str = "",
     settings: Settings,
     lookup: Lookup = lookup.NOTHING,
 ) -> tuple[Judged, ...]:
     """Everything that is wrong with a request, in order of field path.
 
-    *version* is that of the objects, needed for retired ones.  Requests for a subresource other than ``status``, and
+    *api_version* is that of the objects, needed for retired ones.  Requests for a subresource other than ``status``, and
     deletions, are nothing that rules speak of.
 
     Raises:
@@ -77,20 +75,21 @@ def validate(
     """
     if operation is Operation.DELETE or subresource not in {"", "status"}:
         return ()
+    form = served.form_of(api_version)
     try:
-        typed = _decoded(kind, version, new)
-        before = None if old is None else _decoded(kind, version, old)
+        typed = _decoded(kind, form, new)
+        before = None if old is None else _decoded(kind, form, old)
     except WrongShapeError as error:
-        return _wrong_types(kind, version, error.content)
+        return _wrong_types(kind, api_version, error.content)
     typed, before, dropped = _as_stored(typed, before, settings)
-    context = Context(typed, before, operation, settings=settings, lookup=lookup, version=version)
+    context = Context(typed, before, operation, settings=settings, lookup=lookup, form=form)
     # No rule about the status looks at templates: they are not walked for it.
     seen = traits.ANY if subresource else context.traits
-    asked = applicable_rules.asked(kind, version if version in _HUB else "", operation, subresource, settings, seen)
+    asked = applicable_rules.asked(kind, form, operation, subresource, settings, seen)
     found = [*_run(asked, context)]
     if dropped:
         found += _gate_warnings(dropped, settings)
-    return _in_order(found, version) if found else ()
+    return _in_order(found, form) if found else ()
 
 
 def examine(content: Mapping[str, Json], settings: Settings) -> Examined:
@@ -100,25 +99,37 @@ def examine(content: Mapping[str, Json], settings: Settings) -> Examined:
     if head or not isinstance(api_version, str) or not isinstance(kind, str):
         return Examined(None, _with_severity(head, settings))
     group, _, version = api_version.rpartition("/")
-    if not served.is_ours(group, kind, version):
+    api_version = served.named(group, version)  # "/v1" is "v1"
+    if not _is_ours(api_version, kind):
         return Examined(None, (), foreign=True)
-    if problem := _unserved(group, version, kind, settings.minor):
+    if problem := _unserved(api_version, kind, settings.minor):
         judged = _with_severity([problem], settings)
-        return Examined(_named(kind, content) if kind in KINDS else None, judged, version=version)
-    examined = _examine_shape(kind, version, decode.plain(content), settings)
+        return Examined(_named(kind, content) if kind in KINDS else None, judged)
+    examined = _examine_shape(kind, api_version, decode.plain(content), settings)
     # What was taken out of a faulty document must not be compared with by its neighbours.
     return dataclasses.replace(examined, object=_named(kind, content)) if examined.judged else examined
 
 
-def judge(new: Object, settings: Settings, *, lookup: Lookup, tree: GroupTree | None = None, version: str = "") -> tuple[Judged, ...]:
+def judge(new: Object, settings: Settings, *, lookup: Lookup, tree: GroupTree | None = None, form: Form = HUB) -> tuple[Judged, ...]:
     """What all rules have to say of a document whose shape is right, in order of field path."""
     typed, _, dropped = _as_stored(new, None, settings, fill_in=False)
     if typed is not new:
         tree = None  # it holds the object as written
-    context = Context(typed, None, Operation.CREATE, settings=settings, lookup=lookup, tree=tree, version=version)
-    asked = applicable_rules.asked(new.kind, version, Operation.CREATE, "", settings, context.traits)
+    context = Context(typed, None, Operation.CREATE, settings=settings, lookup=lookup, tree=tree, form=form)
+    asked = applicable_rules.asked(new.kind, form, Operation.CREATE, "", settings, context.traits)
     found = [*_gate_warnings(dropped, settings), *_run(asked, context)]
-    return _in_order(found, version)
+    return _in_order(found, form)
+
+
+def _is_ours(api_version: str, kind: str) -> bool:
+    """Return whether rules judge such an object, or it must be of a kind that they judge.
+
+    A kind of a CustomResourceDefinition can have versions that are not known here: their objects are not ours.
+    """
+    group = api_version.rpartition("/")[0]
+    if not is_judged(group, kind):
+        return group in served.WORKLOAD_GROUPS
+    return group not in served.CUSTOM or served.find(api_version, kind) is not None
 
 
 def _named(kind: str, content: Mapping[str, Json]) -> Named:
@@ -130,10 +141,8 @@ def _named(kind: str, content: Mapping[str, Json]) -> Named:
     return Named(kind, meta)
 
 
-def _decoded(kind: str, version: str, source: Source) -> Object:
-    if version in _HUB:
-        return decode.decode(kind, _HUB[version](decode.parse(source)))
-    return decode.decode(kind, source)
+def _decoded(kind: str, form: Form, source: Source) -> Object:
+    return decode.decode(kind, source if form is HUB else form.to_hub(decode.parse(source)))
 
 
 def _as_stored(new: Object, old: Object | None, settings: Settings, *, fill_in: bool = True) -> tuple[Object, Object | None, drop.Dropped]:
@@ -147,12 +156,10 @@ def _as_stored(new: Object, old: Object | None, settings: Settings, *, fill_in: 
     return new, old, dropped
 
 
-def _wrong_types(kind: str, version: str, content: Json) -> tuple[Judged, ...]:
+def _wrong_types(kind: str, api_version: str, content: Json) -> tuple[Judged, ...]:
     """The values of a wrong type, and numbers that do not fit: all that can be said of such an object."""
     told = {"schema-type", "schema-limit"}
-    known = served.VERSIONS[kind].get(version)
-    name = version if known is not None and known.until >= served.OLDEST else served.CURRENT[kind]
-    found = [error for error in schema.check(kind, name, decode.plain(content)) if error.origin in told]
+    found = [error for error in schema.check(served.schema_of(api_version, kind), decode.plain(content)) if error.origin in told]
     # The schemas look at what the model looks at; should one be laxer, the object is refused all the same.
     found = found or [dataclasses.replace(field.type_invalid(FieldPath(), None, "must have the shape of its kind"), origin="schema-type")]
     return tuple(Judged(error, Severity.ERROR) for error in found)
@@ -166,43 +173,45 @@ def _head(api_version: Json, kind: Json) -> Iterator[FieldError]:
             yield dataclasses.replace(field.type_invalid(FieldPath(name), value, "must be a string"), origin="schema-type")
 
 
-def _unserved(group: str, version: str, kind: str, minor: int) -> FieldError | None:
-    if kind not in served.VERSIONS:
-        known = sorted(each for each in served.VERSIONS if GROUP_OF[each] == SCHEDULING)
-        return dataclasses.replace(field.not_supported(FieldPath("kind"), kind, known), origin="schema-enum")
-    found = served.VERSIONS[kind].get(version)
-    api_version = f"{group}/{version}" if group else version
-    if found is None or GROUP_OF[kind] != group or found.since > minor:
+def _unserved(api_version: str, kind: str, minor: int) -> FieldError | None:
+    group = api_version.rpartition("/")[0]
+    if kind not in KINDS:
+        return dataclasses.replace(field.not_supported(FieldPath("kind"), kind, sorted(served.kinds_of(group))), origin="schema-enum")
+    found = served.find(api_version, kind)
+    if found is None or found.since > minor:
         known = served.versions_served(kind, minor)
         error = field.not_supported(FieldPath("apiVersion"), api_version, known)
         return dataclasses.replace(error, detail=error.detail if known else f"Kubernetes 1.{minor} has no {kind}", origin="schema-enum")
     if found.until < minor:
-        detail = f"{kind} of this version is no longer served since Kubernetes 1.{found.until + 1}; {found.instead} replaced it: run muster migrate"
+        instead = f"{group}/{' or '.join(row.version for row in served.current(kind, group))}"
+        detail = (
+            f"{kind} of this version is no longer served since Kubernetes 1.{found.until + 1}; {instead} replaced it: run muster migrate"
+        )
         return dataclasses.replace(field.not_supported(FieldPath("apiVersion"), api_version, ()), detail=detail, origin="retired-version")
     return None
 
 
-def _examine_shape(kind: str, version: str, content: Json, settings: Settings) -> Examined:
-    found = schema.check(kind, version, content)
+def _examine_shape(kind: str, api_version: str, content: Json, settings: Settings) -> Examined:
+    form = served.form_of(api_version)
+    found = schema.check(served.schema_of(api_version, kind), content)
     wrong = [error.path for error in found if error.origin in {"schema-type", "schema-limit"}]
     readable = schema.without(content, wrong)
     try:
-        typed = _decoded(kind, version, readable)
+        typed = _decoded(kind, form, readable)
     except WrongShapeError:
-        return Examined(None, _with_severity(found, settings), version=version)
-    context = Context(typed, None, Operation.CREATE, settings=settings, lookup=lookup.NOTHING, version=version)
+        return Examined(None, _with_severity(found, settings), form=form)
+    context = Context(typed, None, Operation.CREATE, settings=settings, lookup=lookup.NOTHING, form=form)
     asked = [
-        rule for rule in applicable_rules.asked(kind, version, Operation.CREATE, "", settings, context.traits) if rule.about is About.SHAPE
+        rule for rule in applicable_rules.asked(kind, form, Operation.CREATE, "", settings, context.traits) if rule.about is About.SHAPE
     ]
-    written = _WRITTEN.get(version)
     gone, told = {path.parts for path in wrong}, {(error.path, error.origin) for error in found}
     for each in _run(asked, context):
-        path = written(each.error.path) if written else each.error.path
+        path = form.written(each.error.path)
         # A value that was taken out for its type is not missing besides.
         if (path, each.error.origin) not in told and not _within(path, gone):
             told.add((path, each.error.origin))
             found.append(dataclasses.replace(each.error, path=path))
-    return Examined(typed, _with_severity(found, settings), version=version)
+    return Examined(typed, _with_severity(found, settings), form=form)
 
 
 def _within(path: FieldPath, places: Collection[tuple[Part, ...]]) -> bool:
@@ -248,13 +257,12 @@ def _gate_warnings(dropped: drop.Dropped, settings: Settings) -> Iterator[Judged
             yield Judged(dataclasses.replace(error, origin="gate-off"), severity)
 
 
-def _in_order(found: list[Judged], version: str) -> tuple[Judged, ...]:
+def _in_order(found: list[Judged], form: Form) -> tuple[Judged, ...]:
     if len(found) > 1:
         found.sort(key=_place)
-    written = _WRITTEN.get(version)
-    if written is None:
+    if form is HUB:
         return tuple(found)
-    return tuple(dataclasses.replace(each, error=dataclasses.replace(each.error, path=written(each.error.path))) for each in found)
+    return tuple(dataclasses.replace(each, error=dataclasses.replace(each.error, path=form.written(each.error.path))) for each in found)
 
 
 def _place(judged: Judged) -> tuple[tuple[tuple[bool, int, str], ...], str, str]:
@@ -273,10 +281,9 @@ def read(content: Mapping[str, Json]) -> Object | None:
     api_version, kind = content.get("apiVersion"), content.get("kind")
     if not isinstance(api_version, str) or not isinstance(kind, str):
         return None
-    group, _, version = api_version.rpartition("/")
-    if not is_judged(group, kind):
+    if not is_judged(api_version.rpartition("/")[0], kind):
         return None
     try:
-        return _decoded(kind, version, content)
+        return _decoded(kind, served.form_of(api_version), content)
     except WrongShapeError:
         return None

@@ -1,6 +1,6 @@
 """Is the JSON of the right shape?  All failures at once, as field errors with the ids of the shape rules.
 
-One JSON Schema for each kind and version stands in ``schemas/``: shape only, no policy.
+The JSON Schemas are in ``schemas/``, named as ``versions.served.schema_of`` says: shape only, no policy.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _FREE_MAPS = frozenset({"labels", "annotations"})
 _SAID = {"integer": "an integer", "string": "a string", "boolean": "true or false", "object": "a mapping", "array": "a list"}
 
 
-def check(kind: str, version: str, content: Json) -> list[FieldError]:
-    """Every shape failure of *content*, in order of path; the kind and version must exist.  Null must be left out before."""
-    schema, validator = _validator(kind, version)
+def check(name: str, content: Json) -> list[FieldError]:
+    """Every shape failure of *content*, in order of path, by the schema of that *name*.  Null must be left out before."""
+    schema, validator = _validator(name)
     found = [error for failure in validator.iter_errors(content) for error in _errors(schema, failure)]
     return sorted(found, key=lambda error: (str(error.path), error.origin))
 
@@ -53,8 +53,8 @@ def _remove(value: Json, parts: tuple[Any, ...]) -> None:
 
 
 @functools.cache
-def _validator(kind: str, version: str) -> tuple[Json, Any]:
-    schema = json.loads(pkgutil.get_data("validators", f"schemas/{kind.lower()}-{version}.json") or b"")
+def _validator(name: str) -> tuple[Json, Any]:
+    schema = json.loads(pkgutil.get_data("validators", f"schemas/{name}.json") or b"")
     return schema, jsonschema_rs.validator_for(schema)
 
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from validators.gates import Gates
 from validators.rules.base import Profile, Severity
-
-VERSIONS = {"1.35": 35, "1.36": 36, "1.37": 37, "1.38": 38}
+from validators.versions import releases
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -122,7 +121,8 @@ def profile(text: str) -> Profile:
 
 def version(text: str) -> int:
     """The minor version out of an API server's version."""
-    return VERSIONS[one_of(tuple(VERSIONS))(text)]
+    known = releases.names()
+    return known[one_of(tuple(known))(text)]
 
 
 def gates(text: str) -> Gates:

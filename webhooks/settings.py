@@ -11,6 +11,7 @@ from typing import Any
 
 from validators.gates import GateError, Gates
 from validators.rules import base
+from validators.versions import releases
 from webhooks import knobs
 
 FINALIZERS = ("none", "podgroup", "all")
@@ -156,8 +157,8 @@ KNOBS = (
     knobs.Knob(
         "MUSTER_KUBERNETES",
         "--kubernetes",
-        "1.37",
-        "the version of the API server to be mirrored: 1.35 to 1.38",
+        releases.name(releases.TODAY),
+        f"the version of the API server to be mirrored: {releases.name(releases.OLDEST)} to {releases.name(releases.NEWEST)}",
         knobs.version,
     ),
     knobs.Knob(

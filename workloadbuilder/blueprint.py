@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from validators import field
 from validators.field import FieldPath
 from validators.model.decode import Json
+from validators.versions import served
 from workloadbuilder import names
 from workloadbuilder.errors import BuildError
 from workloadbuilder.templates import COMPOSITES, LEAVES
@@ -19,8 +20,6 @@ _COPIED = (
     *("schedulingPolicy", "schedulingConstraints", "resourceClaims", "disruptionMode"),
     *("priorityClassName", "priority", "preemptionPolicy"),
 )
-_COMPOSITE_VERSION = "scheduling.k8s.io/v1alpha3"
-"""The only version that has CompositePodGroups in Kubernetes 1.37."""
 
 Index = int | Sequence[int] | None
 """Which of several groups of one template: its place, or places from the outermost several downwards."""
@@ -116,8 +115,9 @@ class Blueprint:
             value = found.template.get(each)
             if value is not None and value not in ("", []):
                 spec[each] = copied(value)
-        version = _COMPOSITE_VERSION if found.composite else self.workload["apiVersion"]
-        return {"apiVersion": version, "kind": "CompositePodGroup" if found.composite else "PodGroup", "metadata": metadata, "spec": spec}
+        kind = "CompositePodGroup" if found.composite else "PodGroup"
+        group, _, version = self.workload["apiVersion"].rpartition("/")
+        return {"apiVersion": served.closest(kind, group, version), "kind": kind, "metadata": metadata, "spec": spec}
 
     def _missing(self, template: str, *, composite: bool) -> field.FieldError:
         have = " ".join(name for name, each in self.templates.items() if each.composite is composite)

@@ -8,11 +8,9 @@ from collections.abc import Callable, Iterator
 from validators import content, field
 from validators.field import FieldError, FieldPath
 from validators.model.decode import Json
+from validators.versions.served import WORKLOAD_VERSIONS, hub_of
 from workloadbuilder import names
 from workloadbuilder.item import DisruptionMode, Owner, PolicyKind
-
-VERSIONS = ("v1beta1", "v1alpha3")
-"""The versions of ``scheduling.k8s.io`` that Kubernetes 1.37 serves a Workload in."""
 
 _NAME = FieldPath("metadata", "name")
 _UID = FieldPath("metadata", "uid")
@@ -25,7 +23,7 @@ class BuildOptions:
     *name* is the Workload's; empty for the one that is made of the owner's.  *namespace* may be empty in files.  A policy
     or disruption mode that is not allowed is refused, so one that a later version brings is denied until the controller
     lists it: an empty set allows nothing (KEP-6089, "Controller Opt-In for New Scheduling Capabilities").
-    *version* is that of Workload and PodGroups, v1beta1 or v1alpha3; a CompositePodGroup is v1alpha3 always.
+    *version* is that of Workload and PodGroups; a CompositePodGroup is of the closest version that has it.
     """
 
     name: str
@@ -33,7 +31,7 @@ class BuildOptions:
     owner: Owner
     allowed_policies: frozenset[PolicyKind] = frozenset()
     allowed_disruption_modes: frozenset[DisruptionMode] = frozenset()
-    version: str = "v1beta1"
+    version: str = hub_of("Workload").version
 
     @property
     def workload_name(self) -> str:
@@ -59,8 +57,8 @@ def check(options: BuildOptions) -> Iterator[FieldError]:
         )
     if options.namespace:
         yield from _messages(FieldPath("metadata", "namespace"), options.namespace, content.label)
-    if options.version not in VERSIONS:
-        yield field.not_supported(FieldPath(), options.version, VERSIONS)
+    if options.version not in WORKLOAD_VERSIONS:
+        yield field.not_supported(FieldPath(), options.version, WORKLOAD_VERSIONS)
 
 
 def warnings(owner: Owner) -> Iterator[FieldError]:

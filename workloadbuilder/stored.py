@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from validators import field
 from validators.field import FieldPath
 from validators.model.decode import Json
+from validators.versions import served
 from workloadbuilder.blueprint import Blueprint
 from workloadbuilder.errors import BuildError
-from workloadbuilder.identity import VERSIONS
 
-_API_VERSIONS = tuple(f"scheduling.k8s.io/{version}" for version in VERSIONS)
+_API_VERSIONS = tuple(row.name for row in served.current("Workload"))
 
 
 def read(workload: Json) -> Blueprint:
@@ -40,9 +40,8 @@ def _refuse_unsound(workload: Mapping[str, Json]) -> None:
     from validators.rules.base import Operation, Profile, Settings, Severity
 
     settings = Settings(profile=Profile.UPSTREAM, linting=True)
-    version = workload["apiVersion"].rpartition("/")[2]
     try:
-        judged = pipeline.validate("Workload", workload, None, Operation.CREATE, version=version, settings=settings)
+        judged = pipeline.validate("Workload", workload, None, Operation.CREATE, api_version=workload["apiVersion"], settings=settings)
     except ValueError as error:
         raise BuildError([field.invalid_struct(FieldPath(), f"must be JSON: {error}")]) from error
     except RecursionError as error:

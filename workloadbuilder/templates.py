@@ -7,6 +7,7 @@ found the tree sound before.
 from __future__ import annotations
 
 from validators.model.decode import Json
+from validators.versions.table import SCHEDULING
 from workloadbuilder import identity
 from workloadbuilder.identity import BuildOptions
 from workloadbuilder.item import PolicyKind, ResourceClaim, SchedulingConfig
@@ -23,7 +24,7 @@ def workload(root: Resolved, options: BuildOptions) -> dict[str, Json]:
     if references := identity.owner_references(options.owner):
         metadata["ownerReferences"] = references
     return {
-        "apiVersion": f"scheduling.k8s.io/{options.version}",
+        "apiVersion": f"{SCHEDULING}/{options.version}",
         "kind": "Workload",
         "metadata": metadata,
         "spec": {"controllerRef": identity.controller_ref(options.owner), **spec(root)},

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from validators.field import FieldPath
 from validators.model.decode import Json
+from validators.versions.releases import FIRST_WITH_MUTABLE_COMPOSITES, TODAY
 from workloadbuilder import stored, templates
 from workloadbuilder.blueprint import Blueprint, Placed, copied, placed
 from workloadbuilder.check import check_blocks
@@ -20,9 +21,6 @@ from workloadbuilder.errors import BuildError, in_order
 from workloadbuilder.item import WorkloadItem
 from workloadbuilder.resolve import resolve
 from workloadbuilder.templates import COMPOSITES, LEAVES
-
-MUTABLE_SINCE = 38
-"""The minor version of Kubernetes since which ``minGroupCount`` of a CompositePodGroup may change."""
 
 _SPEC = FieldPath("spec")
 
@@ -52,7 +50,7 @@ class Change:
     reason: str
 
 
-def changes(old_workload: Json, new: Json | WorkloadItem, *, kubernetes: int = 37) -> tuple[Change, ...]:
+def changes(old_workload: Json, new: Json | WorkloadItem, *, kubernetes: int = TODAY) -> tuple[Change, ...]:
     """What to do so that the cluster has *new*, a Workload or the tree that it is built from; empty if it has it already.
 
     The Workload comes first, then groups from the top of the tree down and by name, those to delete last and from below.
@@ -161,8 +159,8 @@ def _group_changes(pair: _Compared, kubernetes: int) -> Iterator[Change]:
     elif pair.minimum is not None:
         counted = _counted(there)
         path = there.path.join(("schedulingPolicy", "gang", counted))
-        if there.composite and kubernetes < MUTABLE_SINCE:
-            reason = f"{counted} of a CompositePodGroup is immutable before Kubernetes 1.{MUTABLE_SINCE}"
+        if there.composite and kubernetes < FIRST_WITH_MUTABLE_COMPOSITES:
+            reason = f"{counted} of a CompositePodGroup is immutable before Kubernetes 1.{FIRST_WITH_MUTABLE_COMPOSITES}"
             yield Change(Action.RECREATE, kind, pair.name, path, None, reason)
         else:
             patch = {"spec": {"schedulingPolicy": {"gang": {counted: pair.minimum}}}}

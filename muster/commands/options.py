@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from validators.versions import releases
+
 if TYPE_CHECKING:
     from validators.gates import Gates
     from validators.rules.base import Settings, Severity
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-KUBERNETES = ("1.35", "1.36", "1.37", "1.38")
-DEFAULT_KUBERNETES = "1.37"
+DEFAULT_KUBERNETES = releases.name(releases.TODAY)
 PROFILES = ("kep", "upstream")
 FINALIZERS = ("none", "podgroup", "all")
 SEVERITIES = ("error", "warning", "off")
@@ -30,7 +31,7 @@ profile = click.option(
 )
 kubernetes = click.option(
     "--kubernetes",
-    type=click.Choice(KUBERNETES),
+    type=click.Choice(tuple(releases.names())),
     default=DEFAULT_KUBERNETES,
     show_default=True,
     help="The version of the API server to be mirrored.",
@@ -72,7 +73,7 @@ def settings_of(profile: str, kubernetes: str, gates: Sequence[str], *, rules: S
 
     return Settings(
         profile=Profile(profile),
-        minor=int(kubernetes.partition(".")[2]),
+        minor=releases.names()[kubernetes],
         gates=gates_of(gates),
         severities=severities_of(rules),
         linting=linting,

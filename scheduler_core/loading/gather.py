@@ -12,15 +12,10 @@ from scheduler_core.model import wire
 from scheduler_core.model.snapshot import Problem
 from validators.model import decode
 from validators.model.decode import Json, Source
-from validators.model.objects import SCHEDULING
+from validators.versions import served
 
-GROUP_OF = {
-    "Node": "",
-    "Pod": "",
-    "PodDisruptionBudget": "policy",
-    **dict.fromkeys(("PodGroup", "CompositePodGroup", "Workload", "PriorityClass"), SCHEDULING),
-}
-"""The kinds that are read, and the API group of each."""
+KINDS = ("Node", "Pod", "PodGroup", "CompositePodGroup", "Workload", "PriorityClass", "PodDisruptionBudget")
+"""The kinds that are read."""
 
 DEEP = "is nested too deeply to be read"
 _NOUNS = {"Node": "node", "Pod": "pod", "PodDisruptionBudget": "budget", "PodGroup": "group", "CompositePodGroup": "group"}
@@ -96,7 +91,7 @@ def _content(text: wire.Text) -> dict[str, Json]:
 
 class _Sorter:
     def __init__(self) -> None:
-        self.kinds: dict[str, list[GatheredObjects]] = {kind: [] for kind in GROUP_OF}
+        self.kinds: dict[str, list[GatheredObjects]] = {kind: [] for kind in KINDS}
         self.problems: list[Problem] = []
 
     def take(self, source: Source) -> None:
@@ -123,7 +118,7 @@ class _Sorter:
             raise Unusable("kind is missing")
         if kind.endswith("List") and (head.items or kind == "List"):
             return _opened(head.items, api_version, kind)
-        if GROUP_OF.get(kind) == api_version.rpartition("/")[0]:
+        if kind in KINDS and served.serves(api_version.rpartition("/")[0], kind):
             self.kinds[kind].append(GatheredObjects(kind, api_version, text))
         return None
 
@@ -172,7 +167,7 @@ def _opened(items: wire.Text, api_version: str, kind: str) -> _Open | None:
     try:
         texts = wire.ITEMS.decode(items) if items else []
     except (ValueError, RecursionError):
-        if bytes(items) == b"null" or (inner and inner not in GROUP_OF):
+        if bytes(items) == b"null" or (inner and inner not in KINDS):
             return None
         raise Unusable("items must be a list") from None
     return _Open(iter(texts), api_version, inner)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Generic, TypeVar
 
 from scheduler_core.loading import object_errors
@@ -20,11 +20,9 @@ from validators.model.group import CompositePodGroup, Group, PodGroup
 from validators.model.meta import ObjectMeta, replaced
 from validators.model.objects import Named
 from validators.model.workload import Workload
-from validators.versions import v1alpha1, v1alpha2
+from validators.versions import served
 
 K = TypeVar("K", PodGroup, CompositePodGroup, Workload, PriorityClass)
-
-_TO_HUB: Mapping[str, Callable[[Mapping[str, Json]], dict[str, Json]]] = {"v1alpha1": v1alpha1.to_hub, "v1alpha2": v1alpha2.to_hub}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -100,9 +98,8 @@ def read_one(found: GatheredObjects, model: type[K]) -> tuple[Name, K]:
 
 
 def _why(content: Mapping[str, Json]) -> str:
-    to_hub = _TO_HUB.get(str(content["apiVersion"]).rpartition("/")[2], dict)
     try:
-        decode.decode(str(content["kind"]), to_hub(content))
+        decode.decode(str(content["kind"]), served.form_of(str(content["apiVersion"])).to_hub(content))
     except decode.WrongShapeError as error:
         return object_errors.shape(str(error))
     return "is not what its kind is"

@@ -136,12 +136,12 @@ def discovery(_, path, __):
 )
 def test_a_resource_is_found_in_the_first_version_that_has_it(resource, want):
     with serving(discovery) as (_, api):
-        assert want == path_of(api, "g", resource, ("v1", "v1beta1", "v1alpha3"))
+        assert want == path_of(api, resource, ("g/v1", "g/v1beta1", "g/v1alpha3"))
 
 
 def test_a_version_that_is_not_served_has_no_resources():
     with serving(discovery) as (_, api):
-        assert frozenset() == served(api, "g", "v9")
+        assert frozenset() == served(api, "g/v9")
         assert 37 == minor_version(api)
 
 

@@ -15,21 +15,21 @@ def always(code, content):
 
 def test_the_core_group_has_a_path_of_its_own():
     with serving(always(200, {"resources": [{"name": "pods"}, {"name": "pods/binding"}]})) as (server, api):
-        assert "/api/v1/pods" == path_of(api, "", "pods", ("v1",))
-        assert {"pods", "pods/binding"} == served(api, "", "v1")
+        assert "/api/v1/pods" == path_of(api, "pods", ("v1",))
+        assert {"pods", "pods/binding"} == served(api, "v1")
     assert {"/api/v1"} == {path for _, path, _, _ in server.requests}
 
 
 def test_the_versions_behind_the_first_that_has_it_are_not_asked_for():
     with serving(always(200, {"resources": [{"name": "podgroups"}]})) as (server, api):
-        assert "/apis/g/v1/podgroups" == path_of(api, "g", "podgroups", ("v1", "v1beta1"))
+        assert "/apis/g/v1/podgroups" == path_of(api, "podgroups", ("g/v1", "g/v1beta1"))
     assert 1 == len(server.requests)
 
 
 @pytest.mark.parametrize("code", [401, 403, 429, 500, 503])
 def test_a_server_that_does_not_tell_is_not_taken_for_one_that_has_it_not(code):
     with serving(always(code, {"message": "not now"})) as (_, api), pytest.raises(ReplyError) as raised:
-        path_of(api, "g", "podgroups", ("v1", "v1beta1"))
+        path_of(api, "podgroups", ("g/v1", "g/v1beta1"))
 
     assert code == raised.value.code
 
@@ -37,12 +37,12 @@ def test_a_server_that_does_not_tell_is_not_taken_for_one_that_has_it_not(code):
 @pytest.mark.parametrize("code", [pytest.param(200, id="it tells its version"), pytest.param(403, id="it does not tell us")])
 def test_a_kind_is_nowhere_if_there_is_a_server_that_has_it_nowhere(code):
     with serving(lambda _, path, __: (code, {}, {"minor": "37"}) if path == "/version" else (404, {}, {})) as (_, api):
-        assert "" == path_of(api, "g", "podgroups", ("v1",))
+        assert "" == path_of(api, "podgroups", ("g/v1",))
 
 
 def test_a_proxy_without_a_server_does_not_tell():
     with serving(always(404, b"default backend - 404")) as (_, api), pytest.raises(ReplyError) as raised:
-        path_of(api, "g", "podgroups", ("v1",))
+        path_of(api, "podgroups", ("g/v1",))
 
     assert 404 == raised.value.code
 
@@ -50,13 +50,13 @@ def test_a_proxy_without_a_server_does_not_tell():
 @pytest.mark.parametrize("content", [pytest.param({"resources": None}, id="null"), pytest.param({}, id="nothing said")])
 def test_a_version_may_have_no_resources(content):
     with serving(always(200, content)) as (_, api):
-        assert frozenset() == served(api, "g", "v1")
+        assert frozenset() == served(api, "g/v1")
 
 
 @pytest.mark.parametrize("content", [pytest.param(b"<html>", id="no JSON"), pytest.param({"resources": 7}, id="no list")])
 def test_an_answer_that_is_no_list_of_resources_is_an_error(content):
     with serving(always(200, content)) as (_, api), pytest.raises(ValueError, match=r"JSON|Expected"):
-        served(api, "g", "v1")
+        served(api, "g/v1")
 
 
 @pytest.mark.parametrize(

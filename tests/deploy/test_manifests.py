@@ -13,6 +13,8 @@ import yaml
 from certs import issue, pair, store
 from muster.commands import serve
 from validators import pipeline
+from validators.model.objects import KINDS
+from validators.versions import served
 from webhooks import settings
 from webhooks.lookup import watched as cluster
 from webhooks.server import routes
@@ -114,13 +116,13 @@ def test_a_webhook_is_called_where_and_how_it_answers(kind, entry):
 
 @pytest.mark.parametrize(("kind", "entry"), entries(BASE + PODS))
 def test_only_what_is_judged_is_sent(kind, entry):
-    plurals = {"workloads": "Workload", "podgroups": "PodGroup", "compositepodgroups": "CompositePodGroup"}
-    plurals |= {"pods": "Pod", "jobs": "Job", "jobsets": "JobSet", "priorityclasses": "PriorityClass"}
+    plurals = {served.resource(kind).resource: kind for kind in KINDS}
     (rule,) = entry["rules"]
     (group,) = rule["apiGroups"]
+    kinds = {plurals[resource.split("/")[0]] for resource in rule["resources"]}
 
-    for resource in rule["resources"]:
-        assert pipeline.is_judged(group, plurals[resource.split("/")[0]])
+    assert all(pipeline.is_judged(group, kind) for kind in kinds)
+    assert {row.version for kind in kinds for row in served.current(kind, group)} == {*rule["apiVersions"]}
     assert ["CREATE", "UPDATE"] == rule["operations"]
 
 

@@ -21,7 +21,7 @@ from muster.commands.snapshot.fields import FIELDS, Each, Leaf, OrScalar
 from muster.commands.snapshot.snapshot_document import kept
 from muster.render import answer_json
 from scheduler_core.cycle.run_cycle import CycleOptions
-from scheduler_core.loading.gather import GROUP_OF
+from scheduler_core.loading.gather import KINDS
 from scheduler_core.model import wire
 from tests.muster.simulated import gang, node, pod
 from tests.sampling import sampled
@@ -47,7 +47,7 @@ def replayed(objects):
 
 
 def test_all_kinds_that_are_read_are_kept():
-    assert set(GROUP_OF) == set(FIELDS)
+    assert set(KINDS) == set(FIELDS)
 
 
 def structs(hint):

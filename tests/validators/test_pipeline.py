@@ -227,6 +227,13 @@ class TestDocuments:
             pytest.param({"kind": "Workload"}, 37, [("schema-required", "apiVersion")], id="no version"),
             pytest.param({"apiVersion": "v1"}, 37, [("schema-required", "kind")], id="no kind"),
             pytest.param({"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "Gang"}, 37, [("schema-enum", "kind")], id="an unknown kind"),
+            pytest.param({"apiVersion": "/v9", "kind": "Pod"}, 37, [("schema-enum", "apiVersion")], id="an unknown version of the core"),
+            pytest.param(
+                {"apiVersion": "/v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": []}},
+                37,
+                [],
+                id="the core, its empty group written",
+            ),
             pytest.param(
                 {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "CompositePodGroup"},
                 37,
@@ -297,7 +304,7 @@ class TestDocuments:
         content = {"apiVersion": f"scheduling.k8s.io/{version}", "kind": "Workload", "metadata": {"name": "w"}, "spec": spec}
         examined = pipeline.examine(content, settings)
         assert examined.object is not None
-        judged = pipeline.judge(examined.object, settings, lookup=NOTHING, version=examined.version)
+        judged = pipeline.judge(examined.object, settings, lookup=NOTHING, form=examined.form)
 
         assert list(examined.judged) == []
         assert [want] == [str(each.error.path) for each in judged]
@@ -313,7 +320,7 @@ class TestNeighbours:
         lookup = KnownObjects(objects, complete=False)
         found = []
         for content, each in zip(contents, examined, strict=True):
-            judged = each.judged or pipeline.judge(each.object, chosen, lookup=lookup, version=each.version) if each.object else each.judged
+            judged = each.judged or pipeline.judge(each.object, chosen, lookup=lookup, form=each.form) if each.object else each.judged
             found += [(content["metadata"]["name"], one.error.origin, str(one.error.path)) for one in judged]
         return found
 

@@ -13,6 +13,7 @@ from kubernetes import client
 from apiserver import watch
 from tests.webhooks.running import until
 from validators.model.decode import decode
+from validators.versions.served import resource
 from webhooks.lookup import watched
 from webhooks.lookup.object_cache import Cache, CachedLookup
 from webhooks.settings import SettingError, Settings
@@ -111,13 +112,13 @@ def api():
 
 
 @contextlib.contextmanager
-def watching(api, kind="PodGroup", resource="podgroups", stale=60.0):
+def watching(api, kind="PodGroup", stale=60.0):
     configuration = client.Configuration(host=api.url)
     configuration.retries = False
     configuration.api_key = {"authorization": "token-of-ours"}
     configuration.api_key_prefix = {"authorization": "Bearer"}
     cache = Cache(kind, stale)
-    watcher = watched.watcher(watched.Api(configuration), watched.Watched(kind, resource), cache, stale)
+    watcher = watched.watcher(watched.Api(configuration), resource(kind), cache, stale)
     watcher.start()
     try:
         yield CachedLookup([cache]), cache
@@ -212,13 +213,13 @@ def test_nothing_is_known_before_the_list_and_it_is_tried_again(api):
 
 
 def test_what_may_not_be_read_is_unknown(api):
-    with watching(api, "Node", "nodes") as (lookup, cache):
+    with watching(api, "Node") as (lookup, cache):
         assert until(lambda: cache.complaint == "HTTP 403: may not read /api/v1/nodes")
         assert None is lookup.everything("Node")
 
 
 def test_a_kind_that_is_not_served_is_unknown_until_it_is(api):
-    with watching(api, "CompositePodGroup", "compositepodgroups") as (lookup, cache):
+    with watching(api, "CompositePodGroup") as (lookup, cache):
         assert until(lambda: not cache.served)
         assert None is lookup.everything("CompositePodGroup")
         api.lists["/apis/scheduling.k8s.io/v1alpha3/compositepodgroups"] = [group("top")]

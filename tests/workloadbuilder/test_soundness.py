@@ -31,7 +31,7 @@ def unsound(objects: list[dict], profile: Profile) -> list[str]:
         f"{each['metadata']['name']} {judged.error.path}: {judged.error}"
         for each in objects
         for judged in pipeline.validate(
-            each["kind"], each, None, Operation.CREATE, version=each["apiVersion"].partition("/")[2], settings=strictly, lookup=known
+            each["kind"], each, None, Operation.CREATE, api_version=each["apiVersion"], settings=strictly, lookup=known
         )
         if judged.severity is Severity.ERROR
     ]

@@ -27,8 +27,10 @@ from validators.lint.finding import (
 from validators.lint.places import Span
 from validators.lookup import KnownObjects
 from validators.model.group import CompositePodGroup, PodGroup
-from validators.model.objects import CLUSTER_SCOPED, GROUP_OF, Object, namespace_of
+from validators.model.objects import CLUSTER_SCOPED, Object, namespace_of
 from validators.rules.base import About, Profile, Settings, Severity
+from validators.versions import served
+from validators.versions.form import Form
 
 
 def run(manifests: Iterable[Manifest], objects: Iterable[Manifest] = (), *, settings: Settings) -> Report:
@@ -54,7 +56,7 @@ def subject_of(content: Mapping[str, object]) -> Subject:
     metadata = content.get("metadata")
     named = metadata if isinstance(metadata, dict) else {}
     api_version, kind = _text(content.get("apiVersion")), _text(content.get("kind"))
-    in_cluster = kind in CLUSTER_SCOPED and GROUP_OF[kind] == api_version.rpartition("/")[0]
+    in_cluster = kind in CLUSTER_SCOPED and served.serves(api_version.rpartition("/")[0], kind)
     namespace = "" if in_cluster else _text(named.get("namespace")) or "default"
     return Subject(api_version, kind, namespace, _text(named.get("name")) or _text(named.get("generateName")))
 
@@ -69,7 +71,7 @@ class _Pending:
 
     document: Document
     object: Object
-    version: str
+    form: Form
 
 
 class _FirstPass:
@@ -121,7 +123,7 @@ class _FirstPass:
         if examined.object is not None:
             self.objects.append(examined.object)
             if not examined.judged:
-                self.pending.append(_Pending(document, examined.object, examined.version))
+                self.pending.append(_Pending(document, examined.object, examined.form))
         self._take_annotation(document, subject)
 
     def _take_annotation(self, document: Document, subject: Subject) -> None:
@@ -146,7 +148,7 @@ class _SecondPass:
         """What the rules say."""
         found: list[Finding] = []
         for each in self._pending:
-            judged = pipeline.judge(each.object, self._settings, lookup=self._lookup, tree=self._tree, version=each.version)
+            judged = pipeline.judge(each.object, self._settings, lookup=self._lookup, tree=self._tree, form=each.form)
             found += findings_of(each.document, judged)
         return found
 

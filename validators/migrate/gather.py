@@ -16,7 +16,7 @@ from validators.migrate.names import text
 from validators.migrate.outcome import Refused
 from validators.migrate.references import FIELD, Rank, Reference, Wrong
 from validators.model.decode import Json
-from validators.model.objects import SCHEDULING
+from validators.versions import served
 
 
 def join(held: Sequence[Held], to: str) -> Iterator[Refused]:
@@ -54,7 +54,7 @@ def _name(content: Mapping[str, Json]) -> str:
 def _of_kind(held: Iterable[Held], kind: str) -> Iterator[tuple[int, Held]]:
     for place, each in enumerate(held):
         group = str(each.content.get("apiVersion")).rpartition("/")[0]
-        if group == SCHEDULING and each.content.get("kind") == kind and _name(each.content):
+        if served.serves(group, kind) and each.content.get("kind") == kind and _name(each.content):
             yield place, each
 
 

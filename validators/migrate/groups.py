@@ -17,8 +17,9 @@ from validators.migrate.references import Rank, Reference
 from validators.model import decode
 from validators.model.cluster import SYSTEM_PREFIX
 from validators.model.decode import Json
-from validators.model.objects import SCHEDULING
 from validators.model.workload import MAX_PRIORITY
+from validators.versions import served
+from validators.versions.table import V1ALPHA1
 
 Key = tuple[str, str, str, str]
 """Namespace, Workload, group, replica key."""
@@ -90,7 +91,7 @@ def workload(place: int, content: Mapping[str, Json]) -> MigratedWorkload:
         for each in (templates if isinstance(templates, list) else ())
         if isinstance(each, Mapping) and isinstance(each.get("name"), str)
     }
-    return MigratedWorkload(place, today, named, str(content.get("apiVersion")).endswith("/v1alpha1"))
+    return MigratedWorkload(place, today, named, served.form_of(str(content.get("apiVersion"))) is V1ALPHA1)
 
 
 def plan(
@@ -173,7 +174,7 @@ def _content(name: str, holder: MigratedWorkload, template: Mapping[str, Json], 
         copied["schedulingPolicy"] = {**policy, "basic": {}}  # without v1alpha1's desiredCount
     namespace = {"namespace": metadata["namespace"]} if metadata.get("namespace") else {}
     return {
-        "apiVersion": f"{SCHEDULING}/{to}",
+        "apiVersion": migrate_object.target_of(holder.content["apiVersion"], "PodGroup", to),
         "kind": "PodGroup",
         "metadata": {"name": name, **namespace},
         "spec": {**spec, **copied, **(_ranked(rank) if rank is not None else {})},

@@ -17,9 +17,8 @@ from validators.migrate.outcome import Loss, Migrated, Note, Refused, Spot
 from validators.model.decode import Json
 from validators.model.objects import Named
 from validators.rules.base import Profile, Settings, Severity
-from validators.versions import v1alpha1, v1alpha2
-
-_WRITTEN = {"v1alpha1": v1alpha1.written, "v1alpha2": v1alpha2.written}
+from validators.versions import served
+from validators.versions.releases import TODAY
 
 
 class Held:
@@ -85,24 +84,18 @@ class Held:
         found = _faults(self.content, minor) if minor is not None else []
         if found:
             return [self._refused(each, each.path, f"is not valid in Kubernetes 1.{minor} either: ") for each in found]
-        told = f"would not be valid in Kubernetes 1.{migrate_object.TODAY}: "
-        written = _WRITTEN.get(api_version.rpartition("/")[2], _as_it_is) if self.is_retired else _as_it_is
-        found = _faults(self.after(), migrate_object.TODAY) if self.changes else []
+        told = f"would not be valid in Kubernetes 1.{TODAY}: "
+        written = served.form_of(api_version).written
+        found = _faults(self.after(), TODAY) if self.changes else []
         refused = [self._refused(each, written(each.path), told) for each in found]
         for group in self.made:
             about = f"PodGroup {group.name} {told}"
-            refused += (
-                self._refused(each, FieldPath(), f"{about}{each.path}: ") for each in _faults(group.content or {}, migrate_object.TODAY)
-            )
+            refused += (self._refused(each, FieldPath(), f"{about}{each.path}: ") for each in _faults(group.content or {}, TODAY))
         return refused
 
     def _refused(self, error: FieldError, path: FieldPath, told: str) -> Refused:
         hint = "; this looks like a template: render it first" if "{{" in str(error.value) else ""
         return Refused(self.spot(path.parts), f"{told}{error}{hint}")
-
-
-def _as_it_is(path: FieldPath) -> FieldPath:
-    return path
 
 
 def _faults(content: Mapping[str, Json], minor: int) -> list[FieldError]:
@@ -111,5 +104,5 @@ def _faults(content: Mapping[str, Json], minor: int) -> list[FieldError]:
     examined = pipeline.examine(content, settings)
     judged = examined.judged
     if not judged and examined.object is not None and not isinstance(examined.object, Named):
-        judged = pipeline.judge(examined.object, settings, lookup=lookup.NOTHING, version=examined.version)
+        judged = pipeline.judge(examined.object, settings, lookup=lookup.NOTHING, form=examined.form)
     return [each.error for each in judged if each.severity is Severity.ERROR]

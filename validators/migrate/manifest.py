@@ -101,9 +101,10 @@ def _placed(page: Page, held: Held, to: str) -> Iterator[Change]:
     has_head = rewrite.find(page.root, (*route, *_HEAD)) is not None
     yield from (below(route, each) for each in held.changes if has_head or each.path != _HEAD)
     for length in range(0, len(route), 2):
-        kind = _scalar(page, (*route[:length], "kind")).removesuffix("List")
-        if migrate_object.is_retired(_scalar(page, (*route[:length], *_HEAD)), kind):
-            yield Replace((*route[:length], *_HEAD), migrate_object.target_of(kind, to))
+        at = (*route[:length], *_HEAD)
+        api_version, kind = _scalar(page, at), _scalar(page, (*route[:length], "kind")).removesuffix("List")
+        if migrate_object.is_retired(api_version, kind):
+            yield Replace(at, migrate_object.target_of(api_version, kind, to))
 
 
 def _scalar(page: Page, path: Parts) -> str:

@@ -24,7 +24,7 @@ class Input:
 def run(inputs: Iterable[Input], to: str) -> Migration:
     """Migrates the objects of retired versions in *inputs*, and the pods that name a group by ``workloadRef``.
 
-    *to* is the version of Workloads and PodGroups: one of ``objects.TARGETS``.  Pods find their Workload in whichever file
+    *to* is the version of Workloads and PodGroups: one of ``served.WORKLOAD_VERSIONS``.  Pods find their Workload in whichever file
     it is.
     """
     ordered = sorted(inputs, key=lambda each: file_order(each.manifest.file))

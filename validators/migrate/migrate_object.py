@@ -6,21 +6,14 @@ Sources: KEP-4671 (v1alpha1, API), k8s.io/api v0.35.9 and v0.36.6 (scheduling), 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from validators.migrate.change import Change, Parts, Remove, Rename, Replace, Unwrap
 from validators.model.decode import Json
-from validators.model.objects import GROUP_OF, SCHEDULING
-from validators.versions import served, v1alpha1, v1alpha2
+from validators.versions import served
+from validators.versions.releases import OLDEST, TODAY
+from validators.versions.table import V1ALPHA1, V1ALPHA2
 from validators.versions.v1alpha2 import CONDITIONS, MODES
-
-TARGETS = ("v1beta1", "v1alpha3")
-"""The versions that objects can be migrated to.  CompositePodGroup exists in the second only, and in no retired one."""
-
-TODAY = 37
-"""The minor version of Kubernetes 1 whose rules a migrated object must keep."""
-_TEMPLATES = ("Workload", "PodGroup")
-HUBS: Mapping[str, Callable[[Mapping[str, Json]], dict[str, Json]]] = {"v1alpha1": v1alpha1.to_hub, "v1alpha2": v1alpha2.to_hub}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -46,37 +39,36 @@ Step = Change | Lost | Noted
 
 def is_retired(api_version: Json, kind: Json) -> bool:
     """Whether this is a version of a kind that servers of today no longer know, and that can be migrated."""
-    if not isinstance(api_version, str) or not isinstance(kind, str) or GROUP_OF.get(kind) != SCHEDULING:
+    if not isinstance(api_version, str) or not isinstance(kind, str):
         return False
-    group, _, version = api_version.rpartition("/")
-    known = served.VERSIONS[kind].get(version)
-    return group == SCHEDULING and known is not None and known.until < TODAY
+    found = served.find(api_version, kind)
+    return found is not None and found.until < TODAY
 
 
 def minor_of(api_version: str, kind: str) -> int | None:
     """The last minor version of Kubernetes that served a retired version of *kind*; None where it cannot be mirrored any more."""
-    until = served.VERSIONS[kind][api_version.rpartition("/")[2]].until
-    return until if until >= served.OLDEST else None
+    found = served.find(api_version, kind)
+    return found.until if found is not None and found.until >= OLDEST else None
 
 
-def target_of(kind: str, to: str) -> str:
-    """The ``apiVersion`` that a *kind* is migrated to, where groups and Workloads go *to*."""
-    return f"{SCHEDULING}/{to if kind in _TEMPLATES else served.CURRENT[kind]}"
+def target_of(api_version: str, kind: str, to: str) -> str:
+    """The ``apiVersion`` that a *kind* of *api_version* is migrated to, where groups and Workloads go *to*."""
+    return served.closest(kind, api_version.rpartition("/")[0], to)
 
 
 def hub(content: Mapping[str, Json]) -> Mapping[str, Json]:
     """The object in today's form, whatever its version."""
-    return HUBS.get(str(content.get("apiVersion")).rpartition("/")[2], dict)(content)
+    return served.form_of(str(content.get("apiVersion"))).to_hub(content)
 
 
 def steps(content: Mapping[str, Json], to: str) -> Iterator[Step]:
     """What changes in an object, and what is lost: nothing at all where neither it nor its owners are of a retired version."""
     api_version, kind = content.get("apiVersion"), content.get("kind")
     if is_retired(api_version, kind):
-        yield Replace(("apiVersion",), target_of(str(kind), to))
+        yield Replace(("apiVersion",), target_of(str(api_version), str(kind), to))
         yield from _copied_from_a_cluster(content)
-        of_version = {("Workload", "v1alpha1"): _groups, ("Workload", "v1alpha2"): _templates, ("PodGroup", "v1alpha2"): _pod_group}
-        found = of_version.get((str(kind), str(api_version).rpartition("/")[2]))
+        of_form = {("Workload", V1ALPHA1): _groups, ("Workload", V1ALPHA2): _templates, ("PodGroup", V1ALPHA2): _pod_group}
+        found = of_form.get((str(kind), served.form_of(str(api_version))))
         spec = content.get("spec")
         if found is not None and isinstance(spec, Mapping):
             yield from found(content, spec)
@@ -152,7 +144,7 @@ def _owners(content: Mapping[str, Json], to: str) -> Iterator[Step]:
         if not is_retired(owner.get("apiVersion"), owner.get("kind")):
             continue
         at = ("metadata", "ownerReferences", place)
-        yield Replace((*at, "apiVersion"), target_of(owner["kind"], to))
+        yield Replace((*at, "apiVersion"), target_of(owner["apiVersion"], owner["kind"], to))
         if owner.get("uid"):
             yield Lost(
                 (*at, "uid"),

@@ -13,7 +13,7 @@ from validators import content
 from validators.migrate.change import Change, Parts, Reform, Remove, Rename
 from validators.migrate.names import text
 from validators.model.decode import Json
-from validators.model.objects import SCHEDULING
+from validators.versions.served import WORKLOAD_GROUPS
 
 FIELD = "workloadRef"
 _FIELDS = frozenset({"name", "podGroup", "podGroupReplicaKey"})
@@ -56,7 +56,7 @@ class Wrong:
 
 def find(document: Mapping[str, Json]) -> Iterator[Reference | Wrong]:
     """Every ``workloadRef`` of a pod in one object, in the order of reading."""
-    if text(document.get("apiVersion")).rpartition("/")[0] == SCHEDULING:
+    if text(document.get("apiVersion")).rpartition("/")[0] in WORKLOAD_GROUPS:
         return
     for path, spec in _mappings(document, ()):
         reference = spec.get(FIELD)

@@ -19,8 +19,6 @@ class Named(Struct, frozen=True, gc=False):
 
 Object = Workload | PodGroup | CompositePodGroup | Pod | Job | JobSet | PriorityClass | Node | Named
 
-SCHEDULING = "scheduling.k8s.io"
-
 KINDS: dict[str, type[Object]] = {
     "Workload": Workload,
     "PodGroup": PodGroup,
@@ -32,17 +30,6 @@ KINDS: dict[str, type[Object]] = {
     "Node": Node,
 }
 CLUSTER_SCOPED = frozenset({"PriorityClass", "Node"})
-
-GROUP_OF = {
-    "Workload": SCHEDULING,
-    "PodGroup": SCHEDULING,
-    "CompositePodGroup": SCHEDULING,
-    "Pod": "",
-    "Job": "batch",
-    "JobSet": "jobset.x-k8s.io",
-    "PriorityClass": SCHEDULING,
-    "Node": "",
-}
 
 
 def namespace_of(item: Object) -> str:

@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from validators.rules.base import About, Example, Operation, Rule
+from validators.versions import releases
 
 _INDEX = re.compile(r"\[\d+\]")
 _KIND = re.compile(r"^kind: *[\"']?(\w+)", re.MULTILINE)
@@ -128,7 +129,7 @@ def _told_at(example: Example) -> str:
 
 def _circumstances(example: Example) -> str:
     """What is not as usual: the version, gates that are off."""
-    told = [f"Kubernetes {example.kubernetes}"] if example.kubernetes != "1.37" else []
+    told = [f"Kubernetes {example.kubernetes}"] if example.kubernetes != releases.name(releases.TODAY) else []
     if example.gates_off:
         told.append(f"off: {', '.join(example.gates_off)}")
     return f" ({'; '.join(told)})" if told else ""

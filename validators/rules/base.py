@@ -21,6 +21,8 @@ from validators.model.pod import Job, Pod, PodSpec
 from validators.model.templates import Templates
 from validators.model.workload import Workload
 from validators.once import Once
+from validators.versions import releases
+from validators.versions.form import HUB, Form
 
 
 class Severity(enum.StrEnum):
@@ -59,9 +61,6 @@ class About(enum.StrEnum):
 
 
 CREATE_ONLY = frozenset({Operation.CREATE})
-RETIRED = frozenset({"v1alpha1", "v1alpha2"})
-"""Versions in which nothing of a template could change, nor any policy."""
-
 UPDATE_ONLY = frozenset({Operation.UPDATE})
 CREATE_AND_UPDATE = frozenset({Operation.CREATE, Operation.UPDATE})
 
@@ -85,7 +84,7 @@ class Example:
     at: tuple[str, ...] = ()
     old: str = ""
     status: bool = False
-    kubernetes: str = "1.37"
+    kubernetes: str = releases.name(releases.TODAY)
     gates_off: tuple[str, ...] = ()
 
 
@@ -109,8 +108,8 @@ class Rule:
     """Where it differs from ``severity``.  What names an object that is not there is a warning at admission anyhow."""
     by_plugin: bool = False
     """Whether the API server's own answer comes from an admission plugin: HTTP 403 and no causes."""
-    versions: frozenset[str] = frozenset()
-    """The API versions that it speaks of; all, if none is named."""
+    forms: frozenset[Form] = frozenset()
+    """The forms of objects that it applies to; all, if none is named."""
     status: bool = False
     """Whether it speaks about ``status``: judged on updates of the subresource, and on files."""
     where: int = traits.ALWAYS
@@ -124,8 +123,8 @@ class Settings:
     """How strictly, and as which API server."""
 
     profile: Profile = Profile.KEP
-    minor: int = 37
-    """The API server's minor version: 35 to 38."""
+    minor: int = releases.TODAY
+    """The API server's minor version: ``releases.OLDEST`` to ``releases.NEWEST``."""
     gates: Gates = dataclasses.field(default_factory=Gates)
     severities: tuple[tuple[str, Severity], ...] = ()
     """Severities set by the user, by rule id."""
@@ -136,7 +135,7 @@ class Settings:
 class Context:
     """What a rule is given: the object, what it was before, and a way to ask for others."""
 
-    __slots__ = ("__dict__", "lookup", "new", "old", "operation", "settings", "version")
+    __slots__ = ("__dict__", "form", "lookup", "new", "old", "operation", "settings")
 
     def __init__(
         self,
@@ -147,9 +146,9 @@ class Context:
         settings: Settings,
         lookup: lookups.Lookup,
         tree: GroupTree | None = None,
-        version: str = "",
+        form: Form = HUB,
     ) -> None:
-        self.version = version
+        self.form = form
         self.new = new
         self.old = old
         self.operation = operation
@@ -173,7 +172,8 @@ class Context:
         """Whether the scheduling policy cannot change at all: a CompositePodGroup's until 1.38, any in retired versions."""
         if self.operation is not Operation.UPDATE:
             return False
-        return self.version in RETIRED or (isinstance(self.new, CompositePodGroup) and self.settings.minor < 38)
+        is_composite = isinstance(self.new, CompositePodGroup)
+        return self.form.templates_fixed or (is_composite and self.settings.minor < releases.FIRST_WITH_MUTABLE_COMPOSITES)
 
     @Once
     def templates(self) -> Templates:

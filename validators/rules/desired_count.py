@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from validators import field
 from validators.field import FieldError
 from validators.rules.base import CREATE_AND_UPDATE, WORKLOAD, Context, Example, Rule
+from validators.versions.table import V1ALPHA1
 
 
 def check(context: Context) -> Iterator[FieldError]:
@@ -25,7 +26,7 @@ RULE = Rule(
     source="KEP-4671, Basic Policy Extension",
     check=check,
     on=CREATE_AND_UPDATE,
-    versions=frozenset({"v1alpha1"}),
+    forms=frozenset({V1ALPHA1}),
     good=(
         Example(
             """\

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from validators import field
 from validators.field import FieldError
 from validators.rules.base import PODS, Context, Example, Profile, Rule
+from validators.versions.releases import LAST_WITH_WORKLOAD_REF
 
 
 def check(context: Context) -> Iterator[FieldError]:
     """Tells at ``workloadRef``; its target is not looked up."""
-    if context.pod_spec.workload_ref is not None and context.settings.minor > 35:
+    if context.pod_spec.workload_ref is not None and context.settings.minor > LAST_WITH_WORKLOAD_REF:
         yield field.forbidden(
             context.pod_path / "workloadRef",
             "is gone since Kubernetes 1.36, and servers drop it silently: make a PodGroup of the Workload's template and name it in "

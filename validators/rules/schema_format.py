@@ -8,11 +8,14 @@ from validators import content, field
 from validators.field import FieldError, FieldPath, Key
 from validators.model import traits
 from validators.model.group import CompositePodGroup, PodGroup
-from validators.model.objects import CLUSTER_SCOPED, GROUP_OF, KINDS, SCHEDULING
+from validators.model.objects import CLUSTER_SCOPED, KINDS
 from validators.model.templates import SPEC
 from validators.model.workload import Workload
 from validators.rules import checks
 from validators.rules.base import PODS, About, Context, Example, Rule
+from validators.versions import served
+from validators.versions.releases import LAST_WITH_WORKLOAD_REF
+from validators.versions.table import SCHEDULING
 
 _METADATA = FieldPath("metadata")
 
@@ -31,7 +34,7 @@ def check(context: Context) -> Iterator[FieldError]:
 
 def _metadata(context: Context) -> Iterator[FieldError]:
     metadata, path = context.new.metadata, _METADATA
-    if context.settings.linting and GROUP_OF[context.new.kind] == SCHEDULING:
+    if context.settings.linting and served.serves(SCHEDULING, context.new.kind):
         # At admission the API server has looked at these itself.
         for name, keys in (("labels", metadata.labels), ("annotations", metadata.annotations)):
             for key in sorted(keys or ()):
@@ -84,7 +87,7 @@ def _pod(context: Context) -> Iterator[FieldError]:
     if pod.priority_class_name:
         yield from checks.messages(path / "priorityClassName", pod.priority_class_name, _long_name)
     reference = pod.workload_ref
-    if reference is not None and context.settings.minor <= 35:
+    if reference is not None and context.settings.minor <= LAST_WITH_WORKLOAD_REF:
         wanted = (("name", reference.name, content.subdomain), ("podGroup", reference.pod_group, content.label))
         for name, value, form in (*wanted, ("podGroupReplicaKey", reference.pod_group_replica_key, content.label)):
             if value:

@@ -14,6 +14,7 @@ from validators.model.templates import SPEC
 from validators.model.workload import Workload
 from validators.rules import checks
 from validators.rules.base import CREATE_AND_UPDATE, PODS, About, Context, Example, Rule
+from validators.versions.releases import LAST_WITH_WORKLOAD_REF
 
 _REFERENCE = "a CompositePodGroup is always made from a Workload's template"
 
@@ -93,7 +94,7 @@ def _shapes(context: Context) -> Iterator[FieldError]:
 
 def _old_reference(context: Context) -> Iterator[FieldError]:
     reference = context.pod_spec.workload_ref
-    if reference is not None and context.settings.minor <= 35:
+    if reference is not None and context.settings.minor <= LAST_WITH_WORKLOAD_REF:
         for name, value in (("name", reference.name), ("podGroup", reference.pod_group)):
             if not value:
                 yield field.required(context.pod_path.join(("workloadRef", name)))

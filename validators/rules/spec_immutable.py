@@ -11,7 +11,7 @@ from validators.model.meta import same
 from validators.model.objects import KINDS
 from validators.model.templates import LEAVES, SPEC
 from validators.model.workload import CompositeShape, LeafShape, Workload
-from validators.rules.base import RETIRED, UPDATE_ONLY, Context, Example, Rule
+from validators.rules.base import UPDATE_ONLY, Context, Example, Rule
 
 FIXED = "field is immutable"
 _FIELDS = (
@@ -39,7 +39,7 @@ def check(context: Context) -> Iterator[FieldError]:
     new, old = context.new, context.old
     if isinstance(new, Workload) and isinstance(old, Workload) and new.spec.controller_ref != old.spec.controller_ref:
         yield field.invalid_struct(SPEC / "controllerRef", FIXED)
-    if isinstance(new, Workload) and isinstance(old, Workload) and context.version in RETIRED:
+    if isinstance(new, Workload) and isinstance(old, Workload) and context.form.templates_fixed:
         if not same(new.spec.pod_group_templates, old.spec.pod_group_templates):
             yield field.invalid_struct(SPEC / LEAVES, FIXED)
     elif isinstance(new, (Workload, PodGroup, CompositePodGroup)):

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from validators import field, gates
 from validators.field import FieldError
-from validators.rules.base import RETIRED, UPDATE_ONLY, WORKLOAD, Context, Example, Rule
+from validators.rules.base import UPDATE_ONLY, WORKLOAD, Context, Example, Rule
 
 
 def check(context: Context) -> Iterator[FieldError]:
     """Tells an addition at the item, a removal at the list.  Templates are matched by name."""
-    if context.version in RETIRED:
+    if context.form.templates_fixed:
         return
     for template_list in context.templates.lists:
         if template_list.closed and template_list.new:

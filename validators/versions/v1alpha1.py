@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from validators.field import FieldPath
-from validators.model.decode import Json
+from validators.versions.form import Json
 
 _WRITTEN = {"podGroupTemplates": "podGroups", "schedulingPolicy": "policy"}
 

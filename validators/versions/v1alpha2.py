@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from validators.field import FieldPath
-from validators.model.decode import Json
+from validators.versions.form import Json
 
 MODES = {"Pod": "single", "PodGroup": "all"}
 """The words, and the members of today's union that they became."""

@@ -16,6 +16,8 @@ from validators.lookup import Lookup
 from validators.model import decode
 from validators.pipeline import Judged
 from validators.rules.base import Operation, Profile, Settings, Severity
+from validators.versions import served
+from validators.versions.form import HUB
 from webhooks.admission import jsonpatch, priority, status
 from webhooks.admission.review import AdmissionRequest, BadReview, Verdict
 
@@ -70,7 +72,7 @@ def validate(request: AdmissionRequest, lookup: Lookup, settings: Settings) -> V
         request.new,
         request.old,
         _OPERATIONS[request.operation],
-        version=request.version,
+        api_version=served.named(request.group, request.version),
         subresource=request.subresource,
         settings=settings,
         lookup=lookup,
@@ -140,7 +142,7 @@ def _readable(request: AdmissionRequest, content: Any) -> bool:
         decode.decode(request.kind, content)
     except decode.WrongShapeError:
         return False
-    return request.version not in {"v1alpha1", "v1alpha2"}
+    return served.form_of(served.named(request.group, request.version)) is HUB
 
 
 def _complete(

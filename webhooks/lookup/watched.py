@@ -5,7 +5,6 @@ Edge: kubernetes and msgspec.  The client's own models are not used: bytes becom
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -13,41 +12,19 @@ from kubernetes import client
 
 from apiserver.api import Api
 from apiserver.connect import ConnectError, configuration, service_account
-from apiserver.discovery import path_of
+from apiserver.discovery import base_path, path_of
 from apiserver.watch import Standing, Watcher
 from validators.lookup import Lookup
 from validators.model.decode import WrongShapeError, decode
-from validators.model.objects import GROUP_OF, SCHEDULING, Object
+from validators.model.objects import KINDS, Object
+from validators.versions.served import Resource, resource
 from webhooks import log
 from webhooks.lookup.object_cache import Cache, CachedLookup
 from webhooks.settings import SettingError, Settings
 
 VERBS = ("get", "list", "watch")
-VERSIONS = ("v1", "v1beta1", "v1alpha3")
-"""Versions that are understood, the preferred first."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Watched:
-    """A kind that is watched, and the resource that it is in URLs and in RBAC."""
-
-    kind: str
-    resource: str
-
-    @property
-    def group(self) -> str:
-        """Its API group."""
-        return GROUP_OF[self.kind]
-
-
-WATCHED = (
-    Watched("Workload", "workloads"),
-    Watched("PodGroup", "podgroups"),
-    Watched("CompositePodGroup", "compositepodgroups"),
-    Watched("PriorityClass", "priorityclasses"),
-    Watched("Node", "nodes"),
-)
-PODS = Watched("Pod", "pods")
+WATCHED = tuple(map(resource, ("Workload", "PodGroup", "CompositePodGroup", "PriorityClass", "Node")))
+PODS = resource("Pod")
 """Watched only when asked for."""
 
 
@@ -87,13 +64,13 @@ class Fill:
             log.write("warning", "watch", {"kind": self._cache.kind, "reason": f"an object is left out: {error}"[:300]})
 
 
-def watcher(api: Api, watched: Watched, cache: Cache, stale_seconds: float) -> Watcher:
+def watcher(api: Api, watched: Resource, cache: Cache, stale_seconds: float) -> Watcher:
     """What keeps *cache*: finds where the kind is served, lists, watches, and begins again when that fails."""
 
     def find() -> str:
-        if watched.group != SCHEDULING:
-            return f"/api/v1/{watched.resource}"
-        return path_of(api, SCHEDULING, watched.resource, VERSIONS)
+        if not watched.group:
+            return f"{base_path(watched.api_versions[0])}/{watched.resource}"
+        return path_of(api, watched.resource, watched.api_versions)
 
     return Watcher(api, find, Fill(cache), silence=stale_seconds, name=watched.resource)
 
@@ -108,7 +85,7 @@ class Cluster:
 
     def start(self) -> Lookup:
         """See webhooks.server.Source."""
-        for kind in GROUP_OF:
+        for kind in KINDS:
             decode(kind, b"{}")
         seconds = self._settings.stale_seconds
         api = Api(self._configuration)

@@ -19,7 +19,8 @@ from werkzeug import exceptions
 
 from validators.lookup import NOTHING, Lookup
 from validators.model.decode import decode
-from validators.model.objects import GROUP_OF
+from validators.model.objects import KINDS
+from validators.versions import served
 from webhooks import log
 from webhooks.admission import review
 from webhooks.admission import verdict as admit
@@ -31,8 +32,6 @@ HEALTH, READY, METRICS = "/healthz", "/readyz", "/metrics"
 PLAIN = "muster.plain"
 """Key in the WSGI environment of a request that came without TLS: only probes are answered there."""
 JSON = "application/json"
-
-WARM_VERSIONS = ("v1", "v1beta1", "v1alpha3", "v1alpha2", "v1alpha1")
 
 Judge = Callable[[review.AdmissionRequest, Lookup], review.Verdict]
 
@@ -70,12 +69,12 @@ def warm_up(settings: Settings) -> None:
     the process.  Called before the fork, it is also done once for all workers.
     """
     judging, finalizers = settings.judging, admit.Finalizers(settings.finalizers)
-    for kind, group in GROUP_OF.items():
+    for kind in KINDS:
         decode(kind, b"{}")
         decode(kind, {})
-        for version in WARM_VERSIONS:
+        for row in served.versions_of(kind):
             for operation, old in (("CREATE", None), ("UPDATE", b"{}")):
-                request = review.AdmissionRequest("", group, version, kind, operation, new=b"{}", old=old)
+                request = review.AdmissionRequest("", row.group, row.version, kind, operation, new=b"{}", old=old)
                 with contextlib.suppress(review.BadReview):
                     review.encode(request, admit.validate(request, NOTHING, judging))
                     review.encode(request, admit.mutate(request, NOTHING, judging, finalizers))

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from validators import field
 from validators.field import FieldError, FieldPath
 from validators.model.decode import Json
+from validators.versions.served import hub_of
 from workloadbuilder.adapters import group_instances
 from workloadbuilder.adapters.explained import ExplainedTemplate, explain
 from workloadbuilder.adapters.group_instances import Instance
@@ -30,7 +31,7 @@ class Wanted:
     groups: bool = False
     pods: bool = False
     delegated: bool = False
-    version: str = "v1beta1"
+    version: str = hub_of("Workload").version
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from validators import field
 from validators.field import FieldError, FieldPath, Key
 from validators.model.decode import Json
 from validators.rules import linkage_annotations
+from validators.versions.served import groups_of
 from workloadbuilder import linkage, names
 from workloadbuilder.adapters.jobset import jobset_labels
 from workloadbuilder.adapters.shared import job_spec, kueue_annotations, object_identity, pod_template
@@ -76,9 +77,8 @@ def _child(about: Subject, controller: Owner, shape: JobShape, link: linkage.Lin
         return dataclasses.replace(result, skipped=f"its group is made with those of {above}, to which it belongs")
     if not link.template:
         return dataclasses.replace(result, skipped=f"its group is one of the Workload of {above}, to which it belongs")
-    workload = next(
-        (each for each in known.of("scheduling.k8s.io", "Workload", about.namespace) if object_identity.described(each, controller)), None
-    )
+    workloads = (each for group in groups_of("Workload") for each in known.of(group, "Workload", about.namespace))
+    workload = next((each for each in workloads if object_identity.described(each, controller)), None)
     if workload is None:
         return dataclasses.replace(result, skipped=f"its group is made of the Workload of {above}, which is not given")
     index = jobset_labels.index(about.labels)

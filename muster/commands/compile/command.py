@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.commands import options
+from validators.versions import releases, served
 
 if TYPE_CHECKING:
     from muster.commands.compile.compilation import Run
 
 FORMATS = ("yaml", "json")
-VERSIONS = ("v1beta1", "v1alpha3")
-KUBERNETES = ("1.37", "1.38")
-"""Versions that serve what is made."""
+KUBERNETES = releases.names(served.since("Workload"))
+"""Minor versions that serve what is made, by name."""
 
 
 @click.command(
@@ -41,14 +41,14 @@ KUBERNETES = ("1.37", "1.38")
 @click.option(
     "--version",
     "version",
-    type=click.Choice(VERSIONS),
-    default="v1beta1",
+    type=click.Choice(served.WORKLOAD_VERSIONS),
+    default=served.hub_of("Workload").version,
     show_default=True,
     help="The version of Workloads and PodGroups.",
 )
 @click.option(
     "--kubernetes",
-    type=click.Choice(KUBERNETES),
+    type=click.Choice(tuple(KUBERNETES)),
     default=options.DEFAULT_KUBERNETES,
     show_default=True,
     help="The version of the API server that is to take what is made.",
@@ -101,7 +101,7 @@ def compile_(  # noqa: PLR0913 - one parameter an option
 
     inputs = sources.read(paths, objects, _levels(levels))
     wanted = Wanted(groups=groups, pods=pods, delegated=delegated, version=version)
-    run = compilation.run(inputs, wanted, minor=int(kubernetes.partition(".")[2]))
+    run = compilation.run(inputs, wanted, minor=KUBERNETES[kubernetes])
     _write(run, form, explain=explain)
     return run.exit_status
 

@@ -131,8 +131,7 @@ def _judged(result: Result, settings: Settings) -> Result:
     for made in result.compiled.objects:
         if made["kind"] != _WORKLOAD:
             continue
-        version = made["apiVersion"].rpartition("/")[2]
-        for judged in pipeline.validate(_WORKLOAD, made, None, Operation.CREATE, version=version, settings=settings):
+        for judged in pipeline.validate(_WORKLOAD, made, None, Operation.CREATE, api_version=made["apiVersion"], settings=settings):
             if judged.severity is Severity.ERROR:
                 detail = f"its Workload {made['metadata']['name']} would be refused: {judged.error.path}: {judged.error}"
                 result = _refused(result, field.invalid_struct(FieldPath(), detail))

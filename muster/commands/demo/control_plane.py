@@ -23,14 +23,15 @@ from apiserver.connect import configuration
 from certs import issue, pair, store
 from muster.commands.demo import webhook_server
 from muster.commands.demo.webhook_server import ServerError
+from validators.versions import served
+from validators.versions.table import SCHEDULING
 
 ASSETS = "KUBEBUILDER_ASSETS"
 PROGRAMS = ("etcd", "kube-apiserver", "kubectl")
 HOST = webhook_server.HOST
-OLDEST_MINOR = 37
+OLDEST_MINOR = max(map(served.since, ("Workload", "PodGroup", "CompositePodGroup")))
 """Of Kubernetes: the first that serves all three kinds."""
 GATES = ("GenericWorkload", "TopologyAwareWorkloadScheduling", "CompositePodGroup", "PodGroupPreemptionPolicy")
-GROUP_VERSIONS = ("scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3")
 NEEDING_CONTROLLERS = ("ServiceAccount", "TaintNodesByCondition")
 """Admission plugins that wait for controllers, which do not run here."""
 VERSION_SECONDS = 30.0
@@ -148,7 +149,7 @@ def _apiserver(directory: Path, etcd: int, port: int) -> list[str]:
         "--service-cluster-ip-range=10.255.0.0/24",
         f"--disable-admission-plugins={','.join(NEEDING_CONTROLLERS)}",
         f"--feature-gates={','.join(f'{each}=true' for each in GATES)}",
-        f"--runtime-config={','.join(f'{each}=true' for each in GROUP_VERSIONS)}",
+        f"--runtime-config={','.join(f'{SCHEDULING}/{each}=true' for each in served.WORKLOAD_VERSIONS)}",
     ]
 
 

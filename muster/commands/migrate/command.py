@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from validators.versions import served
+
 if TYPE_CHECKING:
     from validators.migrate.outcome import Migration
 
 FORMATS = ("text", "json")
-TARGETS = ("v1beta1", "v1alpha3")
 _LONG_WORK = 2000
 """Files from which on it is said what goes on, to a terminal."""
 
@@ -27,8 +28,8 @@ _LONG_WORK = 2000
 @click.option("--diff", is_flag=True, help="Write to standard output what changes in place of the manifests.")
 @click.option(
     "--to",
-    type=click.Choice(TARGETS),
-    default=TARGETS[0],
+    type=click.Choice(served.WORKLOAD_VERSIONS),
+    default=served.hub_of("Workload").version,
     show_default=True,
     help="The version of Workloads and PodGroups.",
 )

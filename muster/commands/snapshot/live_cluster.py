@@ -9,23 +9,14 @@ from typing import Any
 
 from apiserver.api import TRANSPORT, Api, ReplyError
 from apiserver.connect import ConnectError, configuration
-from scheduler_core.loading.gather import GROUP_OF
+from apiserver.discovery import base_path
+from scheduler_core.loading.gather import KINDS
 from scheduler_core.model import wire
 from scheduler_core.model.snapshot import Problem
 from validators.model import decode
+from validators.versions import served
 
 PAGE = 500
-VERSIONS = ("v1", "v1beta1", "v1alpha3", "v1alpha2", "v1alpha1")
-"""Versions that are understood, the preferred first."""
-RESOURCES = {
-    "Node": "nodes",
-    "Pod": "pods",
-    "PodGroup": "podgroups",
-    "CompositePodGroup": "compositepodgroups",
-    "Workload": "workloads",
-    "PriorityClass": "priorityclasses",
-    "PodDisruptionBudget": "poddisruptionbudgets",
-}
 NEEDED = ("Node", "Pod")
 """Kinds without which there is nothing to simulate."""
 FORBIDDEN, NOT_FOUND, GONE = 403, 404, 410
@@ -59,15 +50,15 @@ def read(kubeconfig: str | None, context: str | None) -> Read:
     lists: list[bytes] = []
     problems: list[Problem] = []
     try:
-        for kind, resource in RESOURCES.items():
+        for each in map(served.resource, KINDS):
             try:
-                lists += cluster.pages(GROUP_OF[kind], resource)
+                lists += cluster.pages(each)
             except ReplyError as error:
-                if kind in NEEDED or error.code != FORBIDDEN:
+                if each.kind in NEEDED or error.code != FORBIDDEN:
                     raise
-                problems.append(Problem(resource, f"cannot be listed: {error}"))
+                problems.append(Problem(each.resource, f"cannot be listed: {error}"))
     except ReplyError as error:
-        raise ClusterError(f"{api.host}: {resource} cannot be listed: {error}") from None
+        raise ClusterError(f"{api.host}: {each.resource} cannot be listed: {error}") from None
     except (ValueError, *TRANSPORT) as error:
         raise ClusterError(f"{api.host} cannot be read: {_reason(error)}") from None
     return Read(tuple(lists), tuple(problems))
@@ -78,9 +69,9 @@ class _Cluster:
         self._api = api
         self._served: dict[str, dict[str, str]] = {}
 
-    def pages(self, group: str, resource: str) -> list[bytes]:
+    def pages(self, resource: served.Resource) -> list[bytes]:
         """The pages of one resource in all namespaces; none where it is not served."""
-        if (path := self._path(group, resource)) is None:
+        if not (path := self._path(resource)):
             return []
         try:
             return [*self._listed(path, [("limit", str(PAGE))])]
@@ -101,20 +92,24 @@ class _Cluster:
                 return
             following = [*query, ("continue", str(token))]
 
-    def _path(self, group: str, resource: str) -> str | None:
-        if not group:
-            return f"/api/v1/{resource}"
-        if group not in self._served:
-            self._served[group] = self._discovered(group)
-        return self._served[group].get(resource)
+    def _path(self, resource: served.Resource) -> str:
+        """Return the path of the list of a resource in the first of its groups that has it; empty if none has."""
+        if not resource.group:
+            return f"{base_path(resource.api_versions[0])}/{resource.resource}"
+        for group in served.groups_of(resource.kind):
+            if group not in self._served:
+                self._served[group] = self._discovered(group)
+            if path := self._served[group].get(resource.resource):
+                return path
+        return ""
 
     def _discovered(self, group: str) -> dict[str, str]:
         """Where each resource of a group is listed, in the best version that has it."""
         found: dict[str, str] = {}
-        served = {each.get("version") for each in self._answer(f"/apis/{group}").get("versions") or ()}
-        for version in (each for each in VERSIONS if each in served):
-            for each in self._answer(f"/apis/{group}/{version}").get("resources") or ():
-                found.setdefault(str(each.get("name")), f"/apis/{group}/{version}/{each.get('name')}")
+        known = {each.get("version") for each in self._answer(f"/apis/{group}").get("versions") or ()}
+        for path in (base_path(row.name) for row in served.versions_in(group) if row.version in known):
+            for each in self._answer(path).get("resources") or ():
+                found.setdefault(str(each.get("name")), f"{path}/{each.get('name')}")
         return found
 
     def _answer(self, path: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from scheduler_core.loading.gather import GROUP_OF, GatheredObjects, Name, Unusable
+from scheduler_core.loading.gather import KINDS, GatheredObjects, Name, Unusable
 from scheduler_core.model import wire
 from scheduler_core.model.decision import Name as Root
 from scheduler_core.model.options import PlacingOptions
@@ -25,14 +25,9 @@ from scheduler_core.sidecar.cache.pod_cache import LABELS, LivePod, PodReader
 from scheduler_core.sidecar.writes import Ref
 from validators.model.group import Group
 from validators.model.objects import CLUSTER_SCOPED
+from validators.versions.served import hub_of
 
 __all__ = ["KINDS", "LABELS", "Cache"]
-
-KINDS = ("Node", "Pod", "PodGroup", "CompositePodGroup", "Workload", "PriorityClass", "PodDisruptionBudget")
-"""The kinds that are watched."""
-
-VERSIONS = {"Workload": "v1beta1", "PodGroup": "v1beta1", "CompositePodGroup": "v1alpha3"}
-"""The versions that items of lists have, which do not say it, unless it is told; ``v1`` for the other kinds."""
 
 _FEW_FORMS = 2_000
 """Forms of pods that are kept before those of pods that are gone are looked for."""
@@ -53,11 +48,10 @@ class Cache:
 
         Args:
             membership: labels that name a pod's PodGroup where its spec names none, the first that it has counting.
-            versions: the apiVersion of items of a list, by kind.
+            versions: the apiVersion of items of a list, by kind, where it is not the hub of the kind.
 
         """
-        named = {kind: f"{group}/{VERSIONS.get(kind, 'v1')}".lstrip("/") for kind, group in GROUP_OF.items()}
-        self._api_versions = {**named, **(versions or {})}
+        self._api_versions = {**{kind: hub_of(kind).name for kind in KINDS}, **(versions or {})}
         self._versions = {kind: Freshness() for kind in KINDS}
         self._lacking = set(KINDS)
         self._reader = PodReader(membership)

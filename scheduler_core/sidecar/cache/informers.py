@@ -15,31 +15,9 @@ import msgspec
 from apiserver.api import Api
 from apiserver.discovery import path_of
 from apiserver.watch import Standing, Watcher
-from validators.model.objects import SCHEDULING
+from validators.versions.served import Resource, resource
 
-VERSIONS = ("v1", "v1beta1", "v1alpha3")
-"""Versions of the groups' API that are understood, the preferred first."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Watched:
-    """A kind that is watched."""
-
-    kind: str
-    group: str
-    resource: str
-    versions: tuple[str, ...]
-
-
-WATCHED = (
-    Watched("PriorityClass", SCHEDULING, "priorityclasses", ("v1",)),
-    Watched("Node", "", "nodes", ("v1",)),
-    Watched("PodDisruptionBudget", "policy", "poddisruptionbudgets", ("v1",)),
-    Watched("Workload", SCHEDULING, "workloads", VERSIONS),
-    Watched("CompositePodGroup", SCHEDULING, "compositepodgroups", VERSIONS),
-    Watched("PodGroup", SCHEDULING, "podgroups", VERSIONS),
-    Watched("Pod", "", "pods", ("v1",)),
-)
+WATCHED = tuple(map(resource, ("PriorityClass", "Node", "PodDisruptionBudget", "Workload", "CompositePodGroup", "PodGroup", "Pod")))
 NEEDED = frozenset({"Node", "Pod", "PodGroup"})
 """Kinds without which there is nothing to do; the others may be missing."""
 UNSERVED = "the API server does not serve {kind} objects: look at its flags --feature-gates (GenericWorkload) and --runtime-config"
@@ -126,9 +104,9 @@ class Informers:
             if each.served and each.listed and now - each.heard > seconds
         )
 
-    def _watcher(self, watched: Watched) -> Watcher:
+    def _watcher(self, watched: Resource) -> Watcher:
         def find() -> str:
-            path = path_of(self._api, watched.group, watched.resource, watched.versions)
+            path = path_of(self._api, watched.resource, watched.api_versions)
             if path:
                 self.paths[watched.kind] = path
             return path

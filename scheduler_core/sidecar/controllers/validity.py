@@ -24,6 +24,7 @@ from scheduler_core.sidecar.writes import Condition, Ref, SetCondition, Tell, Wr
 from validators.gates import Gates
 from validators.model.group import Condition as Held
 from validators.model.group import Group
+from validators.versions.releases import FIRST_WITH_COMPOSITE_CONDITIONS, TODAY
 
 VALID = "muster.dev/Valid"
 """Our own condition, where the one that the API has for it is taken."""
@@ -34,11 +35,9 @@ PREFIX = "the tree is invalid: "
 """What all our messages begin with, by which we know them for ours."""
 _INVALID = {"PodGroup": "Invalid", "CompositePodGroup": "Invalid"}
 _INVALID_LATER = {"PodGroup": "PodGroupError", "CompositePodGroup": "CompositePodGroupError"}
-"""... from Kubernetes 1.38 on."""
+"""... from ``FIRST_WITH_COMPOSITE_CONDITIONS`` on."""
 _OUR_REASONS = frozenset({*_INVALID.values(), *_INVALID_LATER.values()})
 _NOT_PLACED = frozenset({"Unschedulable", "SchedulerError"})
-_FIRST_TO_WRITE_ON_COMPOSITES = 38
-"""The minor version of the first kube-scheduler that does."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -61,10 +60,10 @@ class Judgement:
 class Validity:
     """The trees that are invalid, and what has been told of them."""
 
-    def __init__(self, gates: Gates, *, kubernetes: int = 37, settle: float = SETTLE_SECONDS) -> None:
+    def __init__(self, gates: Gates, *, kubernetes: int = TODAY, settle: float = SETTLE_SECONDS) -> None:
         self._gates, self._settle = gates, settle
-        self._reasons = _INVALID if kubernetes < 38 else _INVALID_LATER
-        self._alone_on_composites = kubernetes < _FIRST_TO_WRITE_ON_COMPOSITES
+        self._reasons = _INVALID if kubernetes < FIRST_WITH_COMPOSITE_CONDITIONS else _INVALID_LATER
+        self._alone_on_composites = kubernetes < FIRST_WITH_COMPOSITE_CONDITIONS
         self._invalid: dict[Name, _Watched] = {}
         self._pending = PendingWrites()
 

@@ -54,7 +54,7 @@ def test_retired_versions(api_version: object, kind: object, want: bool) -> None
     ],
 )
 def test_what_a_kind_is_migrated_to(kind: str, to: str, want: str) -> None:
-    assert want == migrate_object.target_of(kind, to)
+    assert want == migrate_object.target_of("scheduling.k8s.io/v1beta1", kind, to)
 
 
 def test_a_workload_of_v1alpha1() -> None:

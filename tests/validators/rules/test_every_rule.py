@@ -39,7 +39,7 @@ def linted(example: Example) -> tuple[pipeline.Judged, ...]:
         return first.judged
     known = [each.object for each in (*examined[1:], first) if each.object is not None]
     tree = GroupTree.build(each for each in known if isinstance(each, (PodGroup, CompositePodGroup)))
-    return pipeline.judge(first.object, with_gates, lookup=KnownObjects(known, complete=False), tree=tree, version=first.version)
+    return pipeline.judge(first.object, with_gates, lookup=KnownObjects(known, complete=False), tree=tree, form=first.form)
 
 
 def changed(example: Example) -> tuple[pipeline.Judged, ...]:

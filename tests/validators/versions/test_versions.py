@@ -8,6 +8,9 @@ import pytest
 
 from validators.field import FieldPath
 from validators.versions import served, v1alpha1, v1alpha2
+from validators.versions.form import HUB
+from validators.versions.served import Resource
+from validators.versions.table import SCHEDULING, TABLE
 
 
 def test_v1alpha1_has_groups_with_a_policy() -> None:
@@ -135,3 +138,46 @@ def test_paths_are_told_in_the_words_of_the_version(path: FieldPath, first: str,
 )
 def test_served(kind: str, minor: int, want: list[str]) -> None:
     assert want == served.versions_served(kind, minor)
+
+
+def test_every_kind_has_one_hub_and_it_is_in_the_form_of_today() -> None:
+    hubs = [(each.kind, row) for row in TABLE for each in row.kinds if each.hub]
+
+    assert sorted(kind for kind, _ in hubs) == sorted({each.kind for row in TABLE for each in row.kinds})
+    assert {row.form for _, row in hubs} == {HUB}
+
+
+def test_every_api_version_is_one_row() -> None:
+    names = [row.name for row in TABLE]
+
+    assert len(names) == len({*names})
+
+
+@pytest.mark.parametrize(
+    ("kind", "version", "want"),
+    [
+        ("Workload", "v1beta1", "scheduling.k8s.io/v1beta1"),
+        ("Workload", "v1alpha3", "scheduling.k8s.io/v1alpha3"),
+        ("CompositePodGroup", "v1beta1", "scheduling.k8s.io/v1alpha3"),
+        ("PriorityClass", "v1alpha3", "scheduling.k8s.io/v1"),
+        ("Workload", "v9", "scheduling.k8s.io/v1beta1"),
+    ],
+)
+def test_closest(kind: str, version: str, want: str) -> None:
+    assert want == served.closest(kind, "scheduling.k8s.io", version)
+
+
+@pytest.mark.parametrize(
+    ("kind", "want"),
+    [
+        (
+            "PodGroup",
+            Resource("PodGroup", SCHEDULING, "podgroups", tuple(f"{SCHEDULING}/{each}" for each in ("v1", "v1beta1", "v1alpha3"))),
+        ),
+        ("PodDisruptionBudget", Resource("PodDisruptionBudget", "policy", "poddisruptionbudgets", ("policy/v1",))),
+        ("Pod", Resource("Pod", "", "pods", ("v1",))),
+    ],
+)
+def test_resource(kind: str, want: Resource) -> None:
+    assert want == served.resource(kind)
+    assert served.resource("PriorityClass").resource == "priorityclasses"

@@ -63,7 +63,7 @@ def test_what_is_made_is_what_the_validators_accept(text, further, version, prof
                 made,
                 None,
                 Operation.CREATE,
-                version=made["apiVersion"].rpartition("/")[2],
+                api_version=made["apiVersion"],
                 settings=Settings(profile=profile, linting=True),
             )
             if judged.severity is Severity.ERROR

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from validators import field
 from validators.field import FieldError, FieldPath
 from validators.model.decode import Json
+from validators.versions.served import hub_of
 from workloadbuilder.adapters.jobset import jobset
 from workloadbuilder.adapters.shared import kueue_annotations, object_identity
 from workloadbuilder.adapters.shared.adapter_result import Loss, Reading
@@ -77,7 +78,7 @@ def _composed(about: Subject, spec: Fields, runtime: Json) -> tuple[Reading, tup
         Fields(composed.spec, _TEMPLATE / "spec", errors),
         jobset.Of(
             about.owner,
-            Owner("jobset.x-k8s.io/v1alpha2", "JobSet", about.owner.name),
+            Owner(hub_of("JobSet").name, "JobSet", about.owner.name),
             about.namespace,
             content.mapping("template").mapping("metadata").annotations(),
             _TEMPLATE.join(("metadata", "annotations")),

@@ -1,0 +1,29 @@
+"""Table of API versions with more rows: a pytest plugin that extends it before anything has read it.
+
+``scheduling.k8s.io/v1`` and a group of its own have Workloads, PodGroups and CompositePodGroups in today's form.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+
+from validators.versions import table
+from validators.versions.table import ApiVersion, ServedKind
+
+GROUP = "scheduling.example.dev"
+STABLE, OTHER = "scheduling.k8s.io/v1", f"{GROUP}/v1"
+KINDS = (
+    ServedKind("Workload", 37, schema="workload-v1beta1"),
+    ServedKind("PodGroup", 37, schema="podgroup-v1beta1"),
+    ServedKind("CompositePodGroup", 37, schema="compositepodgroup-v1alpha3"),
+)
+
+
+def extended(row: ApiVersion) -> ApiVersion:
+    return dataclasses.replace(row, kinds=(*row.kinds, *KINDS)) if row.name == STABLE else row
+
+
+def pytest_configure() -> None:
+    assert "validators.versions.served" not in sys.modules
+    table.TABLE = (*map(extended, table.TABLE), ApiVersion(GROUP, "v1", KINDS))

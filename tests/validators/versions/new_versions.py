@@ -1,0 +1,217 @@
+"""What takes objects of the versions that ``extended_table`` adds; run by ``test_new_versions``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from apiserver.api import Api
+from muster import cli
+from scheduler_core.loading.load import load
+from scheduler_core.sidecar.cache.cache import Cache
+from scheduler_core.sidecar.cache.informers import Informers
+from scheduler_core.sidecar.client.requests import Paths
+from scheduler_core.sidecar.process.mailbox import Mailbox
+from scheduler_core.sidecar.writes import Ref
+from tests.apiserver.fake import serving
+from tests.muster import test_snapshot_cluster
+from tests.scheduler_core.builders import composite, leaf, node, pod
+from tests.scheduler_core.sidecar.histories import Server, told
+from tests.validators.versions.extended_table import OTHER, STABLE
+from tests.webhooks.running import REVIEW
+from validators.lookup import NOTHING
+from validators.versions import served
+from webhooks.lookup import watched
+from webhooks.lookup.object_cache import Cache as ObjectCache
+from webhooks.server import routes
+from webhooks.server.metrics import Telemetry
+from webhooks.settings import Settings
+from workloadbuilder import Builder
+
+Json = dict[str, Any]
+KINDS = ("Workload", "PodGroup", "CompositePodGroup")
+pytestmark = pytest.mark.parametrize("api_version", [STABLE, OTHER])
+api = test_snapshot_cluster.api
+
+
+def tree(minimum: int) -> list[Json]:
+    template = {"name": "g", "schedulingPolicy": {"gang": {"minCount": minimum}}}
+    spec = {"compositePodGroupTemplates": [{"name": "run", "schedulingPolicy": {"basic": {}}, "podGroupTemplates": [template]}]}
+    return [{"kind": "Workload", "metadata": {"name": "w"}, "spec": spec}, composite("run"), leaf("g", minimum, parent="run")]
+
+
+SOUND, WRONG = tree(2), tree(-1)
+NODE, MEMBERS = node("n1"), [pod(f"g-{number}", "g") for number in range(2)]
+
+
+def written(objects: list[Json], api_version: str) -> list[Json]:
+    """*objects*, those of our kinds as of *api_version*."""
+    return [{**each, "apiVersion": api_version} if each["kind"] in KINDS else each for each in objects]
+
+
+def cluster(api_version: str) -> list[Json]:
+    return [NODE, *written(SOUND, api_version), *MEMBERS]
+
+
+def muster(*arguments: str, given: list[Json] | str = "") -> Result:
+    text = given if isinstance(given, str) else json.dumps({"apiVersion": "v1", "kind": "List", "items": given})
+    return CliRunner().invoke(cli.main, [*arguments], input=text)
+
+
+def bare(each: Json) -> Json:
+    """*each* as an item of a list."""
+    return {name: value for name, value in each.items() if name not in {"apiVersion", "kind"}}
+
+
+def review(api_version: str, new: Json) -> str:
+    group, _, version = api_version.rpartition("/")
+    about = {"group": group, "version": version, "kind": new["kind"]}
+    return json.dumps({**REVIEW, "request": {**REVIEW["request"], "kind": about, "object": {**new, "apiVersion": api_version}}})
+
+
+def test_lint(api_version: str) -> None:
+    sound = muster("lint", "-", given=written(SOUND, api_version))
+    wrong = json.loads(muster("lint", "-", "--format", "json", given=written(WRONG, api_version)).stdout)
+
+    assert sound.exit_code == 0, sound.output
+    found = {(each["document"]["apiVersion"], each["rule"], each["field"]) for each in wrong["findings"]}
+    assert (api_version, "gang-minimum", "spec.schedulingPolicy.gang.minCount") in found
+    assert len([each for each in found if each[1] == "gang-minimum"]) == 2
+
+
+def test_lint_names_the_versions_that_are_there(api_version: str) -> None:
+    told_ = muster("lint", "-", given=[{**SOUND[2], "apiVersion": f"{api_version}9"}]).stdout
+
+    assert f'"{api_version}"' in told_
+
+
+@pytest.mark.parametrize("path", ["/validate", "/mutate", "/admit"])
+@pytest.mark.parametrize("new", [*SOUND, *WRONG], ids=lambda each: each["kind"])
+def test_review(api_version: str, new: Json, path: str) -> None:
+    want = muster("review", "--path", path, "-", given=review(served.hub_of(new["kind"]).name, new))
+    group = api_version.partition("/")[0]
+
+    assert muster("review", "--path", path, "-", given=review(api_version, new)).stdout == want.stdout.replace("scheduling.k8s.io", group)
+
+
+def test_migrate(api_version: str) -> None:
+    """A Workload of the version stays, and its pods get a group of that version; a retired object becomes that of its own group."""
+    flat = {"podGroupTemplates": [{"name": "workers", "schedulingPolicy": {"gang": {"minCount": 2}}}]}
+    given = [{"apiVersion": api_version, "kind": "Workload", "metadata": {"name": "train"}, "spec": flat}]
+    given.append({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": []}})
+    given[-1]["spec"]["workloadRef"] = {"name": "train", "podGroup": "workers"}
+    retired = {
+        "apiVersion": "scheduling.k8s.io/v1alpha2",
+        "kind": "PodGroup",
+        "metadata": {"name": "old"},
+        "spec": {"schedulingPolicy": {"basic": {}}},
+    }
+    answer = muster("migrate", "--to", "v1", "-", given=[*given, retired])
+
+    assert answer.exit_code == 0, answer.output
+    after = json.loads(answer.stdout)["items"]
+    assert given[0] in after
+    assert [each["apiVersion"] for each in after if each["kind"] == "PodGroup"] == [api_version, STABLE]
+
+
+def test_snapshot(api_version: str) -> None:
+    want = json.loads(muster("snapshot", "-", given=cluster("scheduling.k8s.io/v1alpha3")).stdout)["items"]
+
+    assert json.loads(muster("snapshot", "-", given=cluster(api_version)).stdout)["items"] == written(want, api_version)
+
+
+def test_snapshot_of_a_live_cluster(api_version: str, api: test_snapshot_cluster.Api) -> None:
+    group, _, version = api_version.partition("/")
+    base = f"/apis/{api_version}"
+    for known in (api.lists, api.answers):
+        for path in [each for each in known if "v1alpha" in each]:
+            del known[path]
+    api.answers |= {f"/apis/{group}": {"versions": [{"version": version}]}, base: {"resources": [{"name": "podgroups"}]}}
+    api.lists[f"{base}/podgroups"] = (api_version, "PodGroupList", [bare(leaf("g", 1))])
+    answer = muster("snapshot", "--kubeconfig", "config")
+
+    assert answer.exit_code == 0, answer.output
+    items = json.loads(answer.stdout)["items"]
+    assert [each["metadata"]["name"] for each in items if each.get("apiVersion") == api_version] == ["g"]
+
+
+def test_simulate(api_version: str) -> None:
+    want = muster("simulate", "-", "--format", "json", given=cluster("scheduling.k8s.io/v1alpha3"))
+    answer = muster("simulate", "-", "--format", "json", given=cluster(api_version))
+
+    assert (0, want.stdout) == (answer.exit_code, answer.stdout), answer.output
+    assert '"default/g-1": "n1"' in answer.stdout
+
+
+@pytest.mark.parametrize("path", [routes.VALIDATE, routes.MUTATE])
+def test_webhooks(api_version: str, path: str) -> None:
+    settings = Settings.from_environ({})
+    routes.warm_up(settings)
+    app = routes.create_app(settings, NOTHING, Telemetry(lambda *_: None), lambda: ()).test_client()
+    answers = [app.post(path, data=review(api_version, each), content_type=routes.JSON).json["response"] for each in WRONG[1:]]
+
+    if path == routes.VALIDATE:
+        assert [True, False] == [each["allowed"] for each in answers]
+        assert ["spec.schedulingPolicy.gang.minCount"] == [each["field"] for each in answers[1]["status"]["details"]["causes"]]
+    else:
+        assert all(each["patch"] for each in answers)
+    assert not any(each.get("warnings") for each in answers)
+
+
+@pytest.fixture
+def only(api_version: str) -> Iterator[Api]:
+    """An API server that has our kinds in that version alone."""
+    base = f"/apis/{api_version}"
+
+    def answer(_: str, path: str, __: bytes) -> tuple[int, dict[str, str], Json]:
+        if path != base:
+            return 200, {}, {"resources": []}
+        return 200, {}, {"resources": [{"name": served.resource(kind).resource} for kind in KINDS]}
+
+    with serving(answer) as (_, found):
+        yield found
+
+
+def test_webhooks_watch(api_version: str, only: Api) -> None:
+    paths = [watched.watcher(only, each, ObjectCache(each.kind, 1.0), 1.0)._find() for each in watched.WATCHED if each.kind in KINDS]
+
+    assert paths == [f"/apis/{api_version}/{served.resource(kind).resource}" for kind in KINDS]
+
+
+def test_informers(api_version: str, only: Api) -> None:
+    informers = Informers(only, Mailbox(), lambda *_: None, silence=90.0)
+    for watcher in informers._watchers:
+        watcher._find()
+    paths = Paths(informers.paths)
+
+    assert {kind: paths.api_version(kind) for kind in KINDS} == dict.fromkeys(KINDS, api_version)
+    assert paths.of(Ref("PodGroup", "default", "g", "u")) == f"/apis/{api_version}/namespaces/default/podgroups/g"
+
+
+@pytest.mark.parametrize("listed", [True, False], ids=["as items of lists", "as events"])
+def test_cache(api_version: str, listed: bool) -> None:
+    server, cache = Server(), Cache(versions=dict.fromkeys(KINDS, api_version))
+    for each in cluster(api_version):
+        server.put(each)
+    for kind in ("Node", "Pod", *KINDS):
+        found = [each for name, each in server.objects.items() if name[0] == kind]
+        if listed:
+            cache.replace(kind, [json.dumps(bare(each)).encode() for each in found], str(server.version))
+        else:
+            for each in found:
+                cache.apply(kind, "ADDED", json.dumps(each).encode())
+
+    want = load([json.dumps(each).encode() for each in server.objects.values()])
+    assert want.problems == ()
+    assert len(want.groups) == 2
+    assert told(want) == told(cache.snapshot())
+
+
+def test_groups_of_a_workload(api_version: str) -> None:
+    builder = Builder.from_workload(written(SOUND, api_version)[0])
+
+    assert [builder.composite_pod_group("run")["apiVersion"], builder.pod_group("g")["apiVersion"]] == [api_version] * 2

@@ -1,0 +1,18 @@
+"""A new version and a new API group need rows in the table, and no other change."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
+
+
+def test_versions_that_are_added_to_the_table_are_taken_everywhere() -> None:
+    """Run ``new_versions.py`` in a process whose table has the new rows."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.validators.versions.extended_table"]
+    done = subprocess.run([*command, str(HERE / "new_versions.py")], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,39 @@
+"""Forms: how the objects of an API version are written, compared with the hub, today's form."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from validators.field import FieldPath
+
+Json = Any
+"""A parsed JSON value."""
+Convert = Callable[[Mapping[str, Json]], dict[str, Json]]
+
+
+def _same_path(path: FieldPath) -> FieldPath:
+    return path
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Form:
+    """Conversion between an API version and the hub.
+
+    Attributes:
+        to_hub: converts an object to the hub; values of a wrong type are kept.
+        from_hub: converts an object of the hub to this form; fields that this form does not have are kept.
+        written: converts a field path of the hub to this form.
+        templates_fixed: whether no template and no scheduling policy can change after creation.
+
+    """
+
+    to_hub: Convert = dict
+    from_hub: Convert = dict
+    written: Callable[[FieldPath], FieldPath] = _same_path
+    templates_fixed: bool = False
+
+
+HUB = Form()
+"""Today's form: nothing is converted."""

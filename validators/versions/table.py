@@ -1,0 +1,80 @@
+"""The API versions, and which kinds each has.  Rows of one group stand in order of preference.
+
+Sources: KEP-4671 (v1alpha1), KEP-6012 (v1alpha3), Kubernetes 1.35 to 1.37.1.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from validators.versions import v1alpha1, v1alpha2
+from validators.versions.form import HUB, Form
+from validators.versions.releases import NEWEST
+
+SCHEDULING = "scheduling.k8s.io"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ServedKind:
+    """A kind in one API version.
+
+    Attributes:
+        since: the first minor version of Kubernetes that serves it.
+        until: the last one.
+        hub: whether this version is the hub of the kind: the one that is written unless another is named.
+        schema: the name of its file in ``validators/schemas``; empty for ``KIND-VERSION``.
+
+    """
+
+    kind: str
+    since: int = 0
+    until: int = NEWEST
+    hub: bool = False
+    schema: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ApiVersion:
+    """A version of an API group, with its kinds and the form of its objects.
+
+    The group is *custom* if it is that of a CustomResourceDefinition, which can have versions that the table lacks.
+    """
+
+    group: str
+    version: str
+    kinds: tuple[ServedKind, ...]
+    form: Form = HUB
+    custom: bool = False
+
+    @property
+    def name(self) -> str:
+        """The ``apiVersion`` of its objects."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+
+V1ALPHA1 = Form(v1alpha1.to_hub, v1alpha1.from_hub, v1alpha1.written, templates_fixed=True)
+V1ALPHA2 = Form(v1alpha2.to_hub, v1alpha2.from_hub, v1alpha2.written, templates_fixed=True)
+
+TABLE: tuple[ApiVersion, ...] = (
+    ApiVersion(SCHEDULING, "v1", (ServedKind("PriorityClass", 14, hub=True),)),
+    ApiVersion(
+        SCHEDULING,
+        "v1beta1",
+        (ServedKind("Workload", 37, hub=True), ServedKind("PodGroup", 37, hub=True), ServedKind("PriorityClass", 11, 21)),
+    ),
+    ApiVersion(
+        SCHEDULING,
+        "v1alpha3",
+        (
+            ServedKind("Workload", 37, schema="workload-v1beta1"),
+            ServedKind("PodGroup", 37, schema="podgroup-v1beta1"),
+            ServedKind("CompositePodGroup", 37, hub=True),
+        ),
+    ),
+    ApiVersion(SCHEDULING, "v1alpha2", (ServedKind("Workload", 36, 36), ServedKind("PodGroup", 36, 36)), V1ALPHA2),
+    ApiVersion(SCHEDULING, "v1alpha1", (ServedKind("Workload", 35, 35), ServedKind("PriorityClass", 8, 21)), V1ALPHA1),
+    ApiVersion("", "v1", (ServedKind("Pod", hub=True), ServedKind("Node", hub=True))),
+    ApiVersion("batch", "v1", (ServedKind("Job", 2, hub=True),)),
+    ApiVersion("jobset.x-k8s.io", "v1alpha2", (ServedKind("JobSet", hub=True),), custom=True),
+    ApiVersion("policy", "v1", (ServedKind("PodDisruptionBudget", 21, hub=True),)),
+)
