@@ -242,9 +242,9 @@ def tally(instances):
 
 @pytest.mark.parametrize("make", SHAPES.values(), ids=SHAPES)
 def test_nine_of_ten_trees_that_are_not_placed_have_a_remedy(make):
-    seeds = range(sampled(10, 6))
+    seeds = range(sampled(10))
     met, with_remedy = tally(corpus.instance(seed, make) for seed in seeds)
-    assert met >= 0.6 * len(seeds)
+    assert met >= 0.7 * len(seeds)
     assert with_remedy >= 0.9 * met
 
 
