@@ -16,7 +16,8 @@ VENV ?= .venv
 LOCK := requirements-ci.txt
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-JOBS ?= 2
+# One more than cores: tests on a control plane mostly wait.
+JOBS ?= 3
 
 .PHONY: demo test lint bench bench-cluster soak docs cluster-assets install dev clean
 .DELETE_ON_ERROR:

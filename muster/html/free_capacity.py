@@ -10,7 +10,7 @@ import numpy as np
 
 from muster.render.answer import Answer
 from scheduler_core.cycle.effects import Effects
-from scheduler_core.cycle.run_cycle import CycleOptions, queued
+from scheduler_core.cycle.run_cycle import CycleOptions, attempted, queued
 from scheduler_core.loading.feature_gates import gated
 from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.model.entity import Entity
@@ -48,6 +48,9 @@ def turns(snapshot: ClusterSnapshot, answer: Answer, options: CycleOptions, want
     entities = {entity.name: entity for entity in queued(gated(snapshot, options.gates), options)}
     for cycle in answer.cycles():
         table = _Table(snapshot)
+        # Later cycles may lack a root that the order names.
+        found = attempted(cycle, gated(snapshot, options.gates), dataclasses.replace(options, order=()))
+        changing = {decision.root for decision in found}
         for decision in cycle:
             entity = entities.get(decision.root)
             if entity is not None and decision.root in waiting and latest[decision.root] is decision:
@@ -55,7 +58,8 @@ def turns(snapshot: ClusterSnapshot, answer: Answer, options: CycleOptions, want
                 waiting.discard(decision.root)
                 if not waiting:
                     return
-            table.take(decision)
+            if decision.root in changing:
+                table.take(decision)
         snapshot = table.effects.apply(snapshot, evict=True)
 
 
@@ -63,7 +67,7 @@ class _Table:
     """What is taken on the nodes while one root after the other is decided on."""
 
     def __init__(self, snapshot: ClusterSnapshot) -> None:
-        self.effects = Effects(snapshot.nodes, keep_unnamed=False)
+        self.effects = Effects(snapshot.nodes)
         self._pods = {pod.key: pod for pod in snapshot.pods}
         self.node_of = {pod.key: pod.node for pod in snapshot.pods if pod.node >= 0}
         self._nominated = {pod.key for pod in snapshot.pods if pod.node < 0 <= pod.nominated and not pod.terminating}

@@ -28,9 +28,9 @@ class Effects:
 
     """
 
-    def __init__(self, nodes: NodeTable, decisions: Iterable[Decision] = (), *, keep_unnamed: bool = True) -> None:
-        """Record *decisions*; without *keep_unnamed* a pending pod that its decision does not nominate always loses its nomination."""
-        self._nodes, self._keep_unnamed = nodes, keep_unnamed
+    def __init__(self, nodes: NodeTable, decisions: Iterable[Decision] = ()) -> None:
+        """Record *decisions*: those of roots that were attempted, as the others change nothing."""
+        self._nodes = nodes
         self.placed: dict[str, int] = {}
         self.nominated: dict[str, int] = {}
         self.victims: set[str] = set()
@@ -50,7 +50,7 @@ class Effects:
         if pod.key in self.placed:
             return -1
         decision = self._pending.get(pod.key)
-        kept = decision is None or (self._keep_unnamed and keeps_nominations(decision, preempts=pod.preempts))
+        kept = decision is None or keeps_nominations(decision, preempts=pod.preempts)
         return self.nominated.get(pod.key, pod.nominated if kept else -1)
 
     def apply(self, snapshot: ClusterSnapshot, *, evict: bool = False, drop_pending: bool = False) -> ClusterSnapshot:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from scheduler_core.cycle.effects import Effects
-from scheduler_core.cycle.run_cycle import CycleOptions, queued
+from scheduler_core.cycle.run_cycle import CycleOptions, attempted, queued
 from scheduler_core.exact.certificate.certificate import certificate
 from scheduler_core.exact.certificate.refutation import TooLongError, UnprovenError
 from scheduler_core.exact.step_budget import StepsSpentError
@@ -27,7 +27,7 @@ def certificates(snapshot: ClusterSnapshot, decisions: Sequence[Decision], optio
     snapshot = gated(snapshot, options.gates)
     for number, decision in enumerate(decisions):
         if decision.search.outcome == "infeasible":
-            then = Effects(snapshot.nodes, decisions[:number], keep_unnamed=False).apply(snapshot)
+            then = Effects(snapshot.nodes, attempted(decisions[:number], snapshot, options)).apply(snapshot)
             # The order no longer matters, and names roots that have been placed.
             root = next(entity for entity in queued(then, dataclasses.replace(options, order=())) if entity.name == decision.root)
             yield {"root": dataclasses.asdict(root.name), **_proof(then, root, options, decision=decision, before=snapshot)}

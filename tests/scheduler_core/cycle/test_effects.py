@@ -182,14 +182,13 @@ def test_effects_recorded_one_by_one_are_those_of_all():
     assert state(Effects(snapshot.nodes, decided(FULL).values()).apply(snapshot, evict=True)) == state(effects.apply(snapshot, evict=True))
 
 
-@pytest.mark.parametrize("keep_unnamed", [True, False])
 @pytest.mark.parametrize("objects", KEPT.values(), ids=KEPT)
-def test_kept_nominations_can_be_left_out(objects, keep_unnamed):
+def test_a_nomination_that_the_cycle_keeps_is_kept(objects):
     snapshot = load([*RACKS, *objects])
-    effects = Effects(snapshot.nodes, decided([*RACKS, *objects]).values(), keep_unnamed=keep_unnamed)
+    effects = Effects(snapshot.nodes, decided([*RACKS, *objects]).values())
     (before,) = (pod for pod in snapshot.pods if pod.nominated >= 0)
     (after,) = (pod for pod in effects.apply(snapshot).pods if pod.key == before.key)
-    assert (before.nominated if keep_unnamed else -1) == effects.nomination(before) == after.nominated
+    assert before.nominated == effects.nomination(before) == after.nominated
 
 
 GROUP, POD = Name("PodGroup", "default", "g"), Name("Pod", "default", "p")

@@ -84,7 +84,7 @@ def test_nine_of_ten_tiny_clusters_have_a_proof():
         met.extend("proof" in each for each in proved(objects))
 
     meet()
-    assert len(met) > 30
+    assert len(met) > sampled(30)
     assert sum(met) >= 0.9 * len(met)
 
 
