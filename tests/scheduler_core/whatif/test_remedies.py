@@ -242,9 +242,8 @@ def tally(instances):
 
 @pytest.mark.parametrize("make", SHAPES.values(), ids=SHAPES)
 def test_nine_of_ten_trees_that_are_not_placed_have_a_remedy(make):
-    seeds = range(sampled(10))
-    met, with_remedy = tally(corpus.instance(seed, make) for seed in seeds)
-    assert met >= 0.7 * len(seeds)
+    met, with_remedy = tally(corpus.instance(seed, make) for seed in range(10))
+    assert met >= 7
     assert with_remedy >= 0.9 * met
 
 
@@ -263,16 +262,16 @@ def with_daemons(objects):
     "instances",
     [
         pytest.param(
-            [with_daemons(corpus.instance(seed, Make(depth=1 + seed % 3, short=3, largest=6))) for seed in range(sampled(12, 6))],
+            [with_daemons(corpus.instance(seed, Make(depth=1 + seed % 3, short=3, largest=6))) for seed in range(12)],
             id="daemons",
         ),
-        pytest.param([corpus.crowded(seed) for seed in range(sampled(20, 8))], id="crowded"),
-        pytest.param([corpus.instance(seed, corpus.drawn(seed)) for seed in range(sampled(24, 16))], id="drawn"),
+        pytest.param([corpus.crowded(seed) for seed in range(20)], id="crowded"),
+        pytest.param([corpus.instance(seed, corpus.drawn(seed)) for seed in range(24)], id="drawn"),
     ],
 )
 def test_nine_of_ten_of_every_kind_have_a_remedy(instances):
     met, with_remedy = tally(instances)
-    assert met >= 0.2 * len(instances)
+    assert met >= 5
     assert with_remedy >= 0.9 * met
 
 
