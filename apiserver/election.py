@@ -63,7 +63,7 @@ class Election:
             return None
         return self._mine(record, stamp)
 
-    def wrote(self, record: Record, began: float) -> None:
+    def record_write(self, record: Record, began: float) -> None:
         """*record* was written by a request that began at *began*."""
         # Whoever renews too late may have been followed meanwhile, also by one that has given it up again.
         renewed = self.leading(began) and self._seen is not None and self._seen.holder == self.identity
@@ -71,13 +71,13 @@ class Election:
         self._seen, self._seen_at = record, began
         self._held_until = began + self._renew_seconds
 
-    def lost(self) -> None:
+    def record_loss(self) -> None:
         """Another holds it, or may."""
         self._held_until = float("-inf")
 
     def released(self, record: Record) -> Record:
         """The record that lets the next one begin at once."""
-        self.lost()
+        self.record_loss()
         return dataclasses.replace(record, holder="", duration=1)
 
     def _mine(self, record: Record | None, stamp: str) -> Record:

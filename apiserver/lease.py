@@ -93,7 +93,7 @@ class Lease:
             self._guarded(self._step)
             self._stopped.wait(RETRY_SECONDS)
         if self.leading():
-            self._election.lost()
+            self._election.record_loss()
             self._guarded(self._release)
 
     def _guarded(self, step: Callable[[], None]) -> None:
@@ -115,11 +115,11 @@ class Lease:
         record = _record(found)
         wanted = self._election.wants(record, _now(), _stamp())
         if wanted is None:
-            self._election.lost()
+            self._election.record_loss()
             self._tell("info", f"{record.holder if record else ''} leads")
             return
         self._write(found, wanted)
-        self._election.wrote(wanted, began)
+        self._election.record_write(wanted, began)
         self._tell("info", f"{wanted.holder} leads")
 
     def _release(self) -> None:

@@ -39,7 +39,7 @@ class Gates:
     off: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, switches: Iterable[tuple[str, bool]]) -> Gates:
+    def from_switches(cls, switches: Iterable[tuple[str, bool]]) -> Gates:
         """The gates after *switches*, the later of two for one gate counting.
 
         Raises:
@@ -57,6 +57,6 @@ class Gates:
                 raise GateError(f"no API server starts with {name} on and {' and '.join(lacking)} off: switch {name} off too")
         return cls(frozenset(name for name, on in state.items() if not on))
 
-    def on(self, name: str) -> bool:
+    def enabled(self, name: str) -> bool:
         """Whether the gate is on."""
         return name not in self.off

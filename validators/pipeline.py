@@ -85,7 +85,7 @@ def validate(
     context = Context(typed, before, operation, settings=settings, lookup=lookup, form=form)
     # No rule about the status looks at templates: they are not walked for it.
     seen = traits.ANY if subresource else context.traits
-    asked = applicable_rules.asked(kind, form, operation, subresource, settings, seen)
+    asked = applicable_rules.rules_for_object(kind, form, operation, subresource, settings, seen)
     found = [*_run(asked, context)]
     if dropped:
         found += _gate_warnings(dropped, settings)
@@ -116,7 +116,7 @@ def judge(new: Object, settings: Settings, *, lookup: Lookup, tree: GroupTree | 
     if typed is not new:
         tree = None  # it holds the object as written
     context = Context(typed, None, Operation.CREATE, settings=settings, lookup=lookup, tree=tree, form=form)
-    asked = applicable_rules.asked(new.kind, form, Operation.CREATE, "", settings, context.traits)
+    asked = applicable_rules.rules_for_object(new.kind, form, Operation.CREATE, "", settings, context.traits)
     found = [*_gate_warnings(dropped, settings), *_run(asked, context)]
     return _in_order(found, form)
 
@@ -149,7 +149,7 @@ def _as_stored(new: Object, old: Object | None, settings: Settings, *, fill_in: 
     """Both objects as the API server holds them when it validates: gated fields dropped, defaults filled in."""
     dropped: drop.Dropped = []
     if settings.gates.off:
-        new, dropped = drop.drop(new, old, settings.gates)
+        new, dropped = drop.drop_disabled_fields(new, old, settings.gates)
     if fill_in:
         new = fill.fill(new, settings.gates)
         old = None if old is None else fill.fill(old, settings.gates)
@@ -195,14 +195,16 @@ def _examine_shape(kind: str, api_version: str, content: Json, settings: Setting
     form = served.form_of(api_version)
     found = schema.check(served.schema_of(api_version, kind), content)
     wrong = [error.path for error in found if error.origin in {"schema-type", "schema-limit"}]
-    readable = schema.without(content, wrong)
+    readable = schema.without_paths(content, wrong)
     try:
         typed = _decoded(kind, form, readable)
     except WrongShapeError:
         return Examined(None, _with_severity(found, settings), form=form)
     context = Context(typed, None, Operation.CREATE, settings=settings, lookup=lookup.NOTHING, form=form)
     asked = [
-        rule for rule in applicable_rules.asked(kind, form, Operation.CREATE, "", settings, context.traits) if rule.about is About.SHAPE
+        rule
+        for rule in applicable_rules.rules_for_object(kind, form, Operation.CREATE, "", settings, context.traits)
+        if rule.about is About.SHAPE
     ]
     gone, told = {path.parts for path in wrong}, {(error.path, error.origin) for error in found}
     for each in _run(asked, context):
@@ -276,7 +278,7 @@ def _rank(part: Part) -> tuple[bool, int, str]:
     return (True, part, "") if isinstance(part, int) else (False, 0, part)
 
 
-def read(content: Mapping[str, Json]) -> Object | None:
+def decode_for_lookup(content: Mapping[str, Json]) -> Object | None:
     """The typed object of a document that is looked up and never judged; None where it is foreign or unreadable."""
     api_version, kind = content.get("apiVersion"), content.get("kind")
     if not isinstance(api_version, str) or not isinstance(kind, str):

@@ -30,7 +30,7 @@ def check(name: str, content: Json) -> list[FieldError]:
     return sorted(found, key=lambda error: (str(error.path), error.origin))
 
 
-def without(content: Json, paths: Sequence[FieldPath]) -> Json:
+def without_paths(content: Json, paths: Sequence[FieldPath]) -> Json:
     """*content* without the values at *paths*, so that the rest can be looked at; list items become empty objects."""
     if not paths:
         return content

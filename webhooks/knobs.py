@@ -42,7 +42,7 @@ class Knob:
         return self.name.removeprefix("MUSTER_").lower()
 
 
-def whole(low: int, high: int) -> Callable[[str], int]:
+def whole_number(low: int, high: int) -> Callable[[str], int]:
     """A reader of whole numbers from *low* to *high*."""
 
     def read(text: str) -> int:
@@ -133,7 +133,7 @@ def gates(text: str) -> Gates:
         if not equals or value.lower() not in ("true", "false"):
             raise ValueError("must be NAME=true or NAME=false, several separated by commas")
         switches.append((name.strip(), value.lower() == "true"))
-    return Gates.of(switches)
+    return Gates.from_switches(switches)
 
 
 def rules(text: str) -> tuple[tuple[str, Severity], ...]:

@@ -20,7 +20,7 @@ def objects(paths: Sequence[str]) -> KnownObjects:
         click.UsageError: a path does not exist, or holds what cannot be read.
     """
     try:
-        manifests = files.read(paths, sys.stdin.buffer)
+        manifests = files.read_manifests(paths, sys.stdin.buffer)
     except files.PathError as error:
         raise click.UsageError(f"--objects: {error}") from None
     found = []
@@ -28,6 +28,6 @@ def objects(paths: Sequence[str]) -> KnownObjects:
         for part in manifest.parts:
             if isinstance(part, Unreadable):
                 raise click.UsageError(f"--objects: {part.file}:{part.line}: {part.message}")
-            if isinstance(part, Document) and (known := pipeline.read(part.content)) is not None:
+            if isinstance(part, Document) and (known := pipeline.decode_for_lookup(part.content)) is not None:
                 found.append(known)
     return KnownObjects(found, complete=True)

@@ -72,8 +72,8 @@ def _report(paths: Sequence[str], objects: Sequence[str], settings: Settings) ->
         inputs = files.identities(paths)
         if len(inputs) >= _LONG_WORK and sys.stderr.isatty():
             click.echo(f"muster lint: reading {len(inputs):,} files", err=True)
-        manifests = files.read(paths, stdin)
-        known = files.read(objects, stdin, leave_out=inputs)
+        manifests = files.read_manifests(paths, stdin)
+        known = files.read_manifests(objects, stdin, leave_out=inputs)
     except files.PathError as error:
         raise click.UsageError(str(error)) from None
     if not manifests:

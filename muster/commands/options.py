@@ -98,7 +98,7 @@ def gates_of(texts: Iterable[str]) -> Gates:
             raise _mistake("--gates", f"{part!r} must be NAME=true or NAME=false")
         switches.append((name, _SWITCHES[switch.lower()]))
     try:
-        return Gates.of(switches)
+        return Gates.from_switches(switches)
     except GateError as error:
         raise _mistake("--gates", str(error)) from None
 

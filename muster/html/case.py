@@ -27,7 +27,7 @@ class Listed(Generic[T]):
     more: int = 0
 
     @classmethod
-    def of(cls, found: Sequence[T], most: int) -> Listed[T]:
+    def from_sequence(cls, found: Sequence[T], most: int) -> Listed[T]:
         """*most* of them."""
         return cls(tuple(found[:most]), max(0, len(found) - most))
 
@@ -60,7 +60,7 @@ class Case:
     unplaced: tuple[Decision, ...]
 
     @classmethod
-    def of(cls, answer: Answer, snapshot: ClusterSnapshot, options: CycleOptions) -> Case:
+    def from_answer(cls, answer: Answer, snapshot: ClusterSnapshot, options: CycleOptions) -> Case:
         """The case of *answer*."""
         fit = StaticFilters(snapshot.nodes, options.ignore)
         latest = {decision.root: decision for decision in answer.decisions}.values()
@@ -68,10 +68,10 @@ class Case:
             answer=answer,
             snapshot=snapshot,
             options=options,
-            kinship=Kinship.of(snapshot),
+            kinship=Kinship.from_snapshot(snapshot),
             fit=fit,
-            standing=placed_pods.stand(snapshot, answer, fit),
-            survey=Survey.of(snapshot.nodes, _wanted(snapshot)),
+            standing=placed_pods.locate_pods(snapshot, answer, fit),
+            survey=Survey.from_nodes(snapshot.nodes, _wanted(snapshot)),
             placed=tuple(decision for decision in latest if decision.status is Status.SUCCESS),
             unplaced=tuple(decision for decision in latest if decision.status is not Status.SUCCESS),
         )

@@ -116,7 +116,7 @@ def _figure(same: Sequence[Claim], turn: Turn, topology: Topology, fit: StaticFi
     shapes, places = same[0].shapes, list(_places(topology, topology.root, same[0].chain))
     if not places:
         return None
-    view = _View.of(same[0], turn.free, fit)
+    view = _View.from_claim(same[0], turn.free, fit)
     row = view.tightest([placement.nodes for _, placement in places])
     name, unit = topology.nodes.resources[row], dict(shapes[0].requests).get(row, 0) if len(shapes) == 1 else 0
     titles = _titles([path for path, _ in places])
@@ -192,7 +192,7 @@ class _View:
     """Shape (nodes,): how many pods find room; None where they are not alike."""
 
     @classmethod
-    def of(cls, claim: Claim, free: Ints, fit: StaticFilters) -> _View:
+    def from_claim(cls, claim: Claim, free: Ints, fit: StaticFilters) -> _View:
         usable: Bools = np.zeros(free.shape[1], dtype=bool)
         for shape in claim.shapes:
             mask = fit.static(shape).mask

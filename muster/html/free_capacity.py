@@ -59,7 +59,7 @@ def turns(snapshot: ClusterSnapshot, answer: Answer, options: CycleOptions, want
                 if not waiting:
                     return
             if decision.root in changing:
-                table.take(decision)
+                table.assume_decision(decision)
         snapshot = table.effects.apply(snapshot, evict=True)
 
 
@@ -75,7 +75,7 @@ class _Table:
         for (shape, node), count in Counter((self._pods[key].shape, node) for key, node in self.node_of.items()).items():
             self._add(self._free, shape, node, -count)
 
-    def take(self, decision: Decision) -> None:
+    def assume_decision(self, decision: Decision) -> None:
         self.effects.record(decision)
         for key in decision.assignments:
             self.node_of[key] = self.effects.placed[key]

@@ -71,11 +71,11 @@ class Content:
 
 def content(answer: Answer, snapshot: ClusterSnapshot, options: CycleOptions) -> Content:
     """What the page of *answer* says and draws."""
-    case = Case.of(answer, snapshot, options)
+    case = Case.from_answer(answer, snapshot, options)
     opened, figures = unplaced_roots.opened(case)
     groups = [decision for decision in case.placed if decision.root.kind != "Pod"]
     pods = [decision for decision in case.placed if decision.root.kind == "Pod"]
-    trees = Listed.of([*groups, *(pods if len(pods) <= ALONE else ())], TREES)
+    trees = Listed.from_sequence([*groups, *(pods if len(pods) <= ALONE else ())], TREES)
     return Content(
         verdict=sentences.verdict(answer),
         sign=sentences.sign(answer),
@@ -84,10 +84,10 @@ def content(answer: Answer, snapshot: ClusterSnapshot, options: CycleOptions) ->
         chart=cluster_map.chart(case, figures),
         trees=Listed(tuple(tuple(root_cards.lines(each, case.kinship, case.locate)) for each in trees.shown), trees.more),
         alone=_together(pods) if len(pods) > ALONE else "",
-        leaving=Listed.of(list(_leaving(case)), LEAVING),
-        left=Listed.of(list(_left(answer)), REASONS),
-        fragments=Listed.of(answer.fragments or (), FRAGMENTS),
-        problems=Listed.of(sentences.problems(answer.problems), PROBLEMS),
+        leaving=Listed.from_sequence(list(_leaving(case)), LEAVING),
+        left=Listed.from_sequence(list(_left(answer)), REASONS),
+        fragments=Listed.from_sequence(answer.fragments or (), FRAGMENTS),
+        problems=Listed.from_sequence(sentences.problems(answer.problems), PROBLEMS),
         foot=tuple(_foot(case)),
     )
 

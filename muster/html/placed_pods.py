@@ -59,7 +59,7 @@ class Standing:
         return np.maximum(self.nodes.allocatable - taken, 0)
 
 
-def stand(snapshot: ClusterSnapshot, answer: Answer, fit: StaticFilters) -> Standing:
+def locate_pods(snapshot: ClusterSnapshot, answer: Answer, fit: StaticFilters) -> Standing:
     """Where everybody stands."""
     nodes, pods = snapshot.nodes, {pod.key: pod for pod in snapshot.pods}
     # Victims of the last cycle are on their nodes still, and only its nominations count.

@@ -63,7 +63,7 @@ def verdict(answer: Answer) -> str:
         return f"Of what was asked for, {answer.own.placed:,} of {counted(answer.own.roots, 'root')} placed"
     if len(latest) == 1:
         decision = next(iter(latest.values()))
-        return f"{decision.root.namespace}/{decision.root.name} {became(decision)}"
+        return f"{decision.root.namespace}/{decision.root.name} {outcome_phrase(decision)}"
     return f"{answer.placed:,} of {counted(answer.roots, 'root')} placed"
 
 
@@ -75,7 +75,7 @@ def sign(answer: Answer) -> str:
     return mark(Status.SUCCESS) if answer.exit_status == 0 else mark(Status.ERROR)
 
 
-def became(decision: Decision) -> str:
+def outcome_phrase(decision: Decision) -> str:
     """What became of a root: ``is placed``, ``waits``, ``is not placed``."""
     if decision.status is Status.SUCCESS:
         return "is placed, but not all of it" if decision.pending else "is placed"

@@ -154,7 +154,7 @@ class Survey:
     numbers: Mapping[bytes, int]
 
     @classmethod
-    def of(cls, nodes: NodeTable, wanted: Iterable[str]) -> Survey:
+    def from_nodes(cls, nodes: NodeTable, wanted: Iterable[str]) -> Survey:
         """As *nodes* and the topology keys *wanted* have it."""
         keys = levels(nodes, wanted)
         whole = areas(nodes, keys)

@@ -47,7 +47,7 @@ def opened(case: Case) -> tuple[Open, list[tuple[str, Figure]]]:
     chosen = [decision for decision in case.unplaced if decision in told or decision in groups[: CARDS - len(told)]]
     figures = _figures(case, frozenset(decision.root for decision in chosen))
     cards = [_card(decision, figures.get(decision.root, []), case) for decision in chosen]
-    briefs = Listed.of(list(map(_brief, groups[CARDS - len(told) :])), BRIEFS)
+    briefs = Listed.from_sequence(list(map(_brief, groups[CARDS - len(told) :])), BRIEFS)
     return Open(tuple(cards), briefs, len(pods) - len(told)), [(root.name, figure) for root, found in figures.items() for figure in found]
 
 

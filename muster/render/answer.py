@@ -45,7 +45,7 @@ class Answer:
     fragments: tuple[Fragment, ...] | None = None
 
     @classmethod
-    def of(
+    def from_decisions(
         cls,
         decisions: Sequence[Decision],
         rootless: Sequence[tuple[str, str]] = (),

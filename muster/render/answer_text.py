@@ -61,7 +61,7 @@ def _more(left_out: Sequence[Decision], page: Page) -> Iterator[str]:
         what = f"placed, {counted(number, 'pod')}" if status is Status.SUCCESS else status.value
         names = [printable(f"{each.root.namespace}/{each.root.name}") for each in alike]
         head = f"… and {counted(len(alike), 'more root')} {what}: "
-        yield page.paint.of(status, head) + fitting(names, max(WIDTH - len(head), 30))
+        yield page.paint.paint_status(status, head) + fitting(names, max(WIDTH - len(head), 30))
         yield ""
 
 
@@ -74,13 +74,15 @@ def _single_pods(decisions: Sequence[Decision], page: Page) -> Iterator[str]:
     rest = [] if told_apart else [each for each in decisions if not (each.victims or each.remedies)]
     if found := {pod: node for each in rest for pod, node in each.assignments.items()}:
         head = f"✓ {counted(len(found), 'pod')} without a group placed on "
-        yield page.paint.of(Status.SUCCESS, head) + nodes(per_node(found), WIDTH - len(head))
+        yield page.paint.paint_status(Status.SUCCESS, head) + nodes(per_node(found), WIDTH - len(head))
     reasons: dict[tuple[Status, str], list[str]] = {}
     for each in rest:
         for pod, reason in each.pending.items():
             reasons.setdefault((each.status, reason), []).append(pod)
     for (status, reason), keys in reasons.items():
-        yield page.paint.of(status, f"{page.mark(status)} {counted(len(keys), 'pod')} without a group: {pods(keys, every=page.every)}")
+        yield page.paint.paint_status(
+            status, f"{page.mark(status)} {counted(len(keys), 'pod')} without a group: {pods(keys, every=page.every)}"
+        )
         yield from folded(reason, _INDENT)
     if decisions:
         yield ""
@@ -94,7 +96,7 @@ def _rootless(answer: Answer, page: Page) -> Iterator[str]:
         if pod not in spoken_of:
             reasons.setdefault(reason, []).append(pod)
     for reason, keys in reasons.items():
-        yield page.paint.of(Status.WAIT, f"{page.mark(Status.WAIT)} {counted(len(keys), 'pod')}: {pods(keys, every=page.every)}")
+        yield page.paint.paint_status(Status.WAIT, f"{page.mark(Status.WAIT)} {counted(len(keys), 'pod')}: {pods(keys, every=page.every)}")
         yield from folded(reason, _INDENT)
         yield ""
 

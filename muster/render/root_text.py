@@ -31,11 +31,11 @@ class Paint:
 
     colour: bool
 
-    def of(self, status: Status, text: str) -> str:
+    def paint_status(self, status: Status, text: str) -> str:
         """In the colour of a status."""
         return self._painted(text, _COLOURS.get(status, _RED))
 
-    def going(self, text: str) -> str:
+    def paint_running(self, text: str) -> str:
         """In the colour of what is under way."""
         return self._painted(text, _YELLOW)
 
@@ -104,11 +104,11 @@ def _told(row: TreeRow, cells: Sequence[str], page: Page) -> Iterator[str]:
     """The line of a group: the cells, and where its pods go or what became of it."""
     plain, status = _GAP.join(cells), row.told.status
     lead, mark = row.lead, _mark(row)
-    sign = page.paint.going(mark) if row.awaits else page.paint.of(status, mark)
+    sign = page.paint.paint_running(mark) if row.awaits else page.paint.paint_status(status, mark)
     head = f"{page.paint.dim(lead)}{sign}{plain[len(lead) + len(mark) :]}"
     note = "" if status is Status.SUCCESS or (row.above and row.above[-1].status is status) else status.value
     if note:
-        head, plain = f"{head}{_GAP}{page.paint.of(status, note)}", f"{plain}{_GAP}{note}"
+        head, plain = f"{head}{_GAP}{page.paint.paint_status(status, note)}", f"{plain}{_GAP}{note}"
     yield from _with_nodes(row, head, plain, page)
 
 
@@ -205,4 +205,4 @@ def _leaving(decision: Decision, lead: str, page: Page) -> Iterator[str]:
         parts.append(named if kind == "Pod" else f"{named} ({pods(keys, every=page.every)})")
     words = f"{counted(len(decision.victims), 'pod')} must leave first: "
     listed = ", ".join(parts) if page.every else fitting(parts, 3 * WIDTH)
-    yield from (page.paint.going(line) for line in folded(f"{words}{listed}", lead))
+    yield from (page.paint.paint_running(line) for line in folded(f"{words}{listed}", lead))

@@ -24,7 +24,7 @@ class Kinship:
     groups: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @classmethod
-    def of(cls, snapshot: ClusterSnapshot) -> Kinship:
+    def from_snapshot(cls, snapshot: ClusterSnapshot) -> Kinship:
         """As the groups and pods of *snapshot* say."""
         parents = {}
         for group in snapshot.groups:

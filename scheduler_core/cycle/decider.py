@@ -108,7 +108,7 @@ class Decider:
         self._greedy.assume(form, outcome)
         left = diagnosis.leftovers(self._greedy, form, outcome)
         for pod, _ in pods:
-            self._nominations.kept(pod)
+            self._nominations.delete_nomination(pod)
         names = self._greedy.site.nodes.names
         decision = Decision(
             form.entity.name,
@@ -191,7 +191,7 @@ class Decider:
         """The preemption units of all that runs by now."""
         placed = len(self.effects.placed)
         if self._known_units is None or self._known_units[0] != placed:
-            self._known_units = placed, Units.of(self.effects.apply(self._snapshot))
+            self._known_units = placed, Units.from_snapshot(self.effects.apply(self._snapshot))
         return self._known_units[1]
 
     @functools.cached_property
@@ -215,7 +215,7 @@ class Decider:
             if verdict.status is Status.UNSCHEDULABLE or verdict.status is Status.UNRESOLVABLE:
                 # The condition has kube-scheduler's words first, as people and tools search for them.
                 told = "; ".join(filter(None, (unschedulable(verdict.message) + suffix, own)))
-            conditions = self._conditions.after(verdict.name, verdict.status, told)
+            conditions = self._conditions.conditions_after(verdict.name, verdict.status, told)
             found.append(GroupDecision(verdict.name, verdict.status, own or verdict.message, verdict.domain, conditions))
         return tuple(found)
 

@@ -111,7 +111,7 @@ class Preemptor:
             else:
                 self._relations.assume(pod, pod.node)
 
-    def agree(self, proposed: Sequence[tuple[PodRecord, int]]) -> bool:
+    def passes_filters(self, proposed: Sequence[tuple[PodRecord, int]]) -> bool:
         """Whether *proposed* may stand where they are to, one after the other."""
         mark = self._relations.mark()
         try:

@@ -100,7 +100,7 @@ def prepared(snapshot: ClusterSnapshot, options: CycleOptions, *, until: Name | 
     With *until* only those whose turn is before that of the root *until*, which need not be ready itself; none where it is no root.
     """
     forest = _forest(snapshot, options)
-    return _decider(snapshot, forest, options), forest.ready if until is None else forest.before(until)
+    return _decider(snapshot, forest, options), forest.ready if until is None else forest.roots_before(until)
 
 
 def queued(snapshot: ClusterSnapshot, options: CycleOptions) -> tuple[Entity, ...]:

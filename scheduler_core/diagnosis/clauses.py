@@ -12,7 +12,7 @@ from scheduler_core.diagnosis import node_refusals, phrases, relaxed_filters
 from scheduler_core.diagnosis.domain_capacity import Held, homogeneous, picks
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
 from scheduler_core.diagnosis.resource_shortage import shortages
-from scheduler_core.diagnosis.with_pods import rewound, stand
+from scheduler_core.diagnosis.with_pods import assume_pods, rewound
 from scheduler_core.model.nodes import Nodes
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.topology import Placement
@@ -55,8 +55,8 @@ def clause(greedy: Greedy, form: PlacementRequest, held: Held, goal: int) -> Cla
     failed = np.flatnonzero(nodes < 0)
     pod = form.entity.waiting[int(failed[0]) if len(failed) else -1]
     with rewound(site):
-        stand(site, form, nodes)
-        found = node_refusals.look(site, pod, held.domain.nodes)
+        assume_pods(site, form, nodes)
+        found = node_refusals.examine_nodes(site, pod, held.domain.nodes)
     what_if = relaxed_filters.best(site, form, held.domain, found)
     helps = what_if if what_if is not None and what_if.pods > held.pods else None
     short = shortages(found, site.nodes, max(goal - held.pods, 1), _taken(form, nodes))
@@ -66,7 +66,7 @@ def clause(greedy: Greedy, form: PlacementRequest, held: Held, goal: int) -> Cla
 
 def clause_for_more(site: PlacementState, form: PlacementRequest, domain: Placement, left: Sequence[PodRecord]) -> str:
     """What *domain*, as it stands, is short of to take the pods *left* as well."""
-    found = node_refusals.look(site, left[0], domain.nodes)
+    found = node_refusals.examine_nodes(site, left[0], domain.nodes)
     what_if = relaxed_filters.best(site, form, domain, found) if homogeneous(form) else None
     helps = what_if if what_if is not None and what_if.pods else None
     why = [*shortages(found, site.nodes, len(left), {}), *_node_reasons(site, found, helps)][:_REASONS]
@@ -85,7 +85,7 @@ def together(clauses: Sequence[Clause], parent: Placement) -> list[str]:
         alike = list(same)
         one = alike[0]
         reason, otherwise = f" ({one.why})" if one.why else "", f", or {one.instead or 1} if {one.phrase}" if one.phrase else ""
-        told.append(f"{phrases.hold([each.held.domain for each in alike], pods)}{reason}{otherwise}")
+        told.append(f"{phrases.holds_phrase([each.held.domain for each in alike], pods)}{reason}{otherwise}")
     return told
 
 
@@ -129,7 +129,7 @@ def _node_reasons(site: PlacementState, found: NodeRefusals, helps: relaxed_filt
         return [_worded(found, *each, taints) for each in counts if each[0] != told]
     tainted = sum(count for reason, count in counts if reason in taints)
     some = f"{phrases.some_of(tainted, len(found.nodes))} {'has' if tainted == 1 else 'have'}"
-    listed = phrases.listed([relaxed_filters.written(taint) for taint in taints.values()], _REASONS)
+    listed = phrases.listed([relaxed_filters.taint_text(taint) for taint in taints.values()], _REASONS)
     others = (_worded(found, *each, taints) for each in counts if each[0] not in taints and each[0] != told)
     return [f"{some} untolerated taints: {listed}", *others]
 
@@ -145,6 +145,6 @@ def _worded(found: NodeRefusals, reason: str, count: int, taints: Mapping[str, T
         ports = phrases.listed([f"{port}/{protocol}" for protocol, _, port in shape.ports])
         return f"{some} {'has' if one else 'have'} host port {ports} taken"
     if reason in taints:
-        return f"{some} {'has' if one else 'have'} the untolerated taint {relaxed_filters.written(taints[reason])}"
+        return f"{some} {'has' if one else 'have'} the untolerated taint {relaxed_filters.taint_text(taints[reason])}"
     known = reason.startswith("node(s) ")
     return f"{some} {reason.removeprefix('node(s) ')}" if known else reason

@@ -58,7 +58,7 @@ class NodeRefusals:
         return sorted(found.items(), key=lambda each: (-each[1], each[0]))
 
 
-def look(site: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRefusals:
+def examine_nodes(site: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRefusals:
     """What keeps *pod* off *nodes* now."""
     still: Bools = np.ones(len(nodes), dtype=bool)
     related = site.relations.touches(pod)
@@ -76,7 +76,7 @@ def look(site: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRefusals:
     return NodeRefusals(pod, nodes, static, others, usable, asked, free, short, int(still.sum()))
 
 
-def told(site: PlacementState, found: NodeRefusals) -> str:
+def fit_error_message(site: PlacementState, found: NodeRefusals) -> str:
     """In kube-scheduler's words, counted over all nodes of the cluster."""
     total = len(site.nodes)
     reasons = {row: static_filters.resource_reason(site.nodes, row) for row, _ in found.pod.shape.requests}

@@ -87,7 +87,7 @@ def places(several: Sequence[Placement]) -> str:
     return f"{noun}s {listed([each.value for each in several])}"
 
 
-def hold(several: Sequence[Placement], count: int) -> str:
+def holds_phrase(several: Sequence[Placement], count: int) -> str:
     """``rack r1 holds 2``, ``racks r1 and r2 hold 2 each``, ``rack r3 holds none``."""
     if len(several) == 1:
         return f"{places(several)} holds {count or 'none'}"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from scheduler_core.diagnosis import node_refusals, phrases
 from scheduler_core.diagnosis.clauses import clause, clause_for_more, together
 from scheduler_core.diagnosis.domain_capacity import Held, needed, picks, ranked
-from scheduler_core.diagnosis.with_pods import rewound, stand
+from scheduler_core.diagnosis.with_pods import assume_pods, rewound
 from scheduler_core.model.nodes import PODS
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.topology import Placement
@@ -77,8 +77,8 @@ def reasons(site: PlacementState, pods: Iterable[PodRecord], domain: Placement) 
     found: dict[str, str] = {}
     for pod in pods:
         if pod.shape not in by_shape and len(by_shape) < _SHAPES:
-            seen = node_refusals.look(site, pod, domain.nodes)
-            by_shape[pod.shape] = "" if seen.able else node_refusals.told(site, seen)
+            seen = node_refusals.examine_nodes(site, pod, domain.nodes)
+            by_shape[pod.shape] = "" if seen.able else node_refusals.fit_error_message(site, seen)
         if reason := by_shape.get(pod.shape, ""):
             found[pod.key] = reason
     return found
@@ -88,7 +88,7 @@ def _refused(greedy: Greedy, form: PlacementRequest, held: Held) -> dict[str, st
     """The reasons of the pods that find no node in a domain once the others stand there."""
     nodes = picks(greedy, form, held)
     with rewound(greedy.site):
-        stand(greedy.site, form, nodes)
+        assume_pods(greedy.site, form, nodes)
         left = [pod for pod, node in zip(form.entity.waiting, nodes.tolist(), strict=True) if node < 0]
         return reasons(greedy.site, left, held.domain)
 

@@ -78,7 +78,7 @@ def taint_of(found: NodeRefusals, reason: str, nodes: NodeTable) -> Taint | None
     return taint if taint is not None and static_filters.taint_reason(taint) == reason else None
 
 
-def written(taint: Taint) -> str:
+def taint_text(taint: Taint) -> str:
     """As kubectl writes it: ``key=value:effect``."""
     return f"{taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}"
 
@@ -122,7 +122,7 @@ def _change(found: NodeRefusals, reason: str, nodes: NodeTable) -> tuple[Change 
         unlike = f"{some} {'does' if count == 1 else 'do'} not match"
         return _unselective, f"its {selection(shape)}, which {unlike}, were dropped"
     if taint := taint_of(found, reason, nodes):
-        return _tolerating(taint), f"the taint {written(taint)} on {some} were tolerated"
+        return _tolerating(taint), f"the taint {taint_text(taint)} on {some} were tolerated"
     return (_known, "that were passed over") if about_fields(shape, reason) else (None, "")
 
 

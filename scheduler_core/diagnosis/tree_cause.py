@@ -139,7 +139,7 @@ class TreeCause:
         whys = ["", *(self._brief(form, each, ()) for each in found[1 : phrases.SHOWN])]
         told = []
         for (fitting, why), same in itertools.groupby(zip(found, whys, strict=False), key=lambda pair: (pair[0].fitting, pair[1])):
-            told.append(phrases.hold([each.place for each, _ in same], fitting) + (f" ({why})" if why else ""))
+            told.append(phrases.holds_phrase([each.place for each, _ in same], fitting) + (f" ({why})" if why else ""))
         if more := total - len(whys):
             told.append(f"and {more} more {phrases.level(form.entity.key)}{'s' if more > 1 else ''}")
         return f"{name} needs {_groups(form)} in one {phrases.level(form.entity.key)}: {'; '.join(told)}"

@@ -22,7 +22,7 @@ def rewound(site: PlacementState) -> Iterator[None]:
         site.relations.rewind(told)
 
 
-def stand(site: PlacementState, form: PlacementRequest, nodes: Nodes) -> None:
+def assume_pods(site: PlacementState, form: PlacementRequest, nodes: Nodes) -> None:
     """Put the pods of a leaf on *nodes*, one entry a pod, -1 for none; to be used inside ``rewound``."""
     loads, start = [], 0
     for run in form.runs:

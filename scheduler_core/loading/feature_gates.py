@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 
 from scheduler_core.model.snapshot import ClusterSnapshot, Problem
-from validators.defaults.drop import drop
+from validators.defaults.drop import drop_disabled_fields
 from validators.gates import COMPOSITE, GENERIC_WORKLOAD, Gates
 from validators.lookup import KnownObjects
 from validators.model.group import CompositePodGroup, Group, PodGroup
@@ -26,10 +26,10 @@ def gated(snapshot: ClusterSnapshot, gates: Gates) -> ClusterSnapshot:
     problems = list(snapshot.problems)
     groups = tuple(_groups(snapshot.groups, gates, problems))
     pods = snapshot.pods
-    if not gates.on(GENERIC_WORKLOAD):
+    if not gates.enabled(GENERIC_WORKLOAD):
         problems += [_dropped(f"Pod {pod.key}", "spec.schedulingGroup", GENERIC_WORKLOAD) for pod in pods if pod.group]
         pods = tuple(dataclasses.replace(pod, group="") if pod.group else pod for pod in pods)
-    workloads = [drop(each, None, gates)[0] for each in snapshot.known.everything("Workload") or ()]
+    workloads = [drop_disabled_fields(each, None, gates)[0] for each in snapshot.known.everything("Workload") or ()]
     others = [each for kind in _OTHERS for each in snapshot.known.everything(kind) or ()]
     known = KnownObjects((*groups, *workloads, *others), complete=False)
     ordered = tuple(sorted(set(problems), key=lambda each: (each.object, each.message)))
@@ -40,12 +40,12 @@ def _groups(groups: Iterable[Group], gates: Gates, problems: list[Problem]) -> I
     for group in groups:
         name = f"{group.kind} {namespace_of(group)}/{group.metadata.name}"
         needed = COMPOSITE if isinstance(group, CompositePodGroup) else GENERIC_WORKLOAD
-        if not gates.on(needed):
+        if not gates.enabled(needed):
             problems.append(
                 Problem(name, f"the feature gate {needed} is off: the API server does not serve this kind; the group is left out")
             )
             continue
-        kept, dropped = drop(group, None, gates)
+        kept, dropped = drop_disabled_fields(group, None, gates)
         problems += [_dropped(name, str(path), gate) for path, gate in dropped]
         yield _group(kept)
 

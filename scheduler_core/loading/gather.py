@@ -52,7 +52,7 @@ def gather(objects: Iterable[Source]) -> tuple[dict[str, list[GatheredObjects]],
     """The objects by kind, lists opened, with what is wrong; kinds that are not read are passed over."""
     sorter = _Sorter()
     for each in objects:
-        sorter.take(each)
+        sorter.add_source(each)
     return sorter.kinds, sorter.problems
 
 
@@ -94,7 +94,7 @@ class _Sorter:
         self.kinds: dict[str, list[GatheredObjects]] = {kind: [] for kind in KINDS}
         self.problems: list[Problem] = []
 
-    def take(self, source: Source) -> None:
+    def add_source(self, source: Source) -> None:
         """Sort an object in, and what is in it if it is a list."""
         lists = [_Open(iter((source,)))]
         while lists:

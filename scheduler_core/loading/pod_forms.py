@@ -61,7 +61,7 @@ class PodForms:
         self._by_spec = {key: form for key, form in self._by_spec.items() if form in forms}
         self._by_content = {key: form for key, form in self._by_content.items() if form in forms}
 
-    def of(self, pod: Pod) -> PodForm:
+    def form_for(self, pod: Pod) -> PodForm:
         """The form of *pod*.  Raises ValueError, with the field, where a quantity is negative or unreadable."""
         spec = pod.spec
         unmodelled = tuple(_unmodelled(spec))

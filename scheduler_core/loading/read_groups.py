@@ -88,7 +88,7 @@ def read_one(found: GatheredObjects, model: type[K]) -> tuple[Name, K]:
     """One object of ``scheduling.k8s.io`` with its namespace filled in.  Raises Unusable."""
     content = found.content()
     try:
-        read = pipeline.read(content)
+        read = pipeline.decode_for_lookup(content)
         if not isinstance(read, model):
             raise Unusable(_why(content))
     except RecursionError:

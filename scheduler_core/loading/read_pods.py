@@ -47,7 +47,7 @@ class Draft:
 def read_pods(found: Iterable[GatheredObjects], nodes: Mapping[str, object], problems: list[Problem]) -> list[Draft]:
     """The pods that can be used and have not ended, by name; one that says it is on a node has that node."""
     reader = Reader()
-    drafts = one_each(found, reader.read, problems).good
+    drafts = one_each(found, reader.read_pod, problems).good
     here = []
     for name in sorted(drafts, key="/".join):
         if (draft := drafts[name]) is None:
@@ -150,7 +150,7 @@ class Reader:
         self._forms = PodForms()
         self._texts: dict[str, str] = {}
 
-    def read(self, found: GatheredObjects) -> tuple[Name, Draft | None]:
+    def read_pod(self, found: GatheredObjects) -> tuple[Name, Draft | None]:
         """The draft of a pod; None if it has ended."""
         pod = typed(found, wire.Pod)
         namespace, name = name_in(found.kind, pod.metadata)
@@ -167,7 +167,7 @@ class Reader:
         if pod.status.phase in _ENDED:
             return None
         try:
-            form = self._forms.of(pod)
+            form = self._forms.form_for(pod)
         except ValueError as error:
             raise Unusable(str(error)) from None
         meta, spec, status = pod.metadata, pod.spec, pod.status

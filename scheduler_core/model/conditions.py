@@ -64,7 +64,7 @@ class Conditions:
                     name = Name(group.kind, namespace_of(group), group.metadata.name)
                     self._held.setdefault(name, GroupCondition(each.type, each.status, each.reason, each.message))
 
-    def after(self, group: Name, status: Status, message: str = "") -> tuple[GroupCondition, ...]:
+    def conditions_after(self, group: Name, status: Status, message: str = "") -> tuple[GroupCondition, ...]:
         """The conditions of *group* once a cycle said *status*: at most one.
 
         Once True it stays, whatever comes (KEP-6012, Status: a terminal state).  Wait writes nothing, what is there stays.

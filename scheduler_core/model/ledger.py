@@ -141,7 +141,7 @@ class Ledger:
         return _Entry(loads, serials, before, sign, held, self.topology.count)
 
     def _around(self, loads: tuple[PodLoad, ...]) -> set[int]:
-        return self.topology.around([node for load in loads for node in load.nodes.tolist()])
+        return self.topology.placements_containing([node for load in loads for node in load.nodes.tolist()])
 
     def _renew(self, entry: _Entry) -> None:
         """Placements made while *entry* stood have known nothing else: without it they are new to whoever remembers."""

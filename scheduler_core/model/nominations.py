@@ -42,15 +42,15 @@ class Nominations:
 
     def withdraw(self, pod: PodRecord) -> None:
         """Keep no room for *pod* any more."""
-        self.lift(pod)
+        self.release_until_rewind(pod)
         self._promises.pop(pod.key, None)
 
-    def lift(self, pod: PodRecord) -> None:
+    def release_until_rewind(self, pod: PodRecord) -> None:
         """Let go of the room kept for *pod* until the ledger is rewound: it is being placed."""
         if (promise := self._promises.get(pod.key)) is not None:
             self._ledger.hold((promise.load,), promise.cause, -1)
 
-    def kept(self, pod: PodRecord) -> None:
+    def delete_nomination(self, pod: PodRecord) -> None:
         """*pod* has what it was promised, or something else: its room has been let go of for good."""
         self._promises.pop(pod.key, None)
 
@@ -58,7 +58,7 @@ class Nominations:
         """Let go of what does not count against a root of *priority*; the caller rewinds the ledger."""
         for key in sorted(self._promises):
             if self._promises[key].pod.priority < priority:
-                self.lift(self._promises[key].pod)
+                self.release_until_rewind(self._promises[key].pod)
 
     def own(self, entity: Entity, sign: int) -> None:
         """Let go of the room kept for the pods of *entity* (*sign* -1), or keep it again; the caller rewinds the ledger."""

@@ -55,7 +55,7 @@ class SelectorClause:
             case "DoesNotExist":
                 return value is None
             case _:
-                number = None if value is None else whole(value)
+                number = None if value is None else parse_integer(value)
                 return number is not None and (number > self.bound if self.operator == "Gt" else number < self.bound)
 
 
@@ -113,7 +113,7 @@ def preferred_scores(terms: Iterable[PreferredNodes], nodes: NodeTable) -> Ints:
     return scores
 
 
-def whole(text: str) -> int | None:
+def parse_integer(text: str) -> int | None:
     """A whole number of 64 bits as Go's strconv.ParseInt reads it in base 10; None if it is none."""
     if (found := _is_whole(text)) is None:
         return None
@@ -157,7 +157,7 @@ def _clause(requirement: Requirement) -> SelectorClause | None:
         return SelectorClause(requirement.key, requirement.operator, frozenset(values)) if values else None
     if requirement.operator in _PRESENCE:
         return None if values else SelectorClause(requirement.key, requirement.operator)
-    bound = whole(values[0]) if len(values) == 1 else None
+    bound = parse_integer(values[0]) if len(values) == 1 else None
     return None if bound is None else SelectorClause(requirement.key, requirement.operator, bound=bound)
 
 

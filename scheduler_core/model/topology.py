@@ -87,7 +87,7 @@ class Topology:
             self._around[node].append(placement.serial)
         return placement
 
-    def around(self, nodes: list[int]) -> set[int]:
+    def placements_containing(self, nodes: list[int]) -> set[int]:
         """The serials of all placements that contain one of *nodes*."""
         around = self._around
         if len(nodes) == 1:

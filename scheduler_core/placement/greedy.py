@@ -63,7 +63,7 @@ class Greedy:
         if self.site.relations.active or self.site.ledger.holding:
             for pod, node in assigned(form, outcome):
                 self.site.relations.assume(pod, node)
-                self.site.nominations.lift(pod)
+                self.site.nominations.release_until_rewind(pod)
 
     def evaluate(self, form: PlacementRequest, placement: Placement) -> PlacementOutcome:
         """The best that can come of *form* inside *placement*."""

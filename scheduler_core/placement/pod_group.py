@@ -141,7 +141,7 @@ def _steps(form: PlacementRequest, placement: Placement, site: PlacementState, j
     mark, told = site.ledger.mark(), site.relations.mark()
     for number, pod in enumerate(entity.waiting):
         before = site.ledger.mark()
-        site.nominations.lift(pod)
+        site.nominations.release_until_rewind(pod)
         found[number] = steps.place(pod)
         if found[number] < 0:
             site.ledger.rewind(before)

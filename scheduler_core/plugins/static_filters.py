@@ -161,7 +161,7 @@ def _covers(toleration: Toleration, taint: Taint) -> bool:
 
 def _compares(operator: str, limit: str, value: str) -> bool:
     """Taint value against toleration value, both whole numbers (KEP-5471, numeric tolerations)."""
-    number, bound = selectors.whole(value), selectors.whole(limit)
+    number, bound = selectors.parse_integer(value), selectors.parse_integer(limit)
     if number is None or bound is None:
         return False
     return number < bound if operator == "Lt" else number > bound

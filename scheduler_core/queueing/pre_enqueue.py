@@ -43,7 +43,7 @@ def decision(tree: Tree, trees: Trees, why: PreEnqueueRefusal, conditions: Condi
     for node in tree.nodes:
         name = name_of(node.group)
         message = why.own.get(name, why.message)
-        groups.append(GroupDecision(name, why.status, message, conditions=conditions.after(name, why.status, message)))
+        groups.append(GroupDecision(name, why.status, message, conditions=conditions.conditions_after(name, why.status, message)))
     pending = {pod.key: gated(pod) or why.message for pod in trees.waiting(tree)}
     return Decision(tree.name, why.status, why.message, groups=tuple(groups), pending=pending)
 
@@ -62,7 +62,7 @@ def stray(pod: PodRecord, trees: Trees) -> str:
 
 
 def _invalid(tree: Tree, trees: Trees, gates: Gates) -> PreEnqueueRefusal | None:
-    found = tree_violations.of(tree, trees, gates)
+    found = tree_violations.find_violations(tree, trees, gates)
     if not found:
         return None
     told = [f'{name.kind} "{name.name}": {breach}' for name, breaches in found.items() for breach in breaches]
@@ -111,7 +111,7 @@ def _error(tree: Tree, trees: Trees, gates: Gates) -> PreEnqueueRefusal | None:
     pods = [*trees.waiting(tree), *trees.running(tree)]
     first = pods[0]
     message = _unlike(pods, lambda pod: f'"{pod.scheduler}"', f'"{first.scheduler}"', "the same .spec.schedulerName set, got:")
-    if not message and gates.on(PREEMPTION_POLICY):
+    if not message and gates.enabled(PREEMPTION_POLICY):
         wanted = _policy(allows=allows_preemption(tree.top.group))
         message = _unlike(pods, _policy_of, wanted, "the same preemption policy as the pod group's preemption policy, got")
     elif not message:

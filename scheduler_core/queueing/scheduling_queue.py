@@ -60,7 +60,7 @@ class Forest:
         """The roots that are to be tried."""
         return tuple(root for root in self.roots if isinstance(root, Entity))
 
-    def before(self, name: Name) -> tuple[Entity, ...]:
+    def roots_before(self, name: Name) -> tuple[Entity, ...]:
         """The roots that are to be tried before the turn of the root *name*, itself tried or not; none where there is no such root."""
         names = [root.root if isinstance(root, Decision) else root.name for root in self.roots]
         first = self.roots[: names.index(name)] if name in names else ()

@@ -39,7 +39,7 @@ than to a wrong one (``topology-narrows``), and what looks at one object alone.
 """
 
 
-def of(tree: Tree, trees: Trees, gates: Gates) -> dict[Name, list[str]]:
+def find_violations(tree: Tree, trees: Trees, gates: Gates) -> dict[Name, list[str]]:
     """Each group that breaks rules, with all its breaches as ``field: what must hold (rule id)``; empty for a valid tree."""
     # As files are judged: all there is is known, so each group answers for itself and not for what is below it.
     settings = Settings(gates=gates, linting=True)

@@ -104,7 +104,7 @@ class Trees:
 
     def preempts(self, tree: Tree, gates: Gates) -> bool:
         """Whether it may preempt: the root's word, or with the gate PodGroupPreemptionPolicy off that of every pod (KEP-5710)."""
-        if gates.on(PREEMPTION_POLICY):
+        if gates.enabled(PREEMPTION_POLICY):
             return allows_preemption(tree.top.group)
         return all(pod.preempts for pod in self.waiting(tree))
 

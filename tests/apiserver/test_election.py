@@ -22,7 +22,7 @@ def test_a_lease_that_is_not_there_is_taken():
 
     assert Record("a", 10, NOW, NOW, 0) == wanted
     assert not election.leading(0.0)
-    election.wrote(wanted, 0.0)
+    election.record_write(wanted, 0.0)
     assert election.leading(6.9)
 
 
@@ -30,19 +30,19 @@ def test_each_time_that_it_leads_is_a_term_of_its_own_also_where_another_may_hav
     election = Election("a")
     terms = [election.term(0.0)]
     for began in (0.0, 5.0, 12.1, 13.0):
-        election.wrote(held_by("a"), began)
+        election.record_write(held_by("a"), began)
         terms.append(election.term(began))
-    election.lost()
+    election.record_loss()
     terms.append(election.term(13.5))
-    election.wrote(held_by("a"), 14.0)
+    election.record_write(held_by("a"), 14.0)
 
     assert [0, 1, 1, 2, 2, 0, 3] == [*terms, election.term(14.0)]
 
 
 def test_who_takes_a_lease_that_another_held_and_gave_up_leads_another_time_however_short_that_was():
     election = Election("a")
-    election.wrote(held_by("a"), 0.0)
-    election.wrote(election.wants(held_by("", renewed="2"), 6.5, NOW), 6.0)
+    election.record_write(held_by("a"), 0.0)
+    election.record_write(election.wants(held_by("", renewed="2"), 6.5, NOW), 6.0)
 
     assert 2 == election.term(6.6)
 
@@ -92,7 +92,7 @@ def test_a_lease_that_claims_to_last_no_time_is_waited_for_as_long_as_ours():
 @pytest.mark.parametrize(("seconds", "leads"), [pytest.param(6.9, True, id="within"), pytest.param(7.0, False, id="at the limit")])
 def test_leading_ends_by_itself_from_the_beginning_of_the_last_renewal(seconds, leads):
     election = Election("a")
-    election.wrote(election.wants(None, 3.0, NOW), 2.0)
+    election.record_write(election.wants(None, 3.0, NOW), 2.0)
 
     assert leads == election.leading(2.0 + seconds)
     assert (election.remaining(2.0 + seconds) > 0) == leads
@@ -100,7 +100,7 @@ def test_leading_ends_by_itself_from_the_beginning_of_the_last_renewal(seconds, 
 
 def test_giving_up_ends_leading_at_once():
     election = Election("a")
-    election.wrote(election.wants(None, 0.0, NOW), 0.0)
+    election.record_write(election.wants(None, 0.0, NOW), 0.0)
     left = election.released(held_by("a"))
 
     assert not election.leading(0.1)
@@ -143,11 +143,11 @@ def test_there_are_never_two_leaders(steps):
         candidate, began, seen = candidates[number], now, server.version
         wanted = candidate.wants(server.record, now, f"{now:.6f}")
         if wanted is None:
-            candidate.lost()
+            candidate.record_loss()
         elif fate != "no answer" and server.write(wanted, seen):
             now += slow
             if fate == "ok":
-                candidate.wrote(wanted, began)
+                candidate.record_write(wanted, began)
         assert sum(each.leading(now) for each in candidates) <= 1
 
 
@@ -156,13 +156,13 @@ def test_a_leader_that_is_gone_is_followed_within_fifteen_seconds():
     first, second = Election("a"), Election("b")
     wanted = first.wants(server.record, clock, NOW)
     server.write(wanted, server.version)
-    first.wrote(wanted, clock)
+    first.record_write(wanted, clock)
     while clock <= 15.0:
         clock += 2.0
         wanted = second.wants(server.record, clock, str(clock))
         if wanted is not None:
             server.write(wanted, server.version)
-            second.wrote(wanted, clock)
+            second.record_write(wanted, clock)
             break
 
     assert second.leading(clock)

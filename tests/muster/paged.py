@@ -101,11 +101,11 @@ def decided(objects, **options):
     """The answer, the cluster and the options."""
     chosen, snapshot = CycleOptions(**options), load(json.dumps(each).encode() for each in objects)
     result = run_cycle(snapshot, chosen)
-    return Answer.of(result.decisions, result.pending, result.problems), snapshot, chosen
+    return Answer.from_decisions(result.decisions, result.pending, result.problems), snapshot, chosen
 
 
 def case(objects, **options):
-    return Case.of(*decided(objects, **options))
+    return Case.from_answer(*decided(objects, **options))
 
 
 def rendered(objects, **options):

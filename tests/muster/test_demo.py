@@ -56,7 +56,7 @@ def instead_of_the_server(monkeypatch, program):
 
 def test_manifests_hold_one_mistake_of_each_kind_promised(monkeypatch):
     monkeypatch.chdir(command.DATA / "manifests")
-    report = lint_files.run(files.read(["."], sys.stdin.buffer), (), settings=Settings(linting=True))
+    report = lint_files.run(files.read_manifests(["."], sys.stdin.buffer), (), settings=Settings(linting=True))
 
     assert sorted((Path(each.file).name, each.rule) for each in report.findings) == MISTAKES
 

@@ -177,7 +177,7 @@ def test_names_mean_nothing_to_a_browser(options):
     ],
 )
 def test_what_cannot_be_seen_is_told(name, want):
-    answer = Answer.of([], [(f"default/{name}", "no reason")])
+    answer = Answer.from_decisions([], [(f"default/{name}", "no reason")])
     text = page.render(answer, load([]))
 
     assert want in paged.read(text).text

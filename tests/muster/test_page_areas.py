@@ -90,7 +90,7 @@ def test_nodes_are_in_the_order_in_which_people_count():
 
 
 def test_survey_finds_a_domain_by_its_nodes():
-    survey = Survey.of(nodes(*({ZONE: f"z{number // 4}", RACK: f"r{number // 2 % 2}"} for number in range(8))), [RACK])
+    survey = Survey.from_nodes(nodes(*({ZONE: f"z{number // 4}", RACK: f"r{number // 2 % 2}"} for number in range(8))), [RACK])
     areas_of = {area.number: (area.title, area.nodes) for area in survey.whole.walk()}
 
     assert ("zone z1", (4, 5, 6, 7)) == areas_of[survey.find(ZONE, "z1", ["n5"])]
@@ -102,13 +102,15 @@ def test_survey_finds_a_domain_by_its_nodes():
 
 
 def test_of_areas_with_the_same_nodes_the_innermost_is_meant():
-    survey = Survey.of(nodes({ZONE: "z1", RACK: "r1"}, {ZONE: "z1", RACK: "r1"}, {ZONE: "z2", RACK: "r2"}, {ZONE: "z1", RACK: "r3"}), [])
+    survey = Survey.from_nodes(
+        nodes({ZONE: "z1", RACK: "r1"}, {ZONE: "z1", RACK: "r1"}, {ZONE: "z2", RACK: "r2"}, {ZONE: "z1", RACK: "r3"}), []
+    )
     (inner,) = [area.number for area in survey.whole.walk() if area.title == "rack r2"]
     assert inner == survey.numbers[identity([2])]
 
 
 def test_where_there_is_no_node_nothing_is_found():
-    assert {} == Survey.of(nodes(), [RACK]).numbers
+    assert {} == Survey.from_nodes(nodes(), [RACK]).numbers
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from tests.muster.paged import RACK, ZONE, gang, group, machine, racks
 
 @pytest.mark.parametrize(("most", "want"), [(2, Listed(("a", "b"), 1)), (3, Listed(("a", "b", "c"))), (9, Listed(("a", "b", "c")))])
 def test_listed(most, want):
-    assert want == Listed.of(["a", "b", "c"], most)
+    assert want == Listed.from_sequence(["a", "b", "c"], most)
 
 
 def test_the_last_word_on_a_root_counts():

@@ -27,7 +27,7 @@ def folder(tmp_path, monkeypatch):
 
 def read(*paths, further=()):
     """The names of what is read, in no order, and the problems."""
-    inputs = cluster_input.read(paths, further, Progress())
+    inputs = cluster_input.read_cluster_input(paths, further, Progress())
     kinds, unsorted = gather.gather(inputs.objects)
     names = sorted(gather.written_name(found.text)[1] for listed in kinds.values() for found in listed)
     return names, [(each.object, each.message) for each in (*inputs.problems, *unsorted)]
@@ -64,7 +64,7 @@ def test_a_file_is_read_once_however_it_is_named(folder):
     (folder / "a.json").write_text(NODE, encoding="utf-8")
     (folder / "link.json").symlink_to("a.json")
 
-    assert cluster_input.read(["a.json", "./a.json", "link.json", "."], (), Progress()).files == 1
+    assert cluster_input.read_cluster_input(["a.json", "./a.json", "link.json", "."], (), Progress()).files == 1
 
 
 def test_standard_input(monkeypatch):
@@ -157,7 +157,7 @@ def test_of_an_object_given_twice_the_inputs_count(folder):
     (folder / "b.json").write_text(
         json.dumps({"kind": "List", "apiVersion": "v1", "items": [node("n1", cpu="2"), node("n2")]}), encoding="utf-8"
     )
-    inputs = cluster_input.read(["a.json"], ["."], Progress())
+    inputs = cluster_input.read_cluster_input(["a.json"], ["."], Progress())
 
     kinds, _ = gather.gather(inputs.objects)
     assert {"n1": "1", "n2": "4"} == {

@@ -13,7 +13,7 @@ from tests.muster.simulated import failed_gang, placed_tree, preempting
 
 
 def rendered(*decisions, **rest):
-    return json.loads(answer_json.render(Answer.of(decisions, **rest)))
+    return json.loads(answer_json.render(Answer.from_decisions(decisions, **rest)))
 
 
 def test_shape_of_a_whole_answer():
@@ -79,7 +79,7 @@ def test_seconds_are_told_where_they_were_taken():
 
 
 def test_one_line_has_no_line_end_inside():
-    text = answer_json.line({"id": 1, **answer_json.as_json(Answer.of([failed_gang(message="a\nb")]))})
+    text = answer_json.line({"id": 1, **answer_json.as_json(Answer.from_decisions([failed_gang(message="a\nb")]))})
 
     assert text.endswith("}\n")
     assert text.count("\n") == 1

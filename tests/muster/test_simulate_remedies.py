@@ -59,7 +59,7 @@ def test_a_remedy_applied_is_placed():
 
 def test_json_has_the_change_its_steps_and_what_comes_of_it():
     told = dataclasses.replace(failed_gang(), remedies=(REMEDY,), conflict=("a", "b"), remedies_note="no more")
-    decision = answer_json.as_json(Answer.of([told]))["decisions"][0]
+    decision = answer_json.as_json(Answer.from_decisions([told]))["decisions"][0]
 
     steps = [{"delete": GONE}, {"apply": {"kind": "PodGroup"}}]
     assert [{"change": "Pod default/old evicted", "steps": steps, "then": "Success"}] == decision["remedies"]
@@ -68,7 +68,7 @@ def test_json_has_the_change_its_steps_and_what_comes_of_it():
 
 def test_text_tells_what_cannot_hold_and_what_would_help():
     told = dataclasses.replace(failed_gang(), remedies=(REMEDY,), conflict=("a", "b"), remedies_note="there may be more")
-    lines = answer_text.render(Answer.of([told]), Kinship()).splitlines()
+    lines = answer_text.render(Answer.from_decisions([told]), Kinship()).splitlines()
 
     at = lines.index("     what would help:")
     assert [
@@ -81,7 +81,7 @@ def test_text_tells_what_cannot_hold_and_what_would_help():
 
 def test_a_single_pod_that_can_be_helped_is_told_apart_from_many():
     pods = [Decision(lone(f"p{number}"), Status.UNSCHEDULABLE, pending={f"default/p{number}": "why"}) for number in range(20)]
-    text = answer_text.render(Answer.of([dataclasses.replace(pods[0], remedies=(REMEDY,)), *pods[1:]]), Kinship())
+    text = answer_text.render(Answer.from_decisions([dataclasses.replace(pods[0], remedies=(REMEDY,)), *pods[1:]]), Kinship())
 
     assert ("- Pod default/old evicted" in text, "✗ 19 pods without a group" in text) == (True, True)
 

@@ -27,7 +27,7 @@ KIN = kinship({"a": "run", "b": "run"}, a=2, b=2, g=3, urgent=2, low=2)
 
 
 def shown(*decisions, kin=KIN, every=False, colour=False, **rest):
-    return answer_text.render(Answer.of(decisions, **rest), kin, every=every, colour=colour).splitlines()
+    return answer_text.render(Answer.from_decisions(decisions, **rest), kin, every=every, colour=colour).splitlines()
 
 
 def test_a_placed_tree_tells_domains_counts_and_nodes():

@@ -11,7 +11,7 @@ from tests.muster.simulated import node, pod
 
 
 def supposed(objects, drain=(), *additions):
-    found, problems = suppose(objects, drain, [Addition.of(each) for each in additions])
+    found, problems = suppose(objects, drain, [Addition.from_text(each) for each in additions])
     assert problems == []
     parsed = [dict(each) if isinstance(each, dict) else json.loads(bytes(each)) for each in found]
     return {f"{each['kind']} {each['metadata']['name']}": each for each in parsed}
@@ -183,7 +183,7 @@ def test_of_several_objects_of_one_name_the_one_that_counts_is_copied_and_draine
     objects = [node("n1", cpu="2", rack="r1"), node("n1", cpu="4", rack="r2"), pod("web", on="n1"), pod("web", on="n2"), node("n2")][
         ::order
     ]
-    found, problems = suppose(objects, ["n2"], [Addition.of("1 like n1")])
+    found, problems = suppose(objects, ["n2"], [Addition.from_text("1 like n1")])
     added = [each for each in found if isinstance(each, dict) and each["metadata"]["name"] == "n1-added-1"]
 
     assert {"Node n1", "Pod default/web"} == {each.object for each in problems}
@@ -224,7 +224,7 @@ def test_unknown_node_is_told_with_those_that_are_near(drain, additions, want):
     ],
 )
 def test_addition_is_read(text, want):
-    assert want == Addition.of(text)
+    assert want == Addition.from_text(text)
 
 
 @pytest.mark.parametrize(
@@ -232,4 +232,4 @@ def test_addition_is_read(text, want):
 )
 def test_what_is_no_addition_is_told(text):
     with pytest.raises(WhatIfError, match=r"must be"):
-        Addition.of(text)
+        Addition.from_text(text)

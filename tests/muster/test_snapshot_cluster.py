@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from muster import cli
 from muster.commands.snapshot import live_cluster
-from muster.commands.snapshot.snapshot_document import kept
+from muster.commands.snapshot.snapshot_document import keep_simulated_fields
 from tests.muster.simulated import gang, node, pod
 
 SCHEDULING, POLICY = "/apis/scheduling.k8s.io", "/apis/policy"
@@ -109,7 +109,7 @@ def muster(*arguments):
 
 def test_a_live_cluster_is_what_its_objects_are_in_files(api):
     answer = muster()
-    assert (0, "", kept(OBJECTS).document()) == (answer.exit_code, answer.stderr, answer.stdout_bytes)
+    assert (0, "", keep_simulated_fields(OBJECTS).document()) == (answer.exit_code, answer.stderr, answer.stdout_bytes)
 
 
 def test_the_caller_is_known_by_the_kubeconfig(api):
@@ -119,14 +119,14 @@ def test_the_caller_is_known_by_the_kubeconfig(api):
 
 def test_lists_are_read_in_pages(api, monkeypatch):
     monkeypatch.setattr(live_cluster, "PAGE", 2)
-    assert kept(OBJECTS).document() == muster().stdout_bytes
+    assert keep_simulated_fields(OBJECTS).document() == muster().stdout_bytes
     assert [{"limit": "2"}, {"limit": "2", "continue": "2"}] == [query for path, query, _ in api.requests if path == "/api/v1/nodes"]
 
 
 def test_pages_that_have_expired_are_read_anew_in_one(api, monkeypatch):
     monkeypatch.setattr(live_cluster, "PAGE", 2)
     api.gone = 1
-    assert kept(OBJECTS).document() == muster().stdout_bytes
+    assert keep_simulated_fields(OBJECTS).document() == muster().stdout_bytes
     assert {} in [query for path, query, _ in api.requests if path == "/api/v1/nodes"]
 
 
@@ -144,7 +144,7 @@ def test_a_kind_that_may_not_be_listed_is_told_and_the_rest_is_there(api):
 
     assert (2, 1) == (answer.exit_code, answer.stderr.count("\n"))
     assert "podgroups: cannot be listed: HTTP 403: podgroups is forbidden" in answer.stderr
-    assert kept([each for each in OBJECTS if each["kind"] != "PodGroup"]).document() == answer.stdout_bytes
+    assert keep_simulated_fields([each for each in OBJECTS if each["kind"] != "PodGroup"]).document() == answer.stdout_bytes
 
 
 @pytest.mark.parametrize(

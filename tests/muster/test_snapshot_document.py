@@ -18,7 +18,7 @@ from muster.commands.simulate import simulation
 from muster.commands.simulate.request import Asked
 from muster.commands.snapshot import fields
 from muster.commands.snapshot.fields import FIELDS, Each, Leaf, OrScalar
-from muster.commands.snapshot.snapshot_document import kept
+from muster.commands.snapshot.snapshot_document import keep_simulated_fields
 from muster.render import answer_json
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.gather import KINDS
@@ -41,7 +41,7 @@ def told(objects, problems=(), strategy="greedy"):
 
 
 def replayed(objects):
-    found = kept(objects)
+    found = keep_simulated_fields(objects)
     assert () == found.problems
     return [found.document()]
 
@@ -103,7 +103,7 @@ def test_nothing_that_is_not_read_leaves():
     machine["spec"] = {"providerID": SECRET}
     machine["status"] |= {"images": [{"names": [SECRET]}], "addresses": [{"address": SECRET}]}
     foreign = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": SECRET}, "data": {"a": SECRET}}
-    document = kept([secretive, machine, foreign]).document()
+    document = keep_simulated_fields([secretive, machine, foreign]).document()
 
     assert SECRET.encode() not in document
     assert {"kind": "List", "apiVersion": "v1"} == {key: value for key, value in json.loads(document).items() if key != "items"}
@@ -131,7 +131,7 @@ def test_what_has_the_wrong_type_loses_its_content(place, value):
         inner = inner[part]
     inner[place[-1]] = value
 
-    assert SECRET.encode() not in kept([odd]).document()
+    assert SECRET.encode() not in keep_simulated_fields([odd]).document()
     assert told([odd]) == told(replayed([odd]))
 
 
@@ -194,20 +194,20 @@ def test_condition_of_the_wrong_type_is_told_alike(field, value):
 def test_conditions_that_nobody_asks_for_are_left_out():
     plain = {"type": "Ready", "status": "True", "reason": "r", "message": "m", "observedGeneration": 3, "lastTransitionTime": "t"}
     resized = {**plain, "type": "PodResizePending"}
-    (found,) = kept([{**pod("p"), "status": {"conditions": [plain, resized]}}]).objects
+    (found,) = keep_simulated_fields([{**pod("p"), "status": {"conditions": [plain, resized]}}]).objects
     want = {key: value for key, value in resized.items() if key != "lastTransitionTime"}
     assert [want] == found["status"]["conditions"]
 
 
 def test_same_objects_in_any_order_are_the_same_bytes():
     objects = [node("n1"), node("n2"), gang("g", 1), pod("p", group="g"), pod("p", cpu="9"), {"apiVersion": "v1", "kind": "Pod"}]
-    assert 1 == len({kept(each).document() for each in itertools.permutations(objects)})
+    assert 1 == len({keep_simulated_fields(each).document() for each in itertools.permutations(objects)})
 
 
 def test_a_snapshot_of_a_snapshot_is_the_same():
     objects = [node("n1"), gang("g", 1), pod("p", group="g"), pod("p", cpu="9")]
-    once = kept(objects).document()
-    assert once == kept([once]).document()
+    once = keep_simulated_fields(objects).document()
+    assert once == keep_simulated_fields([once]).document()
 
 
 @pytest.mark.parametrize("cpus", [("2", "9"), ("9", "2")])
@@ -218,12 +218,15 @@ def test_objects_of_one_name_that_are_unlike_are_told_of_again(cpus):
 
 
 def test_objects_of_one_name_that_are_alike_are_one():
-    assert kept([pod("p")]).document() == kept([pod("p"), pod("p")]).document()
+    assert keep_simulated_fields([pod("p")]).document() == keep_simulated_fields([pod("p"), pod("p")]).document()
 
 
 def test_items_of_lists_are_told_what_they_are():
     plain = {key: value for key, value in pod("p").items() if key not in {"kind", "apiVersion"}}
-    assert kept([pod("p")]).document() == kept([{"apiVersion": "v1", "kind": "PodList", "items": [plain]}]).document()
+    assert (
+        keep_simulated_fields([pod("p")]).document()
+        == keep_simulated_fields([{"apiVersion": "v1", "kind": "PodList", "items": [plain]}]).document()
+    )
 
 
 @pytest.mark.parametrize(
@@ -235,7 +238,7 @@ def test_items_of_lists_are_told_what_they_are():
     ],
 )
 def test_what_cannot_be_read_is_told(source):
-    found = kept([source, pod("p")])
+    found = keep_simulated_fields([source, pod("p")])
     assert (1, 1) == (len(found.problems), len(found.objects))
 
 

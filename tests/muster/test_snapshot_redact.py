@@ -7,7 +7,7 @@ import json
 import pytest
 from hypothesis import given, settings
 
-from muster.commands.snapshot.snapshot_document import kept
+from muster.commands.snapshot.snapshot_document import keep_simulated_fields
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
 from tests.muster.simulated import gang, node, pod
@@ -17,7 +17,7 @@ from tests.scheduler_core.oracle.test_oracle import SCENARIOS, objects_of
 
 
 def redacted(objects, salt="salt"):
-    return json.loads(kept(objects).redacted(salt).document())["items"]
+    return json.loads(keep_simulated_fields(objects).redacted(salt).document())["items"]
 
 
 def renamed(before, after):
@@ -62,7 +62,7 @@ def decisions(objects, names=None, strategy="greedy"):
 
 
 def assert_alike(objects, strategy="greedy"):
-    before = kept(objects)
+    before = keep_simulated_fields(objects)
     after = before.redacted("salt")
     names = {}
     for one, other in zip(before.objects, after.objects, strict=True):

@@ -79,7 +79,7 @@ class Recorded(World):
         if isinstance(write, SetCondition):
             return requests.set_condition(write, PATHS, NOW)
         if isinstance(write, (Evict, Remove)):
-            return requests.leave(write, PATHS)
+            return requests.evict_or_delete(write, PATHS)
         raise TypeError(type(write).__name__)
 
 

@@ -126,7 +126,7 @@ def decided(objects: Iterable[Json], **options: Any) -> Decision:
 def rendered(objects: Iterable[Json], **options: Any) -> str:
     """The answer as ``muster simulate --format json`` writes it."""
     result = run(objects, **options)
-    return answer_json.render(Answer.of(result.decisions, result.pending, result.problems))
+    return answer_json.render(Answer.from_decisions(result.decisions, result.pending, result.problems))
 
 
 def placed(decision: Decision) -> dict[str, str]:

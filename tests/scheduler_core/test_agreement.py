@@ -35,7 +35,7 @@ Json = dict[str, Any]
 
 def answer(objects: list[Json], **options: Any) -> Json:
     result = run_cycle(load(objects), CycleOptions(**options))
-    text = answer_json.render(Answer.of(result.decisions, result.pending, result.problems, None))
+    text = answer_json.render(Answer.from_decisions(result.decisions, result.pending, result.problems, None))
     parsed: Json = json.loads(text)
     return parsed
 

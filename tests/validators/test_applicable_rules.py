@@ -39,8 +39,8 @@ def passed_over(kind: str, new: dict[str, Any], old: dict[str, Any] | None, sett
     def context() -> Context:
         return Context(typed, before, operation, settings=settings, lookup=EMPTY)
 
-    asked = applicable_rules.asked(kind, HUB, operation, "", settings, context().traits)
-    every = applicable_rules.of_request(kind, HUB, operation, "", settings)
+    asked = applicable_rules.rules_for_object(kind, HUB, operation, "", settings, context().traits)
+    every = applicable_rules.rules_for_request(kind, HUB, operation, "", settings)
     told = {rule.id: len([*rule.check(context())]) for rule in every if rule not in asked}
     return {name: count for name, count in told.items() if count}
 
@@ -72,5 +72,5 @@ def test_of_a_sound_workload_little_is_asked() -> None:
     settings = Settings()
     context = Context(decode.decode("Workload", workloads.usual()), None, Operation.CREATE, settings=settings, lookup=EMPTY)
 
-    asked = applicable_rules.asked("Workload", HUB, Operation.CREATE, "", settings, context.traits)
+    asked = applicable_rules.rules_for_object("Workload", HUB, Operation.CREATE, "", settings, context.traits)
     assert [rule.id for rule in asked] == ["priority-class-exists"]

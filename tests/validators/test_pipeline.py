@@ -34,7 +34,7 @@ def pod_group(name: str, parent: str | None = None, **spec: Any) -> dict[str, An
 
 
 def known(*manifests: dict[str, Any]) -> KnownObjects:
-    return KnownObjects([found for each in manifests if (found := pipeline.read(each))], complete=True)
+    return KnownObjects([found for each in manifests if (found := pipeline.decode_for_lookup(each))], complete=True)
 
 
 def told(new: dict[str, Any], *, old: dict[str, Any] | None = None, lookup: Any = NOTHING, **settings: Any) -> list[tuple[str, str, str]]:

@@ -59,8 +59,8 @@ def request_of(case: dict) -> bytes:
 def answer(case: dict, profile: Profile = Profile.UPSTREAM) -> dict:
     """The response to a case, as it goes over the wire."""
     request = review.decode(request_of(case))
-    settings = Settings(profile=profile, gates=Gates.of(list((case.get("gates") or {}).items())))
-    objects = [pipeline.read(each) for each in (case.get("priorityClasses") or []) + (case.get("existing") or [])]
+    settings = Settings(profile=profile, gates=Gates.from_switches(list((case.get("gates") or {}).items())))
+    objects = [pipeline.decode_for_lookup(each) for each in (case.get("priorityClasses") or []) + (case.get("existing") or [])]
     lookup = KnownObjects([each for each in objects if each is not None], complete=True)
     if case["layer"] == "validation" or case["kind"] == "PriorityClass":
         verdict = admit.validate(request, lookup, settings)

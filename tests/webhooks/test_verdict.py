@@ -55,7 +55,7 @@ def request(after: dict[str, Any], before: dict[str, Any] | None = None, **chang
 
 
 def classes(*manifests: dict[str, Any]) -> KnownObjects:
-    return KnownObjects([found for each in manifests if (found := pipeline.read(each))], complete=True)
+    return KnownObjects([found for each in manifests if (found := pipeline.decode_for_lookup(each))], complete=True)
 
 
 def mutated(

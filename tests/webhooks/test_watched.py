@@ -257,10 +257,10 @@ def test_system_priority_classes_are_always_there():
 def test_an_update_that_changes_nothing_keeps_the_listing():
     cache = cached(group("b"), group("a"))
     before = cache.everything()
-    cache.put(decode("PodGroup", group("b", version="99")))
+    cache.add_or_update(decode("PodGroup", group("b", version="99")))
 
     assert before is cache.everything()
-    cache.put(decode("PodGroup", group("c")))
+    cache.add_or_update(decode("PodGroup", group("c")))
     assert ["a", "b", "c"] == [each.metadata.name for each in cache.everything()]
 
 
@@ -282,7 +282,7 @@ def test_readers_and_the_writer_do_not_disturb_each_other():
         each.start()
     for _ in range(20):
         for each in objects:
-            cache.put(each)
+            cache.add_or_update(each)
         for each in objects:
             cache.remove(each)
     stop.set()

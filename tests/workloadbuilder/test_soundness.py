@@ -25,7 +25,7 @@ MANY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, Heal
 
 def unsound(objects: list[dict], profile: Profile) -> list[str]:
     """What our own validators have to say of *objects*, each among all of them."""
-    known = KnownObjects([pipeline.read(each) for each in objects], complete=False)
+    known = KnownObjects([pipeline.decode_for_lookup(each) for each in objects], complete=False)
     strictly = Settings(profile=profile, linting=True)
     return [
         f"{each['metadata']['name']} {judged.error.path}: {judged.error}"

@@ -22,7 +22,7 @@ Dropped = list[tuple[FieldPath, str]]
 """Each field that was dropped, with the gate that is off."""
 
 
-def drop(new: Object, old: Object | None, gates: Gates) -> tuple[Object, Dropped]:
+def drop_disabled_fields(new: Object, old: Object | None, gates: Gates) -> tuple[Object, Dropped]:
     """*new* as the API server goes on with it, and what it dropped."""
     dropped: Dropped = []
     if not gates.off:
@@ -34,7 +34,7 @@ def drop(new: Object, old: Object | None, gates: Gates) -> tuple[Object, Dropped
         before = old.spec if isinstance(old, PodGroup) else None
         changes = _unused(new.spec, before, gates, SPEC, dropped, leaf=True)
         if (
-            not gates.on(names.COMPOSITE)
+            not gates.enabled(names.COMPOSITE)
             and new.spec.parent_composite_pod_group_name is not None
             and not (before and before.parent_composite_pod_group_name is not None)
         ):
@@ -48,11 +48,11 @@ def drop(new: Object, old: Object | None, gates: Gates) -> tuple[Object, Dropped
 
 
 def _others(new: Object, old: Object | None, gates: Gates, dropped: Dropped) -> Object:
-    if isinstance(new, Job) and new.spec.scheduling is not None and not gates.on(names.WITH_JOB):
+    if isinstance(new, Job) and new.spec.scheduling is not None and not gates.enabled(names.WITH_JOB):
         if not (isinstance(old, Job) and old.spec.scheduling is not None):
             dropped.append((SPEC / "scheduling", names.WITH_JOB))
             return replaced(new, spec=replaced(new.spec, scheduling=None))
-    if isinstance(new, Pod) and new.spec.scheduling_group is not None and not gates.on(names.GENERIC_WORKLOAD):
+    if isinstance(new, Pod) and new.spec.scheduling_group is not None and not gates.enabled(names.GENERIC_WORKLOAD):
         if not (isinstance(old, Pod) and old.spec.scheduling_group is not None):
             dropped.append((SPEC / "schedulingGroup", names.GENERIC_WORKLOAD))
             return replaced(new, spec=replaced(new.spec, scheduling_group=None))
@@ -67,7 +67,7 @@ def _unused(new: Shape, old: Shape | None, gates: Gates, path: FieldPath, droppe
     changes: dict[str, object] = {}
     for name, wire, gate in gated:
         used = getattr(old, name, None)
-        if not gates.on(gate) and getattr(new, name) is not None and (used is None or used == ()):
+        if not gates.enabled(gate) and getattr(new, name) is not None and (used is None or used == ()):
             changes[name] = None
             dropped.append((path / wire, gate))
     return changes
@@ -76,7 +76,7 @@ def _unused(new: Shape, old: Shape | None, gates: Gates, path: FieldPath, droppe
 def _workload(new: WorkloadSpec, old: WorkloadSpec | None, gates: Gates, dropped: Dropped) -> WorkloadSpec:
     leaves = _leaves(new.pod_group_templates, old.pod_group_templates if old else None, gates, SPEC / LEAVES, dropped)
     composites = new.composite_pod_group_templates
-    if composites and not gates.on(names.COMPOSITE) and not (old and old.composite_pod_group_templates):
+    if composites and not gates.enabled(names.COMPOSITE) and not (old and old.composite_pod_group_templates):
         dropped.append((SPEC / COMPOSITES, names.COMPOSITE))
         composites = None
     kept = _composites(composites, old.composite_pod_group_templates if old else None, gates, SPEC / COMPOSITES, dropped)
@@ -91,7 +91,7 @@ def _leaves(
     for place, each in enumerate(new or ()):
         was = before[place] if place < len(before) else None
         changes = _unused(each, was, gates, path / place, dropped, leaf=True)
-        if not gates.on(names.DESIRED_COUNT) and _desired(each) is not None and _desired(was) is None:
+        if not gates.enabled(names.DESIRED_COUNT) and _desired(each) is not None and _desired(was) is None:
             changes["scheduling_policy"] = replaced(each.scheduling_policy, basic=Basic())
             dropped.append((path.join((place, "schedulingPolicy", "basic", "desiredCount")), names.DESIRED_COUNT))
         kept.append(replaced(each, **changes))
@@ -116,7 +116,7 @@ def _composites(
         here, was = path / place, before.get(each.name)
         changes = _unused(each, was, gates, here, dropped, leaf=False)
         children = each.composite_pod_group_templates
-        if children and not gates.on(names.COMPOSITE) and not (was and was.composite_pod_group_templates):
+        if children and not gates.enabled(names.COMPOSITE) and not (was and was.composite_pod_group_templates):
             dropped.append((here / COMPOSITES, names.COMPOSITE))
             children = None
         changes["composite_pod_group_templates"] = _composites(

@@ -53,4 +53,4 @@ def fill(new: Object, gates: Gates) -> Object:
 
 
 def _policy_has_default(gates: Gates) -> bool:
-    return gates.on(GENERIC_WORKLOAD) and gates.on(PREEMPTION_POLICY)
+    return gates.enabled(GENERIC_WORKLOAD) and gates.enabled(PREEMPTION_POLICY)

@@ -79,7 +79,7 @@ class GroupTree:
         return cls(nodes, roots)
 
     @classmethod
-    def around(cls, group: Group, lookup: Lookup) -> GroupTree:
+    def from_group(cls, group: Group, lookup: Lookup) -> GroupTree:
         """*group* with its ancestors and descendants, as far as *lookup* knows them."""
         found: dict[int, Group] = {id(group): group}
         known = {_name(group)} if isinstance(group, CompositePodGroup) else set()

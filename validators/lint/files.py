@@ -42,7 +42,7 @@ class Source:
         return documents.parse(self.name, self.content)
 
 
-def read(paths: Sequence[str], stdin: BinaryIO, *, leave_out: Iterable[str] = ()) -> tuple[Manifest, ...]:
+def read_manifests(paths: Sequence[str], stdin: BinaryIO, *, leave_out: Iterable[str] = ()) -> tuple[Manifest, ...]:
     """The manifests at *paths*, as ``sources`` finds them.
 
     Raises:
@@ -68,7 +68,7 @@ def sources(paths: Sequence[str], stdin: BinaryIO, *, leave_out: Iterable[str] =
         for file in _files(path):
             if (same := identity(file)) not in seen:
                 seen.add(same)
-                found.append((shown(file), file))
+                found.append((display_name(file), file))
     found.sort(key=lambda pair: file_order(pair[0]))
     return (_source(name, file, stdin) for name, file in found)
 
@@ -88,7 +88,7 @@ def identities(paths: Sequence[str]) -> frozenset[str]:
     return frozenset(identity(file) for path in paths for file in _files(path))
 
 
-def shown(file: str) -> str:
+def display_name(file: str) -> str:
     """A file's name as it is told: short, with ``/``, and legible even where it is not UTF-8."""
     if file == STDIN:
         return STDIN_NAME

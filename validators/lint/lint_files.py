@@ -42,7 +42,7 @@ def run(manifests: Iterable[Manifest], objects: Iterable[Manifest] = (), *, sett
     known_only = sorted(objects, key=lambda each: file_order(each.file))
     first = _FirstPass(settings)
     for manifest in ordered:
-        first.read(manifest)
+        first.read_manifest(manifest)
     judging = _SecondPass(first, [*_replaced(known_only, first), *first.objects], settings)
     findings = [*first.findings, *judging.findings(), *_unreadable(known_only)]
     outcome = suppress.apply(findings, first.annotations, _comments(ordered), scope=first.scope())
@@ -89,7 +89,7 @@ class _FirstPass:
         self._objects_given_up: set[tuple[str, int]] = set()
         self._documents_given_up: set[tuple[str, int]] = set()
 
-    def read(self, manifest: Manifest) -> None:
+    def read_manifest(self, manifest: Manifest) -> None:
         """Takes in one file."""
         for part in manifest.parts:
             if isinstance(part, Document):
@@ -203,7 +203,7 @@ def _replaced(manifests: Sequence[Manifest], first: _FirstPass) -> list[Object]:
     found: list[Object] = []
     for part in (part for manifest in manifests for part in manifest.parts):
         if isinstance(part, Document):
-            known = pipeline.read(part.content)
+            known = pipeline.decode_for_lookup(part.content)
             if known is not None and _name(known) not in judged:
                 found.append(known)
     return found

@@ -68,7 +68,7 @@ Change = Rename | Replace | Remove | Unwrap | Add | Reform
 def applied(content: Mapping[str, Json], changes: Iterable[Change]) -> dict[str, Json]:
     """*content* after all *changes*, which are made at once."""
     changed = _Changed(changes)
-    return dict(changed.of(content, ()))
+    return dict(changed.apply_to(content, ()))
 
 
 def below(path: Parts, change: Change) -> Change:
@@ -87,21 +87,21 @@ class _Changed:
         for change in changes:
             self._take(change)
 
-    def of(self, value: Json, at: Parts) -> Json:
+    def apply_to(self, value: Json, at: Parts) -> Json:
         """The value that stands at *at*, changed."""
         if at in self._values:
             return self._values[at]
         if at not in self._touched:
             return value
         if isinstance(value, list):
-            return [self.of(each, (*at, number)) for number, each in enumerate(value)]
+            return [self.apply_to(each, (*at, number)) for number, each in enumerate(value)]
         if not isinstance(value, Mapping):
             return value
         if at in self._unwrapped:
             member = self._unwrapped[at]
-            return self.of(value[member], (*at, member))
+            return self.apply_to(value[member], (*at, member))
         found = {
-            self._renamed.get((*at, name), name): self.of(each, (*at, name))
+            self._renamed.get((*at, name), name): self.apply_to(each, (*at, name))
             for name, each in value.items()
             if (*at, name) not in self._removed
         }

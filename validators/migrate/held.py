@@ -53,7 +53,7 @@ class Held:
         """Whether its own version is one that is gone."""
         return migrate_object.is_retired(self.content.get("apiVersion"), self.content.get("kind"))
 
-    def after(self) -> dict[str, Json]:
+    def migrated_content(self) -> dict[str, Json]:
         """The object after all changes."""
         return applied(self.content, self.changes)
 
@@ -67,7 +67,7 @@ class Held:
         """What is lost, by place."""
         return (Loss(self.spot(each.path), each.lost, each.meant, each.remedy) for each in self.lost)
 
-    def told(self) -> Iterable[Note]:
+    def located_notes(self) -> Iterable[Note]:
         """What is noted, by place."""
         return (Note(self.spot(path), message) for path, message in self.notes)
 
@@ -75,7 +75,7 @@ class Held:
         """What was changed; None where nothing was."""
         if not self.changes:
             return None
-        return Migrated(self.spot(("apiVersion",)), str(self.after().get("apiVersion")), tuple(self.changes))
+        return Migrated(self.spot(("apiVersion",)), str(self.migrated_content().get("apiVersion")), tuple(self.changes))
 
     def refused(self) -> Sequence[Refused]:
         """What is wrong with the object as it is, in its own version's words, or would be with it, or with a group of it, afterwards."""
@@ -86,7 +86,7 @@ class Held:
             return [self._refused(each, each.path, f"is not valid in Kubernetes 1.{minor} either: ") for each in found]
         told = f"would not be valid in Kubernetes 1.{TODAY}: "
         written = served.form_of(api_version).written
-        found = _faults(self.after(), TODAY) if self.changes else []
+        found = _faults(self.migrated_content(), TODAY) if self.changes else []
         refused = [self._refused(each, written(each.path), told) for each in found]
         for group in self.made:
             about = f"PodGroup {group.name} {told}"

@@ -125,7 +125,7 @@ def _expected(held: Iterable[Held]) -> Iterator[tuple[Held, Mapping[str, Json]]]
         behind: list[tuple[Held, Mapping[str, Json]]] = []
         page = Page(chunk.text, chunk.root, is_json=chunk.is_json, newline="") if any(each.made for each in members) else None
         for each in members:
-            yield each, each.after()
+            yield each, each.migrated_content()
             made = [(each, content) for content in _contents(each)]
             if page is not None and made and insert.is_in_list(page, each.document.route):
                 yield from made

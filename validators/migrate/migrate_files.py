@@ -47,7 +47,7 @@ def run(inputs: Iterable[Input], to: str) -> Migration:
         migrated=tuple(done for each in held if (done := each.migrated()) is not None),
         made=tuple(sorted(_made(held), key=lambda each: (each.spot.order, each.subject.name))),
         losses=tuple(sorted((loss for each in held for loss in each.losses()), key=lambda each: each.spot.order)),
-        notes=tuple(sorted((note for each in held for note in each.told()), key=lambda each: each.spot.order)),
+        notes=tuple(sorted((note for each in held for note in each.located_notes()), key=lambda each: each.spot.order)),
         refused=tuple(sorted(refused, key=lambda each: (each.spot.order, each.message))),
     )
 

@@ -39,7 +39,7 @@ class ObjectMeta(Struct, frozen=True, gc=False):
     finalizers: tuple[str, ...] | None = None
 
 
-def same(one: object, other: object) -> bool:
+def deep_equal(one: object, other: object) -> bool:
     """Whether two values are the same to the API server: an absent list and an empty one do not differ."""
     if one == other:
         return True
@@ -47,9 +47,9 @@ def same(one: object, other: object) -> bool:
         left, right = one or (), other or ()
         if not (isinstance(left, tuple) and isinstance(right, tuple)):
             return False
-        return len(left) == len(right) and all(same(a, b) for a, b in zip(left, right, strict=True))
+        return len(left) == len(right) and all(deep_equal(a, b) for a, b in zip(left, right, strict=True))
     if isinstance(one, Struct) and type(one) is type(other):
-        return all(same(getattr(one, name), getattr(other, name)) for name in one.__struct_fields__)
+        return all(deep_equal(getattr(one, name), getattr(other, name)) for name in one.__struct_fields__)
     return False
 
 

@@ -15,7 +15,7 @@ from typing import cast
 from validators.field import FieldPath
 from validators.model import traits
 from validators.model.group import CompositePodGroup, PodGroup
-from validators.model.meta import same
+from validators.model.meta import deep_equal
 from validators.model.workload import (
     MAX_TEMPLATES,
     CompositePodGroupTemplate,
@@ -195,7 +195,7 @@ class Templates:
             self.composites.append(new.spec)
         if old is None or isinstance(old, Workload):
             return
-        if same(new.spec, old.spec):
+        if deep_equal(new.spec, old.spec):
             self.judged_leaves, self.judged_composites = [], []
         self._old[id(new.spec)] = old.spec
 
@@ -208,7 +208,7 @@ class Templates:
         while stack:
             path, holder, old = stack.pop()
             for template_list in _lists_of(path, holder, old, updating=updating, closed=self._composites_closed and path is SPEC):
-                if not (updating and same(tuple(template_list.new), tuple(template_list.old))):
+                if not (updating and deep_equal(tuple(template_list.new), tuple(template_list.old))):
                     self._lists.append(template_list)
                     if not template_list.refused:
                         stack.extend(self._judge(template_list))
@@ -219,7 +219,7 @@ class Templates:
             before.setdefault(item.name, item)
         for place, item in enumerate(template_list.new):
             old = before.get(item.name)
-            if old is not None and same(item, old):
+            if old is not None and deep_equal(item, old):
                 continue
             if old is not None:
                 self._old[id(item)] = old

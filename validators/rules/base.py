@@ -181,7 +181,7 @@ class Context:
         new, old = self.new, self.old
         if not isinstance(new, (Workload, PodGroup, CompositePodGroup)):
             raise TypeError(f"a {new.kind} has no templates")
-        return Templates(new, old if isinstance(old, type(new)) else None, composites_closed=not self.settings.gates.on(COMPOSITE))
+        return Templates(new, old if isinstance(old, type(new)) else None, composites_closed=not self.settings.gates.enabled(COMPOSITE))
 
     @property
     def traits(self) -> int:
@@ -191,7 +191,7 @@ class Context:
     @Once
     def tree(self) -> GroupTree:
         """The tree of groups around this one."""
-        return GroupTree.around(self.group, self.lookup)
+        return GroupTree.from_group(self.group, self.lookup)
 
     @property
     def group(self) -> Group:
@@ -220,6 +220,6 @@ class Context:
         return FieldPath("spec", "template", "spec") if isinstance(self.new, Job) else FieldPath("spec")
 
 
-def nothing(_: Context) -> Iterable[FieldError]:
+def no_check(_: Context) -> Iterable[FieldError]:
     """The check of a rule that is told by the reader of files or by the JSON Schema, not by looking at the object."""
     return ()

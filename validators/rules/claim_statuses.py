@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from validators import content, field
 from validators.field import FieldError, FieldPath
 from validators.model.group import PodGroup, ResourceClaimStatus
-from validators.model.meta import same
+from validators.model.meta import deep_equal
 from validators.model.workload import MAX_CLAIMS
 from validators.rules import checks
 from validators.rules.base import UPDATE_ONLY, Context, Example, Rule
@@ -27,7 +27,7 @@ def check(context: Context) -> Iterator[FieldError]:
     for place, status in enumerate(new):
         if status.name not in claims:
             yield field.invalid(_PATH.join((place, "name")), status.name, "must match the name of an entry in `spec.resourceClaims`")
-    if not same(new, old):
+    if not deep_equal(new, old):
         yield from _entries(new, old)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from validators.rules.base import SHAPED, About, Example, Profile, Rule, Severity, nothing
+from validators.rules.base import SHAPED, About, Example, Profile, Rule, Severity, no_check
 
 RULE = Rule(
     id="gate-off",
@@ -12,7 +12,7 @@ RULE = Rule(
     severity=Severity.WARNING,
     why="The API server drops the field without a word, and what it was to say is lost: a gang is then scheduled pod by pod.",
     source="Kubernetes 1.37.1, feature gates; KEP-6012 and KEP-5732, feature gate markers",
-    check=nothing,
+    check=no_check,
     good=(
         Example("""\
 apiVersion: scheduling.k8s.io/v1beta1

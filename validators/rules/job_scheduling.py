@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from validators import field, gates
 from validators.field import FieldError
-from validators.model.meta import same
+from validators.model.meta import deep_equal
 from validators.model.pod import Job, JobPolicy, JobScheduling
 from validators.model.templates import SPEC
 from validators.rules import checks
@@ -26,7 +26,7 @@ def check(context: Context) -> Iterator[FieldError]:
     new, old = context.new.spec.scheduling, context.old.spec.scheduling if isinstance(context.old, Job) else None
     if context.creating:
         yield from _created(new)
-    elif not same(new, old):
+    elif not deep_equal(new, old):
         yield from _updated(context, new, old)
     if new is not None:
         yield from _always(context.new, new)
@@ -47,7 +47,7 @@ def _created(new: JobScheduling | None) -> Iterator[FieldError]:
 
 
 def _updated(context: Context, new: JobScheduling | None, old: JobScheduling | None) -> Iterator[FieldError]:
-    off = not context.settings.gates.on(gates.WITH_JOB)
+    off = not context.settings.gates.enabled(gates.WITH_JOB)
     if off and new is not None:
         yield field.forbidden(_PATH, f"may not change while the feature gate {gates.WITH_JOB} is off")
     if new is None or old is None:
@@ -59,16 +59,16 @@ def _updated(context: Context, new: JobScheduling | None, old: JobScheduling | N
         yield field.invalid_struct(
             _POLICY, "field cannot be cleared once set" if new.scheduling_policy is None else "field cannot be set once created"
         )
-    elif not same(new.scheduling_policy, old.scheduling_policy):
+    elif not deep_equal(new.scheduling_policy, old.scheduling_policy):
         yield from _policy(new.scheduling_policy, old.scheduling_policy)
     for wire, one, other in (
         ("schedulingConstraints", new.scheduling_constraints, old.scheduling_constraints),
         ("disruptionMode", new.disruption_mode, old.disruption_mode),
         ("resourceClaims", new.resource_claims, old.resource_claims),
     ):
-        if not same(one, other):
+        if not deep_equal(one, other):
             yield field.invalid_struct(_PATH / wire, _FIXED)
-    if not same(new.resource_claims, old.resource_claims):
+    if not deep_equal(new.resource_claims, old.resource_claims):
         yield from checks.crowded_claims(_PATH / "resourceClaims", new.resource_claims)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from validators import field
 from validators.field import FieldError, FieldPath
 from validators.model.jobset import JobSet, JobSetScheduling, JobSetSpec, ReplicatedJob
-from validators.model.meta import same
+from validators.model.meta import deep_equal
 from validators.model.pod import JobScheduling
 from validators.model.templates import SPEC
 from validators.rules import checks
@@ -26,7 +26,7 @@ def check(context: Context) -> Iterator[FieldError]:
     On an update only what changes is judged.
     """
     new, old = context.new, context.old
-    if not isinstance(new, JobSet) or (isinstance(old, JobSet) and same(new.spec, old.spec)):
+    if not isinstance(new, JobSet) or (isinstance(old, JobSet) and deep_equal(new.spec, old.spec)):
         return
     jobs = new.spec.replicated_jobs or ()
     blocks: dict[str, tuple[FieldPath, JobScheduling]] = {}

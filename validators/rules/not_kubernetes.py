@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from validators.rules.base import About, Example, Profile, Rule, Severity, nothing
+from validators.rules.base import About, Example, Profile, Rule, Severity, no_check
 
 RULE = Rule(
     id="not-kubernetes",
@@ -12,7 +12,7 @@ RULE = Rule(
     severity=Severity.WARNING,
     why="A stray document is often one whose separator or head was lost: it would be passed over in silence.",
     source="kubectl, reading of manifests",
-    check=nothing,
+    check=no_check,
     good=(
         Example("""\
 apiVersion: v1

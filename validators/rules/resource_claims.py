@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from validators.field import FieldError
 from validators.model import traits
-from validators.model.meta import same
+from validators.model.meta import deep_equal
 from validators.model.workload import LeafShape
 from validators.rules import checks
 from validators.rules.base import CREATE_AND_UPDATE, Context, Example, Rule
@@ -24,7 +24,7 @@ def check(context: Context) -> Iterator[FieldError]:
         path = context.templates.path(leaf) / "resourceClaims"
         if not isinstance(old, LeafShape):
             yield from checks.claims(path, leaf.resource_claims)
-        elif not same(leaf.resource_claims, old.resource_claims):
+        elif not deep_equal(leaf.resource_claims, old.resource_claims):
             yield from checks.crowded_claims(path, leaf.resource_claims)
 
 

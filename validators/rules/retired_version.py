@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from validators.rules.base import SHAPED, About, Example, Profile, Rule, nothing
+from validators.rules.base import SHAPED, About, Example, Profile, Rule, no_check
 
 RULE = Rule(
     id="retired-version",
@@ -12,7 +12,7 @@ RULE = Rule(
     why="The API server answers that it knows no such kind; nothing else about the object matters until it is moved.  "
     "`muster migrate` moves it, with all comments, and tells what could not be carried over.",
     source="KEP-4671, API (v1alpha1); KEP-6012, Changes to the PodGroup API (v1alpha2 to v1alpha3)",
-    check=nothing,
+    check=no_check,
     good=(
         Example(
             """\

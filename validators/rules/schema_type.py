@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from validators.model.objects import KINDS
-from validators.rules.base import About, Example, Rule, nothing
+from validators.rules.base import About, Example, Rule, no_check
 
 RULE = Rule(
     id="schema-type",
@@ -11,7 +11,7 @@ RULE = Rule(
     about=About.SHAPE,
     why="The API server cannot read the object at all; often a template engine left quotes around a number, or YAML read a word as a boolean.",
     source="Kubernetes 1.37.1, types of scheduling.k8s.io",
-    check=nothing,
+    check=no_check,
     good=(
         Example("""\
 apiVersion: scheduling.k8s.io/v1beta1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from validators.model.objects import KINDS
-from validators.rules.base import About, Example, Rule, nothing
+from validators.rules.base import About, Example, Rule, no_check
 
 RULE = Rule(
     id="schema-unknown-field",
@@ -11,7 +11,7 @@ RULE = Rule(
     about=About.SHAPE,
     why="The API server drops what it does not know: what the field was to say is lost without a word.",
     source="KEP-4671, KEP-5732, KEP-6012, KEP-6089; field names of Kubernetes 1.37.1",
-    check=nothing,
+    check=no_check,
     good=(
         Example("""\
 apiVersion: scheduling.k8s.io/v1beta1

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from validators import field, gates
 from validators.field import FieldError, FieldPath
 from validators.model.group import CompositePodGroup, PodGroup
-from validators.model.meta import same
+from validators.model.meta import deep_equal
 from validators.model.objects import KINDS
 from validators.model.templates import LEAVES, SPEC
 from validators.model.workload import CompositeShape, LeafShape, Workload
@@ -40,7 +40,7 @@ def check(context: Context) -> Iterator[FieldError]:
     if isinstance(new, Workload) and isinstance(old, Workload) and new.spec.controller_ref != old.spec.controller_ref:
         yield field.invalid_struct(SPEC / "controllerRef", FIXED)
     if isinstance(new, Workload) and isinstance(old, Workload) and context.form.templates_fixed:
-        if not same(new.spec.pod_group_templates, old.spec.pod_group_templates):
+        if not deep_equal(new.spec.pod_group_templates, old.spec.pod_group_templates):
             yield field.invalid_struct(SPEC / LEAVES, FIXED)
     elif isinstance(new, (Workload, PodGroup, CompositePodGroup)):
         for shape in context.templates.judged:
@@ -62,11 +62,11 @@ def _metadata(context: Context) -> Iterator[FieldError]:
 
 def _shape(context: Context, new: LeafShape | CompositeShape, old: LeafShape | CompositeShape) -> Iterator[FieldError]:
     fields = _FIELDS if isinstance(context.new, Workload) else (*_REFERENCES, *_FIELDS)
-    if context.policy_is_fixed and not same(new.scheduling_policy, old.scheduling_policy):
+    if context.policy_is_fixed and not deep_equal(new.scheduling_policy, old.scheduling_policy):
         yield field.invalid_struct(context.templates.path(new) / "schedulingPolicy", FIXED)
     for wire, name in fields:
         value = getattr(new, name, None)
-        if same(value, getattr(old, name, None)):
+        if deep_equal(value, getattr(old, name, None)):
             continue
         off = _gate_off(context, new, wire)
         if off and value is not None:
@@ -79,7 +79,7 @@ def _gate_off(context: Context, shape: LeafShape | CompositeShape, wire: str) ->
     # A composite's constraints and a CompositePodGroup's parent carry no gate of their own.
     if isinstance(shape, CompositeShape) and wire != "preemptionPolicy":
         return False
-    return wire in _GATED and not context.settings.gates.on(_GATED[wire])
+    return wire in _GATED and not context.settings.gates.enabled(_GATED[wire])
 
 
 _BEFORE: Sequence[str] = (

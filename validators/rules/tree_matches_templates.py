@@ -8,7 +8,7 @@ from validators import field
 from validators.field import FieldError
 from validators.model.cluster import PriorityClass
 from validators.model.group import CompositePodGroup
-from validators.model.meta import Empty, same
+from validators.model.meta import Empty, deep_equal
 from validators.model.templates import SPEC
 from validators.model.workload import (
     CompositePodGroupTemplate,
@@ -80,10 +80,10 @@ def _difference(context: Context, template: Template, *, counts: bool) -> Iterat
     policies = (group.scheduling_policy, template.scheduling_policy)
     gangs = [each.gang is not None for each in policies]
     unlike = [
-        ("schedulingPolicy", not same(*policies) if counts else gangs[0] is not gangs[1]),
+        ("schedulingPolicy", not deep_equal(*policies) if counts else gangs[0] is not gangs[1]),
         ("schedulingConstraints", _keys(group.scheduling_constraints) != _keys(template.scheduling_constraints)),
         ("resourceClaims", isinstance(group, LeafShape) and _claims(group) != _claims(template)),
-        ("disruptionMode", not same(_mode(group.disruption_mode), _mode(template.disruption_mode))),
+        ("disruptionMode", not deep_equal(_mode(group.disruption_mode), _mode(template.disruption_mode))),
         ("priorityClassName", _other_class(context, template)),
         # What the template leaves open the API server fills in: no difference.
         ("priority", template.priority is not None and group.priority != template.priority),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from validators.rules.base import About, Example, Profile, Rule, nothing
+from validators.rules.base import About, Example, Profile, Rule, no_check
 
 RULE = Rule(
     id="unreadable",
@@ -11,7 +11,7 @@ RULE = Rule(
     profile=Profile.KEP,
     why="What cannot be read cannot be judged; of a key written twice, which one counts depends on who reads.",
     source="YAML 1.1 as kubectl reads it; RFC 8259",
-    check=nothing,
+    check=no_check,
     good=(
         Example("""\
 apiVersion: scheduling.k8s.io/v1beta1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from validators.rules.base import About, Example, Profile, Rule, Severity, nothing
+from validators.rules.base import About, Example, Profile, Rule, Severity, no_check
 
 RULE = Rule(
     id="unused-suppression",
@@ -12,7 +12,7 @@ RULE = Rule(
     severity=Severity.WARNING,
     why="A suppression that outlives its fault hides the next one.",
     source="Muster: `muster.dev/ignore` and `# muster: ignore[rule-id] reason`",
-    check=nothing,
+    check=no_check,
     good=(
         Example("""\
 apiVersion: scheduling.k8s.io/v1beta1

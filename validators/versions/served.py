@@ -94,7 +94,7 @@ def closest(kind: str, group: str, version: str) -> str:
     return min(current(kind, group) or current(kind), key=lambda row: (row.version != version, row is not _HUBS[kind])).name
 
 
-def since(kind: str) -> int:
+def served_since(kind: str) -> int:
     """Return the first minor version of Kubernetes that serves *kind* in today's form."""
     return min(_KINDS[row.name, kind].since for row in versions_of(kind) if row.form is HUB)
 

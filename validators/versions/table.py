@@ -52,8 +52,8 @@ class ApiVersion:
         return f"{self.group}/{self.version}" if self.group else self.version
 
 
-V1ALPHA1 = Form(v1alpha1.to_hub, v1alpha1.from_hub, v1alpha1.written, templates_fixed=True)
-V1ALPHA2 = Form(v1alpha2.to_hub, v1alpha2.from_hub, v1alpha2.written, templates_fixed=True)
+V1ALPHA1 = Form(v1alpha1.to_hub, v1alpha1.from_hub, v1alpha1.written_path, templates_fixed=True)
+V1ALPHA2 = Form(v1alpha2.to_hub, v1alpha2.from_hub, v1alpha2.written_path, templates_fixed=True)
 
 TABLE: tuple[ApiVersion, ...] = (
     ApiVersion(SCHEDULING, "v1", (ServedKind("PriorityClass", 14, hub=True),)),

@@ -34,7 +34,7 @@ def from_hub(content: Mapping[str, Json]) -> dict[str, Json]:
     return {**content, "spec": then}
 
 
-def written(path: FieldPath) -> FieldPath:
+def written_path(path: FieldPath) -> FieldPath:
     """A path in today's form as this version writes it."""
     return FieldPath(*(_WRITTEN.get(part, part) if isinstance(part, str) else part for part in path.parts))
 

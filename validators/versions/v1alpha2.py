@@ -54,7 +54,7 @@ def from_hub(content: Mapping[str, Json]) -> dict[str, Json]:
     return {**content, "spec": then}
 
 
-def written(path: FieldPath) -> FieldPath:
+def written_path(path: FieldPath) -> FieldPath:
     """A path in today's form as this version writes it."""
     parts = path.parts
     if parts[:2] == ("spec", "workloadRef"):

@@ -66,7 +66,7 @@ def _established(name: str, lookup: Lookup, known: list[PriorityClass]) -> Prior
 def _policy(kind: str, spec: dict[str, Any], found: Priority, gates: Gates) -> Refusal | None:
     subject = _SUBJECT[kind]
     if kind != "Pod":
-        if not gates.on(PREEMPTION_POLICY):
+        if not gates.enabled(PREEMPTION_POLICY):
             return None
         if found.policy not in PREEMPTION_POLICIES:
             text = f"preemptionPolicy set in the PriorityClass object ({found.policy}) must match one of the allowed values of PreemptionPolicy type in {subject}"

@@ -95,7 +95,7 @@ def _gates(given: Any, gates: Gates) -> Gates:
         raise BadReview("gates must be an object of feature gates, each true or false")
     before = dict.fromkeys(gates.off, False)
     try:
-        return Gates.of([*before.items(), *given.items()])
+        return Gates.from_switches([*before.items(), *given.items()])
     except GateError as error:
         raise BadReview(str(error)) from None
 
@@ -105,7 +105,7 @@ def _lookup(given: Any, lookup: Lookup) -> Lookup:
         return lookup
     if not isinstance(given, list) or not all(isinstance(each, Mapping) for each in given):
         raise BadReview("objects must be a list of cluster objects")
-    found = (pipeline.read(each) for each in given)
+    found = (pipeline.decode_for_lookup(each) for each in given)
     return KnownObjects([each for each in found if each is not None], complete=True)
 
 

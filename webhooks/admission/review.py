@@ -71,7 +71,7 @@ class AdmissionRequest(msgspec.Struct, frozen=True, gc=False):
     new: bytes | None = None
     old: bytes | None = None
 
-    def after(self, new: bytes) -> AdmissionRequest:
+    def with_object(self, new: bytes) -> AdmissionRequest:
         """The same request for another object."""
         return msgspec.structs.replace(self, new=new)
 

@@ -120,7 +120,7 @@ def admit(request: AdmissionRequest, lookup: Lookup, settings: Settings, finaliz
     mutated = mutate(request, lookup, settings, finalizers)
     if not mutated.allowed or request.new is None:
         return mutated
-    patched = request.after(decode.encode(jsonpatch.apply(decode.parse(request.new), mutated.patch)))
+    patched = request.with_object(decode.encode(jsonpatch.apply(decode.parse(request.new), mutated.patch)))
     validated = validate(patched, lookup, settings)
     return dataclasses.replace(
         validated,
@@ -150,7 +150,7 @@ def _complete(
 ) -> priority.Refusal | None:
     """The Priority plugin's part: on creation for pods and groups; on update only what a pod would lose."""
     needed = {"Pod": "", "PodGroup": GENERIC_WORKLOAD, "CompositePodGroup": COMPOSITE}.get(request.kind)
-    if needed is None or (needed and not settings.gates.on(needed)):
+    if needed is None or (needed and not settings.gates.enabled(needed)):
         return None
     spec = dict(after.get("spec") or {})
     if request.operation == "UPDATE":
@@ -177,7 +177,7 @@ def _add_finalizer(kind: str, after: dict[str, Any], settings: Settings, finaliz
     finalizer, gate, when = wanted
     metadata = dict(after.get("metadata") or {})
     present = list(metadata.get("finalizers") or [])
-    if finalizers in when and settings.gates.on(gate) and finalizer not in present:
+    if finalizers in when and settings.gates.enabled(gate) and finalizer not in present:
         after["metadata"] = {**metadata, "finalizers": [*present, finalizer]}
 
 

@@ -27,7 +27,7 @@ class _State:
     children: dict[Place, dict[str, Object]] = dataclasses.field(default_factory=dict)
     changes: int = 0
 
-    def put(self, found: Object) -> None:
+    def add_or_update(self, found: Object) -> None:
         place = (namespace_of(found), found.metadata.name)
         before = self.objects.get(place)
         if before == found:
@@ -95,7 +95,7 @@ class Cache:
             listing = self._listing = (state, changes, tuple(objects))
         return listing[2]
 
-    def heard(self) -> None:
+    def record_contact(self) -> None:
         """The server has just been in touch."""
         self._heard = self._clock()
         self.complaint = ""
@@ -104,14 +104,14 @@ class Cache:
         """Take *objects* for all there are."""
         state = _State()
         for each in objects:
-            state.put(each)
+            state.add_or_update(each)
         self._state = state
         self.served = self.listed = True
-        self.heard()
+        self.record_contact()
 
-    def put(self, found: Object) -> None:
+    def add_or_update(self, found: Object) -> None:
         """An object was added or changed."""
-        self._state.put(found)
+        self._state.add_or_update(found)
 
     def remove(self, gone: Object) -> None:
         """An object was deleted."""
@@ -121,7 +121,7 @@ class Cache:
         """The API server does not have this kind."""
         self.served, self.listed = False, False
         self._state = _State()
-        self.heard()
+        self.record_contact()
 
 
 class CachedLookup:

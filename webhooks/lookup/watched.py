@@ -44,12 +44,12 @@ class Fill:
             if event == "DELETED":
                 self._cache.remove(each)
             else:
-                self._cache.put(each)
+                self._cache.add_or_update(each)
 
     def tell(self, standing: Standing, reason: str) -> None:
         """A cache that is not heard of grows stale; why goes to the log, once."""
         if standing is Standing.HEARD:
-            self._cache.heard()
+            self._cache.record_contact()
         elif standing is Standing.UNSERVED:
             self._cache.not_served()
         else:

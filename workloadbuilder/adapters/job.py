@@ -30,13 +30,13 @@ _SPEC = FieldPath("spec")
 _TEMPLATE = FieldPath("metadata", "annotations", Key(linkage_annotations.TEMPLATE))
 
 
-def read(found: Json, known: Known) -> Reading:
+def adapt(found: Json, known: Known) -> Reading:
     """What is made of a Job; never raises, whatever JSON it is."""
     errors: list[FieldError] = []
     warnings: list[FieldError] = []
-    about, top = object_identity.read(found, errors, warnings)
+    about, top = object_identity.read_identity(found, errors, warnings)
     spec = top.mapping("spec")
-    shape = job_spec.read(spec)
+    shape = job_spec.read_job_shape(spec)
     if shape.suspended:
         detail = "the Job is suspended: its pods are made once it is resumed"
         warnings.append(field.invalid(_SPEC / "suspend", True, detail))  # noqa: FBT003 - the value that is told
@@ -49,7 +49,7 @@ def read(found: Json, known: Known) -> Reading:
         intent = read_intent(spec.raw("scheduling"), path=_SPEC / "scheduling", composite=False)
         errors += [*intent.errors, *job_spec.check(shape, intent.intent, _SPEC)]
         warnings += [*intent.warnings, *job_spec.warn(shape, intent.intent, _SPEC)]
-        overlay = kueue_annotations.read(shape.template, group_size=shape.pods, groups=1)
+        overlay = kueue_annotations.read_overlay(shape.template, group_size=shape.pods, groups=1)
         root = WorkloadItem(
             ROOT,
             _SPEC / "scheduling",
@@ -72,12 +72,12 @@ def read(found: Json, known: Known) -> Reading:
 def _child(about: Subject, controller: Owner, shape: JobShape, link: linkage.Linkage, known: Known) -> Reading:
     """A Job that belongs to a *controller* which compiles the Workload."""
     result = Reading(about.owner, about.namespace)
-    above = object_identity.said(controller)
+    above = object_identity.display_name(controller)
     if known.compiles(controller.group, controller.kind, about.namespace, controller.name):
         return dataclasses.replace(result, skipped=f"its group is made with those of {above}, to which it belongs")
     if not link.template:
         return dataclasses.replace(result, skipped=f"its group is one of the Workload of {above}, to which it belongs")
-    workloads = (each for group in groups_of("Workload") for each in known.of(group, "Workload", about.namespace))
+    workloads = (each for group in groups_of("Workload") for each in known.list_kind(group, "Workload", about.namespace))
     workload = next((each for each in workloads if object_identity.described(each, controller)), None)
     if workload is None:
         return dataclasses.replace(result, skipped=f"its group is made of the Workload of {above}, which is not given")

@@ -31,8 +31,8 @@ def adapter(api_version: Json, kind: Json) -> Adapter | None:
     module = KINDS.get((group_of(api_version), kind))
     if module is None:
         return None
-    read: Adapter = importlib.import_module(f"{__package__}.{module}").read
-    return read
+    adapt: Adapter = importlib.import_module(f"{__package__}.{module}").adapt
+    return adapt
 
 
 def listed() -> str:

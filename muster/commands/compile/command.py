@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from muster.commands.compile.compilation import Run
 
 FORMATS = ("yaml", "json")
-KUBERNETES = releases.names(served.since("Workload"))
+KUBERNETES = releases.names(served.served_since("Workload"))
 """Minor versions that serve what is made, by name."""
 
 
@@ -99,7 +99,7 @@ def compile_(  # noqa: PLR0913 - one parameter an option
     from muster.commands.compile import compilation, sources
     from workloadbuilder.adapters.compiled import Wanted
 
-    inputs = sources.read(paths, objects, _levels(levels))
+    inputs = sources.read_compile_inputs(paths, objects, _levels(levels))
     wanted = Wanted(groups=groups, pods=pods, delegated=delegated, version=version)
     run = compilation.run(inputs, wanted, minor=KUBERNETES[kubernetes])
     _write(run, form, explain=explain)

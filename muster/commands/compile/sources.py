@@ -25,7 +25,7 @@ class CompileInputs:
     problems: tuple[str, ...] = ()
 
 
-def read(paths: Sequence[str], further: Sequence[str], levels: Mapping[str, str]) -> CompileInputs:
+def read_compile_inputs(paths: Sequence[str], further: Sequence[str], levels: Mapping[str, str]) -> CompileInputs:
     """The objects at *paths*, and those at *further* to be looked up; *levels* are labels by the names of levels.
 
     Raises:
@@ -33,8 +33,8 @@ def read(paths: Sequence[str], further: Sequence[str], levels: Mapping[str, str]
     """
     try:
         identities = files.identities(paths)
-        manifests = files.read(paths, sys.stdin.buffer)
-        more = files.read(further, sys.stdin.buffer, leave_out=identities)
+        manifests = files.read_manifests(paths, sys.stdin.buffer)
+        more = files.read_manifests(further, sys.stdin.buffer, leave_out=identities)
     except files.PathError as error:
         raise click.UsageError(str(error)) from None
     looked_up = []

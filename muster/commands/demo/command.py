@@ -121,7 +121,7 @@ def _lint(stage: Stage) -> None:
     )
     stage.command("muster lint manifests")
     with contextlib.chdir(DATA):
-        report = lint_files.run(files.read(["manifests"], sys.stdin.buffer), (), settings=Settings(linting=True))
+        report = lint_files.run(files.read_manifests(["manifests"], sys.stdin.buffer), (), settings=Settings(linting=True))
     shown = text.render_in_colour(report) if stage.colour else text.render(report)
     for line in shown.splitlines():
         # Excerpts begin with spaces and stay as they are.
@@ -189,11 +189,11 @@ def _place(stage: Stage) -> None:
     stage.command("muster simulate placement")
     progress = Progress()
     with contextlib.chdir(DATA):
-        inputs = cluster_input.read(["placement"], (), progress)
+        inputs = cluster_input.read_cluster_input(["placement"], (), progress)
     asked = Asked(CycleOptions(strategy="complete"))
     answer, snapshot = simulation.run(inputs.objects, asked, inputs.problems, progress)
     progress.end()
-    for line in answer_text.render(answer, Kinship.of(snapshot), colour=stage.colour).splitlines():
+    for line in answer_text.render(answer, Kinship.from_snapshot(snapshot), colour=stage.colour).splitlines():
         stage.say(line)
     stage.say()
     stage.say("The same drawn, as muster simulate --format html does it; a browser shows it:")

@@ -29,7 +29,7 @@ from validators.versions.table import SCHEDULING
 ASSETS = "KUBEBUILDER_ASSETS"
 PROGRAMS = ("etcd", "kube-apiserver", "kubectl")
 HOST = webhook_server.HOST
-OLDEST_MINOR = max(map(served.since, ("Workload", "PodGroup", "CompositePodGroup")))
+OLDEST_MINOR = max(map(served.served_since, ("Workload", "PodGroup", "CompositePodGroup")))
 """Of Kubernetes: the first that serves all three kinds."""
 GATES = ("GenericWorkload", "TopologyAwareWorkloadScheduling", "CompositePodGroup", "PodGroupPreemptionPolicy")
 NEEDING_CONTROLLERS = ("ServiceAccount", "TaintNodesByCondition")

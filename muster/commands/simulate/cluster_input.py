@@ -46,7 +46,7 @@ class ClusterInput:
     """What is asked for, where further objects were taken in."""
 
 
-def read(paths: Sequence[str], further: Sequence[str], progress: Progress) -> ClusterInput:
+def read_cluster_input(paths: Sequence[str], further: Sequence[str], progress: Progress) -> ClusterInput:
     """The objects at *paths*, and those at *further* that are not among them already.
 
     Raises:
@@ -75,7 +75,7 @@ def add(inputs: ClusterInput, known: Iterable[Source], known_problems: Sequence[
     What was there before is what is asked for (``own``).
     """
     there = set(_names(inputs.objects))
-    inputs.own = Own.of(there, inputs.problems)
+    inputs.own = Own.from_names(there, inputs.problems)
     kinds, problems = gather.gather(known)
     inputs.problems += [*known_problems, *problems]
     for found in (each for listed in kinds.values() for each in listed):
@@ -108,7 +108,7 @@ def _files(paths: Iterable[str], leave_out: Iterable[str]) -> list[str]:
 
 
 def _read(file: str, inputs: ClusterInput, progress: Progress) -> None:
-    name = files.shown(_near(file))
+    name = files.display_name(_near(file))
     inputs.files += 1
     try:
         if file == files.STDIN:

@@ -149,7 +149,7 @@ def _one(
     from muster.commands.simulate.what_if import WhatIfError
     from scheduler_core.queueing.queue_order import OrderError
 
-    inputs = cluster_input.read(paths, objects, progress)
+    inputs = cluster_input.read_cluster_input(paths, objects, progress)
     if not inputs.files:
         click.echo(f"muster simulate: no .yaml, .yml, .json file in {', '.join(paths)}", err=True)
     try:
@@ -179,7 +179,7 @@ def _one(
         from muster.render import answer_text
         from muster.render.tree import Kinship
 
-        _to_stdout(answer_text.render(answer, Kinship.of(snapshot), colour=colour, every=verbose))
+        _to_stdout(answer_text.render(answer, Kinship.from_snapshot(snapshot), colour=colour, every=verbose))
     return answer.exit_status
 
 

@@ -23,7 +23,7 @@ class Own:
     problems: tuple[Problem, ...] = ()
 
     @classmethod
-    def of(cls, names: Iterable[tuple[str, str, str]], problems: Iterable[Problem]) -> Own | None:
+    def from_names(cls, names: Iterable[tuple[str, str, str]], problems: Iterable[Problem]) -> Own | None:
         """*names* are kind, namespace and name of each object at PATH; None where none of them is a pod or a group."""
         there = [*names]
         waiting = frozenset(Name(*each) for each in there if each[0] in _WAITING)

@@ -35,7 +35,7 @@ def answer(paths: Sequence[str], further: Sequence[str], asked: Asked, progress:
         click.UsageError: a path does not exist, or cannot be read.
 
     """
-    known = cluster_input.read((), further, progress)
+    known = cluster_input.read_cluster_input((), further, progress)
     worst = 0
     for line in _lines(paths):
         content, status = _answered(line, known, asked, progress)

@@ -113,7 +113,7 @@ def additions(texts: object) -> tuple[Addition, ...]:
     if not isinstance(listed, (list, tuple)) or not all(isinstance(each, str) for each in listed):
         raise BadQuestion("option addNodes must be a list of texts as '2 like node-1,topology.kubernetes.io/zone=z2'")
     try:
-        return tuple(Addition.of(each) for each in listed)
+        return tuple(Addition.from_text(each) for each in listed)
     except WhatIfError as error:
         raise BadQuestion(str(error)) from None
 
@@ -129,7 +129,7 @@ def _gates(asked: Asked, _: str, value: object) -> Asked:
         raise BadQuestion("option gates must be an object of feature gates, each true or false")
     before = dict.fromkeys(asked.cycle.gates.off, False)
     try:
-        return _cycle(asked, gates=Gates.of([*before.items(), *value.items()]))
+        return _cycle(asked, gates=Gates.from_switches([*before.items(), *value.items()]))
     except GateError as error:
         raise BadQuestion(str(error)) from None
 

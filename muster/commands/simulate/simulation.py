@@ -51,7 +51,7 @@ def run(
     decisions = remedies.with_remedies(result.decisions, objects, snapshot, asked.cycle, asked.remedies)
     in_order = sorted({*found, *result.problems}, key=lambda each: (each.object, each.message))
     seconds = time.monotonic() - began if asked.timings else None
-    answer = Answer.of(decisions, result.pending, in_order, seconds)
+    answer = Answer.from_decisions(decisions, result.pending, in_order, seconds)
     if own is not None:
         answer = dataclasses.replace(answer, own=own_objects.share(answer, snapshot, own))
     if asked.fragmentation:

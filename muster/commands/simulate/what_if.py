@@ -48,7 +48,7 @@ class Addition:
     labels: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def of(cls, text: str) -> Addition:
+    def from_text(cls, text: str) -> Addition:
         """Reads ``N like NODE[,label=value...]``.
 
         Raises:

@@ -63,20 +63,20 @@ def _from_files(paths: tuple[str, ...]) -> tuple[Kept, list[str]]:
 
     progress = Progress("snapshot")
     try:
-        inputs = cluster_input.read(paths, (), progress)
+        inputs = cluster_input.read_cluster_input(paths, (), progress)
     finally:
         progress.end()
     told = [f"{each.object}: {each.message}" for each in inputs.problems]
     if not inputs.files:
         told.append(f"no .yaml, .yml, .json file in {', '.join(paths)}")
-    return snapshot_document.kept(inputs.objects), told
+    return snapshot_document.keep_simulated_fields(inputs.objects), told
 
 
 def _from_cluster(kubeconfig: str | None, context: str | None) -> tuple[Kept, list[str]]:
     from muster.commands.snapshot import live_cluster, snapshot_document
 
     try:
-        read = live_cluster.read(kubeconfig, context)
+        read = live_cluster.list_cluster(kubeconfig, context)
     except live_cluster.ClusterError as error:
         raise click.UsageError(str(error)) from None
-    return snapshot_document.kept(read.lists), [f"{each.object}: {each.message}" for each in read.problems]
+    return snapshot_document.keep_simulated_fields(read.lists), [f"{each.object}: {each.message}" for each in read.problems]

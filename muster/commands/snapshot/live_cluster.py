@@ -34,7 +34,7 @@ class Read:
     problems: tuple[Problem, ...]
 
 
-def read(kubeconfig: str | None, context: str | None) -> Read:
+def list_cluster(kubeconfig: str | None, context: str | None) -> Read:
     """All that ``simulate`` reads of a cluster; kinds that it does not serve are passed over.
 
     Raises:

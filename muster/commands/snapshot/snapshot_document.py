@@ -42,7 +42,7 @@ class Kept:
         return b"".join(wire.ENCODER.encode(each) + b"\n" for each in self.objects)
 
 
-def kept(sources: Iterable[Source]) -> Kept:
+def keep_simulated_fields(sources: Iterable[Source]) -> Kept:
     """The fields that ``simulate`` reads, of the objects that it reads; lists are opened."""
     kinds, problems = gather(sources)
     objects = [each for kind, fields in FIELDS.items() for each in _of_kind(kinds[kind], fields, problems)]

@@ -40,7 +40,7 @@ class Wishes:
         """Those with wishes."""
         return [self._placements[serial] for serial in self._counts]
 
-    def of(self, placement: Placement) -> Iterator[tuple[PodShape, int]]:
+    def counts_within(self, placement: Placement) -> Iterator[tuple[PodShape, int]]:
         """What is wanted within *placement* as a whole."""
         return ((self._shapes[serial], count) for serial, count in self._counts.get(placement.serial, {}).items())
 
@@ -48,18 +48,18 @@ class Wishes:
         """The same, to be compared."""
         return tuple(sorted(self._counts[placement.serial].items()))
 
-    def around(self, placement: Placement) -> list[Wish]:
+    def related_wishes(self, placement: Placement) -> list[Wish]:
         """All wishes that have to do with *placement*: those that may use a node of it, and those that these have to do with."""
         near, rest = [placement], [each for each in self.placements() if each.serial != placement.serial]
         for one in near:
-            touched = [each for each in rest if self.meet(one, each)]
+            touched = [each for each in rest if self.overlap(one, each)]
             if touched:
                 near += touched
                 rest = [each for each in rest if each not in touched]
         near.sort(key=lambda each: each.serial)
-        return [(shape, each, count) for each in near for shape, count in self.of(each)]
+        return [(shape, each, count) for each in near for shape, count in self.counts_within(each)]
 
-    def meet(self, one: Placement, other: Placement) -> bool:
+    def overlap(self, one: Placement, other: Placement) -> bool:
         """Whether the two share a node."""
         at = (one.serial, other.serial)
         if (found := self._meet.get(at)) is None:

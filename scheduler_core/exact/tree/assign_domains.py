@@ -58,7 +58,7 @@ class DomainAssignment:
         self._loads: list[GroupInCell | None] = []
         self._state = ResidualCapacity(solver.nest, solver.measures, cell, tasks=self.tasks, candidates=self._candidates, base=base)
         for load in base:
-            self._state.put(load)
+            self._state.charge_load(load)
         self._elastic = any(self._measures.wanted(task.form) > self._measures.lacking(task.form) for task in tasks)
         self._uniform = self._is_uniform()
         self._seen: set[object] = set()
@@ -130,7 +130,7 @@ class DomainAssignment:
                 load = loaded(task.form, cell, counts, self._measures)
                 if load.least != least and not self._state.holds(load.least, cell):
                     continue
-                self._state.put(load)
+                self._state.charge_load(load)
                 self._loads.append(load)
                 if self._stands(load):
                     yield True
@@ -142,7 +142,7 @@ class DomainAssignment:
 
     def _take_back(self) -> None:
         if (load := self._loads.pop()) is not None:
-            self._state.put(load, -1)
+            self._state.charge_load(load, -1)
 
     def _stands(self, load: GroupInCell) -> bool:
         """Whether the cell of *load* can hold it beside what is in it."""
@@ -150,7 +150,7 @@ class DomainAssignment:
             if self._measures.single:
                 return True
             here = [each for each in self._all() if each.cell == load.cell and each.form.leaf]
-            return self._solver.bins.hold(load.cell, here)
+            return self._solver.bins.fit_together(load.cell, here)
         inside = [each for each in self._all() if load.cell in self._cells[each.cell].above]
         return load.cell == self._cell or self._solver.possible(load.cell, inside)
 

@@ -93,7 +93,7 @@ class Bounds:
         return left
 
     def _wanted(self, placement: Placement) -> Ints:
-        parts = [self._capacity.amounts(shape) * count for shape, count in self._wishes.of(placement)]
+        parts = [self._capacity.amounts(shape) * count for shape, count in self._wishes.counts_within(placement)]
         return parts[0] if len(parts) == 1 else sum(parts, self._capacity.nothing)
 
     def _crowded(self, forms: list[PlacementRequest], placement: Placement, key: str) -> bool:
@@ -119,7 +119,7 @@ class Bounds:
         if inside:
             slots = slots.copy()
             for each, row in inside:
-                slots[row] -= dict(self._wishes.of(each)).get(shape, 0)
+                slots[row] -= dict(self._wishes.counts_within(each)).get(shape, 0)
         return _too_many(needs, slots.tolist())
 
     def _row(self, placement: Placement, division: Division) -> int:

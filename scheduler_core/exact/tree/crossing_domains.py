@@ -99,7 +99,7 @@ class CrossingDomains:
         for counts in selections(agenda.form):
             self._chosen.append(PlannedGroup(agenda.form, domain, counts))
             self._wishes.add(domain, counts)
-            if self.capacity.fits(self._wishes.around(domain)):
+            if self.capacity.fits(self._wishes.related_wishes(domain)):
                 yield agenda.rest
             self._wishes.add(domain, counts, -1)
             self._chosen.pop()
@@ -155,7 +155,7 @@ class CrossingDomains:
         for domain in self._domains(form, placement):
             if not self._alone_in(form, domain):
                 continue
-            if (look := self._likeness.look(domain, placement)) is not None:
+            if (look := self._likeness.symmetry_key(domain, placement)) is not None:
                 if look in seen:
                     continue
                 seen.add(look)

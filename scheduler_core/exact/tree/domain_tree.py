@@ -82,7 +82,7 @@ class DomainTree:
             return ()
         return tuple(each for each in self.inside(cell, key) if int(ids[self.cells[each].nodes[0]]) in values)
 
-    def around(self, nodes: Iterable[int]) -> frozenset[int]:
+    def cells_containing(self, nodes: Iterable[int]) -> frozenset[int]:
         """The cells that contain one of *nodes*."""
         there = np.isin(self.cells[0].nodes, np.fromiter(nodes, dtype=np.int64))
         owners = set(self._narrowest[there].tolist())
@@ -93,7 +93,7 @@ class DomainTree:
         column = self._table.column(key)
         return column.values[int(column.ids[self.cells[cell].nodes[0]])]
 
-    def look(self, cell: int) -> int:
+    def symmetry_class(self, cell: int) -> int:
         """Equal for cells that differ in names only."""
         if (found := self._looks.get(cell)) is None:
             found = self._looks[cell] = self._numbers.setdefault(self._structure(cell), len(self._numbers))

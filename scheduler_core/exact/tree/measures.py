@@ -50,7 +50,7 @@ class Measures:
         self._main: dict[int, int] = {}
         self._wanted: dict[int, int] = {}
 
-    def of(self, counts: Sequence[tuple[PodShape, int]]) -> Amounts:
+    def measure_pods(self, counts: Sequence[tuple[PodShape, int]]) -> Amounts:
         """What so many pods of each shape measure together."""
         if self.single:
             return (sum(count for _, count in counts),)

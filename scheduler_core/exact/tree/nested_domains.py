@@ -41,7 +41,7 @@ class NestedDomains:
         self.budget = budget
         self.choices = Choices(nest, measures, budget)
         self.bins = SharedDomain(nest, capacity, shapes, budget)
-        self.pinned = nest.around(pinned) if pinned else frozenset[int]()
+        self.pinned = nest.cells_containing(pinned) if pinned else frozenset[int]()
         self._enough: int | None = None
         self._found: dict[_Keys, Subsolution | None] = {}
         self._verdicts: dict[_Keys, bool] = {}
@@ -107,7 +107,7 @@ class NestedDomains:
         keys = sorted(load.key for load in loads)
         if any(load.cell != cell for load in loads):
             return tuple(keys)
-        return (self.nest.look(cell), *(key[1:] for key in keys))
+        return (self.nest.symmetry_class(cell), *(key[1:] for key in keys))
 
     def _work_out(self, cell: int, loads: Sequence[GroupInCell], *, most: bool) -> Subsolution | None:
         opens = [number for number, load in enumerate(loads) if load.cell == cell and not load.form.leaf]

@@ -15,7 +15,7 @@ from scheduler_core.placement.placement_request import PlacementRequest
 class ResidualCapacity:
     """The loads in one cell; *tasks* are to become loads in their order, each in one of the *candidates* of its form's number.
 
-    *base* are loads that are there before, and stand once they are ``put``.
+    *base* are loads that are there before, and stand once they are charged.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class ResidualCapacity:
             self._wanted.append(self._wanted[-1] + measures.wanted(task.form))
         self._wanted.reverse()
 
-    def put(self, load: GroupInCell, sign: int = 1) -> None:
+    def charge_load(self, load: GroupInCell, sign: int = 1) -> None:
         """*load* stands, or (*sign* -1) no longer."""
         self._at[load.cell] = self._at.get(load.cell, 0) + sign
         self._pods += sign * load.pods
@@ -145,13 +145,13 @@ class ResidualCapacity:
 
     def _kind(self, cell: int, pinned: frozenset[int]) -> tuple[int, ...]:
         """Equal for cells that can be exchanged: what tells them apart, and the wider ones that they are in and that are asked for."""
-        found = [self._nest.look(cell)]
+        found = [self._nest.symmetry_class(cell)]
         for each in self._path(cell)[1:-1]:
             if self._is_asked_for(self._cells[each].level):
                 if self._inside.get(each) or each in pinned:
                     # It differs from others by what is in it; whatever contains it contains both.
                     return (*found, -1 - each)
-                found.append(self._nest.look(each))
+                found.append(self._nest.symmetry_class(each))
         return tuple(found)
 
     def _is_asked_for(self, level: int) -> bool:

@@ -23,7 +23,7 @@ class SharedDomain:
         self._budget = budget
         self._known: dict[tuple[object, ...], bool] = {}
 
-    def hold(self, cell: int, loads: Sequence[GroupInCell]) -> bool:
+    def fit_together(self, cell: int, loads: Sequence[GroupInCell]) -> bool:
         """Whether the pods of *loads*, leaves in *cell* of which each shape by itself fits, fit together.
 
         Raises:

@@ -86,6 +86,6 @@ class Subsolution:
 
 def loaded(form: PlacementRequest, cell: int, counts: Counts, measures: Measures) -> GroupInCell:
     """*form* in *cell*; *counts* as for ``GroupInCell``, or empty where the pods of a leaf are not chosen yet."""
-    least = measures.of(counts) if counts else measures.least(form)
+    least = measures.measure_pods(counts) if counts else measures.least(form)
     key = (cell, form.number, tuple([(shape.serial, count) for shape, count in counts]))
     return GroupInCell(cell, form, counts, least, measures.lacking(form), measures.wanted(form), key)

@@ -32,7 +32,7 @@ class Symmetry:
         self._looks: dict[int, tuple[int, ...]] = {}
         self._numbers: dict[Look, int] = {}
 
-    def look(self, domain: Placement, parent: Placement) -> tuple[int, ...] | None:
+    def symmetry_key(self, domain: Placement, parent: Placement) -> tuple[int, ...] | None:
         """What tells *domain* from others in *parent*; None where it is like no other.
 
         Wishes for a part of *parent* that has nodes of *domain* make it unlike; so do members that run in it, as others of the
@@ -40,7 +40,7 @@ class Symmetry:
         """
         if self._chain is None or self._is_pinned(domain):
             return None
-        if any(self._wishes.meet(each, domain) and not self._wishes.inside(parent, each) for each in self._wishes.placements()):
+        if any(self._wishes.overlap(each, domain) and not self._wishes.inside(parent, each) for each in self._wishes.placements()):
             return None
         return self._look(domain)
 
@@ -54,7 +54,7 @@ class Symmetry:
         inside: dict[int, list[tuple[int, tuple[tuple[int, int], ...]]]] = {}
         division = self._site.topology.divide(parent, key)
         for each in self._wishes.placements():
-            if self._wishes.inside(parent, each) or not self._wishes.meet(parent, each):
+            if self._wishes.inside(parent, each) or not self._wishes.overlap(parent, each):
                 around.append((each.serial, self._wishes.key(each)))
                 continue
             value = self._site.nodes.column(key)
@@ -71,7 +71,7 @@ class Symmetry:
         return agenda.number, frozenset(around), tuple(sorted(parts))
 
     def _is_pinned(self, domain: Placement) -> bool:
-        return bool(self._pinned) and domain.serial in self._site.topology.around(self._pinned)
+        return bool(self._pinned) and domain.serial in self._site.topology.placements_containing(self._pinned)
 
     def _look(self, domain: Placement) -> tuple[int, ...]:
         """A number for what is in *domain*, and the domains of wider keys that it is in."""

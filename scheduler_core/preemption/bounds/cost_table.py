@@ -153,13 +153,13 @@ def divide(grid: Grid, costs: Sequence[Ints], effort: Effort) -> tuple[int, list
     """
     if not costs:
         return ENDLESS, []
-    effort.take((PLACE if len(costs) > 2 else WAY) * len(costs))
+    effort.spend((PLACE if len(costs) > 2 else WAY) * len(costs))
     ways = [grid.peaks(each) for each in costs] if len(costs) > 2 else []
     # The two places that can go most ways are joined in one go.
     first, *others = sorted(range(len(costs)), key=lambda number: -len(ways[number]) if ways else 0)
     least, taken = costs[first], []
     for number in others[1:]:
-        effort.take(len(ways[number]) * (WAY + grid.size // POSITIONS_A_STEP))
+        effort.spend(len(ways[number]) * (WAY + grid.size // POSITIONS_A_STEP))
         least, choice = _joined(grid, least, costs[number], ways[number])
         taken.append((number, choice))
     parts = [0] * len(costs)

@@ -38,7 +38,7 @@ class DomainCost:
             EffortSpentError: the effort is spent.
 
         """
-        effort.take(100 + 12 * len(nodes))
+        effort.spend(100 + 12 * len(nodes))
         self._amounts = needs.amounts
         self._effort = effort
         self._limit = most
@@ -99,11 +99,11 @@ class DomainCost:
             grid = self._grids[most] = Grid(most)
         table = Table(grid)
         there = self._in(area)
-        self._effort.take(20 + 4 * len(there))
+        self._effort.spend(20 + 4 * len(there))
         there.sort(key=lambda node: self._spots[node].rank)
         choices = {node: self._choice(node, leaving, staying) for node in there}
         for node in self._needed(choices, sum(most)):
-            self._effort.take(_ADD + len(choices[node].counts) * (_WAY + grid.size // POSITIONS_A_STEP))
+            self._effort.spend(_ADD + len(choices[node].counts) * (_WAY + grid.size // POSITIONS_A_STEP))
             table.add(node, choices[node])
         return table
 
@@ -124,7 +124,7 @@ class DomainCost:
     def _best(self, nodes: Sequence[tuple[int, Ints]], pods: int) -> list[int]:
         """Those of *nodes*, with what each way costs there, that fewer than so many others beat."""
         costs = np.array([each for _, each in nodes])
-        self._effort.take(4 * len(nodes))
+        self._effort.spend(4 * len(nodes))
         kept: list[int] = []
         for number in np.argsort(costs.sum(axis=1), kind="stable").tolist():
             if len(kept) < pods or int((costs[kept] <= costs[number]).all(axis=1).sum()) < pods:
@@ -147,7 +147,7 @@ class DomainCost:
         if (choice := self._found.get(at)) is None:
             amounts = [tuple(each) for each in self._amounts[:, list(spot.rows)].tolist()]
             found, sets, whole = ways(spot.most, free, [need for _, _, need in able], amounts)
-            self._effort.take(20 + 5 * sets)
+            self._effort.spend(20 + 5 * sets)
             self.whole &= whole
             costs = [sum(able[position][1] for position in positions) for _, positions in found]
             choice = self._found[at] = _unbeaten([(cost, *way) for cost, way in zip(costs, found, strict=True)])

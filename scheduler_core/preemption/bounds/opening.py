@@ -93,7 +93,7 @@ class Opening:
             for column, count in enumerate(load):
                 if count:
                     several = [(number, each) for number in range(count + 1) for each in self._alike(column, number)]
-                    self._effort.take(10 + len(part) * len(several) // _ROWS_A_STEP)
+                    self._effort.spend(10 + len(part) * len(several) // _ROWS_A_STEP)
                     more = np.array([each for _, each in several], dtype=np.int64)
                     pods = (pods[:, None, :] + more).reshape(-1, pods.shape[1])
                     part = np.add.outer(part, np.array([number * grid.strides[column] for number, _ in several])).ravel()
@@ -109,7 +109,7 @@ class Opening:
     def _takes(self, area: DomainArea) -> tuple[bool, ...]:
         """By kind, whether *area* is its domain."""
         if (found := self._taken.get(area.number)) is None:
-            found = self._taken[area.number] = tuple(area.takes(group) for group in self._kinds.groups)
+            found = self._taken[area.number] = tuple(area.satisfies(group) for group in self._kinds.groups)
         return found
 
     def _needed(self, area: DomainArea, kind: int) -> list[Load]:
@@ -127,7 +127,7 @@ class Opening:
         whole = self._kinds.load(group.children)
         seen = set()
         for children in itertools.combinations(group.children, group.missing):
-            self._effort.take(2)
+            self._effort.spend(2)
             load = self._kinds.load(children)
             if load not in seen:
                 seen.add(load)
@@ -136,5 +136,5 @@ class Opening:
 
     def _sums(self, some: Sequence[Load], others: Sequence[Load]) -> list[Load]:
         found = list(dict.fromkeys(tuple(map(int.__add__, one, other)) for one in some for other in others))
-        self._effort.take(len(some) * len(others))
+        self._effort.spend(len(some) * len(others))
         return found

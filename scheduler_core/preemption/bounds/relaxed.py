@@ -108,7 +108,7 @@ class Relaxed:
             here = self._here[area.number] = self._known.setdefault((area.number, *self._state(area)), {})
         found = here.get(load)
         if found is None or (found.cost >= ENDLESS and found.limit < self._limit):
-            self._effort.take(_LOOK)
+            self._effort.spend(_LOOK)
             found = here[load] = self._look(area, load)
         return found.cost
 
@@ -160,7 +160,7 @@ class Relaxed:
     def _costs_of_pods(self, area: DomainArea, own: Load, grid: Grid) -> Ints:
         """What each part of *own* costs in *area*, where its groups become pods, by positions of *grid*; ENDLESS elsewhere."""
         pods, begins = self._opening.rows(own, self._grid(own))
-        self._effort.take(PLACE + (len(pods) + grid.size) // POSITIONS_A_STEP)
+        self._effort.spend(PLACE + (len(pods) + grid.size) // POSITIONS_A_STEP)
         costs: Ints = np.full(grid.size, ENDLESS, dtype=np.int64)
         costs[grid.up_to(own)] = np.minimum.reduceat(self._scope.table(area, *self._state(area)).at_each(pods), begins)
         return costs
@@ -177,7 +177,7 @@ class Relaxed:
             for part in tuple(found) if count else ():
                 for more in range(1, count + 1):
                     larger = (*part[:column], more, *part[column + 1 :])
-                    self._effort.take()
+                    self._effort.spend()
                     # With more in it an area only costs more.
                     if (cost := self._cost(area, larger)) >= self._limit:
                         break

@@ -95,12 +95,12 @@ class Branching:
         self.found, self._limit = None, limit
         for number, domain in enumerate(self._domains):
             able = [unit for unit in domain.units.tolist() if unit not in staying] if staying else domain.units.tolist()
-            self._effort.take(1 + len(domain.units) // 10)
+            self._effort.spend(1 + len(domain.units) // 10)
             if len(able) >= domain.least:
                 heapq.heappush(self._heap, (self._weights.least_of(able, domain.least), number, _Open(number, _NOBODY, staying)))
         while self._heap and self._heap[0][0] < self._limit:
             self.bound, _, plans = heapq.heappop(self._heap)
-            self._effort.take(20)
+            self._effort.spend(20)
             self._look(self.bound, plans)
         self.bound = self._limit
         return self.found

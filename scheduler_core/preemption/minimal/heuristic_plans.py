@@ -101,7 +101,7 @@ class Rough:
             return frozenset(there)
         found: list[int] = []
         for number in reversed(by_importance(there, self._problem.units)):
-            self._effort.take(10)
+            self._effort.spend(10)
             if number not in self._problem.worth.guarded or self._problem.allowed([*found, number]):
                 found.append(number)
         return frozenset(found)

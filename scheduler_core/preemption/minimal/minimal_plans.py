@@ -66,7 +66,7 @@ def fewest_victims(
     for numbers in dict.fromkeys((plans.best, plans.first)):
         chosen, outcome = plans.carried_out(numbers)
         if outcome.status is Status.SUCCESS:
-            return plans.told(chosen, outcome, leaving)
+            return plans.to_preemption(chosen, outcome, leaving)
     return Preemption(Status.UNSCHEDULABLE, NOT_PROVED)
 
 
@@ -190,7 +190,7 @@ class _Plans(Generic[ProposalT]):
             numbers, outcome = fewer, again
         return numbers, outcome
 
-    def told(self, numbers: frozenset[int], outcome: ProposalT, leaving: AbstractSet[str]) -> Preemption[ProposalT]:
+    def to_preemption(self, numbers: frozenset[int], outcome: ProposalT, leaving: AbstractSet[str]) -> Preemption[ProposalT]:
         """The preemption of *numbers*, with which *outcome* comes."""
         units = tuple(self._units.unit(number) for number in by_importance(numbers, self._units))
         chosen = ChosenUnits(units, self._worth.breaks(numbers))

@@ -74,7 +74,7 @@ class Subsets:
         return self._found, self._certain
 
     def _descend(self, chosen: tuple[int, ...], at: int) -> None:
-        self._effort.take(_STEPS)
+        self._effort.spend(_STEPS)
         here = frozenset(chosen)
         if self._hopeless(here):
             return

@@ -83,7 +83,7 @@ class Trials(Generic[ProposalT]):
         """
         at = (frozenset(numbers), placement.serial)
         if at not in self._known:
-            self._effort.take(self._base + _UNIT * len(at[0]))
+            self._effort.spend(self._base + _UNIT * len(at[0]))
             self._known[at] = self._try(at[0], placement)
         return self._known[at]
 
@@ -123,7 +123,7 @@ class Trials(Generic[ProposalT]):
             known, steps = self._prover.possible(placement)
         finally:
             self._back(mark, pods)
-        self._effort.take(_SEARCHED * steps)
+        self._effort.spend(_SEARCHED * steps)
         return known
 
     def _away(self, numbers: AbstractSet[int]) -> list[PodRecord]:

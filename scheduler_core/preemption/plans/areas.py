@@ -39,7 +39,7 @@ class DomainArea:
         nodes = np.setdiff1d(self.nodes, np.concatenate([each.nodes for each in self.inner]), assume_unique=True)
         return DomainArea(-1 - self.number, nodes, {}) if len(nodes) else None
 
-    def takes(self, wanted: RequiredPods) -> bool:
+    def satisfies(self, wanted: RequiredPods) -> bool:
         """Whether *wanted*, looked for from outside, has found its domain here."""
         if not wanted.key:
             return True
@@ -63,7 +63,7 @@ def areas(site: PlacementState, wanted: RequiredPods, domain: Placement, effort:
         for child in group.children:
             for place in child.places(site, placement):
                 if (child.number, place.serial) not in seen:
-                    effort.take(20)
+                    effort.spend(20)
                     seen.add((child.number, place.serial))
                     found.setdefault(place.nodes.tobytes(), place.nodes)
                     todo.append((child, place))

@@ -19,7 +19,7 @@ class Effort:
         self._left = steps
         self.taken = 0
 
-    def take(self, steps: int = 1) -> None:
+    def spend(self, steps: int = 1) -> None:
         """Take *steps*.
 
         Raises:

@@ -102,7 +102,7 @@ class Units:
         self._below: dict[int, Below] = {}
 
     @classmethod
-    def of(cls, snapshot: ClusterSnapshot) -> Units:
+    def from_snapshot(cls, snapshot: ClusterSnapshot) -> Units:
         """The units of *snapshot*."""
         return cls(snapshot.pods, snapshot.groups, snapshot.priorities)
 

@@ -68,14 +68,14 @@ class DryRun:
         away = {pair: self._units.unit(int(self._pairs.unit[pair])).pods for pair in self._pairs.touching(node)}
         for pods in away.values():
             surroundings.move(pods, away=True)
-        able = surroundings.agree(proposed)
+        able = surroundings.passes_filters(proposed)
         if able:
             left = self._left[:, position]
             for pair, pods in list(away.items()):
                 need = self._pairs.need[self._rows, pair]
                 if (need <= left).all() and not (self._barred is not None and self._barred[pair]):
                     surroundings.move(pods, away=False)
-                    if surroundings.agree(proposed):
+                    if surroundings.passes_filters(proposed):
                         left -= need
                         del away[pair]
                         continue

@@ -30,7 +30,7 @@ class Surroundings(Protocol):
     def move(self, pods: Sequence[PodRecord], *, away: bool) -> None:
         """*pods*, which run, leave their nodes, or are back on them."""
 
-    def agree(self, proposed: Proposed) -> bool:
+    def passes_filters(self, proposed: Proposed) -> bool:
         """Whether *proposed* may stand on their nodes, one after the other, among those who are not away; leaves no trace."""
 
 
@@ -109,7 +109,7 @@ class AbsentPods:
     def returns(self, unit: Unit, proposed: Proposed) -> bool:
         """Whether *unit* may come back among *proposed*; if so it is back."""
         self._surroundings.move(unit.pods, away=False)
-        if self._surroundings.agree(proposed):
+        if self._surroundings.passes_filters(proposed):
             self._back.update(pod.key for pod in unit.pods)
             return True
         self._surroundings.move(unit.pods, away=True)

@@ -40,13 +40,13 @@ class AssumedPods:
             self._changed(pod, was)
             self._again(pod)
 
-    def leave(self, ref: Ref, *, evicted: bool) -> None:
+    def expect_deletion(self, ref: Ref, *, evicted: bool) -> None:
         """*ref* is about to be deleted, by a preemption (*evicted*) or not."""
         if (pod := self._store.pod(ref)) is not None and not pod.draft.terminating:
             pod.leaving, pod.evicted = True, evicted
             self._changed(pod, self._store.standing.place_of(pod))
 
-    def stay(self, ref: Ref) -> None:
+    def cancel_deletion(self, ref: Ref) -> None:
         """*ref* is not deleted after all."""
         if (pod := self._store.pod(ref)) is not None and pod.leaving:
             pod.leaving = pod.evicted = False

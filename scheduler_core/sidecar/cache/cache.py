@@ -77,7 +77,7 @@ class Cache:
         for raw in raws:
             if (name := self._take(kind, raw, listed=True)) is not None:
                 listed.add(name)
-        for name in versions.only(listed, number(resource_version)):
+        for name in versions.delete_unlisted(listed, number(resource_version)):
             self._drop(kind, name)
         self._lacking.discard(kind)
 
@@ -93,18 +93,18 @@ class Cache:
 
     def snapshot(self, roots: Iterable[Root] | None = None) -> ClusterSnapshot:
         """Everything, or the trees of *roots* with their pods (then without problems)."""
-        return self._assembler.whole() if roots is None else self._assembler.of(roots)
+        return self._assembler.full_snapshot() if roots is None else self._assembler.snapshot_of_roots(roots)
 
-    def everything(self) -> ClusterSnapshot:
+    def lazy_snapshot(self) -> ClusterSnapshot:
         """Everything, put together as far as it is looked at, while nothing changes; without problems."""
-        return self._assembler.everything()
+        return self._assembler.lazy_snapshot()
 
     def site(self, options: PlacingOptions, ignore: frozenset[str], plugins: Plugins = NO_PLUGINS) -> PlacementState:
         """What placing works on; its relations must be given back before anything changes."""
         standing = self.standing
         ground = standing.ground()
         nominated = [standing.record(standing.pods.nominated[key]) for key in sorted(standing.pods.nominated)]
-        relations = standing.neighbours.relations(self._assembler.of(()), ground.nodes, standing.meeting)
+        relations = standing.neighbours.relations(self._assembler.snapshot_of_roots(()), ground.nodes, standing.meeting)
         return ground.site(options, ignore, relations, nominated, plugins)
 
     def problems(self) -> tuple[Problem, ...]:
@@ -154,7 +154,7 @@ class Cache:
         if marked is None:
             return None
         api_version, name, stamp = marked
-        if self._versions[kind].put(name, stamp, listed=listed):
+        if self._versions[kind].add_or_update(name, stamp, listed=listed):
             self._keep(GatheredObjects(kind, api_version or self._api_versions[kind], raw), name, stamp)
         return name
 
@@ -167,20 +167,20 @@ class Cache:
                 self.report.node(name[1], came=came)
         else:
             before = self.report.before(found.kind, name)
-            self.book.put(found, name, stamp)
+            self.book.add_or_update(found, name, stamp)
             self.report.group(found.kind, name, before)
 
     def _drop(self, kind: str, name: Name) -> None:
         if kind == "Pod":
             self._unusable.pop((kind, *name), None)
-            if (pod := self.standing.drop("/".join(name))) is not None:
+            if (pod := self.standing.remove_pod("/".join(name))) is not None:
                 self.report.pod(pod, None, self.standing.place_of(pod))
         elif kind == "Node":
             if self.standing.drop_node(name[1]):
                 self.report.node(name[1])
         else:
             before = self.report.before(kind, name)
-            self.book.drop(kind, name)
+            self.book.remove(kind, name)
             self.report.group(kind, name, before)
 
     def _keep_pod(self, found: GatheredObjects, name: Name, stamp: Stamp) -> None:
@@ -190,14 +190,14 @@ class Cache:
         was = self.standing.place_of(before) if before is not None else ""
         after: LivePod | None = None
         try:
-            pod = self._reader.read(found, stamp)
+            pod = self._reader.read_pod(found, stamp)
         except Unusable as error:
             self._unusable[key] = str(error)
-            self.standing.drop("/".join(name))
+            self.standing.remove_pod("/".join(name))
         else:
             if isinstance(pod, LivePod):
                 after = pod
-                self.standing.put(pod)
+                self.standing.add_or_update_pod(pod)
             else:
                 self.standing.end(pod)
         if before is not None or after is not None:

@@ -61,7 +61,7 @@ class ChangeReporter:
         self._book = book
         self._came: set[str] = set()
 
-    def take(self) -> ClusterChanges:
+    def pop_changes(self) -> ClusterChanges:
         """What changed since this was asked last."""
         news, self.news = self.news, ClusterChanges()
         if self._came:

@@ -22,7 +22,7 @@ class Stamp:
     uid: str
     version: int
 
-    def before(self, other: Stamp) -> bool:
+    def older_than(self, other: Stamp) -> bool:
         """Whether it is certain that this is older."""
         return 0 < self.version < other.version
 
@@ -43,11 +43,11 @@ class Freshness:
         self._gone: collections.OrderedDict[Name, Stamp] = collections.OrderedDict()
         self._floor = 0
 
-    def put(self, name: Name, stamp: Stamp, *, listed: bool = False) -> bool:
+    def add_or_update(self, name: Name, stamp: Stamp, *, listed: bool = False) -> bool:
         """Whether an object as of *stamp*, of an event or *listed*, is news; it is there from now on."""
         known = self.known.get(name)
         if known is not None:
-            if stamp.before(known) or (known.version and known == stamp):
+            if stamp.older_than(known) or (known.version and known == stamp):
                 return False
         elif self._is_gone(name, stamp) or (not listed and 0 < stamp.version <= self._floor):
             return False
@@ -58,12 +58,12 @@ class Freshness:
         """Whether the deletion of an object is news; it is gone from now on."""
         known = self.known.get(name)
         same = known is None or not stamp.uid or not known.uid or stamp.uid == known.uid
-        if known is not None and not same and not known.before(stamp):
+        if known is not None and not same and not known.older_than(stamp):
             return False
         self._bury(name, stamp if known is None or stamp.version >= known.version else Stamp(stamp.uid, known.version))
         return self.known.pop(name, None) is not None
 
-    def only(self, listed: set[Name], version: int) -> list[Name]:
+    def delete_unlisted(self, listed: set[Name], version: int) -> list[Name]:
         """The names of objects that are gone, as a list as of *version* (0: unknown) has only *listed*."""
         gone = [name for name, stamp in self.known.items() if name not in listed and not 0 < version < stamp.version]
         for name in gone:

@@ -98,7 +98,7 @@ class GroupCache:
         self._made: dict[Name, set[Key]] = {}
         self._workloads: tuple[Workload, ...] | None = None
 
-    def put(self, found: GatheredObjects, name: Name, stamp: Stamp) -> None:
+    def add_or_update(self, found: GatheredObjects, name: Name, stamp: Stamp) -> None:
         """An object of one of these kinds is there, or is another than before."""
         key = (found.kind, *name)
         self.unusable.pop(key, None)
@@ -123,7 +123,7 @@ class GroupCache:
     ) -> None:
         value = read()
         if isinstance(value, Unusable):
-            self.drop(found.kind, key[1:])
+            self.remove(found.kind, key[1:])
             self.unusable[key] = str(value)
         elif isinstance(value, PriorityClass):
             self.classes[key[2]] = value
@@ -143,7 +143,7 @@ class GroupCache:
             if live.workload:
                 self._made.setdefault((key[1], live.workload), set()).add(key)
 
-    def drop(self, kind: str, name: Name) -> None:
+    def remove(self, kind: str, name: Name) -> None:
         """An object is gone."""
         self.unusable.pop((kind, *name), None)
         if kind == "PriorityClass":
@@ -211,7 +211,7 @@ class GroupCache:
         completed((each.group for each in self.groups.values()), self.priorities, found)
         yield from found
 
-    def everything(self, kind: str) -> Sequence[Object]:
+    def list_kind(self, kind: str) -> Sequence[Object]:
         """All objects of *kind* that can be used."""
         if kind == "Workload":
             if self._workloads is None:
@@ -255,7 +255,7 @@ class Known(KnownObjects):
         found: Object | None
         match kind:
             case "Node":
-                found = self._nodes.known(name)
+                found = self._nodes.get_node(name)
             case "PriorityClass":
                 found = book.classes.get(name)
                 namespace = ""
@@ -274,6 +274,6 @@ class Known(KnownObjects):
 
     def everything(self, kind: str) -> Sequence[Object] | None:
         """See Lookup."""
-        found = self._nodes.everything() if kind == "Node" else self._book.everything(kind)
+        found = self._nodes.list_nodes() if kind == "Node" else self._book.list_kind(kind)
         more = [Named(kind, ObjectMeta(name=key[2], namespace=key[1])) for key in self._book.unusable if key[0] == kind]
         return (*found, *more) if more else found or None

@@ -50,7 +50,7 @@ class Unserved:
 class Receiver(Protocol):
     """Takes news, from any thread."""
 
-    def put(self, news: Listed | Changed | Unserved, /) -> None:
+    def enqueue(self, news: Listed | Changed | Unserved, /) -> None:
         """Add *news* to what is to be heard."""
 
 
@@ -129,12 +129,12 @@ class _Told:
 
     def replace(self, objects: Sequence[msgspec.Raw]) -> None:
         """See Sink."""
-        self._feed.inbox.put(Listed(self._kind, objects))
+        self._feed.inbox.enqueue(Listed(self._kind, objects))
         self._health.listed = self._health.served = True
 
     def change(self, event: str, content: msgspec.Raw) -> None:
         """See Sink."""
-        self._feed.inbox.put(Changed(self._kind, event, content))
+        self._feed.inbox.enqueue(Changed(self._kind, event, content))
 
     def tell(self, standing: Standing, reason: str) -> None:
         """See Sink."""
@@ -144,7 +144,7 @@ class _Told:
             self._health.complaint = ""
         elif standing is Standing.UNSERVED:
             self._health.served = self._health.listed = False
-            self._feed.inbox.put(Unserved(self._kind))
+            self._feed.inbox.enqueue(Unserved(self._kind))
             if self._kind in NEEDED:
                 self._feed.complain(self._kind, UNSERVED.format(kind=self._kind))
         else:

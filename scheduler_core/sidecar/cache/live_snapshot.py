@@ -29,7 +29,7 @@ class LiveSnapshots:
         self._unusable = unusable
         self._known = Known(groups, standing.nodes)
 
-    def whole(self) -> ClusterSnapshot:
+    def full_snapshot(self) -> ClusterSnapshot:
         """Everything, as ``load`` has it of the same objects."""
         made, pods = self._joined()
         groups = self._sorted((*self._complete(), *completed(made.groups, self._groups.priorities, [])))
@@ -39,9 +39,9 @@ class LiveSnapshots:
 
     def problems(self) -> tuple[Problem, ...]:
         """The inputs that cannot be used, or not wholly."""
-        return self.whole().problems
+        return self.full_snapshot().problems
 
-    def everything(self) -> ClusterSnapshot:
+    def lazy_snapshot(self) -> ClusterSnapshot:
         """Everything, put together as far as it is looked at, while nothing changes; without problems."""
         standing = self._standing
         standing.ground()
@@ -51,7 +51,7 @@ class LiveSnapshots:
             found, pods=pods, groups=Lazy(lambda: self._sorted(self._complete())), priorities=LivePriorities(self._groups)
         )
 
-    def of(self, roots: Iterable[Root]) -> ClusterSnapshot:
+    def snapshot_of_roots(self, roots: Iterable[Root]) -> ClusterSnapshot:
         """The trees of *roots* alone, with their pods; and single pods that are roots."""
         standing = self._standing
         standing.ground()

@@ -34,7 +34,7 @@ class NodeCache:
         self._known: dict[str, Node] = {}
         self._texts: dict[str, str] = {}
 
-    def put(self, found: GatheredObjects) -> tuple[str, bool, bool]:
+    def add_or_update(self, found: GatheredObjects) -> tuple[str, bool, bool]:
         """Its name, whether anything changed that matters, and whether there is a node more or less than before.
 
         Heartbeats, conditions and images matter to nobody here.
@@ -46,7 +46,7 @@ class NodeCache:
         (_, name), read = attempt(found, read_node)
         before = self.nodes.get(name)
         if isinstance(read, Unusable):
-            self.drop(name)
+            self.remove(name)
             self.unusable[name] = str(read)
             return name, before is not None, before is not None
         self.unusable.pop(name, None)
@@ -57,7 +57,7 @@ class NodeCache:
         self._known.pop(name, None)
         return name, True, before is None
 
-    def drop(self, name: str) -> bool:
+    def remove(self, name: str) -> bool:
         """Whether there was such a node."""
         self.unusable.pop(name, None)
         self._known.pop(name, None)
@@ -71,7 +71,7 @@ class NodeCache:
         """All resources that a node has."""
         return {name for each in self.nodes.values() for name in each.allocatable}
 
-    def known(self, name: str) -> Node | None:
+    def get_node(self, name: str) -> Node | None:
         """The node as the rules look at it."""
         if (read := self.nodes.get(name)) is None:
             return None
@@ -79,9 +79,9 @@ class NodeCache:
             known = self._known[name] = Node(read.node.metadata)
         return known
 
-    def everything(self) -> tuple[Node, ...]:
+    def list_nodes(self) -> tuple[Node, ...]:
         """All nodes as the rules look at them."""
-        return tuple(known for name in self.nodes if (known := self.known(name)) is not None)
+        return tuple(known for name in self.nodes if (known := self.get_node(name)) is not None)
 
     def _slim(self, read: NodeRead) -> NodeRead:
         """What of a node decides; its labels are mostly those of others."""

@@ -76,16 +76,16 @@ class NodeUsage:
             record = pod.record = self._record(pod, self.ground().nodes)
         return record
 
-    def put(self, pod: LivePod) -> LivePod | None:
+    def add_or_update_pod(self, pod: LivePod) -> LivePod | None:
         """*pod* is there, or is another than before; what it was, if anything."""
-        before = self.pods.put(pod)
+        before = self.pods.add_or_update(pod)
         if before is not None:
             self._uncount(before)
             _carry_over(before, pod)
         self._count(pod)
         return before
 
-    def drop(self, key: str) -> LivePod | None:
+    def remove_pod(self, key: str) -> LivePod | None:
         """The pod is gone; what it was, if anything."""
         before = self.pods.remove(key)
         if before is not None:
@@ -94,7 +94,7 @@ class NodeUsage:
 
     def end(self, ended: Ended) -> LivePod | None:
         """The pod has run; what it was while it did, if anything."""
-        before = self.drop(ended.key)
+        before = self.remove_pod(ended.key)
         self.pods.end(ended)
         return before
 
@@ -106,7 +106,7 @@ class NodeUsage:
 
     def put_node(self, found: GatheredObjects) -> tuple[str, bool]:
         """The node's name, and whether anything changed that matters.  Raises Unusable: it has no name."""
-        name, changed, renumbered = self.nodes.put(found)
+        name, changed, renumbered = self.nodes.add_or_update(found)
         self._stale |= changed
         if renumbered:
             self._ground = None
@@ -114,7 +114,7 @@ class NodeUsage:
 
     def drop_node(self, name: str) -> bool:
         """Whether there was such a node."""
-        there = self.nodes.drop(name)
+        there = self.nodes.remove(name)
         if there:
             self._ground = None
         return there
@@ -162,7 +162,7 @@ class NodeUsage:
         table = self.nodes.table(before.nodes.resources, [])
         if table.names != before.nodes.names or table.resources != before.nodes.resources:
             return False
-        ground = self._ground = LivePlacementState.of(table)
+        ground = self._ground = LivePlacementState.from_nodes(table)
         ground.taken = before.taken
         self.neighbours.recount()
         for pod in list(self.pods.hanging.values()):
@@ -172,7 +172,7 @@ class NodeUsage:
     def _build(self) -> None:
         forms = {pod.draft.form for pod in self.pods.pods.values()}
         requested = {name for form in forms for name, _ in form.demand.requests}
-        ground = self._ground = LivePlacementState.of(self.nodes.table(requested, []))
+        ground = self._ground = LivePlacementState.from_nodes(self.nodes.table(requested, []))
         self._stale = False
         self._shapes.clear()
         self.neighbours.reset()
@@ -202,7 +202,7 @@ class NodeUsage:
         self.neighbours.count(shape, 1)
         if self.neighbours.counting:
             pod.met = self.record(pod)
-            self.neighbours.meet(pod.met)
+            self.neighbours.add_pod(pod.met)
         pod.counted = shape, node
 
     def _uncount(self, pod: LivePod) -> None:

@@ -86,7 +86,7 @@ class LivePlacementState:
     fits: dict[frozenset[str], StaticFilters]
 
     @classmethod
-    def of(cls, nodes: NodeTable) -> LivePlacementState:
+    def from_nodes(cls, nodes: NodeTable) -> LivePlacementState:
         """The ground that *nodes* are, with nothing on it."""
         room = nodes.allocatable[:2].astype(float)
         return cls(nodes, Topology(nodes), TakenByPods(nodes), room, bool(room.all()), {})

@@ -48,7 +48,7 @@ class PodAffinityCache:
             # Here, and not where it is asked for: nobody may ask for long.
             self._census = None
 
-    def meet(self, pod: PodRecord) -> None:
+    def add_pod(self, pod: PodRecord) -> None:
         """*pod* is there, while all are counted."""
         if self._census is not None:
             self._enter(self._census, pod)

@@ -95,7 +95,7 @@ class PodReader:
         self._reader = Reader(membership)
         self._texts: dict[str, str] = {}
 
-    def read(self, found: GatheredObjects, stamp: Stamp) -> LivePod | Ended:
+    def read_pod(self, found: GatheredObjects, stamp: Stamp) -> LivePod | Ended:
         """The pod, or what is left of one that has ended.
 
         Raises:
@@ -148,7 +148,7 @@ class PodCache:
         self.foreign: dict[str, LivePod] = {}
         """Pods that name their group as v1alpha1 did."""
 
-    def put(self, pod: LivePod) -> LivePod | None:
+    def add_or_update(self, pod: LivePod) -> LivePod | None:
         """*pod* is there; what was before, if anything."""
         before = self.remove(pod.key)
         self.pods[pod.key] = pod

@@ -27,7 +27,7 @@ class Next(enum.Enum):
     GONE = "the object is not there"
 
 
-def after(code: int, causes: Sequence[str], write: Write) -> Next:
+def next_step(code: int, causes: Sequence[str], write: Write) -> Next:
     """What to do after an answer with this HTTP status and these causes of its Status.
 
     An eviction that a disruption budget does not allow is refused with 429, like a request at a bad moment; its cause tells.
@@ -43,7 +43,7 @@ def after(code: int, causes: Sequence[str], write: Write) -> Next:
     return Next.LOOK if code == CONFLICT else Next.OVER
 
 
-def seen(write: Write, content: Mapping[str, Any] | None) -> tuple[WriteOutcome, str] | None:
+def outcome_from_object(write: Write, content: Mapping[str, Any] | None) -> tuple[WriteOutcome, str] | None:
     """What became of *write*, after a conflict or a lost answer, given the object as it is now (None: it is not there).
 
     None: it is still to be done.

@@ -74,7 +74,7 @@ class EventRecorder:
         _forget(self._told)
         return Posting(name, tell.target.namespace, 1, self._event(tell, name, api_version, stamp))
 
-    def lost(self, tell: Tell) -> None:
+    def forget_event(self, tell: Tell) -> None:
         """The event is not there, or not any more: the next of its kind is a new one, and this one does not count."""
         self._told.pop(_key(tell), None)
         if (bucket := self._buckets.get(tell.target)) is not None:

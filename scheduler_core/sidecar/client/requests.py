@@ -55,7 +55,7 @@ class Paths:
 
     collections: Mapping[str, str]
 
-    def of(self, ref: Ref) -> str:
+    def object_path(self, ref: Ref) -> str:
         """The path of an object.  Raises KeyError: its kind is not served."""
         base, _, resource = self.collections[ref.kind].rpartition("/")
         return f"{base}/namespaces/{ref.namespace}/{resource}/{ref.name}"
@@ -75,7 +75,7 @@ def bind(write: Bind, paths: Paths) -> Request:
         "metadata": {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid},
         "target": {"apiVersion": "v1", "kind": "Node", "name": write.node},
     }
-    return Request("POST", f"{paths.of(pod)}/binding", _ENCODE(body))
+    return Request("POST", f"{paths.object_path(pod)}/binding", _ENCODE(body))
 
 
 def ungate(write: Ungate, content: Mapping[str, Json], paths: Paths) -> Request | None:
@@ -92,7 +92,7 @@ def ungate(write: Ungate, content: Mapping[str, Json], paths: Paths) -> Request 
         },
         "spec": {"nodeSelector": {HOSTNAME: write.hostname}, "schedulingGates": gates or None},
     }
-    return Request("PATCH", paths.of(write.pod), _ENCODE(body), MERGE_PATCH)
+    return Request("PATCH", paths.object_path(write.pod), _ENCODE(body), MERGE_PATCH)
 
 
 def nominate(write: Nominate, paths: Paths) -> Request:
@@ -117,20 +117,20 @@ def disrupt(write: Evict | Remove, paths: Paths, now: str) -> Request:
     return _status(write.pod, {"conditions": [_condition(condition, now)]}, paths)
 
 
-def leave(write: Evict | Remove, paths: Paths, *, dry_run: bool = False) -> Request:
+def evict_or_delete(write: Evict | Remove, paths: Paths, *, dry_run: bool = False) -> Request:
     """Evict or delete a pod, and only the one of this uid."""
     pod = write.pod
     options = {"preconditions": {"uid": pod.uid}}
     if isinstance(write, Remove) or write.by is Evicting.DELETE:
         body = {"apiVersion": "v1", "kind": "DeleteOptions", **options}
-        return Request("DELETE", paths.of(pod), _ENCODE(body), dry_run=dry_run)
+        return Request("DELETE", paths.object_path(pod), _ENCODE(body), dry_run=dry_run)
     eviction = {
         "apiVersion": "policy/v1",
         "kind": "Eviction",
         "metadata": {"name": pod.name, "namespace": pod.namespace},
         "deleteOptions": options,
     }
-    return Request("POST", f"{paths.of(pod)}/eviction", _ENCODE(eviction), dry_run=dry_run)
+    return Request("POST", f"{paths.object_path(pod)}/eviction", _ENCODE(eviction), dry_run=dry_run)
 
 
 def finalizers(target: Ref, content: Mapping[str, Json], wanted: tuple[str, ...], paths: Paths) -> Request:
@@ -138,13 +138,13 @@ def finalizers(target: Ref, content: Mapping[str, Json], wanted: tuple[str, ...]
     metadata = content.get("metadata") or {}
     # An empty list, not null: a merge patch would take null for "nothing said" of a list with a finalizer of another since.
     body = {"metadata": {"uid": target.uid, "resourceVersion": metadata.get("resourceVersion"), "finalizers": list(wanted)}}
-    return Request("PATCH", paths.of(target), _ENCODE(body), MERGE_PATCH)
+    return Request("PATCH", paths.object_path(target), _ENCODE(body), MERGE_PATCH)
 
 
 def _status(target: Ref, status: Mapping[str, Json], paths: Paths, version: str = "") -> Request:
     must_be = {"uid": target.uid, "resourceVersion": version}
     body = {"metadata": {name: value for name, value in must_be.items() if value}, "status": status}
-    return Request("PATCH", f"{paths.of(target)}/status", _ENCODE(body), STRATEGIC_PATCH)
+    return Request("PATCH", f"{paths.object_path(target)}/status", _ENCODE(body), STRATEGIC_PATCH)
 
 
 def _condition(condition: Condition, now: str) -> dict[str, Json]:

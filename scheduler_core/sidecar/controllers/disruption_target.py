@@ -25,9 +25,9 @@ class DisruptionTargets:
         self._pending = PendingWrites()
 
     @property
-    def again(self) -> float | None:
+    def next_retry(self) -> float | None:
         """When to look though nothing changes; None: not before something does."""
-        return self._pending.again
+        return self._pending.next_retry
 
     def wanted(self, store: Cache, now: float) -> tuple[SetCondition, ...]:
         """The writes that are missing at *now*, by kind and name."""

@@ -40,9 +40,9 @@ class Finalizers:
         self._pending = PendingWrites()
 
     @property
-    def again(self) -> float | None:
+    def next_retry(self) -> float | None:
         """When to look though nothing changes; None: not before something does."""
-        return self._pending.again
+        return self._pending.next_retry
 
     def wanted(self, groups: Iterable[Group], members: Membership, now: float) -> tuple[Write, ...]:
         """The writes that are missing at *now*, by kind and name.

@@ -17,7 +17,7 @@ class PendingWrites:
         self._asked: dict[tuple[Ref, Slot], tuple[StateWrite, float]] = {}
 
     @property
-    def again(self) -> float | None:
+    def next_retry(self) -> float | None:
         """When the first of them is to be asked for again if it is still missing; None: none is pending."""
         return min((until for _, until in self._asked.values()), default=None)
 

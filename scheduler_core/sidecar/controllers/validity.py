@@ -79,7 +79,7 @@ class Validity:
         writes: list[Write] = []
         moments: list[float] = []
         for tree in trees.all:
-            messages = _messages(tree, tree_violations.of(tree, trees, self._gates))
+            messages = _messages(tree, tree_violations.find_violations(tree, trees, self._gates))
             if messages:
                 watched = found[tree.name] = self._watched(tree.name, messages, now)
                 due = self._due(watched)
@@ -88,8 +88,8 @@ class Validity:
                     continue
             writes += self._told(tree, messages, now)
         self._invalid = found
-        if self._pending.again is not None:
-            moments.append(self._pending.again)
+        if self._pending.next_retry is not None:
+            moments.append(self._pending.next_retry)
         return Judgement(tuple(writes), min(moments, default=None))
 
     def _watched(self, name: Name, messages: Mapping[Name, str], now: float) -> _Watched:

@@ -41,7 +41,7 @@ def _validity(settings: Settings, cache: Cache, metrics: SidecarMetrics, minor: 
     validity = Validity(settings.gates, kubernetes=minor, settle=settings.settle_seconds)
 
     def reconcile(now: float) -> Reconciled:
-        judgement = validity.judge(Trees(gated(cache.everything(), settings.gates)), now)
+        judgement = validity.judge(Trees(gated(cache.lazy_snapshot(), settings.gates)), now)
         metrics.invalid.set(validity.count)
         return judgement.writes, judgement.again
 
@@ -52,7 +52,7 @@ def _finalizers(cache: Cache) -> Reconcile:
     finalizers = Finalizers()
 
     def reconcile(now: float) -> Reconciled:
-        return finalizers.wanted((each.group for each in cache.groups()), _Members(cache), now), finalizers.again
+        return finalizers.wanted((each.group for each in cache.groups()), _Members(cache), now), finalizers.next_retry
 
     return reconcile
 
@@ -61,14 +61,14 @@ def _disruption_targets(settings: Settings, cache: Cache) -> Reconcile:
     targets = DisruptionTargets(settings.scheduler_name)
 
     def reconcile(now: float) -> Reconciled:
-        return targets.wanted(cache, now), targets.again
+        return targets.wanted(cache, now), targets.next_retry
 
     return reconcile
 
 
 def _fragmentation(cache: Cache, metrics: SidecarMetrics) -> Reconcile:
     def reconcile(now: float) -> Reconciled:
-        metrics.fragmentation(fragmentation.fragments(cache.everything()))
+        metrics.fragmentation(fragmentation.fragments(cache.lazy_snapshot()))
         return (), now + FRAGMENTATION_SECONDS
 
     return reconcile

@@ -45,7 +45,7 @@ class Answers:
     explain: Callable[[str, str], Any]
     metrics: Callable[[], bytes]
 
-    def become(self, other: Answers) -> None:
+    def switch_to(self, other: Answers) -> None:
         """From now on those of *other*."""
         self.dead, self.unready, self.explain, self.metrics = other.dead, other.unready, other.explain, other.metrics
 

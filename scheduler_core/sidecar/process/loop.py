@@ -75,7 +75,7 @@ class Loop:
     def stop(self) -> None:
         """End after this turn."""
         self._stopped.set()
-        self._parts.inbox.put(None)
+        self._parts.inbox.enqueue(None)
 
     def dead(self) -> tuple[str, ...]:
         """Why it does its work no more; for any thread."""
@@ -90,18 +90,18 @@ class Loop:
 
         """
         answer: Future[Any] = Future()
-        self._parts.inbox.put(Asked(look, answer))
+        self._parts.inbox.enqueue(Asked(look, answer))
         return answer.result(ANSWER_SECONDS)
 
     def turn(self, wait: float) -> float:
         """Hear what is new, waiting up to *wait* seconds for it, and do what is due; the seconds until more is."""
         parts = self._parts
-        rehearsed = [each for each in map(self._hear, parts.inbox.take(wait, MOST_NEWS)) if each is not None]
+        rehearsed = [each for each in map(self._hear, parts.inbox.dequeue(wait, MOST_NEWS)) if each is not None]
         now = self._turned = time.monotonic()
         leads = self._leads(now)
         if not leads or parts.scheduler is None:
             # Nobody asks what changed, and who begins to lead looks at everything: what is kept would only grow.
-            parts.store.report.take()
+            parts.store.report.pop_changes()
         if not parts.store.synced:
             return IDLE_SECONDS
         if not self._frozen:
@@ -155,7 +155,7 @@ class Loop:
     def _done(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> None:
         parts = self._parts
         parts.telemetry.writes.labels(kind=type(write).__name__, outcome=outcome.value).inc()
-        if (told := self._grievances.told(write, outcome, why, now)) is not None:
+        if (told := self._grievances.log_fields(write, outcome, why, now)) is not None:
             parts.log("warning", "write", told)
         if parts.scheduler is not None:
             self._submit(parts.scheduler.done(write, outcome, why, now))
@@ -202,7 +202,7 @@ class Loop:
         self._submit(attempt.writes)
         if attempt.plan:
             root, plan = attempt.root, attempt.plan
-            parts.publisher.rehearse(plan, lambda refused, why: parts.inbox.put(Rehearsed(root, plan, refused, why)))
+            parts.publisher.rehearse(plan, lambda refused, why: parts.inbox.enqueue(Rehearsed(root, plan, refused, why)))
         if attempt.decision is not None:
             parts.telemetry.attempted(attempt.decision, seconds, planned=bool(attempt.plan))
             # What becomes of a plan is told when its dry run has ended.

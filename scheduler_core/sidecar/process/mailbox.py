@@ -52,11 +52,11 @@ class Mailbox:
     def __init__(self) -> None:
         self._news: queue.SimpleQueue[News | None] = queue.SimpleQueue()
 
-    def put(self, news: News | None) -> None:
+    def enqueue(self, news: News | None) -> None:
         """Add news; None only wakes up who waits."""
         self._news.put(news)
 
-    def take(self, seconds: float, most: int) -> Iterator[News]:
+    def dequeue(self, seconds: float, most: int) -> Iterator[News]:
         """What is there, at most *most* of it; waits up to *seconds* for the first."""
         try:
             first = self._news.get(timeout=seconds) if seconds > 0 else self._news.get_nowait()

@@ -65,7 +65,7 @@ class Sidecar:
         self._publisher = Dispatcher(
             api,
             Paths(self._feed.paths),
-            lambda *told: self._inbox.put(Done(*told)),
+            lambda *told: self._inbox.enqueue(Done(*told)),
             remaining=self._remaining,
             term=self._term,
             recorder=EventRecorder(CONTROLLER, settings.identity),
@@ -157,7 +157,7 @@ def run(
         if minor is not None:
             log("info", "connected", {"server": configuration.host, "kubernetes": f"1.{minor}"})
             sidecar = Sidecar(configuration, settings, minor, log)
-            answers.become(sidecar.answers(as_json))
+            answers.switch_to(sidecar.answers(as_json))
             _work(sidecar, stopping, log)
     if dead:
         raise SystemExit(1)

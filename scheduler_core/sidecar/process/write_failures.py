@@ -23,7 +23,7 @@ class WriteFailures:
         self._until: dict[_Key, float] = {}
         self._untold: dict[_Key, int] = {}
 
-    def told(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> dict[str, Any] | None:
+    def log_fields(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> dict[str, Any] | None:
         """The fields of the line that tells of it; None where there is nothing to tell, or it has just been told of its like."""
         if outcome not in _TOLD:
             return None

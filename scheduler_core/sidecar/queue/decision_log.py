@@ -24,19 +24,19 @@ class DecisionLog:
     def __len__(self) -> int:
         return len(self._decisions)
 
-    def put(self, decision: Decision) -> None:
+    def record(self, decision: Decision) -> None:
         """*decision* is the last on its root."""
-        self.drop(decision.root)
+        self.forget(decision.root)
         self._decisions[decision.root] = decision
         self._pods += _pods(decision)
         while len(self) > 1 and (len(self) > self._most or self._pods > self._most_pods):
-            self.drop(next(iter(self._decisions)))
+            self.forget(next(iter(self._decisions)))
 
     def get(self, root: Root) -> Decision | None:
         """The last decision on *root*; None where there is none any more."""
         return self._decisions.get(root)
 
-    def drop(self, root: Root) -> None:
+    def forget(self, root: Root) -> None:
         """*root* is gone."""
         decision = self._decisions.pop(root, None)
         if decision is not None:

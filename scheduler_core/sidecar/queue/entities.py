@@ -143,14 +143,14 @@ class EntityQueue:
         state.size = survey.size
         return state
 
-    def drop(self, root: Root) -> EntityState | None:
+    def delete_entity(self, root: Root) -> EntityState | None:
         """Forget a root."""
         if (state := self.states.pop(root, None)) is not None:
             self.counts[state.phase, state.root.kind] -= 1
             state.turn, state.until = False, None
         return state
 
-    def put(self, state: EntityState, phase: Phase) -> None:
+    def set_phase(self, state: EntityState, phase: Phase) -> None:
         """Its phase from now on."""
         self.counts[state.phase, state.root.kind] -= 1
         self.counts[phase, state.root.kind] += 1
@@ -159,7 +159,7 @@ class EntityQueue:
     def ready(self, state: EntityState, survey: RootStatus) -> None:
         """It is its turn."""
         state.turn = True
-        self.put(state, Phase.ACTIVE)
+        self.set_phase(state, Phase.ACTIVE)
         heapq.heappush(self._ready, (survey.order, next(self._numbers), state))
 
     def wake_at(self, state: EntityState, at: float, now: float) -> None:

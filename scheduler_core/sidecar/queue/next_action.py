@@ -53,24 +53,24 @@ class RootQueue:
         """How it stands with *root*."""
         return survey(self.store, root, self.whose)
 
-    def hear(self, now: float) -> None:
+    def handle_changes(self, now: float) -> None:
         """Take in what changed, and whose time has come."""
-        news = self.store.report.take()
+        news = self.store.report.pop_changes()
         for root in news.roots:
-            self.look(root, now, hint=True)
+            self.reconsider(root, now, hint=True)
         for root, plan in list(self.plans.items()):
             if plan.under_way and self._room.prune(plan):
-                self.look(root, now, hint=True)
+                self.reconsider(root, now, hint=True)
         for root in self.parked.woken(news):
-            self.look(root, now, hint=True)
+            self.reconsider(root, now, hint=True)
         for state in self.turns.woken(now):
-            self.look(state.root, now, hint=state.flush_at is not None and state.flush_at <= now)
+            self.reconsider(state.root, now, hint=state.flush_at is not None and state.flush_at <= now)
 
-    def look(self, root: Root, now: float, *, hint: bool) -> None:
+    def reconsider(self, root: Root, now: float, *, hint: bool) -> None:
         """See what is to be done about *root*; *hint*: something changed that could help it."""
         known = self.turns.states.get(root)
         if known is not None and self._flies_on(known):
-            self.turns.put(known, Phase.FLYING)
+            self.turns.set_phase(known, Phase.FLYING)
             return
         found = self.survey(root)
         if found is None:
@@ -80,13 +80,13 @@ class RootQueue:
             self.forget(root)
         state = self.turns.state(found)
         if state.flying:
-            self.turns.put(state, Phase.FLYING)
+            self.turns.set_phase(state, Phase.FLYING)
         elif state.plan is not None and not self._is_over(state, state.plan, now):
-            self.turns.put(state, Phase.PREEMPTING)
+            self.turns.set_phase(state, Phase.PREEMPTING)
             self.turns.wake_at(state, state.plan.since + self.options.plan_seconds, now)
         else:
             if hint:
-                self.parked.leave(root)
+                self.parked.remove(root)
                 state.flush_at = None
             self.route(state, found, now)
 
@@ -99,19 +99,19 @@ class RootQueue:
             return
         state.turn = False
         if state.root in self.parked and state.flush_at is not None:
-            self.turns.put(state, Phase.PARKED)
+            self.turns.set_phase(state, Phase.PARKED)
             self.turns.wake_at(state, state.flush_at, now)
         elif state.unsure or (found.to_place and found.ready and not found.leaving):
-            self.turns.put(state, Phase.BACKOFF)
+            self.turns.set_phase(state, Phase.BACKOFF)
             self.turns.wake_at(state, state.not_before, now)
         elif found.to_place or found.loose or found.hanging or found.finished:
-            self.turns.put(state, Phase.WAITING)
+            self.turns.set_phase(state, Phase.WAITING)
         elif state.commit_failures and now < (until := state.commit_after + self.options.flush_seconds):
             # Should the record fail again, that it failed before counts.
-            self.turns.put(state, Phase.WAITING)
+            self.turns.set_phase(state, Phase.WAITING)
             self.turns.wake_at(state, until, now)
         else:
-            self.turns.drop(state.root)
+            self.turns.delete_entity(state.root)
 
     def task(self, state: EntityState, found: RootStatus, now: float) -> Action | None:
         """What is to be done about a root now; None: nothing but to wait."""
@@ -136,9 +136,9 @@ class RootQueue:
 
     def forget(self, root: Root) -> None:
         """*root* is not there any more, or not ours."""
-        self.parked.leave(root)
-        self.decisions.drop(root)
-        if (state := self.turns.drop(root)) is None:
+        self.parked.remove(root)
+        self.decisions.forget(root)
+        if (state := self.turns.delete_entity(root)) is None:
             return
         for ref in state.unsure:
             # Nobody is left to repeat the bind: if it was carried out after all, that will show.
@@ -169,7 +169,7 @@ class RootQueue:
         else:
             return False
         self.close(state)
-        self.parked.leave(state.root)
+        self.parked.remove(state.root)
         return True
 
     def _watch_over(self, state: EntityState, found: RootStatus, now: float) -> None:

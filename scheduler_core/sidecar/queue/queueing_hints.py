@@ -58,7 +58,7 @@ class UnschedulableRoots:
         """*root* waits for what *interest* says."""
         self._roots[root] = interest
 
-    def leave(self, root: Root) -> None:
+    def remove(self, root: Root) -> None:
         """*root* waits no more."""
         self._roots.pop(root, None)
 

@@ -25,7 +25,7 @@ class DecisionApplier:
     def __init__(self, queue: RootQueue, binder: Binder, preemption: PreemptionPlans) -> None:
         self._queue, self._binder, self._preemption = queue, binder, preemption
 
-    def of(self, state: EntityState, survey: RootStatus, decided: Decided, now: float) -> Attempt:
+    def apply_decision(self, state: EntityState, survey: RootStatus, decided: Decided, now: float) -> Attempt:
         """What comes of *decided*, which was decided on *survey*."""
         queue, decision = self._queue, decided.decision
         if decision.status is Status.SUCCESS and (node := self._binder.unpinnable(decision, survey)):
@@ -33,7 +33,7 @@ class DecisionApplier:
             decision = dataclasses.replace(decision, status=Status.ERROR, message=why, assignments={})
         # Of others nobody asks but those who are told of it, for whom not all are remembered.
         state.decision = decision if decision.status is Status.SUCCESS else None
-        queue.decisions.put(decision)
+        queue.decisions.record(decision)
         return (self._placed if decision.status is Status.SUCCESS else self._failed)(state, survey, decided, decision, now)
 
     def launch(self, state: EntityState, binds: tuple[Bind | Ungate, ...]) -> None:
@@ -42,7 +42,7 @@ class DecisionApplier:
         for ref in state.flying:
             self._queue.flights[ref] = state.root
         state.broken = False
-        self._queue.turns.put(state, Phase.FLYING)
+        self._queue.turns.set_phase(state, Phase.FLYING)
 
     def refused(self, state: EntityState, victims: frozenset[Ref], now: float) -> None:
         """*victims* would not leave for the root: as things stand they are not asked again.
@@ -51,7 +51,7 @@ class DecisionApplier:
         """
         queue = self._queue
         state.refusal = RefusedEvictions(victims, queue.store.report.budgets, now + queue.options.flush_seconds)
-        queue.look(state.root, now, hint=True)
+        queue.reconsider(state.root, now, hint=True)
 
     def _placed(self, state: EntityState, survey: RootStatus, decided: Decided, decision: Decision, now: float) -> Attempt:
         queue = self._queue
@@ -73,7 +73,7 @@ class DecisionApplier:
         plan = self._plan(state, decision, now)
         if plan is not None:
             state.plan = queue.plans[state.root] = plan
-            queue.turns.put(state, Phase.PREEMPTING)
+            queue.turns.set_phase(state, Phase.PREEMPTING)
             queue.turns.wake_at(state, plan.since + queue.options.plan_seconds, now)
             return Attempt(state.root, decision, writes, self._preemption.evictions(plan))
         preempts = any(pod.record is not None and pod.record.preempts for pod in survey.to_place)
@@ -98,13 +98,13 @@ class DecisionApplier:
         afresh = now - state.told_at >= self._queue.options.retell_seconds
         if afresh:
             state.told_at = now
-        return self._binder.told(decision, survey, afresh=afresh)
+        return self._binder.report_failure(decision, survey, afresh=afresh)
 
     def _park(self, state: EntityState, survey: RootStatus, decided: Decided, now: float) -> None:
         queue = self._queue
         state.flush_at = now + queue.options.flush_seconds
         queue.parked.park(state.root, self._interest(survey, decided))
-        queue.look(state.root, now, hint=False)
+        queue.reconsider(state.root, now, hint=False)
 
     def _interest(self, survey: RootStatus, decided: Decided) -> QueueingHint:
         status, standing = decided.decision.status, self._queue.store.standing

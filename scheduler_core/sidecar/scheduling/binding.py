@@ -62,7 +62,7 @@ class Binder:
             writes.append(Tell(survey.ref, NORMAL, "Scheduled", _placed(survey, decision)))
         return tuple(writes)
 
-    def told(self, decision: Decision, survey: RootStatus, *, afresh: bool) -> tuple[Write, ...]:
+    def report_failure(self, decision: Decision, survey: RootStatus, *, afresh: bool) -> tuple[Write, ...]:
         """What its groups and pods are told of *decision*: that they are not placed, and why.
 
         Pods that have been told that they are unschedulable are told another reason only where it is told *afresh*.
@@ -87,7 +87,7 @@ class Binder:
         message = f"{survey.root.kind} {survey.root.name} was placed in part and cannot be finished: {why}"
         pods = sorted(survey.loose or filter(self._whose.has, survey.placed), key=lambda pod: pod.key)
         for pod in pods:
-            self._assumed.leave(pod.ref, evicted=False)
+            self._assumed.expect_deletion(pod.ref, evicted=False)
         return (
             *(Remove(pod.ref, message) for pod in pods),
             Tell(survey.ref, WARNING, "PlacementUndone", f"{message}; {len(pods)} pods are deleted"),

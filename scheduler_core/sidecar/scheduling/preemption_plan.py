@@ -61,7 +61,7 @@ class PreemptionPlans:
     def release(self, plan: PreemptionPlan) -> None:
         """The plan does not come about: its victims stay, and its room is kept no more."""
         for ref in plan.victims.values():
-            self._assumed.stay(ref)
+            self._assumed.cancel_deletion(ref)
         for pod in self._nominated(plan):
             self._assumed.unpromise(pod.ref)
 
@@ -131,7 +131,7 @@ class PreemptionPlans:
 
     def _hold(self, plan: PreemptionPlan) -> None:
         for ref in plan.victims.values():
-            self._assumed.leave(ref, evicted=True)
+            self._assumed.expect_deletion(ref, evicted=True)
         for pod in self._nominated(plan):
             self._assumed.promise(pod.ref, plan.nominations[pod.key])
         plan.changes = self._store.report.changes

@@ -55,7 +55,7 @@ class Scheduler:
 
     def attempt(self, now: float, clock: Clock | None = None) -> tuple[Attempt, ...]:
         """One cycle over some of the roots whose turn it is; with a *clock*, none is begun after ``options.seconds``."""
-        self._queue.hear(now)
+        self._queue.handle_changes(now)
         began = clock() if clock is not None else 0.0
         done, batch = self._gathered(now) if not self._is_full() else ((), [])
         if not batch:
@@ -71,14 +71,14 @@ class Scheduler:
             if each is None or (kept_in_vain and each.decision.status is not Status.SUCCESS):
                 self._queue.turns.ready(state, survey)
                 continue
-            attempts.append(self._outcomes.of(state, survey, each, now))
+            attempts.append(self._outcomes.apply_decision(state, survey, each, now))
             # Those after it did not find the room that its victims were to make, though nobody leaves.
             kept_in_vain |= bool(each.decision.victims) and state.plan is None
         return tuple(attempts)
 
     def done(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> tuple[Write, ...]:
         """What is to be written next, now that *write* ended with *outcome*."""
-        return () if isinstance(write, Tell) else self._landing.of(write, outcome, why, now)
+        return () if isinstance(write, Tell) else self._landing.handle_result(write, outcome, why, now)
 
     def awaits(self, root: Root, evictions: tuple[Evict, ...]) -> bool:
         """Whether the plan of *root* waits for the dry run of just these, and not of those of an earlier one."""
@@ -101,7 +101,7 @@ class Scheduler:
                 queue.close(state)
                 if state.attempts < MOST_EAGER:
                     state.not_before = now
-                queue.look(root, now, hint=True)
+                queue.reconsider(root, now, hint=True)
                 return ()
         return self._preemption.begin(plan)
 
@@ -179,7 +179,7 @@ class Scheduler:
                     queue.route(state, survey, now)
                 case task:
                     done.append(Attempt(state.root, None, self._landing.chore(task, state, survey, now)))
-                    queue.look(state.root, now, hint=False)
+                    queue.reconsider(state.root, now, hint=False)
         return tuple(done), batch
 
     def _decided_again(self, survey: RootStatus) -> Decision | None:

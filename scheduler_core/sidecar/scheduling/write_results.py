@@ -33,7 +33,7 @@ class WriteResults:
         self._queue, self._binder, self._preemption, self._assumed = queue, binder, preemption, assumed
         self._outcomes = outcomes
 
-    def of(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> tuple[Write, ...]:
+    def handle_result(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> tuple[Write, ...]:
         """What is to be written next."""
         match write:
             case Bind() | Ungate():
@@ -46,7 +46,7 @@ class WriteResults:
                 return self._evicted(write, outcome, now)
             case Remove():
                 if outcome not in {WriteOutcome.DONE, WriteOutcome.GONE}:
-                    self._assumed.stay(write.pod)
+                    self._assumed.cancel_deletion(write.pod)
             case _:
                 pass
         return ()
@@ -99,7 +99,7 @@ class WriteResults:
         else:
             state.failures = state.attempts = 0
         state.broken = False
-        queue.turns.put(state, Phase.BACKOFF)
+        queue.turns.set_phase(state, Phase.BACKOFF)
         survey = queue.survey(state.root)
         writes: tuple[Write, ...] = ()
         if survey is not None and not state.unsure:
@@ -108,7 +108,7 @@ class WriteResults:
             writes = self._binder.committed(survey, state.decision)
         if state.root.kind == "Pod" and not broken:
             writes = (*writes, *_of_single(write))
-        queue.look(state.root, now, hint=True)
+        queue.reconsider(state.root, now, hint=True)
         return writes
 
     def _told(self, write: SetCondition, outcome: WriteOutcome, now: float) -> None:
@@ -122,13 +122,13 @@ class WriteResults:
             return
         state = queue.turns.states.get(root)
         if state is None:
-            queue.look(root, now, hint=False)
+            queue.reconsider(root, now, hint=False)
             state = queue.turns.states.get(root)
         # The conditions of a tree are written together, and fail together.
         if state is not None and now >= state.commit_after:
             state.commit_failures += 1
             state.commit_after = now + backoff.seconds(state.commit_failures, 1)
-        queue.look(root, now, hint=False)
+        queue.reconsider(root, now, hint=False)
 
     def _nominated(self, write: Nominate, outcome: WriteOutcome) -> None:
         """A nomination that could not be written is none, but what a plan has promised holds as long as the plan."""
@@ -140,7 +140,7 @@ class WriteResults:
         if outcome in {WriteOutcome.DONE, WriteOutcome.GONE}:
             return ()
         queue, ref = self._queue, write.pod
-        self._assumed.stay(ref)
+        self._assumed.cancel_deletion(ref)
         writes: list[Write] = []
         for root, plan in list(queue.plans.items()):
             state = queue.turns.states.get(root)

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 
 from apiserver.api import TRANSPORT, Api, ReplyError
-from scheduler_core.sidecar.client.errors import FORBIDDING, QUIETING, SERVERS_OWN, TOO_MANY, Next, after, seen
+from scheduler_core.sidecar.client.errors import FORBIDDING, QUIETING, SERVERS_OWN, TOO_MANY, Next, next_step, outcome_from_object
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.client.requests import Paths
 from scheduler_core.sidecar.writer.executor import REQUEST_SECONDS, Executor, NotLeadingError
@@ -104,7 +104,7 @@ class Dispatcher:
             return
         with self._changed:
             for each in new:
-                self._lanes.put(each)
+                self._lanes.add(each)
             self._changed.notify(len(new))
 
     def _work(self) -> None:
@@ -115,7 +115,7 @@ class Dispatcher:
         with self._changed:
             while not self._stopped:
                 now = time.monotonic()
-                if (task := self._lanes.take(now)) is not None:
+                if (task := self._lanes.get(now)) is not None:
                     return task
                 moment = self._lanes.next_at()
                 self._changed.wait(None if moment is None else max(0.0, moment - now))
@@ -126,7 +126,7 @@ class Dispatcher:
         with self._changed:
             if outcome is None:
                 wait = min(FIRST_WAIT * 2 ** (task.tries - 1), LONGEST_WAIT) * random.uniform(0.5, 1.0)  # noqa: S311 - not for secrets
-                self._lanes.again(task, time.monotonic() + wait)
+                self._lanes.add_after(task, time.monotonic() + wait)
                 self._changed.notify()
                 return
             self._lanes.done(task)
@@ -158,7 +158,7 @@ class Dispatcher:
             return self._later(task, f"{type(error).__name__}: {error}")
 
     def _answered(self, task: QueuedWrite, error: ReplyError) -> tuple[WriteOutcome | None, str]:
-        match after(error.code, error.causes, task.write):
+        match next_step(error.code, error.causes, task.write):
             case Next.GONE:
                 return WriteOutcome.GONE, str(error)
             case Next.OVER:
@@ -185,7 +185,7 @@ class Dispatcher:
     def _whose(self, task: QueuedWrite, error: ReplyError) -> tuple[WriteOutcome | None, str]:
         """A patch that names another's uid is invalid: then the object is not there; otherwise the write is."""
         try:
-            found = seen(task.write, self._carrier.look(task.write))
+            found = outcome_from_object(task.write, self._carrier.get_object(task.write))
         except (ReplyError, NotLeadingError, ValueError, *TRANSPORT):
             return self._later(task, str(error))
         return found if found is not None and found[0] is WriteOutcome.GONE else (WriteOutcome.REFUSED, str(error))
@@ -200,7 +200,7 @@ class Dispatcher:
             return WriteOutcome.DROPPED, _LOST
         if task.looked and not isinstance(write, Tell):
             task.looked = False
-            if (found := seen(write, self._carrier.look(write))) is not None:
+            if (found := outcome_from_object(write, self._carrier.get_object(write))) is not None:
                 return found
             task.unknown = False
         return self._carrier.carry(write, rehearsal=task.plan is not None)

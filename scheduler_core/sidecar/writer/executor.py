@@ -85,7 +85,7 @@ class Executor:
 
     def _leave(self, write: Evict | Remove, *, rehearsal: bool) -> None:
         """Make a pod leave.  The eviction API writes a reason of its own, which ours replaces; a deletion writes none."""
-        leave, disrupt = requests.leave(write, self._paths, dry_run=rehearsal), requests.disrupt(write, self._paths, _now())
+        leave, disrupt = requests.evict_or_delete(write, self._paths, dry_run=rehearsal), requests.disrupt(write, self._paths, _now())
         if rehearsal:
             self._send(leave)
         elif isinstance(write, Evict) and write.by is Evicting.EVICT:
@@ -99,7 +99,7 @@ class Executor:
 
     def _by_content(self, write: Ungate | AddFinalizer | RemoveFinalizer | SetCondition) -> tuple[WriteOutcome, str]:
         """What depends on the object as it is: read, and changed only if it is still that."""
-        content = self.look(write)
+        content = self.get_object(write)
         ref = write.target
         if content is None or (ref.uid and content["metadata"].get("uid") != ref.uid):
             return WriteOutcome.GONE, "it is not there any more"
@@ -113,10 +113,10 @@ class Executor:
             self._send(request)
         return WriteOutcome.DONE, ""
 
-    def look(self, write: Write) -> Any:
+    def get_object(self, write: Write) -> Any:
         """The object, parsed; None if it is not there."""
         try:
-            content = _DECODE(self._send(Request("GET", self._paths.of(write.target))))
+            content = _DECODE(self._send(Request("GET", self._paths.object_path(write.target))))
         except ReplyError as error:
             if error.code == NOT_FOUND:
                 return None
@@ -139,7 +139,7 @@ class Executor:
         except (ReplyError, NotLeadingError, ValueError, *TRANSPORT):
             # There may be nothing that could be counted.
             with self._recording:
-                self._recorder.lost(tell)
+                self._recorder.forget_event(tell)
             raise
 
     def _send(self, request: Request) -> bytes:

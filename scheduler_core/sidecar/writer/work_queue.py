@@ -68,7 +68,7 @@ class WorkQueue:
         """Tasks that are not done, without events, which nobody waits for."""
         return len(self) - self._events
 
-    def put(self, task: QueuedWrite) -> bool:
+    def add(self, task: QueuedWrite) -> bool:
         """Add a task; False for an event where there are too many, and for what waits already."""
         if isinstance(task.write, Tell):
             if self._events >= LONGEST_QUEUE_OF_EVENTS:
@@ -83,7 +83,7 @@ class WorkQueue:
             self._offer(name)
         return True
 
-    def take(self, now: float) -> QueuedWrite | None:
+    def get(self, now: float) -> QueuedWrite | None:
         """The next task that may be begun; it stays first in its lane until ``done`` or ``again``."""
         if now < self.paused_until:
             return None
@@ -110,7 +110,7 @@ class WorkQueue:
         else:
             del self._lanes[name]
 
-    def again(self, task: QueuedWrite, moment: float) -> None:
+    def add_after(self, task: QueuedWrite, moment: float) -> None:
         """A task that was taken is to be tried at *moment*."""
         heapq.heappush(self._later, (moment, next(self._count), _lane(task.write)))
 

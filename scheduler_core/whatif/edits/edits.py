@@ -108,7 +108,7 @@ class Widened:
             if (steps := respecified(book, group, widen)) is None:
                 return None
             found += steps
-            book = book.after(steps)
+            book = book.with_steps(steps)
         return tuple(found)
 
 
@@ -199,7 +199,7 @@ class Quorum:
             if (steps := each.steps(book)) is None:
                 return None
             found += steps
-            book = book.after(steps)
+            book = book.with_steps(steps)
         return tuple(found)
 
 
@@ -223,11 +223,11 @@ class Both:
     def steps(self, book: Book) -> tuple[Step, ...] | None:
         """See Edit."""
         first = self.first.steps(book)
-        second = None if first is None else self.second.steps(book.after(first))
+        second = None if first is None else self.second.steps(book.with_steps(first))
         return None if first is None or second is None else (*first, *second)
 
 
-def after(first: Edit | None, edit: Edit) -> Edit:
+def combine(first: Edit | None, edit: Edit) -> Edit:
     """*edit* by itself, or on top of *first*."""
     return edit if first is None else Both(first, edit)
 

@@ -92,5 +92,5 @@ class NodesInDomains:
         for part in self.parts:
             if (steps := part.steps(book)) is None:
                 return None
-            found, book = (*found, *steps), book.after(steps)
+            found, book = (*found, *steps), book.with_steps(steps)
         return merged(found)

@@ -35,7 +35,7 @@ class Book:
         found = self._of(kind).get(key)
         return None if found is None else _content(found)
 
-    def on(self, node: str) -> list[Content]:
+    def objects_on_node(self, node: str) -> list[Content]:
         """Copies of the pods on *node* that belong to it, by namespace and name; of several of one name the one that counts."""
         found: dict[Key, GatheredObjects] = {}
         mark = node.encode()
@@ -61,7 +61,7 @@ class Book:
         names = {key for key in (*self._of(kind), *self._over) if key[0] == kind and key[1] == namespace}
         return [content for key in sorted(names) if (content := self.get(*key)) is not None]
 
-    def after(self, steps: Sequence[Step]) -> Book:
+    def with_steps(self, steps: Sequence[Step]) -> Book:
         """The same objects with those that *steps* apply."""
         return _Later(self, {key_of(step.apply): dict(step.apply) for step in steps if step.apply is not None})
 
@@ -97,10 +97,10 @@ def key_of(content: Mapping[str, Any]) -> Key:
 
 def merged(*changes: Sequence[Step]) -> tuple[Step, ...]:
     """The steps of several changes, each made on top of those before: what is replaced twice is so once, as the last says."""
-    return tuple(done(step for steps in changes for step in steps).values())
+    return tuple(net_changes(step for steps in changes for step in steps).values())
 
 
-def done(steps: Iterable[Step]) -> dict[Key, Step]:
+def net_changes(steps: Iterable[Step]) -> dict[Key, Step]:
     """What *steps* come to, in whatever order they are: the last one on each object, by its key."""
     found: dict[Key, Step] = {}
     for step in steps:

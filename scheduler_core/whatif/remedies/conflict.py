@@ -77,13 +77,13 @@ def conflict(snapshot: ClusterSnapshot, decision: Decision, options: CycleOption
     Arguments are as those of ``remedies.advise``; where the tries are used up nothing is told, as what is left may not be minimal.
     """
     snapshot = gated(snapshot, options.gates)
-    subject = Subject.of(snapshot, decision.root)
+    subject = Subject.from_snapshot(snapshot, decision.root)
     if subject is None or decision.status not in PROVABLE:
         return ()
-    return found(Trial(snapshot, options, subject, tries=tries), subject).words
+    return find_conflict(Trial(snapshot, options, subject, tries=tries), subject).words
 
 
-def found(trial: Trial, subject: Subject) -> Conflict:
+def find_conflict(trial: Trial, subject: Subject) -> Conflict:
     """The constraints of the root of *trial* that cannot hold together; none where the tries do not suffice to know."""
     if (entity := trial.ground.entity) is None:
         return Conflict()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scheduler_core.whatif.edits.edits import Edit, Lowered, Quorum, after
+from scheduler_core.whatif.edits.edits import Edit, Lowered, Quorum, combine
 from scheduler_core.whatif.remedies.bisection import largest
 from scheduler_core.whatif.remedies.verified import Finding
 from scheduler_core.whatif.trial.subject import SubjectGroup
@@ -14,7 +14,7 @@ def keep_lowered(finding: Finding, group: SubjectGroup, first: Edit | None = Non
         return
 
     def lowered(minimum: int) -> Edit:
-        return after(first, Lowered(group.name, group.minimum, minimum))
+        return combine(first, Lowered(group.name, group.minimum, minimum))
 
     placed = finding.placed(lowered(above + 1), whole=True)
     if placed is None:

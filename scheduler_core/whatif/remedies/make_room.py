@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.whatif.edits.edits import Edit, Leaving, Moved, after
+from scheduler_core.whatif.edits.edits import Edit, Leaving, Moved, combine
 from scheduler_core.whatif.remedies.bisection import least
 from scheduler_core.whatif.remedies.node_kinds import NodeKind, kinds
 from scheduler_core.whatif.remedies.nodes_by_domain import MOST_NODES, largest_need, spread
@@ -71,7 +71,7 @@ class MakingRoom:
     def keep_more(self, areas: Sequence[RoomInDomain], narrow: int) -> None:
         """Nodes in several domains where there are several groups for them, and in one, no more than that; the first *narrow* areas are so."""
         several = spread(self._room)
-        most = several.weight[1] - 1 if several is not None and self._finding.keep(several) else MOST_NODES
+        most = several.weight[1] - 1 if several is not None and self._finding.keep_if_verified(several) else MOST_NODES
         good = [self.keep_nodes(area, most=most) for area in areas[:narrow]]
         # A node in the narrowest domain is in the wider one too.
         if most == MOST_NODES and not any(good):
@@ -82,13 +82,13 @@ class MakingRoom:
         for kind in kinds(self._room, area):
 
             def works(count: int, kind: NodeKind = kind) -> bool:
-                return self._finding.placed(after(first, kind.more(count))) is not None
+                return self._finding.placed(combine(first, kind.more(count))) is not None
 
             high = min(most, -(-len(self._finding.subject.waiting) // kind.slots))
             best = least(-(-self._wanted(area)[0] // kind.slots), high, works)
             # Roots before this one may take some of them.
             if best and any(
-                self._finding.confirm(after(first, kind.more(best + taken)), after(first, kind.more(0)).words)
+                self._finding.confirm(combine(first, kind.more(best + taken)), combine(first, kind.more(0)).words)
                 for taken in range(_TAKEN + 1)
             ):
                 return True

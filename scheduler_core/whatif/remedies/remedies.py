@@ -65,12 +65,12 @@ def advise(
 
     """
     snapshot = gated(snapshot, options.gates)
-    subject = None if decision.status is Status.SUCCESS else Subject.of(snapshot, decision.root)
+    subject = None if decision.status is Status.SUCCESS else Subject.from_snapshot(snapshot, decision.root)
     if subject is None:
         return Advice(())
     book = objects if isinstance(objects, Book) else Book(objects)
     trial = Trial(snapshot, options, subject, tries=tries, before=before)
-    why = conflict.found(trial, subject) if decision.status in conflict.PROVABLE else Conflict()
+    why = conflict.find_conflict(trial, subject) if decision.status in conflict.PROVABLE else Conflict()
     trial.refill()
     there = NearlyRoom(trial.ground.base, subject, book)
     found, note = _Search(Finding(book, trial, subject, why=why), there, evicts=not decision.victims).run()
@@ -101,13 +101,13 @@ class _Search:
         note = ""
         try:
             self._all()
-            if self._finding.trial.undecided and len(self._finding.told()) < _ENOUGH:
+            if self._finding.trial.undecided and len(self._finding.verified_edits()) < _ENOUGH:
                 # What was not searched to its end is so now, further.
                 self._finding.trial.deepen()
                 self._all()
         except TrialsSpentError:
             note = _SPENT
-        told = tuple(Remedy(edit.words, steps) for edit, steps in self._finding.told()[:MOST])
+        told = tuple(Remedy(edit.words, steps) for edit, steps in self._finding.verified_edits()[:MOST])
         return told, note or (_CUT if self._finding.trial.undecided else "")
 
     def _all(self) -> None:
@@ -120,11 +120,11 @@ class _Search:
 
     def _single(self) -> None:
         if short := candidates.quorum(self._subject):
-            self._finding.keep(short)
+            self._finding.keep_if_verified(short)
         for edit in self._relaxed:
-            self._finding.keep(edit)
+            self._finding.keep_if_verified(edit)
         for ladder in candidates.widenings(self._room.snapshot, self._subject):
-            next((edit for edit in ladder if self._finding.keep(edit)), None)
+            next((edit for edit in ladder if self._finding.keep_if_verified(edit)), None)
         for group in self._subject.unlike:
             keep_lowered(self._finding, group)
         areas = self._room.areas(_AREAS)
@@ -156,7 +156,7 @@ class _Search:
         for first in (*([short] if short else ()), *wide, *self._relaxed):
             for edit in (*self._relaxed, *wide):
                 if edit is not first:
-                    self._finding.keep(Both(first, edit))
+                    self._finding.keep_if_verified(Both(first, edit))
             for area in self._room.areas(1):
                 self._making.keep_nodes(area, first)
             for group in self._subject.unlike:

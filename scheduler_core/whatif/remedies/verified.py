@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scheduler_core.model.decision import Step
 from scheduler_core.whatif.edits.edits import Both, Edit
-from scheduler_core.whatif.edits.raw_objects import Book, done, merged
+from scheduler_core.whatif.edits.raw_objects import Book, merged, net_changes
 from scheduler_core.whatif.remedies.conflict import Conflict
 from scheduler_core.whatif.trial.hypothetical_root import supposable
 from scheduler_core.whatif.trial.prepared_cluster import Placed
@@ -57,7 +57,7 @@ class Finding:
         steps = self._steps(edit)
         return None if steps is None else self.trial.placed(steps)
 
-    def keep(self, edit: Edit) -> bool:
+    def keep_if_verified(self, edit: Edit) -> bool:
         """Try *edit*, and keep it where it works."""
         return self.placed(edit) is not None and self.confirm(edit)
 
@@ -68,8 +68,8 @@ class Finding:
             return True
         if (steps := self._steps(edit)) is None:
             return False
-        if not self.trial.alone(steps):
-            good = self.trial.works(steps)
+        if not self.trial.concerns_root_alone(steps):
+            good = self.trial.places_root(steps)
         else:
             # What is not supposed has been tried by its steps already.
             good = not (supposable(edit) and self.trial.knows(edit)) or self.trial.placed(steps) is not None
@@ -77,7 +77,7 @@ class Finding:
             self.found[about] = edit, steps
         return good
 
-    def told(self) -> list[Works]:
+    def verified_edits(self) -> list[Works]:
         """What was found, from little to much, each change once.
 
         One change may be come by in two ways: a minimum is lowered to the members there are as what the root lacks, and as the
@@ -86,7 +86,7 @@ class Finding:
         """
         different: list[tuple[Works, object]] = []
         for each in sorted(self.found.values(), key=lambda each: (not isinstance(each[0], Both), each[0].weight), reverse=True):
-            does = done(each[1])
+            does = net_changes(each[1])
             if all(does != other for _, other in different):
                 different.append((each, does))
         return sorted((each for each, _ in different), key=lambda each: (isinstance(each[0], Both), each[0].weight, each[0].words))

@@ -27,7 +27,7 @@ class Shapes:
         self.next = first
         self._found: dict[tuple[str, int], PodShape] = {}
 
-    def after(self, edit: Respecified, pod: PodRecord) -> PodRecord:
+    def respecify(self, edit: Respecified, pod: PodRecord) -> PodRecord:
         """*pod* after *edit*."""
         at = (edit.words, pod.shape.serial)
         if (shape := self._found.get(at)) is None:
@@ -95,5 +95,5 @@ def bare(entity: Entity) -> Entity:
 
 def _reshaped(entity: Entity, edit: Respecified, pods: frozenset[str], shapes: Shapes) -> Entity:
     children = tuple(_reshaped(child, edit, pods, shapes) for child in entity.children)
-    waiting = tuple(shapes.after(edit, pod) if pod.key in pods else pod for pod in entity.waiting)
+    waiting = tuple(shapes.respecify(edit, pod) if pod.key in pods else pod for pod in entity.waiting)
     return dataclasses.replace(entity, children=children, waiting=waiting)

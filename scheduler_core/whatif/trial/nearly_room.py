@@ -63,7 +63,7 @@ class NearlyRoom:
         """The pods that a fresh node like *node* runs from the start, and what they take, by resource."""
         if node not in self._companions:
             there = {pod.key: pod for pod in self.on.get(node, ()) if not pod.terminating}
-            written = self._book.on(self.snapshot.nodes.names[node]) if there else []
+            written = self._book.objects_on_node(self.snapshot.nodes.names[node]) if there else []
             pods = [pod for pod in written if "/".join(key_of(pod)[1:]) in there]
             taken: Ints = np.zeros(len(self.free), dtype=np.int64)
             for pod in pods:

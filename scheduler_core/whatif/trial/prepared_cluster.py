@@ -120,14 +120,14 @@ class PreparedCluster:
         for pod in leaving:
             # The promises that do not count against the root step aside as it is.
             if pod.node < 0 and pod.priority >= entity.priority:
-                site.nominations.lift(pod)
+                site.nominations.release_until_rewind(pod)
         site.nominations.step_aside(entity.priority)
         found = self._place(self._known_solver(), entity, whole=whole)
         site.ledger.rewind(mark)
         site.relations.rewind(told)
         return found
 
-    def after(self, steps: Sequence[Step]) -> Tried:
+    def try_steps(self, steps: Sequence[Step]) -> Tried:
         """What comes of the root with *steps* applied."""
         if any(step.apply is not None and step.apply.get("kind") == "Node" for step in steps):
             return self._afresh(steps)

@@ -66,7 +66,7 @@ class Subject:
     units: dict[tuple[str, str], Name]
 
     @classmethod
-    def of(cls, snapshot: ClusterSnapshot, root: Name) -> Subject | None:
+    def from_snapshot(cls, snapshot: ClusterSnapshot, root: Name) -> Subject | None:
         """As *snapshot* has it; None where it has no such root with pods that wait."""
         trees = Trees(snapshot)
         confined, units = _relations(trees)

@@ -131,9 +131,9 @@ class Trial:
         """The same with *steps* applied.  Raises TrialsSpentError."""
         adds = any(step.apply is not None and step.apply.get("kind") == "Node" for step in steps)
         self._take(_AFRESH * self._every if adds else self._own)
-        return self._counted(self.ground.after(steps))
+        return self._counted(self.ground.try_steps(steps))
 
-    def works(self, steps: Sequence[Step]) -> bool:
+    def places_root(self, steps: Sequence[Step]) -> bool:
         """Whether the root is placed in a whole cycle with *steps* applied.  Raises TrialsSpentError."""
         self._take(_AFRESH * self._every + _DECIDED * self._before)
         snapshot = applied(self._whole, steps)
@@ -148,7 +148,7 @@ class Trial:
         except OrderError:
             return False
 
-    def alone(self, steps: Sequence[Step]) -> bool:
+    def concerns_root_alone(self, steps: Sequence[Step]) -> bool:
         """Whether what is placed with *steps* by itself is so in a whole cycle: no root before it fares otherwise with them."""
         if self._options.evict or self._options.placing.preempt_for_leftovers or self._options.order:
             return False

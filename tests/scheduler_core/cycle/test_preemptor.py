@@ -122,17 +122,17 @@ def test_without_relations_nothing_matters_and_everyone_agrees():
     found.move([records["web"]], away=True)
 
     assert not found.matter([records["web"]], [(records["p"], 0)])
-    assert found.agree([(records["p"], 0)])
+    assert found.passes_filters([(records["p"], 0)])
 
 
 def test_who_is_away_bothers_nobody_and_is_back_afterwards():
     found, _, records = set_up([node("a"), labelled("web", "web", on="a"), pod("p", **apart("web"))])
     proposed = [(records["p"], 0)]
-    answers = [found.agree(proposed)]
+    answers = [found.passes_filters(proposed)]
     found.move([records["web"]], away=True)
-    answers.append(found.agree(proposed))
+    answers.append(found.passes_filters(proposed))
     found.move([records["web"]], away=False)
-    answers.append(found.agree(proposed))
+    answers.append(found.passes_filters(proposed))
 
     assert [False, True, False] == answers
 
@@ -142,8 +142,8 @@ def test_proposed_pods_must_get_along_with_each_other_in_their_order():
     found, site, records = set_up(objects)
     mark = site.relations.mark()
 
-    assert not found.agree([(records["p"], 0), (records["q"], 0)])
-    assert found.agree([(records["p"], 0), (records["q"], 1)])
+    assert not found.passes_filters([(records["p"], 0), (records["q"], 0)])
+    assert found.passes_filters([(records["p"], 0), (records["q"], 1)])
     assert mark == site.relations.mark()
 
 

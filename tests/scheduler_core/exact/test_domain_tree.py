@@ -69,22 +69,22 @@ def test_members_that_run_are_in_one_domain_or_in_none(nodes, want):
 def test_the_cells_around_nodes_are_all_that_contain_one():
     nest = made(THERE)
     here, _ = standing([*THERE, *tree(gang("a", 1), minimum=1)])
-    around = nest.around([here.nodes.index["n0-1"], here.nodes.index["n2-0"]])
+    around = nest.cells_containing([here.nodes.index["n0-1"], here.nodes.index["n2-0"]])
 
     assert {0, *nest.inside(0, ZONE), nest.inside(0, RACK)[0], nest.inside(0, RACK)[2]} == around
 
 
 def test_equal_pods_see_no_difference_between_nodes_of_a_domain():
     nest = made(THERE)
-    looks = [nest.look(each) for each in nest.inside(0, RACK)]
+    looks = [nest.symmetry_class(each) for each in nest.inside(0, RACK)]
 
     assert [looks[0]] * 4 == looks
-    assert nest.look(nest.inside(0, ZONE)[0]) == nest.look(nest.inside(0, ZONE)[1]) != looks[0]
+    assert nest.symmetry_class(nest.inside(0, ZONE)[0]) == nest.symmetry_class(nest.inside(0, ZONE)[1]) != looks[0]
 
 
 def test_pods_of_several_shapes_see_one():
     nest = made(THERE, gang("a", 1), gang("b", 1, cpu="2"))
-    looks = [nest.look(each) for each in nest.inside(0, RACK)]
+    looks = [nest.symmetry_class(each) for each in nest.inside(0, RACK)]
 
     assert (looks[0], looks[1]) == (looks[3], looks[2])
     assert looks[0] != looks[1]

@@ -83,38 +83,38 @@ def test_a_message_is_cut_and_says_so():
 
 
 def test_nothing_is_written_while_a_group_waits():
-    assert Conditions([leaf("workers")]).after(WORKERS, Status.WAIT, "for members") == ()
+    assert Conditions([leaf("workers")]).conditions_after(WORKERS, Status.WAIT, "for members") == ()
 
 
 def test_what_is_there_stays_while_a_group_waits():
     conditions = Conditions([leaf("workers", conditions=held("False", message="no room"))])
 
-    assert conditions.after(WORKERS, Status.WAIT) == (GroupCondition("PodGroupInitiallyScheduled", "False", "Was", "no room"),)
+    assert conditions.conditions_after(WORKERS, Status.WAIT) == (GroupCondition("PodGroupInitiallyScheduled", "False", "Was", "no room"),)
 
 
 @pytest.mark.parametrize("status", list(Status))
 def test_once_true_it_stays(status):
     conditions = Conditions([leaf("workers", conditions=held("True"))])
 
-    assert conditions.after(WORKERS, status, "no room") == (GroupCondition("PodGroupInitiallyScheduled", "True", "Was", ""),)
+    assert conditions.conditions_after(WORKERS, status, "no room") == (GroupCondition("PodGroupInitiallyScheduled", "True", "Was", ""),)
 
 
 def test_false_is_written_over():
     conditions = Conditions([leaf("workers", conditions=held("False"))])
 
-    assert [each.reason for each in conditions.after(WORKERS, Status.SUCCESS)] == ["Scheduled"]
+    assert [each.reason for each in conditions.conditions_after(WORKERS, Status.SUCCESS)] == ["Scheduled"]
 
 
 def test_a_condition_of_another_type_does_not_count():
     conditions = Conditions([leaf("workers", conditions=held("True", "CompositePodGroup"))])
 
-    assert [each.reason for each in conditions.after(WORKERS, Status.INVALID, "a circle")] == ["Invalid"]
+    assert [each.reason for each in conditions.conditions_after(WORKERS, Status.INVALID, "a circle")] == ["Invalid"]
 
 
 def test_a_pod_group_and_a_composite_of_one_name_have_each_their_own():
     conditions = Conditions([leaf("workers"), composite("workers", conditions=held("True", "CompositePodGroup"))])
 
-    assert [each.status for each in conditions.after(WORKERS, Status.ERROR)] == ["False"]
+    assert [each.status for each in conditions.conditions_after(WORKERS, Status.ERROR)] == ["False"]
 
 
 def test_a_victim_is_a_disruption_target():

@@ -61,7 +61,7 @@ def test_room_that_is_lifted_is_kept_again_after_a_rewind():
     each = record("p", ONE_CPU, nominated=1)
     ledger, nominations = promised(each)
     mark = ledger.mark()
-    nominations.lift(each)
+    nominations.release_until_rewind(each)
     lifted = held(ledger)
     ledger.rewind(mark)
 
@@ -71,9 +71,9 @@ def test_room_that_is_lifted_is_kept_again_after_a_rewind():
 def test_a_pod_that_was_placed_is_not_lifted_again():
     each = record("p", ONE_CPU, nominated=1)
     ledger, nominations = promised(each)
-    nominations.lift(each)
-    nominations.kept(each)
-    nominations.lift(each)
+    nominations.release_until_rewind(each)
+    nominations.delete_nomination(each)
+    nominations.release_until_rewind(each)
 
     assert [0, 0, 0] == held(ledger)
 

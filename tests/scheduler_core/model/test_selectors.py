@@ -194,7 +194,7 @@ def test_preferred_scores_are_the_sums_of_the_weights_that_match() -> None:
     ],
 )
 def test_whole_numbers_are_read_as_go_reads_them(text: str, want: int | None) -> None:
-    assert want == selectors.whole(text)
+    assert want == selectors.parse_integer(text)
 
 
 some_labels = st.dictionaries(st.sampled_from(["x", "y"]), st.sampled_from(["1", "2", "10", "z", ""]), max_size=2)

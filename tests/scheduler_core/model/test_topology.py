@@ -98,7 +98,7 @@ def test_around_are_all_placements_that_have_one_of_the_nodes(labels, data):
         placements.append(topology.add("", "by hand", np.array([len(labels) - 1], dtype=np.int64)))
     nodes = data.draw(st.lists(st.integers(0, len(labels) - 1), max_size=4, unique=True)) if labels else []
 
-    assert {each.serial for each in placements if {*each.nodes.tolist()} & {*nodes}} == topology.around(nodes)
+    assert {each.serial for each in placements if {*each.nodes.tolist()} & {*nodes}} == topology.placements_containing(nodes)
 
 
 def test_serials_are_never_given_twice():

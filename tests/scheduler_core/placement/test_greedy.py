@@ -37,7 +37,7 @@ class Side:
         self.site = PlacementState.of(snapshot, chosen)
         self.roots = queued(snapshot, CycleOptions())
         self.waiting = [each for each in snapshot.pods if each.node < 0]
-        units = Units.of(snapshot)
+        units = Units.from_snapshot(snapshot)
         self.below = [units.below(priority) for priority in (5, 60, 1000)]
         self._greedy = Greedy(self.site) if remembering else None
         self.marks: list[tuple[int, int]] = []

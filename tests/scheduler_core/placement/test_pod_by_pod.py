@@ -30,7 +30,7 @@ def went(objects: list[Json], *where: str) -> list[int]:
     for _, each in sorted(records.items()):
         if each.node < 0:
             # A pod's own promise does not stand in its way.
-            site.nominations.lift(each)
+            site.nominations.release_until_rewind(each)
             found.append(made.place(each))
     return found
 

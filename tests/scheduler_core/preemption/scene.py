@@ -164,7 +164,7 @@ class FirstFit:
         assert not (keys & self.away if away else keys - self.away)
         self.away = self.away | keys if away else self.away - keys
 
-    def agree(self, proposed: Sequence[tuple[PodRecord, int]]) -> bool:
+    def passes_filters(self, proposed: Sequence[tuple[PodRecord, int]]) -> bool:
         self.asked += 1
         here = {(each.node, each.labels.get("app")) for key, each in self.running.items() if key not in self.away}
         apps = {app for _, app in here}
@@ -174,7 +174,7 @@ class FirstFit:
         there = [each for each, where in found if where == node]
         if conflict(candidate.shape.ports, [*self.ledger.ports.get(node, ()), *itertools.chain(*(each.shape.ports for each in there))]):
             return False
-        if not self.agree([(candidate, node)]):
+        if not self.passes_filters([(candidate, node)]):
             return False
         table = self.ledger.topology.nodes
         for row, amount in candidate.shape.requests:

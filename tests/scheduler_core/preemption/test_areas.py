@@ -72,7 +72,7 @@ def test_the_rest_of_an_area_is_in_none_inside_it():
 def test_an_area_is_the_domain_of_groups_that_want_its_value(key, value, want):
     (area,) = built(RequiredPods(2, "", missing=1, children=(LEAF,)), ("z1", ""), ("z1", "r1")).inner
 
-    assert want == area.takes(RequiredPods(9, key, value))
+    assert want == area.satisfies(RequiredPods(9, key, value))
 
 
 def test_looking_for_areas_takes_effort():

@@ -28,7 +28,7 @@ def workload(name: str, *leaves: str, gang: int = 2):
 def told(groups, pods=(), others=(), gates=None) -> dict[str, list[str]]:
     """Of each group of the first tree that breaks rules: the ids of those."""
     trees = Trees(snapshot(groups, pods, others=others))
-    found = tree_violations.of(trees.all[0], trees, gates or Gates())
+    found = tree_violations.find_violations(trees.all[0], trees, gates or Gates())
     return {name.name: [re.findall(r"\(([a-z-]+)\)$", breach)[0] for breach in breaches] for name, breaches in found.items()}
 
 
@@ -117,7 +117,7 @@ def test_pods_have_the_priority_of_the_root(groups, pods, want):
 
 def test_a_breach_says_where_and_what_and_which_rule():
     trees = Trees(snapshot([composite("a", "b"), composite("b", "a")]))
-    (breaches, *_) = tree_violations.of(trees.all[0], trees, Gates()).values()
+    (breaches, *_) = tree_violations.find_violations(trees.all[0], trees, Gates()).values()
 
     assert breaches == [
         'spec.parentCompositePodGroupName: Invalid value: "b": must not lead back to the group itself: a → b → a (parent-acyclic)'
@@ -128,7 +128,7 @@ def test_pods_of_another_priority_are_told_as_upstream_does_and_counted():
     trees = Trees(
         snapshot([leaf("a", priority=100)], [pod("p0", "a", priority=50), pod("p1", "a", priority=100), pod("p2", "a", priority=7)])
     )
-    (breaches,) = tree_violations.of(trees.all[0], trees, Gates()).values()
+    (breaches,) = tree_violations.find_violations(trees.all[0], trees, Gates()).values()
 
     want = "all pods in a single pod group should have the same priority as the pod group's priority, got 50 and 100: default/p0 and 1 more"
 

@@ -37,7 +37,7 @@ class Office(Watched):
         self.queue = RootQueue(self.store, wanted, assumed, preemption)
         self.outcomes = DecisionApplier(self.queue, Binder(self.store, assumed, wanted.whose), preemption)
         self.root = root
-        self.store.report.take()
+        self.store.report.pop_changes()
 
     @property
     def survey(self) -> RootStatus:
@@ -51,7 +51,7 @@ class Office(Watched):
 
     def comes(self, decision: Decision, now: float = 0.0, **more: Any) -> Attempt:
         """What comes of *decision*."""
-        return self.outcomes.of(self.state, self.survey, Decided(decision, **more), now)
+        return self.outcomes.apply_decision(self.state, self.survey, Decided(decision, **more), now)
 
     def wakes(self, **news: Any) -> bool:
         """Whether such news wake the root; it stays parked if not."""

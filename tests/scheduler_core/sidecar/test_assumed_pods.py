@@ -26,7 +26,7 @@ class Known(Watched):
     def __init__(self, *more: Json) -> None:
         super().__init__(node("n1"), node("n2"), leaf("g", 2), pod("g-0", "g"), pod("g-1", "g", on="n2"), *more)
         self.assumed = AssumedPods(self.store)
-        self.store.report.take()
+        self.store.report.pop_changes()
         self.store.standing.ground()
 
     def pod(self, name: str = "g-0") -> LivePod:
@@ -73,7 +73,9 @@ def test_pod_takes_room_where_it_is_assumed_to_be(known):
         pytest.param(lambda known: known.happens(gone("g-0"), pod("g-0", "g")), "g-0", "n1", id="another of its name is there"),
         pytest.param(lambda known: None, "g-1", "n1", id="it has a node"),
         pytest.param(lambda known: known.assumed.assume(known.pod().ref, "n2"), "g-0", "n1", id="it is on its way to a node"),
-        pytest.param(lambda known: known.assumed.leave(known.pod().ref, evicted=False), "g-0", "n1", id="it is about to be deleted"),
+        pytest.param(
+            lambda known: known.assumed.expect_deletion(known.pod().ref, evicted=False), "g-0", "n1", id="it is about to be deleted"
+        ),
         pytest.param(lambda known: known.happens(deleted(pod("g-0", "g"))), "g-0", "n1", id="it is being deleted"),
         pytest.param(lambda known: None, "g-0", "n9", id="there is no such node"),
     ],
@@ -92,9 +94,9 @@ def deleted(each: Json) -> Json:
 def test_pod_that_did_not_get_there_gives_its_room_back_and_its_root_is_looked_at(known):
     known.assumed.assume(known.pod().ref, "n1")
     known.assumed.acknowledge(known.pod().ref)
-    known.store.report.take()
+    known.store.report.pop_changes()
     known.assumed.forget(known.pod().ref)
-    news = known.store.report.take()
+    news = known.store.report.pop_changes()
     assert ("", 0, False) == (known.where(), known.taken("n1"), known.pod().acknowledged)
     assert ({"n1"}, {G}, True) == (news.freed, news.roots, news.moved)
 
@@ -104,7 +106,7 @@ def test_pod_that_did_not_get_there_gives_its_room_back_and_its_root_is_looked_a
     [
         pytest.param(lambda known: known.assumed.forget(known.pod().ref), id="a bind that was not begun"),
         pytest.param(lambda known: known.assumed.forget(known.pod("g-1").ref), id="a bind that shows"),
-        pytest.param(lambda known: known.assumed.stay(known.pod("g-1").ref), id="a deletion that was not begun"),
+        pytest.param(lambda known: known.assumed.cancel_deletion(known.pod("g-1").ref), id="a deletion that was not begun"),
         pytest.param(lambda known: known.assumed.unpromise(known.pod().ref), id="a nomination that was not begun"),
         pytest.param(lambda known: known.assumed.forget(Ref("Pod", "default", "none", "1")), id="a bind of a pod that is not there"),
         pytest.param(lambda known: known.assumed.promise(known.pod("g-1").ref, "n1"), id="a nomination of a pod with a node"),
@@ -140,7 +142,7 @@ def test_event_that_does_not_show_the_bind_yet_leaves_the_pod_where_it_is_assume
 
 def test_pod_of_the_same_name_made_since_has_none_of_it(known):
     known.assumed.assume(known.pod().ref, "n1")
-    known.assumed.leave(known.pod("g-1").ref, evicted=True)
+    known.assumed.expect_deletion(known.pod("g-1").ref, evicted=True)
     known.happens(gone("g-0"), pod("g-0", "g"), gone("g-1"), pod("g-1", "g", on="n2"))
     assert ("", 0, False, False) == (known.where(), known.taken("n1"), known.pod("g-1").leaving, known.pod("g-1").evicted)
 
@@ -155,27 +157,27 @@ def test_node_that_goes_takes_along_what_was_assumed_on_it(known):
 
 @pytest.mark.parametrize("evicted", [pytest.param(True, id="for a preemption"), pytest.param(False, id="with its gang")])
 def test_pod_that_is_about_to_be_deleted_counts_as_terminating(known, evicted):
-    known.assumed.leave(known.pod("g-1").ref, evicted=evicted)
+    known.assumed.expect_deletion(known.pod("g-1").ref, evicted=evicted)
     record = known.store.standing.record(known.pod("g-1"))
     assert (True, evicted, 1000) == (record.terminating, record.preempted, known.taken("n2"))
 
 
 def test_pod_that_is_being_deleted_already_is_not_leaving_for_us():
     known = Known(deleted(pod("old", on="n1")))
-    known.assumed.leave(known.pod("old").ref, evicted=True)
+    known.assumed.expect_deletion(known.pod("old").ref, evicted=True)
     assert (False, False) == (known.pod("old").leaving, known.store.standing.record(known.pod("old")).preempted)
 
 
 def test_pod_that_is_not_deleted_after_all_counts_as_before_and_its_root_is_looked_at(known):
-    known.assumed.leave(known.pod("g-1").ref, evicted=True)
-    known.store.report.take()
-    known.assumed.stay(known.pod("g-1").ref)
+    known.assumed.expect_deletion(known.pod("g-1").ref, evicted=True)
+    known.store.report.pop_changes()
+    known.assumed.cancel_deletion(known.pod("g-1").ref)
     record = known.store.standing.record(known.pod("g-1"))
-    assert (False, False, {G}) == (record.terminating, record.preempted, known.store.report.take().roots)
+    assert (False, False, {G}) == (record.terminating, record.preempted, known.store.report.pop_changes().roots)
 
 
 def test_eviction_that_shows_is_still_known_to_be_a_preemption(known):
-    known.assumed.leave(known.pod("g-1").ref, evicted=True)
+    known.assumed.expect_deletion(known.pod("g-1").ref, evicted=True)
     known.happens(deleted(pod("g-1", "g", on="n2")))
     record = known.store.standing.record(known.pod("g-1"))
     assert (True, True, False) == (record.terminating, record.preempted, known.pod("g-1").leaving)
@@ -202,13 +204,13 @@ def test_promise_counts_until_it_is_taken_back(stands, node_, want):
 
 def test_node_of_a_promise_that_is_taken_back_is_told_to_be_freer(known):
     known.assumed.promise(known.pod().ref, "n1")
-    assert set() == known.store.report.take().freed
+    assert set() == known.store.report.pop_changes().freed
     known.assumed.promise(known.pod().ref, "n1")
-    assert set() == known.store.report.take().freed
+    assert set() == known.store.report.pop_changes().freed
     known.assumed.promise(known.pod().ref, "n2")
-    assert {"n1"} == known.store.report.take().freed
+    assert {"n1"} == known.store.report.pop_changes().freed
     known.assumed.unpromise(known.pod().ref)
-    assert {"n2"} == known.store.report.take().freed
+    assert {"n2"} == known.store.report.pop_changes().freed
 
 
 def test_promise_lasts_over_events_that_do_not_show_it_and_no_longer_than_the_one_that_does(known):
@@ -271,23 +273,23 @@ def test_nothing_is_presumed_after_a_reset():
     known = Known(with_condition(FALSE), pod("one", nominated="n2"))
     known.assumed.assume(known.pod().ref, "n1")
     known.assumed.acknowledge(known.pod().ref)
-    known.assumed.leave(known.pod("g-1").ref, evicted=False)
+    known.assumed.expect_deletion(known.pod("g-1").ref, evicted=False)
     known.assumed.promise(known.pod("one").ref, "n1")
     known.assumed.presume(Ref("PodGroup", "default", "g"), TRUE)
-    known.store.report.take()
+    known.store.report.pop_changes()
     known.assumed.reset()
     running = known.pod("g-1")
     assert ("", False, 0) == (known.where(), known.pod().acknowledged, known.taken("n1"))
     assert (False, False, False) == (running.leaving, running.evicted, known.store.standing.record(running).terminating)
     assert ("n2", FALSE) == (known.pod("one").nominated, known.condition())
-    assert {"n1"} == known.store.report.take().freed
+    assert {"n1"} == known.store.report.pop_changes().freed
 
 
 @pytest.mark.parametrize(
     "presumption",
     [
         pytest.param(lambda known, ref: known.assumed.assume(ref, "n1"), id="a bind"),
-        pytest.param(lambda known, ref: known.assumed.leave(ref, evicted=True), id="an eviction"),
+        pytest.param(lambda known, ref: known.assumed.expect_deletion(ref, evicted=True), id="an eviction"),
         pytest.param(lambda known, ref: known.assumed.promise(ref, "n1"), id="a nomination"),
     ],
 )
@@ -300,7 +302,7 @@ def test_presumption_and_its_end_both_count_as_changes(known, presumption):
     presumption(known, ref)
     between = changes()
     known.assumed.forget(ref)
-    known.assumed.stay(ref)
+    known.assumed.cancel_deletion(ref)
     known.assumed.unpromise(ref)
     assert before < between < changes()
 
@@ -309,19 +311,19 @@ def test_root_of_a_single_pod_is_the_pod():
     known = Known(pod("one"))
     known.assumed.assume(known.pod("one").ref, "n1")
     known.assumed.forget(known.pod("one").ref)
-    assert {Name("Pod", "default", "one")} == known.store.report.take().roots
+    assert {Name("Pod", "default", "one")} == known.store.report.pop_changes().roots
 
 
 def test_single_pod_that_runs_on_waits_for_nothing():
     known = Known(pod("one", on="n1"))
-    known.assumed.leave(known.pod("one").ref, evicted=True)
-    known.assumed.stay(known.pod("one").ref)
-    assert (set(), False) == (known.store.report.take().roots, known.pod("one").leaving)
+    known.assumed.expect_deletion(known.pod("one").ref, evicted=True)
+    known.assumed.cancel_deletion(known.pod("one").ref)
+    assert (set(), False) == (known.store.report.pop_changes().roots, known.pod("one").leaving)
 
 
 def test_pod_whose_group_is_gone_has_no_root_to_be_looked_at(known):
     known.assumed.assume(known.pod().ref, "n1")
     known.happens(gone("g", "PodGroup"))
-    known.store.report.take()
+    known.store.report.pop_changes()
     known.assumed.forget(known.pod().ref)
-    assert (set(), 0) == (known.store.report.take().roots, known.taken("n1"))
+    assert (set(), 0) == (known.store.report.pop_changes().roots, known.taken("n1"))

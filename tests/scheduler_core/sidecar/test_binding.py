@@ -46,7 +46,7 @@ class Placing:
         return self.store.standing.pods.pods[f"default/{name}"].nominated
 
     def told(self, decision: Decision, *, afresh: bool = True) -> list[Any]:
-        return [*self.placer.told(decision, self.survey, afresh=afresh)]
+        return [*self.placer.report_failure(decision, self.survey, afresh=afresh)]
 
     def committed(self, decision: Decision | None = None) -> list[Any]:
         return [*self.placer.committed(self.survey, decision)]
@@ -110,7 +110,7 @@ def test_what_is_bound_is_assumed_there_and_not_bound_again():
 def test_pod_that_left_since_it_was_decided_on_is_not_bound():
     placing = Placing(leaf("g", 2), *pods("g", 2, **MUSTER))
     before = placing.survey
-    placing.assumed.leave(before.to_place[0].ref, evicted=False)
+    placing.assumed.expect_deletion(before.to_place[0].ref, evicted=False)
     assert [each.key for each in before.to_place[1:]] == [bind.pod.key for bind in placing.placer.binds(placed(g_0="n1", g_1="n1"), before)]
 
 

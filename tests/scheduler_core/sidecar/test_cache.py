@@ -75,7 +75,7 @@ def test_cycle_over_a_store_decides_as_over_loaded_objects(case, strategy):
 
 
 def json_of(decisions):
-    return answer_json.render(Answer.of(decisions, (), ()))
+    return answer_json.render(Answer.from_decisions(decisions, (), ()))
 
 
 def keys(store):

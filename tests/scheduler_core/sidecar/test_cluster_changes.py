@@ -71,7 +71,7 @@ class Cluster:
             self.server.put(each)
         self.server.fill(self.store)
         self.store.standing.ground()
-        self.store.report.take()
+        self.store.report.pop_changes()
 
     def after(self, change, *, of=None):
         """What is told once *change* is there, or *of* is gone."""
@@ -80,7 +80,7 @@ class Cluster:
         else:
             self.server.put(change)
         histories.feed(self.store, self.server.events[-1:])
-        return self.store.report.take()
+        return self.store.report.pop_changes()
 
 
 def change_of(before, after, *others):
@@ -179,7 +179,7 @@ def test_a_pod_made_anew_under_its_name_is_another():
     found.server.put(pod("a", "g"))
     histories.feed(found.store, found.server.events[-1:])
 
-    assert ClusterChanges(roots={G}, freed={"n1"}, moved=True) == found.store.report.take()
+    assert ClusterChanges(roots={G}, freed={"n1"}, moved=True) == found.store.report.pop_changes()
 
 
 @pytest.mark.parametrize(
@@ -307,10 +307,10 @@ def test_news_are_added_up_until_they_are_taken_and_told_once():
     found.server.put(node("n2"))
     found.server.put(pod("b"))
     histories.feed(found.store, found.server.events[-3:])
-    taken = found.store.report.take()
+    taken = found.store.report.pop_changes()
 
     assert ClusterChanges(roots={G, single("b")}, freed={"n1"}, nodes={"n2"}, moved=True) == taken
-    assert (True, False) == (bool(taken), bool(found.store.report.take()))
+    assert (True, False) == (bool(taken), bool(found.store.report.pop_changes()))
 
 
 def test_changes_of_budgets_are_numbered():

@@ -27,7 +27,7 @@ def kept(remembered, count):
 def test_what_was_decided_longest_ago_is_forgotten(most, most_pods, want):
     remembered = DecisionLog(most, most_pods)
     for number in range(6):
-        remembered.put(decision(number, pods=2))
+        remembered.record(decision(number, pods=2))
 
     assert want == kept(remembered, 6)
     assert len(want) == len(remembered)
@@ -36,7 +36,7 @@ def test_what_was_decided_longest_ago_is_forgotten(most, most_pods, want):
 def test_a_root_decided_anew_counts_once_and_as_new():
     remembered = DecisionLog(2, 4)
     for number, pods in ((0, 2), (1, 1), (0, 3), (2, 1)):
-        remembered.put(decision(number, pods))
+        remembered.record(decision(number, pods))
 
     assert [0, 2] == kept(remembered, 3)
     assert 3 == len(remembered.get(Name("PodGroup", "ns", "g0")).assignments)
@@ -44,18 +44,18 @@ def test_a_root_decided_anew_counts_once_and_as_new():
 
 def test_pods_that_wait_and_victims_count_too():
     remembered = DecisionLog(10, 2)
-    remembered.put(decision(0))
-    remembered.put(Decision(Name("PodGroup", "ns", "g1"), Status.UNSCHEDULABLE, pending={"ns/a": "why"}, victims=("ns/b",)))
+    remembered.record(decision(0))
+    remembered.record(Decision(Name("PodGroup", "ns", "g1"), Status.UNSCHEDULABLE, pending={"ns/a": "why"}, victims=("ns/b",)))
 
     assert [1] == kept(remembered, 2)
 
 
 def test_a_root_that_is_gone_makes_room():
     remembered = DecisionLog(10, 2)
-    remembered.put(decision(0, 2))
-    remembered.drop(Name("PodGroup", "ns", "g0"))
-    remembered.drop(Name("PodGroup", "ns", "absent"))
+    remembered.record(decision(0, 2))
+    remembered.forget(Name("PodGroup", "ns", "g0"))
+    remembered.forget(Name("PodGroup", "ns", "absent"))
     for number in (1, 2):
-        remembered.put(decision(number))
+        remembered.record(decision(number))
 
     assert [1, 2] == kept(remembered, 3)

@@ -97,7 +97,7 @@ class Publishing:
         """Until nothing is left."""
         lanes = self.publisher._lanes
         while True:
-            if (task := lanes.take(self.clock.now)) is not None:
+            if (task := lanes.get(self.clock.now)) is not None:
                 self.publisher._settle(task, *self.publisher._attempt(task))
             elif (moment := lanes.next_at()) is not None:
                 assert moment > self.clock.now
@@ -232,7 +232,7 @@ def test_a_shorter_word_does_not_end_a_longer_wait(publishing):
     server = Server(reply(429, retry_after=4.0), reply(429, retry_after=1.0))
     found = publishing(server)
     found.publisher.submit([BIND, Bind(pod("other"), "n2")])
-    both = [found.publisher._lanes.take(0.0) for _ in range(2)]
+    both = [found.publisher._lanes.get(0.0) for _ in range(2)]
     for each in both:
         found.publisher._settle(each, *found.publisher._attempt(each))
     found.work()

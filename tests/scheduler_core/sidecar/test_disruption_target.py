@@ -84,9 +84,9 @@ def test_condition_is_taken_off_the_very_group_that_was_looked_at():
 def test_victims_of_a_plan_leave_from_the_first():
     store = filled(told(leaf("w", 1)), RUNNING)
     assumed, ref = AssumedPods(store), store.standing.pods.pods["default/w-0"].ref
-    assumed.leave(ref, evicted=True)
+    assumed.expect_deletion(ref, evicted=True)
     assert () == DisruptionTargets("muster").wanted(store, 0.0)
-    assumed.stay(ref)
+    assumed.cancel_deletion(ref)
     assert 1 == len(DisruptionTargets("muster").wanted(store, 0.0))
 
 
@@ -95,4 +95,4 @@ def test_write_that_is_not_seen_is_made_again_after_a_while():
     found: list[Any] = [spared.wanted(store, moment) for moment in (0.0, AGAIN_SECONDS - 0.1, AGAIN_SECONDS)]
     assert [1, 0, 1] == [len(each) for each in found]
     assert {SetCondition} == {type(write) for each in found for write in each}
-    assert 2 * AGAIN_SECONDS == spared.again
+    assert 2 * AGAIN_SECONDS == spared.next_retry

@@ -32,7 +32,7 @@ def test_those_whose_turn_it_is_come_in_the_order_of_the_queue_and_once():
 def test_root_that_was_dropped_has_no_turn():
     turns = EntityQueue()
     begun(turns, "a")
-    turns.drop(Name("PodGroup", "default", "a"))
+    turns.delete_entity(Name("PodGroup", "default", "a"))
     assert (None, None) == (turns.due(0.0), turns.next())
     assert 0 == sum(turns.counts.values())
 
@@ -65,7 +65,7 @@ def test_timer_that_is_past_is_none():
 def test_roots_are_counted_by_what_they_wait_for():
     turns = EntityQueue()
     state = turns.state(survey("a"))
-    turns.put(state, Phase.PARKED)
+    turns.set_phase(state, Phase.PARKED)
     begun(turns, "b")
     assert (1, 1, 0) == tuple(turns.counts[phase, "PodGroup"] for phase in (Phase.PARKED, Phase.ACTIVE, Phase.WAITING))
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.sidecar.client.errors import Next, after, seen
+from scheduler_core.sidecar.client.errors import Next, next_step, outcome_from_object
 from scheduler_core.sidecar.writes import Bind, Condition, Evict, Nominate, Ref, Remove, SetCondition, Tell, WriteOutcome
 
 POD = Ref("Pod", "a", "p", "uid-p")
@@ -29,7 +29,7 @@ TELL = Tell(POD, "Normal", "R", "")
     ],
 )
 def test_what_an_error_means(code, write, causes, want):
-    assert want is after(code, causes, write)
+    assert want is next_step(code, causes, write)
 
 
 def content(uid="uid-p", node="", *, leaving=False):
@@ -54,6 +54,6 @@ def content(uid="uid-p", node="", *, leaving=False):
     ],
 )
 def test_what_became_of_a_write_whose_answer_was_lost(write, found, want):
-    answer = seen(write, found)
+    answer = outcome_from_object(write, found)
 
     assert want == (answer and answer[0])

@@ -55,7 +55,7 @@ def test_an_event_is_counted_for_an_hour(seconds, count):
 def test_an_event_that_the_server_has_forgotten_begins_anew():
     told = recorder()
     posting(told)
-    told.lost(NO_ROOM)
+    told.forget_event(NO_ROOM)
 
     assert 1 == posting(told).count
 
@@ -64,7 +64,7 @@ def test_an_event_that_is_not_there_is_none_of_too_many():
     told = recorder()
     for _ in range(3 * BURST):
         assert posting(told) is not None
-        told.lost(NO_ROOM)
+        told.forget_event(NO_ROOM)
     found = [posting(told, Tell(GROUP, "Normal", "R", str(number))) for number in range(BURST + 1)]
 
     assert BURST == sum(each is not None for each in found)

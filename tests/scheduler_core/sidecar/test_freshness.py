@@ -40,8 +40,8 @@ def test_version_is_a_number_or_unknown(written, want):
 )
 def test_object_that_is_there_is_news_unless_it_is_older(before, after, want):
     kept = Freshness()
-    assert kept.put(A, before)
-    assert want == kept.put(A, after)
+    assert kept.add_or_update(A, before)
+    assert want == kept.add_or_update(A, after)
 
 
 @pytest.mark.parametrize(
@@ -56,53 +56,53 @@ def test_object_that_is_there_is_news_unless_it_is_older(before, after, want):
 )
 def test_deletion_is_news_unless_it_is_of_one_before(gone, want):
     kept = Freshness()
-    kept.put(A, Stamp("u", 5))
+    kept.add_or_update(A, Stamp("u", 5))
     assert want == kept.delete(A, gone)
     assert want == (A not in kept.known)
 
 
 def test_late_event_of_what_was_deleted_brings_nothing_back():
     kept = Freshness()
-    kept.put(A, Stamp("u", 5))
+    kept.add_or_update(A, Stamp("u", 5))
     kept.delete(A, Stamp("u", 7))
-    assert not kept.put(A, Stamp("u", 6))
-    assert not kept.put(A, Stamp("u", 8))
-    assert kept.put(A, Stamp("v", 8))
+    assert not kept.add_or_update(A, Stamp("u", 6))
+    assert not kept.add_or_update(A, Stamp("u", 8))
+    assert kept.add_or_update(A, Stamp("v", 8))
 
 
 def test_deletions_are_remembered_up_to_a_number():
     kept = Freshness()
     for each in range(REMEMBERED + 1):
         kept.delete(("default", str(each)), Stamp(f"u{each}", 5))
-    assert kept.put(("default", "0"), Stamp("u0", 6))
-    assert not kept.put(("default", "1"), Stamp("u1", 6))
+    assert kept.add_or_update(("default", "0"), Stamp("u0", 6))
+    assert not kept.add_or_update(("default", "1"), Stamp("u1", 6))
 
 
 def test_list_drops_what_it_lacks_and_what_is_older_is_no_news_after_it():
     kept = Freshness()
-    kept.put(A, Stamp("u", 5))
-    kept.put(B, Stamp("w", 6))
-    assert [B] == kept.only({A}, 9)
-    assert not kept.put(B, Stamp("w", 8))
-    assert kept.put(B, Stamp("w", 10))
+    kept.add_or_update(A, Stamp("u", 5))
+    kept.add_or_update(B, Stamp("w", 6))
+    assert [B] == kept.delete_unlisted({A}, 9)
+    assert not kept.add_or_update(B, Stamp("w", 8))
+    assert kept.add_or_update(B, Stamp("w", 10))
 
 
 def test_list_that_is_older_than_an_object_does_not_drop_it():
     kept = Freshness()
-    kept.put(A, Stamp("u", 10))
-    assert [] == kept.only(set(), 9)
+    kept.add_or_update(A, Stamp("u", 10))
+    assert [] == kept.delete_unlisted(set(), 9)
     assert A in kept.known
 
 
 def test_list_without_a_version_is_taken_at_its_word():
     kept = Freshness()
-    kept.put(A, Stamp("u", 10))
-    assert [A] == kept.only(set(), 0)
+    kept.add_or_update(A, Stamp("u", 10))
+    assert [A] == kept.delete_unlisted(set(), 0)
 
 
 def test_object_of_a_list_is_news_though_an_older_list_lacked_it():
     kept = Freshness()
-    kept.only(set(), 9)
-    assert not kept.put(A, Stamp("u", 8))
-    assert kept.put(A, Stamp("u", 8), listed=True)
+    kept.delete_unlisted(set(), 9)
+    assert not kept.add_or_update(A, Stamp("u", 8))
+    assert kept.add_or_update(A, Stamp("u", 8), listed=True)
     assert freshness.Stamp("u", 8) == kept.known[A]

@@ -147,11 +147,11 @@ class Turning:
 
     def sync(self, *objects):
         for kind in KINDS:
-            self.inbox.put(Listed(kind, [raw(each) for each in objects if each["kind"] == kind]))
+            self.inbox.enqueue(Listed(kind, [raw(each) for each in objects if each["kind"] == kind]))
 
     def turn(self, *news):
         for each in news:
-            self.inbox.put(each)
+            self.inbox.enqueue(each)
         return self.loop.turn(0.0)
 
     def figure(self, name, *absent):
@@ -391,7 +391,7 @@ def test_evictions_are_rehearsed_and_the_answer_comes_by_the_inbox():
     told(EVICT, "why")
 
     assert (EVICT,) == plan
-    assert [Rehearsed(ROOT, (EVICT,), EVICT, "why")] == [*turning.inbox.take(0.0, 9)]
+    assert [Rehearsed(ROOT, (EVICT,), EVICT, "why")] == [*turning.inbox.dequeue(0.0, 9)]
     assert 1.0 == turning.figure('muster_podgroup_schedule_attempts_total{profile="muster",result="waiting_on_preemption"}')
 
 
@@ -472,7 +472,7 @@ def test_pods_and_groups_that_are_really_tried_are_counted_apart():
     turning = Turning(real=True)
     pods = [pod(f"{group}-{number}", group, cpu=cpu) for group, cpu in (("fits", "1"), ("large", "9")) for number in range(2)]
     for each in (node("n", cpu="3"), leaf("fits", 2), leaf("large", 2), *pods, pod("lone"), pod("huge", cpu="9")):
-        turning.inbox.put(Changed(each["kind"], "ADDED", raw(each)))
+        turning.inbox.enqueue(Changed(each["kind"], "ADDED", raw(each)))
     turning.turn()
     turning.turn()
 

@@ -15,7 +15,7 @@ PATIENCE = 20
 def filled(*news):
     inbox = Mailbox()
     for each in news:
-        inbox.put(each)
+        inbox.enqueue(each)
     return inbox
 
 
@@ -33,30 +33,30 @@ A, B, C = Unserved("A"), Unserved("B"), Unserved("C")
 def test_news_are_taken_in_the_order_of_arrival_and_no_more_at_once_than_asked_for(most, first, then):
     inbox = filled(A, B, C)
 
-    assert first == [*inbox.take(0.0, most)]
-    assert then == [*inbox.take(0.0, most)]
+    assert first == [*inbox.dequeue(0.0, most)]
+    assert then == [*inbox.dequeue(0.0, most)]
 
 
 @pytest.mark.parametrize(
     "seconds", [pytest.param(0.0, id="no time"), pytest.param(-1.0, id="less than none"), pytest.param(0.001, id="some")]
 )
 def test_where_there_is_nothing_nothing_is_taken(seconds):
-    assert [] == [*Mailbox().take(seconds, 10)]
+    assert [] == [*Mailbox().dequeue(seconds, 10)]
 
 
 @pytest.mark.parametrize(
     "news", [pytest.param([None], id="alone"), pytest.param([None, A], id="before news"), pytest.param([A, None, B], id="among news")]
 )
 def test_what_only_wakes_up_is_no_news(news):
-    assert [each for each in news if each] == [*filled(*news).take(0.0, 10)]
+    assert [each for each in news if each] == [*filled(*news).dequeue(0.0, 10)]
 
 
 @pytest.mark.parametrize(("news", "want"), [pytest.param(A, [A], id="by news"), pytest.param(None, [], id="by nothing else")])
 def test_who_waits_is_woken_up(news, want):
     inbox, taken = Mailbox(), []
-    waiting = threading.Thread(target=lambda: taken.extend(inbox.take(PATIENCE, 10)))
+    waiting = threading.Thread(target=lambda: taken.extend(inbox.dequeue(PATIENCE, 10)))
     waiting.start()
-    inbox.put(news)
+    inbox.enqueue(news)
     waiting.join(PATIENCE / 2)
 
     assert not waiting.is_alive()

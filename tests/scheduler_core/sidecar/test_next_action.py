@@ -36,14 +36,14 @@ class Room(Watched):
         self.binder = Binder(self.store, self.assumed, wanted.whose)
         self.preemption = PreemptionPlans(self.store, self.assumed, wanted.evicting, wanted.scheduler_name)
         self.queue = RootQueue(self.store, wanted, self.assumed, self.preemption)
-        self.store.report.take()
+        self.store.report.pop_changes()
 
     def pod(self, name: str) -> LivePod:
         return self.store.standing.pods.pods[f"default/{name}"]
 
     def looks(self, now: float = 0.0, *, hint: bool = True, root: Name = G) -> Phase | None:
         """The phase of a root once it was looked at; None if it is not there any more."""
-        self.queue.look(root, now, hint=hint)
+        self.queue.reconsider(root, now, hint=hint)
         state = self.queue.turns.states.get(root)
         return state.phase if state is not None else None
 
@@ -74,7 +74,7 @@ class Room(Watched):
     def _goes_on(self) -> None:
         """It is not its turn any more: it waits for what was begun."""
         self.state.turn = False
-        self.store.report.take()
+        self.store.report.pop_changes()
         self.looks()
 
 
@@ -320,7 +320,7 @@ def test_root_whose_victims_have_left_does_not_wait_for_its_back_off():
     here.plans(under_way=True)
     here.state.not_before = 50.0
     here.happens(gone("low"))
-    here.queue.hear(5.0)
+    here.queue.handle_changes(5.0)
     assert (Phase.ACTIVE, 5.0) == (here.state.phase, here.state.not_before)
 
 
@@ -368,8 +368,8 @@ def test_pod_whose_room_is_given_back_is_placed_for_the_group_that_was_made_anew
     write = here.flies()
     here.state.flying, here.state.unsure = {}, {write.pod: write}
     here.happens(gone("g", "PodGroup"), leaf("g", 1))
-    here.queue.hear(1.0)
-    here.queue.hear(1.0)
+    here.queue.handle_changes(1.0)
+    here.queue.handle_changes(1.0)
     assert Phase.ACTIVE is here.state.phase
 
 
@@ -400,7 +400,7 @@ def test_root_of_whose_binds_nothing_is_known_is_woken_to_repeat_them():
     here.queue.back_off(here.state, 1.0)
     assert Phase.BACKOFF is here.looks(1.0)
     assert 2.0 == here.queue.turns.due(1.0)
-    here.queue.hear(2.0)
+    here.queue.handle_changes(2.0)
     assert Phase.ACTIVE is here.state.phase
 
 
@@ -420,7 +420,7 @@ def test_root_that_is_not_known_can_be_forgotten():
 
 def test_decision_on_a_root_that_is_gone_is_not_told_any_more():
     here = room()
-    here.queue.decisions.put(Decision(G, Status.SUCCESS))
+    here.queue.decisions.record(Decision(G, Status.SUCCESS))
     here.happens(gone("g", "PodGroup"))
     here.looks()
     assert None is here.queue.decisions.get(G)
@@ -468,9 +468,9 @@ def test_root_is_woken_once_its_time_has_come_though_nothing_happened():
     here.queue.parked.park(G, NOTHING)
     here.state.flush_at = 300.0
     here.looks(hint=False)
-    here.queue.hear(299.75)
+    here.queue.handle_changes(299.75)
     assert Phase.PARKED is here.state.phase
-    here.queue.hear(300.0)
+    here.queue.handle_changes(300.0)
     assert Phase.ACTIVE is here.state.phase
 
 
@@ -479,7 +479,7 @@ def test_parked_root_is_tried_when_news_come_that_could_help_it():
     here.queue.parked.park(G, QueueingHint(related=True))
     here.state.flush_at, here.state.turn = 300.0, False
     here.happens(pod("other", on="n1"))
-    here.queue.hear(1.0)
+    here.queue.handle_changes(1.0)
     assert (Phase.ACTIVE, False) == (here.state.phase, G in here.queue.parked)
 
 
@@ -489,17 +489,17 @@ def test_parked_root_is_woken_early_without_being_tried_where_it_is_not_time_to_
     here.state.flush_at, here.state.turn = 300.0, False
     here.looks(hint=False)
     here.queue.turns.wake_at(here.state, 30.0, 0.0)
-    here.queue.hear(30.0)
+    here.queue.handle_changes(30.0)
     assert (Phase.PARKED, True) == (here.state.phase, G in here.queue.parked)
 
 
 def test_root_is_looked_at_when_it_comes_and_when_it_goes():
     here = Room()
     here.happens(leaf("g", 1), pod("g-0", "g", **MUSTER))
-    here.queue.hear(0.0)
+    here.queue.handle_changes(0.0)
     assert Phase.ACTIVE is here.state.phase
     here.happens(gone("g-0"))
-    here.queue.hear(0.0)
+    here.queue.handle_changes(0.0)
     assert {} == here.queue.turns.states
 
 
@@ -508,10 +508,10 @@ def test_plan_closes_when_the_last_of_its_victims_has_left():
     here.looks()
     plan = here.plans("low", "low-2", under_way=True)
     here.happens(gone("low"))
-    here.queue.hear(1.0)
+    here.queue.handle_changes(1.0)
     assert (Phase.PREEMPTING, ["default/low-2"]) == (here.state.phase, [*plan.victims])
     here.happens(gone("low-2"))
-    here.queue.hear(2.0)
+    here.queue.handle_changes(2.0)
     assert (Phase.ACTIVE, {}) == (here.state.phase, here.queue.plans)
 
 
@@ -554,5 +554,5 @@ def test_root_that_leaves_its_tree_to_a_pod_that_is_being_deleted_waits():
     here = Room(leaf("g", 2), deleted(bound(pod("g-0", "g", **MUSTER), "n1")), *(pod(f"g-{each}", "g", **MUSTER) for each in (1, 2)))
     assert Phase.WAITING is here.looks()
     here.happens(gone("g-0"))
-    here.queue.hear(1.0)
+    here.queue.handle_changes(1.0)
     assert Phase.ACTIVE is here.state.phase

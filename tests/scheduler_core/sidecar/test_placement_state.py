@@ -98,7 +98,7 @@ def test_what_is_not_asked_for_does_not_grow_for_ever():
 
 
 def ground(**more):
-    return LivePlacementState.of(nodes(**more))
+    return LivePlacementState.from_nodes(nodes(**more))
 
 
 def site(here, *nominated, ignore=frozenset()):

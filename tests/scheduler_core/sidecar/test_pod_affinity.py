@@ -38,7 +38,7 @@ class Live:
     def come(self, name, what, node=-1):
         pod = self.there[name] = record(name, what, node=node)
         self.neighbours.count(what, 1)
-        self.neighbours.meet(pod)
+        self.neighbours.add_pod(pod)
 
     def go(self, name):
         pod = self.there.pop(name)

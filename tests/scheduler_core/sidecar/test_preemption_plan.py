@@ -144,7 +144,7 @@ def priority_class(value: int) -> Json:
         pytest.param(lambda scarce: scarce.happens(budget(0)), id="a budget came"),
         pytest.param(lambda scarce: scarce.happens(priority_class(7)), id="a priority class came"),
         pytest.param(lambda scarce: scarce.plan("low-3", nominated={}), id="another plan was made"),
-        pytest.param(lambda scarce: scarce.assumed.stay(Ref("Pod", "default", "low-0")), id="a victim stays after all"),
+        pytest.param(lambda scarce: scarce.assumed.cancel_deletion(Ref("Pod", "default", "low-0")), id="a victim stays after all"),
     ],
 )
 def test_plan_is_proved_until_anything_changes(scarce, change):

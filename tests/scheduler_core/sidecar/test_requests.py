@@ -28,12 +28,12 @@ def body(request):
     ],
 )
 def test_an_object_is_where_its_kind_is_served(ref, path, api_version):
-    assert (path, api_version) == (PATHS.of(ref), PATHS.api_version(ref.kind))
+    assert (path, api_version) == (PATHS.object_path(ref), PATHS.api_version(ref.kind))
 
 
 def test_a_kind_that_is_not_served_has_no_path():
     with pytest.raises(KeyError, match="CompositePodGroup"):
-        PATHS.of(Ref("CompositePodGroup", "a", "c"))
+        PATHS.object_path(Ref("CompositePodGroup", "a", "c"))
 
 
 def test_a_kind_that_comes_to_be_served_has_one():
@@ -41,7 +41,7 @@ def test_a_kind_that_comes_to_be_served_has_one():
     paths = Paths(collections)
     collections["Pod"] = "/api/v1/pods"
 
-    assert "/api/v1/namespaces/a/pods/p" == paths.of(POD)
+    assert "/api/v1/namespaces/a/pods/p" == paths.object_path(POD)
 
 
 def test_a_bind_is_of_one_pod_alone():
@@ -142,7 +142,7 @@ def test_a_victim_is_told_as_kube_scheduler_tells_it():
 )
 @pytest.mark.parametrize("dry_run", [True, False])
 def test_who_leaves_is_one_pod_alone(write, method, suffix, kind, dry_run):
-    request = requests.leave(write, PATHS, dry_run=dry_run)
+    request = requests.evict_or_delete(write, PATHS, dry_run=dry_run)
     said = body(request)
 
     assert (method, f"/api/v1/namespaces/a/pods/p{suffix}", dry_run) == (request.method, request.path, request.dry_run)

@@ -13,14 +13,14 @@ def pod(name):
 def put(lanes, *writes):
     tasks = [QueuedWrite(write, 60.0) for write in writes]
     for each in tasks:
-        lanes.put(each)
+        lanes.add(each)
     return tasks
 
 
 def drained(lanes, now=0.0):
     """Every write in the order in which it may be begun, each done at once."""
     found = []
-    while (task := lanes.take(now)) is not None:
+    while (task := lanes.get(now)) is not None:
         found.append(task.write)
         lanes.done(task)
     return found
@@ -30,17 +30,17 @@ def test_writes_of_one_object_are_one_after_the_other():
     lanes = WorkQueue()
     first, second = put(lanes, Nominate(pod("x"), "n1"), Bind(pod("x"), "n1"))
 
-    assert first is lanes.take(0.0)
-    assert None is lanes.take(0.0)
+    assert first is lanes.get(0.0)
+    assert None is lanes.get(0.0)
     lanes.done(first)
-    assert second is lanes.take(0.0)
+    assert second is lanes.get(0.0)
 
 
 def test_writes_of_several_objects_are_side_by_side():
     lanes = WorkQueue()
     tasks = put(lanes, Bind(pod("x"), "n"), Bind(pod("y"), "n"))
 
-    assert tasks == [lanes.take(0.0), lanes.take(0.0)]
+    assert tasks == [lanes.get(0.0), lanes.get(0.0)]
 
 
 def test_a_bind_goes_before_a_condition_and_events_last():
@@ -55,13 +55,13 @@ def test_a_bind_goes_before_a_condition_and_events_last():
 def test_a_failed_write_comes_again_at_its_time_and_holds_its_lane():
     lanes = WorkQueue()
     first, second = put(lanes, Nominate(pod("x"), "n1"), Bind(pod("x"), "n1"))
-    lanes.take(0.0)
-    lanes.again(first, 5.0)
+    lanes.get(0.0)
+    lanes.add_after(first, 5.0)
 
-    assert (None, 5.0) == (lanes.take(4.9), lanes.next_at())
-    assert first is lanes.take(5.0)
+    assert (None, 5.0) == (lanes.get(4.9), lanes.next_at())
+    assert first is lanes.get(5.0)
     lanes.done(first)
-    assert second is lanes.take(5.0)
+    assert second is lanes.get(5.0)
 
 
 @pytest.mark.parametrize("failed", [pytest.param(True, id="that did not get through"), pytest.param(False, id="whose turn has not come")])
@@ -69,22 +69,22 @@ def test_nothing_waits_for_an_event_of_its_object(failed):
     lanes = WorkQueue()
     (event,) = put(lanes, Tell(pod("x"), "Warning", "FailedScheduling", "no room"))
     if failed:
-        lanes.take(0.0)
-        lanes.again(event, 5.0)
+        lanes.get(0.0)
+        lanes.add_after(event, 5.0)
     (bind,) = put(lanes, Bind(pod("x"), "n1"))
 
-    assert bind is lanes.take(0.0)
+    assert bind is lanes.get(0.0)
     lanes.done(bind)
-    assert event is lanes.take(5.0)
+    assert event is lanes.get(5.0)
 
 
 def test_events_of_one_object_are_one_after_the_other():
     lanes = WorkQueue()
     first, second = put(lanes, *(Tell(pod("x"), "Normal", reason, "") for reason in "AB"))
 
-    assert [first, None] == [lanes.take(0.0), lanes.take(0.0)]
+    assert [first, None] == [lanes.get(0.0), lanes.get(0.0)]
     lanes.done(first)
-    assert second is lanes.take(0.0)
+    assert second is lanes.get(0.0)
 
 
 def condition(type_, status):
@@ -112,17 +112,17 @@ def test_what_waits_already_does_not_wait_twice(waiting, again, want, begun):
     lanes = WorkQueue()
     put(lanes, *waiting)
     if begun:
-        lanes.take(0.0)
+        lanes.get(0.0)
 
-    assert want == lanes.put(QueuedWrite(again))
+    assert want == lanes.add(QueuedWrite(again))
     assert len(waiting) + want == len(lanes)
 
 
 def test_what_waits_since_another_term_does_not_count():
     lanes = WorkQueue()
-    lanes.put(QueuedWrite(condition("T", "True"), term=1))
+    lanes.add(QueuedWrite(condition("T", "True"), term=1))
 
-    assert lanes.put(QueuedWrite(condition("T", "True"), term=2))
+    assert lanes.add(QueuedWrite(condition("T", "True"), term=2))
 
 
 def test_nothing_is_begun_while_the_server_asks_for_quiet():
@@ -130,8 +130,8 @@ def test_nothing_is_begun_while_the_server_asks_for_quiet():
     put(lanes, Bind(pod("x"), "n"))
     lanes.paused_until = 3.0
 
-    assert (None, 3.0) == (lanes.take(2.9), lanes.next_at())
-    assert lanes.take(3.0) is not None
+    assert (None, 3.0) == (lanes.get(2.9), lanes.next_at())
+    assert lanes.get(3.0) is not None
 
 
 def test_an_empty_queue_has_no_time_at_which_to_look():
@@ -141,7 +141,7 @@ def test_an_empty_queue_has_no_time_at_which_to_look():
 def test_what_is_in_hand_counts_and_events_do_not_press():
     lanes = WorkQueue()
     put(lanes, Bind(pod("x"), "n"), Tell(pod("y"), "Normal", "R", ""))
-    task = lanes.take(0.0)
+    task = lanes.get(0.0)
 
     assert (2, 1) == (len(lanes), lanes.pressing)
     lanes.done(task)
@@ -152,10 +152,10 @@ def test_what_is_in_hand_counts_and_events_do_not_press():
 def test_of_too_many_events_the_last_are_dropped(before, want):
     lanes = WorkQueue()
     for number in range(LONGEST_QUEUE_OF_EVENTS - 1 + before):
-        assert lanes.put(QueuedWrite(Tell(pod(str(number)), "Normal", "R", ""), 60.0))
+        assert lanes.add(QueuedWrite(Tell(pod(str(number)), "Normal", "R", ""), 60.0))
 
-    assert want == lanes.put(QueuedWrite(Tell(pod("last"), "Normal", "R", ""), 60.0))
-    assert lanes.put(QueuedWrite(Bind(pod("b"), "n"), 60.0))
+    assert want == lanes.add(QueuedWrite(Tell(pod("last"), "Normal", "R", ""), 60.0))
+    assert lanes.add(QueuedWrite(Bind(pod("b"), "n"), 60.0))
 
 
 def test_a_write_is_on_its_object():

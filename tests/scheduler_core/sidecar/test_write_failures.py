@@ -12,21 +12,21 @@ POD, OTHER, GROUP = Ref("Pod", "ns", "p", "u"), Ref("Pod", "ns", "q", "v"), Ref(
 
 @pytest.mark.parametrize("outcome", [WriteOutcome.DONE, WriteOutcome.GONE, WriteOutcome.DROPPED])
 def test_what_was_made_or_has_no_object_any_more_is_not_told(outcome):
-    assert None is WriteFailures().told(Bind(POD, "n"), outcome, "", 0.0)
+    assert None is WriteFailures().log_fields(Bind(POD, "n"), outcome, "", 0.0)
 
 
 @pytest.mark.parametrize("outcome", [WriteOutcome.REFUSED, WriteOutcome.FAILED])
 def test_it_is_told_which_write_to_what_and_why(outcome):
-    told = WriteFailures().told(Bind(POD, "n"), outcome, "HTTP 403: no", 0.0)
+    told = WriteFailures().log_fields(Bind(POD, "n"), outcome, "HTTP 403: no", 0.0)
 
     assert {"write": "Bind", "object": "Pod ns/p", "outcome": outcome.value, "reason": "HTTP 403: no", "untold": 0} == told
 
 
 def test_its_like_is_told_of_again_after_a_while_with_how_many_there_were():
     grievances = WriteFailures()
-    grievances.told(Bind(POD, "n"), WriteOutcome.REFUSED, "no", 0.0)
-    assert [None] * 2 == [grievances.told(Bind(OTHER, "n"), WriteOutcome.REFUSED, "no", when) for when in (0.0, EVERY_SECONDS - 1)]
-    again = grievances.told(Bind(OTHER, "n"), WriteOutcome.REFUSED, "no", EVERY_SECONDS)
+    grievances.log_fields(Bind(POD, "n"), WriteOutcome.REFUSED, "no", 0.0)
+    assert [None] * 2 == [grievances.log_fields(Bind(OTHER, "n"), WriteOutcome.REFUSED, "no", when) for when in (0.0, EVERY_SECONDS - 1)]
+    again = grievances.log_fields(Bind(OTHER, "n"), WriteOutcome.REFUSED, "no", EVERY_SECONDS)
 
     assert again is not None
     assert ("Pod ns/q", 2) == (again["object"], again["untold"])
@@ -34,14 +34,14 @@ def test_its_like_is_told_of_again_after_a_while_with_how_many_there_were():
 
 def test_others_are_told_of_meanwhile():
     grievances = WriteFailures()
-    grievances.told(Bind(POD, "n"), WriteOutcome.REFUSED, "no", 0.0)
+    grievances.log_fields(Bind(POD, "n"), WriteOutcome.REFUSED, "no", 0.0)
 
-    assert grievances.told(AddFinalizer(GROUP, "f"), WriteOutcome.REFUSED, "no", 0.0)
-    assert grievances.told(Bind(POD, "n"), WriteOutcome.FAILED, "no", 0.0)
+    assert grievances.log_fields(AddFinalizer(GROUP, "f"), WriteOutcome.REFUSED, "no", 0.0)
+    assert grievances.log_fields(Bind(POD, "n"), WriteOutcome.FAILED, "no", 0.0)
 
 
 def test_a_long_reason_is_cut():
-    told = WriteFailures().told(Bind(POD, "n"), WriteOutcome.REFUSED, "x" * 10_000, 0.0)
+    told = WriteFailures().log_fields(Bind(POD, "n"), WriteOutcome.REFUSED, "x" * 10_000, 0.0)
 
     assert told is not None
     assert len(told["reason"]) <= 500

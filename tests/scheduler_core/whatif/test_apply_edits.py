@@ -60,7 +60,7 @@ def test_a_book_gives_copies_and_keeps_what_is_written():
 
 def test_later_changes_are_made_on_top_of_earlier_ones():
     first = [Step(apply=gang("g", 1))]
-    book = Book(OBJECTS).after(first)
+    book = Book(OBJECTS).with_steps(first)
     assert gang("g", 1) == book.get("PodGroup", "default", "g")
     assert (Step(apply=gang("g", 1, "zone")),) == merged(first, [Step(apply=gang("g", 1, "zone"))])
 

@@ -6,7 +6,7 @@ import pytest
 
 from scheduler_core.loading.load import load
 from scheduler_core.whatif.edits.edits import Lowered, Widened
-from scheduler_core.whatif.remedies.conflict import conflict, found
+from scheduler_core.whatif.remedies.conflict import conflict, find_conflict
 from scheduler_core.whatif.trial.subject import Subject
 from scheduler_core.whatif.trial.trial import Trial
 from tests.scheduler_core.cp_sat import corpus
@@ -93,9 +93,9 @@ def test_it_needs_few_tries_where_many_constraints_do_not_matter():
     objects = [*TWO_RACKS, tree("t", 8), *children(*names[1:], minimum=1), *children(names[0], minimum=6)]
     (decision,) = not_placed(objects)
     snapshot = load(objects)
-    subject = Subject.of(snapshot, decision.root)
+    subject = Subject.from_snapshot(snapshot, decision.root)
     trial = Trial(snapshot, COMPLETE, subject)
-    found(trial, subject)
+    find_conflict(trial, subject)
     # One for each of its 27 constraints would be more.
     assert 160 - 24 <= trial.left
 
@@ -105,9 +105,9 @@ def test_no_change_that_leaves_all_of_them_alone_helps(seed):
     objects = corpus.instance(seed, corpus.Make(depth=1 + seed % 3, short=2, largest=5, decoys=seed % 2))
     for decision in not_placed(objects):
         snapshot = load(objects)
-        subject = Subject.of(snapshot, decision.root)
+        subject = Subject.from_snapshot(snapshot, decision.root)
         trial = Trial(snapshot, COMPLETE, subject)
-        why = found(trial, subject)
+        why = find_conflict(trial, subject)
         kept = {each.of for each in why.constraints}
         for group in subject.groups:
             lowered, widened = Lowered(group.name, group.minimum, 1), Widened((group.name,), group.key, "")

@@ -60,7 +60,7 @@ def test_pods_beyond_a_minimum_are_left_out_where_all_are_alike(pods, want):
     objects = [node("n1", cpu=2), gang("g", 2), *pods]
     (decision,) = not_placed(objects)
     snapshot = load(objects)
-    subject = Subject.of(snapshot, decision.root)
+    subject = Subject.from_snapshot(snapshot, decision.root)
     assert want == len(bare(Trial(snapshot, COMPLETE, subject).ground.entity).waiting)
 
 
@@ -77,5 +77,5 @@ def test_groups_made_of_one_template_change_together():
     for more, want in (([workload], {"x", "y"}), ([], {"x"})):
         objects = [node("a1"), *more, tree("t", 2), *children]
         (decision,) = not_placed(objects)
-        subject = Subject.of(load(objects), decision.root)
+        subject = Subject.from_snapshot(load(objects), decision.root)
         assert want == {each.name for each in subject.mates(Name("PodGroup", "default", "x"))}

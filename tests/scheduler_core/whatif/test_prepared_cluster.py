@@ -56,7 +56,7 @@ def hold_against_the_truth(objects: Objects, options: CycleOptions = COMPLETE) -
     met = 0
     for decision in not_placed(objects, options):
         snapshot = load(objects)
-        subject = Subject.of(snapshot, decision.root)
+        subject = Subject.from_snapshot(snapshot, decision.root)
         if subject is None:
             continue
         book, trial = Book(objects), Trial(snapshot, options, subject, tries=10_000)
@@ -68,11 +68,11 @@ def hold_against_the_truth(objects: Objects, options: CycleOptions = COMPLETE) -
             kept = trial.placed(merged(steps)) is not None
             if supposable(edit) and trial.knows(edit):
                 assert kept == (trial.supposed(edit) is not None), edit.words
-            if trial.alone(merged(steps)):
+            if trial.concerns_root_alone(merged(steps)):
                 told = decided(after(objects, merged(steps)), options).get(decision.root)
                 assert kept == (told is not None and told.status is Status.SUCCESS), edit.words
             else:
-                assert trial.works(merged(steps)) == (
+                assert trial.places_root(merged(steps)) == (
                     decided(after(objects, merged(steps)), options)[decision.root].status is Status.SUCCESS
                 )
     return met
@@ -150,7 +150,7 @@ def test_the_same_with_promises_that_outlast_the_turn_of_their_pods():
 def test_what_is_tried_leaves_no_trace():
     objects = [node("a1"), node("a2"), pod("r", on="a1", cpu=3), gang("g", 2), *waiting("g", 2, cpu=4)]
     snapshot = load(objects)
-    subject = Subject.of(snapshot, not_placed(objects)[0].root)
+    subject = Subject.from_snapshot(snapshot, not_placed(objects)[0].root)
     trial = Trial(snapshot, COMPLETE, subject)
     leaving = Leaving(("Pod default/r",), ("default/r",))
     before = trial.supposed(leaving)
@@ -162,7 +162,7 @@ def test_what_is_tried_leaves_no_trace():
 def test_a_search_may_take_no_more_than_it_is_given():
     objects = corpus.instance(12, corpus.drawn(12))
     snapshot = load(objects)
-    subject = Subject.of(snapshot, not_placed(objects)[0].root)
+    subject = Subject.from_snapshot(snapshot, not_placed(objects)[0].root)
     trial = Trial(snapshot, dataclasses.replace(COMPLETE), subject)
     trial.refill(5)
     trial.attempt(trial.ground.entity)

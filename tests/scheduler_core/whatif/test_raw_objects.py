@@ -22,12 +22,12 @@ OBJECTS = [
 
 
 def test_what_belongs_to_a_node_is_found():
-    assert ["kubelet", "log"] == [each["metadata"]["name"] for each in Book(OBJECTS).on("n1")]
+    assert ["kubelet", "log"] == [each["metadata"]["name"] for each in Book(OBJECTS).objects_on_node("n1")]
 
 
 def test_of_two_of_one_name_the_one_counts_that_counts_when_they_are_loaded():
     twice = [pod("log", on="n1", cpu=2, owner="DaemonSet"), pod("log", on="n1", cpu=1, owner="DaemonSet")]
-    found = [Book(order).on("n1") for order in (twice, twice[::-1])]
+    found = [Book(order).objects_on_node("n1") for order in (twice, twice[::-1])]
     assert found[0] == found[1]
     assert len(found[0]) == 1
 
@@ -35,7 +35,7 @@ def test_of_two_of_one_name_the_one_counts_that_counts_when_they_are_loaded():
 @pytest.mark.parametrize("owners", [None, "x", ["x"], [{"kind": 3}], {"kind": "DaemonSet"}], ids=repr)
 def test_owners_that_are_none_are_passed_over(owners):
     odd = {**pod("odd", on="n1"), "metadata": {"name": "odd", "namespace": "default", "ownerReferences": owners, "note": "DaemonSet"}}
-    assert [] == Book([json.dumps(odd).encode()]).on("n1")
+    assert [] == Book([json.dumps(odd).encode()]).objects_on_node("n1")
 
 
 def test_a_free_name_is_one_that_no_node_has_and_no_pod_mentions():

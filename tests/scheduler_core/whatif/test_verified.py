@@ -6,7 +6,7 @@ import pytest
 
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Status
-from scheduler_core.whatif.edits.raw_objects import done
+from scheduler_core.whatif.edits.raw_objects import net_changes
 from scheduler_core.whatif.remedies.remedies import remedies
 from tests.scheduler_core.whatif.cluster import COMPLETE, RACK, after, decided, gang, node, not_placed, tree, waiting
 
@@ -51,5 +51,5 @@ def test_a_change_that_two_ways_lead_to_is_told_once_and_of_all_its_groups(objec
     (own,) = (each for each in found if each.change == change)
 
     assert status is decision.status
-    assert [own] == [each for each in found if done(each.steps) == done(own.steps)]
+    assert [own] == [each for each in found if net_changes(each.steps) == net_changes(own.steps)]
     assert decided(after(objects, own.steps))[decision.root].status is Status.SUCCESS

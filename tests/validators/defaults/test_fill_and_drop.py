@@ -62,8 +62,8 @@ def test_a_class_is_filled_in() -> None:
 )
 def test_a_field_whose_gate_is_off_is_dropped_unless_it_is_in_use(kind: str, new: dict[str, Any], gate: str, want: str) -> None:
     typed, gates = decode.decode(kind, new), Gates(frozenset({gate}))
-    kept, nothing = drop.drop(typed, typed, gates)
-    changed, dropped = drop.drop(typed, None, gates)
+    kept, nothing = drop.drop_disabled_fields(typed, typed, gates)
+    changed, dropped = drop.drop_disabled_fields(typed, None, gates)
 
     assert [(want, gate)] == [(str(path), name) for path, name in dropped]
     assert nothing == []
@@ -73,10 +73,10 @@ def test_a_field_whose_gate_is_off_is_dropped_unless_it_is_in_use(kind: str, new
 def test_with_all_gates_on_the_object_is_left_as_it_is() -> None:
     typed = decode.decode("PodGroup", group(preemptionPolicy="Never"))
 
-    assert typed is drop.drop(typed, None, Gates())[0]
+    assert typed is drop.drop_disabled_fields(typed, None, Gates())[0]
 
 
 def test_a_composites_constraints_have_no_gate_of_their_own() -> None:
     typed = decode.decode("CompositePodGroup", group(schedulingConstraints={}))
 
-    assert drop.drop(typed, None, Gates(frozenset({TOPOLOGY, COMPOSITE})))[1] == []
+    assert drop.drop_disabled_fields(typed, None, Gates(frozenset({TOPOLOGY, COMPOSITE})))[1] == []

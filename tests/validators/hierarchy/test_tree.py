@@ -108,7 +108,7 @@ def test_agrees_with_climbing_from_every_group(seed: int) -> None:
 def test_around_finds_ancestors_and_descendants() -> None:
     new = composite("middle", "root")
     others = [composite("root"), composite("below", "middle"), leaf("far", "below"), leaf("stranger")]
-    tree = GroupTree.around(new, KnownObjects(others, complete=True))
+    tree = GroupTree.from_group(new, KnownObjects(others, complete=True))
 
     assert {node.group.metadata.name: node.depth for node in tree.nodes} == {"root": 1, "middle": 2, "below": 3, "far": 4}
     assert measure.height(tree.node(new)) == 3
@@ -118,7 +118,7 @@ def test_around_finds_ancestors_and_descendants() -> None:
 def test_around_does_not_meet_the_stored_self() -> None:
     """The cluster may know the object already (a cache is ahead, or behind): it stands in the tree once."""
     new = composite("a", "root")
-    tree = GroupTree.around(new, KnownObjects([composite("root", "a"), composite("a")], complete=True))
+    tree = GroupTree.from_group(new, KnownObjects([composite("root", "a"), composite("a")], complete=True))
 
     assert {"a", "root"} == {node.group.metadata.name for node in tree.nodes if node.on_cycle}
     assert len(tree.nodes) == 2

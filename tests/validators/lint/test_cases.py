@@ -20,7 +20,7 @@ Told = tuple[str, str, str, int | None, str]
 
 
 def linted(case: Path) -> Report:
-    manifests = files.read([str(case / "input")], io.BytesIO())
+    manifests = files.read_manifests([str(case / "input")], io.BytesIO())
     return lint_files.run(manifests, settings=Settings(linting=True))
 
 

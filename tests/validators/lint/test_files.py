@@ -26,7 +26,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def names(*paths: str, leave_out: frozenset[str] = frozenset()) -> list[str]:
-    return [each.file for each in files.read(paths, io.BytesIO(b""), leave_out=leave_out)]
+    return [each.file for each in files.read_manifests(paths, io.BytesIO(b""), leave_out=leave_out)]
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_path_that_does_not_exist_is_a_mistake(tree: Path) -> None:
 
 
 def test_standard_input_is_read_once() -> None:
-    (found,) = files.read(["-", "-"], io.BytesIO(POD.encode()))
+    (found,) = files.read_manifests(["-", "-"], io.BytesIO(POD.encode()))
 
     assert found.file == "<stdin>"
     assert len(found.parts) == 1
@@ -78,7 +78,7 @@ def test_what_is_left_out_is_not_read(tree: Path) -> None:
 
 def test_a_broken_link_cannot_be_read(tree: Path) -> None:
     (tree / "a" / "broken.yaml").symlink_to(tree / "nowhere")
-    manifests = files.read(["a"], io.BytesIO())
+    manifests = files.read_manifests(["a"], io.BytesIO())
 
     (lost,) = [part for each in manifests for part in each.parts if isinstance(part, Unreadable)]
     assert (lost.file, lost.line) == ("a/broken.yaml", 1)

@@ -40,7 +40,7 @@ def migrated(file: tuple[str, str], to: str = "v1beta1") -> Migration:
 
 
 def typed(content: dict[str, object]) -> Object:
-    found = pipeline.read(content)
+    found = pipeline.decode_for_lookup(content)
     assert found is not None
     return found
 
@@ -124,7 +124,7 @@ def _line(text: str) -> str:
 @given(written.files(written.jobs()))
 def test_pods_are_in_groups_of_their_workload(file: tuple[str, str]) -> None:
     before, after = objects_in(file[1], file[0]), objects_in(text_of(migrated(file)), file[0])
-    groups = {each.metadata.name: each for each in map(pipeline.read, after) if isinstance(each, PodGroup)}
+    groups = {each.metadata.name: each for each in map(pipeline.decode_for_lookup, after) if isinstance(each, PodGroup)}
     references = [_reference(each) for each in before if each["kind"] != "Workload"]
     named = [_group(each) for each in after if each["kind"] not in {"Workload", "PodGroup"}]
 

@@ -189,7 +189,7 @@ def test_informers(api_version: str, only: Api) -> None:
     paths = Paths(informers.paths)
 
     assert {kind: paths.api_version(kind) for kind in KINDS} == dict.fromkeys(KINDS, api_version)
-    assert paths.of(Ref("PodGroup", "default", "g", "u")) == f"/apis/{api_version}/namespaces/default/podgroups/g"
+    assert paths.object_path(Ref("PodGroup", "default", "g", "u")) == f"/apis/{api_version}/namespaces/default/podgroups/g"
 
 
 @pytest.mark.parametrize("listed", [True, False], ids=["as items of lists", "as events"])

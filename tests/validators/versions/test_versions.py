@@ -121,7 +121,7 @@ def test_what_has_the_wrong_type_passes_through(content: dict[str, object]) -> N
     ],
 )
 def test_paths_are_told_in_the_words_of_the_version(path: FieldPath, first: str, second: str) -> None:
-    assert (first, second) == (str(v1alpha1.written(path)), str(v1alpha2.written(path)))
+    assert (first, second) == (str(v1alpha1.written_path(path)), str(v1alpha2.written_path(path)))
 
 
 @pytest.mark.parametrize(

@@ -83,22 +83,22 @@ class _Making:
         )
 
     def _topology(self, holder: Fields) -> tuple[str, ...] | None:
-        label = self.levels.read(holder, self.losses)
+        label = self.levels.required_label(holder, self.losses)
         return (label,) if label else None
 
 
-def read(found: Json, known: Known) -> Reading:
+def adapt(found: Json, known: Known) -> Reading:
     """What is made of a PodCliqueSet; never raises, whatever JSON it is."""
     errors: list[FieldError] = []
     warnings: list[FieldError] = []
-    about, top = object_identity.read(found, errors, warnings)
+    about, top = object_identity.read_identity(found, errors, warnings)
     spec = top.mapping("spec")
     template = spec.mapping("template")
     replicas = spec.number("replicas", 0)
     cliques = grove_pods.cliques(template)
     losses = [Loss(_TEMPLATE / name, detail) for name, detail in _LOST.items() if name in template]
-    making = _Making(cliques, Levels.of(known, template), scheduler_groups.priority(template, warnings), losses)
-    groups = [(each, _members(each, cliques)) for each in template.each("podCliqueScalingGroups")]
+    making = _Making(cliques, Levels.from_template(known, template), scheduler_groups.priority(template, warnings), losses)
+    groups = [(each, _members(each, cliques)) for each in template.each_item("podCliqueScalingGroups")]
     inside = {clique.name for _, members in groups for clique in members}
     children = (
         *(making.leaf(each) for each in cliques.values() if each.name not in inside),
@@ -107,7 +107,7 @@ def read(found: Json, known: Known) -> Reading:
     if not cliques:
         errors.append(field.required(_TEMPLATE / "cliques", "without a clique there are no pods to schedule"))
     wanted = sum(each.replicas for each in children)
-    label = making.levels.read(template, losses)
+    label = making.levels.required_label(template, losses)
     root = WorkloadItem(
         ROOT,
         _TEMPLATE,

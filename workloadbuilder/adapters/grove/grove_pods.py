@@ -29,7 +29,7 @@ class Clique:
 def cliques(template: Fields) -> dict[str, Clique]:
     """The cliques of a PodCliqueSet's template by name, in its order."""
     found: dict[str, Clique] = {}
-    for entry in template.each("cliques"):
+    for entry in template.each_item("cliques"):
         name, spec = entry.text("name"), entry.mapping("spec")
         pods = spec.mapping("podSpec")
         replicas = spec.number("replicas", 1)

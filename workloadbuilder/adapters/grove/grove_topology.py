@@ -23,15 +23,15 @@ class Levels:
     labels: Mapping[str, str]
 
     @classmethod
-    def of(cls, known: Known, template: Fields) -> Levels:
+    def from_template(cls, known: Known, template: Fields) -> Levels:
         """Those of the topology that the template's constraint names; of the only one given, if it names none."""
         name = template.mapping("topologyConstraint").text("topologyName")
-        given = [each for kind in _KINDS for each in known.of("grove.io", kind)]
+        given = [each for kind in _KINDS for each in known.list_kind("grove.io", kind)]
         if name:
             given = [each for each in given if Fields(each, WHOLE, []).mapping("metadata").text("name") == name]
         return cls(known, _labels(given[0]) if len(given) == 1 else {})
 
-    def read(self, holder: Fields, losses: list[Loss]) -> str:
+    def required_label(self, holder: Fields, losses: list[Loss]) -> str:
         """The node label that the constraint of *holder* requires; empty where it requires none, or one that is not known."""
         constraint = holder.mapping("topologyConstraint")
         pack = constraint.mapping("pack")
@@ -49,4 +49,4 @@ class Levels:
 
 def _labels(topology: Json) -> dict[str, str]:
     levels = Fields(topology, WHOLE, []).mapping("spec")
-    return {each.text("domain"): each.text("key") for each in levels.each("levels")}
+    return {each.text("domain"): each.text("key") for each in levels.each_item("levels")}

@@ -25,11 +25,11 @@ ROOT = "jobset-root"
 """The root's template, by the name that KEP-6089 gives as an example."""
 
 
-def read(found: Json, known: Known) -> Reading:
+def adapt(found: Json, known: Known) -> Reading:
     """What is made of a JobSet; never raises, whatever JSON it is."""
     errors: list[FieldError] = []
     warnings: list[FieldError] = []
-    about, top = object_identity.read(found, errors, warnings)
+    about, top = object_identity.read_identity(found, errors, warnings)
     if skipped := object_identity.left_to_controller(about, known):
         return Reading(about.owner, about.namespace, skipped=skipped, errors=tuple(errors), warnings=tuple(warnings))
     result = assemble(
@@ -59,7 +59,7 @@ class Of:
 def assemble(spec: Fields, of: Of, warnings: list[FieldError]) -> Reading:
     """What is made of a JobSet's *spec*, in whose errors what is wrong is kept."""
     errors = spec.errors
-    parts = replicated_jobs.read(spec, of.annotations, of.annotated, warnings)
+    parts = replicated_jobs.read_replicated_jobs(spec, of.annotations, of.annotated, warnings)
     path = spec.path / "scheduling"
     root = read_intent(spec.raw("scheduling"), path=path, composite=True, also=(jobset_policies.POLICIES,))
     errors += root.errors

@@ -58,7 +58,7 @@ def _targeted(
     found: dict[str, tuple[IntentReading, FieldPath]] = {}
     if not isinstance(scheduling, Mapping):
         return found
-    for entry in Fields(scheduling, path, errors).each(POLICIES):
+    for entry in Fields(scheduling, path, errors).each_item(POLICIES):
         target, where = entry.text(_TARGET), entry.path / _TARGET
         reading = read_intent(entry.given, path=entry.path, composite=False, also=(_TARGET,))
         if not target:

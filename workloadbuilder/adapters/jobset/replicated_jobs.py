@@ -62,9 +62,11 @@ class ReplicatedJob:
         )
 
 
-def read(spec: Fields, annotations: Mapping[str, str], annotated: FieldPath, warnings: list[FieldError]) -> list[ReplicatedJob]:
+def read_replicated_jobs(
+    spec: Fields, annotations: Mapping[str, str], annotated: FieldPath, warnings: list[FieldError]
+) -> list[ReplicatedJob]:
     """The replicated jobs in a JobSet's *spec*; *annotations* are those of the set, at the path *annotated*."""
-    entries = [*spec.each("replicatedJobs")]
+    entries = [*spec.each_item("replicatedJobs")]
     if not entries:
         spec.errors.append(field.required(spec.path / "replicatedJobs", "without a replicated job there are no pods to schedule"))
     found = [_read(each, annotations, annotated, warnings) for each in entries]
@@ -81,9 +83,9 @@ def _read(entry: Fields, annotations: Mapping[str, str], annotated: FieldPath, w
     template = entry.mapping("template")
     metadata = template.mapping("metadata")
     spec = job_spec.with_template(template.mapping("spec"), warnings)
-    shape, replicas = job_spec.read(spec, indexed=True), entry.number("replicas", 1)
+    shape, replicas = job_spec.read_job_shape(spec, indexed=True), entry.number("replicas", 1)
     own = metadata.annotations()
-    overlay = kueue_annotations.read(shape.template, group_size=shape.pods, groups=replicas)
+    overlay = kueue_annotations.read_overlay(shape.template, group_size=shape.pods, groups=replicas)
     topology, path, losses = overlay.topology, overlay.path, [*overlay.losses]
     exclusive = own.get(jobset_labels.EXCLUSIVE) or annotations.get(jobset_labels.EXCLUSIVE, "")
     if exclusive:
@@ -102,7 +104,7 @@ def _read(entry: Fields, annotations: Mapping[str, str], annotated: FieldPath, w
         metadata.annotations("labels"),
         {**{key: annotations[key] for key in (jobset_labels.EXCLUSIVE, jobset_labels.NODE_SELECTOR) if key in annotations}, **own},
         read_intent(spec.raw("scheduling"), path=spec.path / "scheduling", composite=False),
-        tuple(each.text("name") for each in entry.each("dependsOn")),
+        tuple(each.text("name") for each in entry.each_item("dependsOn")),
         topology,
         path,
         exclusive,

@@ -30,17 +30,19 @@ _ANNOTATIONS = FieldPath("metadata", "annotations")
 _GANG, _BASIC = SchedulingPolicy(PolicyKind.GANG), SchedulingPolicy(PolicyKind.BASIC)
 
 
-def read(found: Json, known: Known) -> Reading:
+def adapt(found: Json, known: Known) -> Reading:
     """What is made of a LeaderWorkerSet; never raises, whatever JSON it is."""
     errors: list[FieldError] = []
     warnings: list[FieldError] = []
-    about, top = object_identity.read(found, errors, warnings)
+    about, top = object_identity.read_identity(found, errors, warnings)
     if skipped := object_identity.left_to_controller(about, known):
         return Reading(about.owner, about.namespace, skipped=skipped, errors=tuple(errors), warnings=tuple(warnings))
     spec = top.mapping("spec")
-    shape = lws_pods.read(about, spec, exclusive=about.annotations.get(EXCLUSIVE, ""))
+    shape = lws_pods.read_group_shape(about, spec, exclusive=about.annotations.get(EXCLUSIVE, ""))
     policy = spec.mapping("leaderWorkerTemplate").mapping("subGroupPolicy")
-    shape = dataclasses.replace(shape, subgroups=lws_subgroups.read(policy, shape.size, about.annotations.get(SUBGROUP_EXCLUSIVE, "")))
+    shape = dataclasses.replace(
+        shape, subgroups=lws_subgroups.read_subgroups(policy, shape.size, about.annotations.get(SUBGROUP_EXCLUSIVE, ""))
+    )
     intent = read_intent(spec.raw("scheduling"), path=_SPEC / "scheduling", composite=True)
     in_order = _in_order(spec, intent, errors, warnings)
     whole = _whole(shape)
@@ -98,7 +100,7 @@ def _whole(shape: GroupShape) -> _Whole:
     if shape.exclusive:
         lost = f"that a domain of {shape.exclusive} is for one replica alone, its pods' anti-affinity says, no group"
         return _Whole(shape.exclusive, origin, (Loss(origin, lost),))
-    one, other = (kueue_annotations.read(each, group_size=1, groups=1) for each in (shape.leader, shape.worker))
+    one, other = (kueue_annotations.read_overlay(each, group_size=1, groups=1) for each in (shape.leader, shape.worker))
     if shape.size > 1 and one.group and one.topology and (one.group, one.topology) == (other.group, other.topology):
         return _Whole(one.topology, one.path, shared=True)
     return _Whole("", origin)
@@ -117,7 +119,7 @@ def _parts(shape: GroupShape, *, shared: bool) -> tuple[tuple[Part, ...], tuple[
     losses: list[Loss] = []
     for name, template, size in ((LEADER, shape.leader, 1), (WORKER, shape.worker, shape.size - 1)):
         if size:
-            overlay = kueue_annotations.read(template, group_size=size, groups=1)
+            overlay = kueue_annotations.read_overlay(template, group_size=size, groups=1)
             plan = shape.leaders(name) if name == LEADER else shape.workers(name)
             parts.append(Part(name, template.path, size, 1, (plan,), "" if shared else overlay.topology, overlay.path))
             losses += overlay.losses

@@ -74,11 +74,11 @@ class GroupShape:
         return made
 
 
-def read(about: Subject, spec: Fields, *, exclusive: str) -> GroupShape:
+def read_group_shape(about: Subject, spec: Fields, *, exclusive: str) -> GroupShape:
     """The shape of the LeaderWorkerSet whose *spec* this is."""
     template = spec.mapping("leaderWorkerTemplate")
-    worker = pod_template.read(template.mapping("workerTemplate"))
-    leader = pod_template.read(template.mapping("leaderTemplate")) if "leaderTemplate" in template else worker
+    worker = pod_template.read_pod_template(template.mapping("workerTemplate"))
+    leader = pod_template.read_pod_template(template.mapping("leaderTemplate")) if "leaderTemplate" in template else worker
     return GroupShape(
         about.owner.name,
         about.namespace,

@@ -32,7 +32,7 @@ class Part:
     origin: FieldPath = WHOLE
 
 
-def read(policy: Fields, size: int, exclusive: str) -> Subgroups | None:
+def read_subgroups(policy: Fields, size: int, exclusive: str) -> Subgroups | None:
     """The subgroups of a replica of *size* pods; None where there are none, or none that are sound."""
     if not policy.given:
         return None
@@ -80,7 +80,7 @@ def parts(shape: GroupShape, subgroups: Subgroups, leader: str, origin: FieldPat
 def _without_leader(size: int, *, leader: int | None) -> Callable[[int], int | None]:
     """Subgroups of workers alone, counted from the first worker; the leader is in *leader*, or in none."""
 
-    def of(worker: int) -> int | None:
+    def subgroup_of(worker: int) -> int | None:
         return leader if worker == 0 else (worker - 1) // size
 
-    return of
+    return subgroup_of

@@ -18,11 +18,11 @@ _LOST = {
 }
 
 
-def read(found: Json, known: Known) -> Reading:
+def adapt(found: Json, known: Known) -> Reading:
     """What is made of such a PodGroup; never raises, whatever JSON it is."""
     errors: list[FieldError] = []
     warnings: list[FieldError] = []
-    about, top = object_identity.read(found, errors, warnings)
+    about, top = object_identity.read_identity(found, errors, warnings)
     spec = top.mapping("spec")
     pods = scheduler_groups.members(known, about.namespace, lambda labels, _: labels.get(LABEL) == about.owner.name)
     root = WorkloadItem(scheduler_groups.ROOT, _SPEC, default=SchedulingConfig(scheduler_groups.gang(spec.count("minMember", None))))

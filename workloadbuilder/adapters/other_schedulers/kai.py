@@ -34,15 +34,17 @@ class _Subgroup:
     topology: str
 
 
-def read(found: Json, known: Known) -> Reading:
+def adapt(found: Json, known: Known) -> Reading:
     """What is made of a KAI PodGroup; never raises, whatever JSON it is."""
     errors: list[FieldError] = []
     warnings: list[FieldError] = []
-    about, top = object_identity.read(found, errors, warnings)
+    about, top = object_identity.read_identity(found, errors, warnings)
     spec = top.mapping("spec")
     losses = [Loss(_SPEC / name, detail) for name, detail in _LOST.items() if name in spec]
     topology = _topology(spec, known, losses)
-    subgroups = [_Subgroup(each.text("name"), each.text("parent"), each, _topology(each, known, losses)) for each in spec.each("subGroups")]
+    subgroups = [
+        _Subgroup(each.text("name"), each.text("parent"), each, _topology(each, known, losses)) for each in spec.each_item("subGroups")
+    ]
     below = _below(subgroups, errors)
     priority = scheduler_groups.priority(spec, warnings)
     children = () if errors else tuple(_item(each, below, priority, level=2) for each in below.get("", ()))

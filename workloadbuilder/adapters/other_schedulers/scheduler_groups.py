@@ -55,7 +55,7 @@ def label(known: Known, level: str) -> str:
 def members(known: Known, namespace: str, belongs: Member) -> list[Json]:
     """The pods of *namespace* whose labels and annotations say that they belong, by name."""
     found = []
-    for each in known.of("", "Pod", namespace):
+    for each in known.list_kind("", "Pod", namespace):
         metadata = Fields(each, WHOLE, []).mapping("metadata")
         if belongs(metadata.annotations("labels"), metadata.annotations()):
             found.append(each)

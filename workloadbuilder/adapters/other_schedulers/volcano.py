@@ -25,11 +25,11 @@ _LOST = {
 }
 
 
-def read(found: Json, known: Known) -> Reading:
+def adapt(found: Json, known: Known) -> Reading:
     """What is made of a Volcano PodGroup; never raises, whatever JSON it is."""
     errors: list[FieldError] = []
     warnings: list[FieldError] = []
-    about, top = object_identity.read(found, errors, warnings)
+    about, top = object_identity.read_identity(found, errors, warnings)
     spec = top.mapping("spec")
     losses = [Loss(_SPEC / name, detail) for name, detail in _LOST.items() if name in spec]
     topology = _topology(spec, known, losses)
@@ -83,7 +83,7 @@ def _tasks(spec: Fields, losses: list[Loss]) -> Iterator[WorkloadItem]:
 
 def _subgroups(spec: Fields, known: Known, losses: list[Loss]) -> Iterator[WorkloadItem]:
     """A composite for each policy, with as many groups of ``subGroupSize`` pods as it wants at least."""
-    policies = [*spec.each("subGroupPolicy")]
+    policies = [*spec.each_item("subGroupPolicy")]
     if policies and "minTaskMember" in spec:
         losses.append(Loss(_SPEC / "minTaskMember", "subgroups and tasks are two cuts through the same pods: the subgroups are kept"))
     if policies and "minMember" in spec:

@@ -77,7 +77,7 @@ class Fields:
         value = self.count(name, default, least=least)
         return default if value is None else value
 
-    def each(self, name: str) -> Iterator[Fields]:
+    def each_item(self, name: str) -> Iterator[Fields]:
         """The objects of a list, in order; an entry that is none is told and is empty."""
         for place, value in enumerate(self._taken(name, list, "a list") or ()):
             yield Fields({} if value is None else value, self.path.join((name, place)), self.errors)

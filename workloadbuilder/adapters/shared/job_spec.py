@@ -41,14 +41,18 @@ class JobShape:
         return self.parallelism if self.completions is None else min(self.parallelism, self.completions)
 
 
-def read(spec: Fields, *, indexed: bool = False) -> JobShape:
+def read_job_shape(spec: Fields, *, indexed: bool = False) -> JobShape:
     """The shape of the Job whose spec these fields are; *indexed* is what an absent completionMode means."""
     completions = spec.count("completions", None)
     mode = spec.text("completionMode", "Indexed" if indexed else "NonIndexed")
     if mode not in {"Indexed", "NonIndexed"}:
         spec.errors.append(field.not_supported(spec.path / "completionMode", mode, ["Indexed", "NonIndexed"]))
     return JobShape(
-        spec.number("parallelism", 1), completions, mode == "Indexed", spec.flag("suspend"), pod_template.read(spec.mapping("template"))
+        spec.number("parallelism", 1),
+        completions,
+        mode == "Indexed",
+        spec.flag("suspend"),
+        pod_template.read_pod_template(spec.mapping("template")),
     )
 
 

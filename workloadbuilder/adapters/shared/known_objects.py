@@ -39,7 +39,7 @@ class Known:
         """The object of that name, or None."""
         return self._objects.get((group, kind), {}).get((namespace, name))
 
-    def of(self, group: str, kind: str, namespace: str | None = None) -> list[Json]:
+    def list_kind(self, group: str, kind: str, namespace: str | None = None) -> list[Json]:
         """All objects of a kind, in order of namespace and name; those of *namespace* alone, if it is given."""
         found = self._objects.get((group, kind), {})
         return [found[name] for name in sorted(found) if namespace is None or name[0] == namespace]

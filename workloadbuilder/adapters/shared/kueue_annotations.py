@@ -48,7 +48,7 @@ def queue(labels: Mapping[str, str], annotations: Mapping[str, str]) -> Iterator
             yield Loss(path, f"queue {given[QUEUE]!r}: quota and admission are Kueue's; the scheduler takes the pods as they come")
 
 
-def read(template: PodTemplate, *, group_size: int, groups: int) -> Overlay:
+def read_overlay(template: PodTemplate, *, group_size: int, groups: int) -> Overlay:
     """The overlay of a pod template whose PodSet is *groups* groups of *group_size* pods each."""
     given = template.annotations
     losses = [Loss(_path(template, key), detail) for key, detail in _LOST.items() if key in given]

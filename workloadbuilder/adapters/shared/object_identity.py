@@ -39,7 +39,7 @@ class Subject:
         return self.controller is not None and (self.controller.group, self.controller.kind) in COMPILERS
 
 
-def read(found: Json, errors: list[FieldError], warnings: list[FieldError]) -> tuple[Subject, Fields]:
+def read_identity(found: Json, errors: list[FieldError], warnings: list[FieldError]) -> tuple[Subject, Fields]:
     """The identity of an object, and its fields; what is wrong is added to *errors* and *warnings*."""
     top = Fields(found, WHOLE, errors)
     metadata = top.mapping("metadata")
@@ -58,7 +58,7 @@ def read(found: Json, errors: list[FieldError], warnings: list[FieldError]) -> t
     return subject, top
 
 
-def said(owner: Owner, namespace: str = "") -> str:
+def display_name(owner: Owner, namespace: str = "") -> str:
     """An object as it is told: ``JobSet research/train``."""
     return f"{owner.kind} {namespace}/{owner.name}" if namespace else f"{owner.kind} {owner.name}"
 
@@ -69,11 +69,11 @@ def left_to_controller(about: Subject, known: Known) -> str:
     if above is None or not about.compiled_above:
         return ""
     made = known.compiles(above.group, above.kind, about.namespace, above.name)
-    return f"its groups are {'made with those' if made else 'those of the Workload'} of {said(above)}, to which it belongs"
+    return f"its groups are {'made with those' if made else 'those of the Workload'} of {display_name(above)}, to which it belongs"
 
 
 def _controller(metadata: Fields) -> Owner | None:
-    for each in metadata.each("ownerReferences"):
+    for each in metadata.each_item("ownerReferences"):
         if each.flag("controller"):
             return Owner(each.text("apiVersion"), each.text("kind"), each.text("name"), each.text("uid"))
     return None

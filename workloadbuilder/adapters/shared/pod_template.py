@@ -25,7 +25,7 @@ class PodTemplate:
     priority_path: FieldPath
 
 
-def read(template: Fields) -> PodTemplate:
+def read_pod_template(template: Fields) -> PodTemplate:
     """The pod template whose fields these are."""
     metadata, spec = template.mapping("metadata"), template.mapping("spec")
     metadata.annotations("labels")

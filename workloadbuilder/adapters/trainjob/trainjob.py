@@ -32,11 +32,11 @@ _CLUSTER, _NAMESPACED = "ClusterTrainingRuntime", "TrainingRuntime"
 _PATCHES = ("runtimePatches", "podTemplateOverrides", "podSpecOverrides")
 
 
-def read(found: Json, known: Known) -> Reading:
+def adapt(found: Json, known: Known) -> Reading:
     """What is made of a TrainJob; never raises, whatever JSON it is."""
     errors: list[FieldError] = []
     warnings: list[FieldError] = []
-    about, top = object_identity.read(found, errors, warnings)
+    about, top = object_identity.read_identity(found, errors, warnings)
     spec = top.mapping("spec")
     kind, name, runtime = _runtime(spec, about, known)
     if runtime is None or errors:
