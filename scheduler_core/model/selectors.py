@@ -82,14 +82,6 @@ def matches(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
     return admits(compiled(selector), labels)
 
 
-def node_matches(selector: NodeSelector, name: str, labels: Mapping[str, str]) -> bool:
-    """Whether one of the terms of *selector* matches the node of that name and *labels*."""
-    terms = (_term(each) for each in selector.node_selector_terms or ())
-    return any(
-        term is not None and admits(term.labels, labels) and all((name == each) is wanted for each, wanted in term.names) for term in terms
-    )
-
-
 def node_mask(selector: NodeSelector, nodes: NodeTable) -> Bools:
     """Shape (nodes,): which nodes one of the terms of *selector* matches."""
     mask: Bools = np.zeros(len(nodes), dtype=bool)
