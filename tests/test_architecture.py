@@ -53,7 +53,7 @@ STOREYS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"sidecar"}),
     ),
     "scheduler_core.exact": (
-        frozenset({"step_budget", "needs", "chosen"}),
+        frozenset({"step_budget", "needs"}),
         frozenset({"packing", "certificate"}),
         frozenset({"tree"}),
         frozenset({"complete"}),
@@ -234,6 +234,22 @@ STILL_BARE: dict[str, frozenset[str]] = {
 }
 """Files with the bare names that they still have."""
 
+MOST_LINES = 300
+FEWEST_LINES = 40
+"""A module with fewer lines belongs into the only module that imports it, unless both together have more than MOST_LINES."""
+
+SMALL: dict[str, str] = {
+    "muster/commands/compile/yaml_output.py": "a format is a file",
+    "muster/commands/simulate/certificate_file.py": "a format is a file",
+    "scheduler_core/plugins/*": "a plugin is a file",
+    "validators/reports/*": "a format is a file",
+    "validators/rules/*": "a rule is a file",
+    "workloadbuilder/adapters/*": "what another controller means is a file",
+    "*__init__.py": "says what a package is for",
+    "*__main__.py": "what ``python -m`` looks for",
+}
+"""Files that may be small though one module imports them, or none by name, and why."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Import:
@@ -248,11 +264,12 @@ class Import:
         return self.target.partition(".")[0]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Module:
     """One source file, read."""
 
     file: str
+    lines: int
     tree: ast.Module
     imports: tuple[Import, ...]
 
@@ -274,7 +291,7 @@ def read_modules(sources: Mapping[str, str]) -> list[Module]:
     modules = []
     for file, text in sorted(sources.items()):
         tree = ast.parse(text, file)
-        modules.append(Module(file, tree, tuple(_imports(tree, names))))
+        modules.append(Module(file, text.count("\n"), tree, tuple(_imports(tree, names))))
     return modules
 
 
@@ -413,6 +430,26 @@ def bare_names(modules: list[Module]) -> Iterator[str]:
                 yield module.at(node.lineno, f"{node.name} must be a name that can be searched for")
 
 
+def long_modules(modules: list[Module]) -> Iterator[str]:
+    for module in modules:
+        if module.lines > MOST_LINES:
+            yield module.at(1, f"{module.lines} lines; a module has {MOST_LINES} at most")
+
+
+def small_modules(modules: list[Module]) -> Iterator[str]:
+    importers: dict[str, set[Module]] = {module.name: set() for module in modules}
+    for module in modules:
+        for each in module.imports:
+            if each.target != module.name and each.target in importers:
+                importers[each.target].add(module)
+    for module in modules:
+        if module.lines >= FEWEST_LINES or len(importers[module.name]) > 1 or matches(module.file, tuple(SMALL)):
+            continue
+        if any(each.lines + module.lines > MOST_LINES for each in importers[module.name]):
+            continue
+        yield module.at(1, f"{module.lines} lines: belongs into {', '.join(each.name for each in importers[module.name]) or 'another'}")
+
+
 CLAIMS = {
     "packages import only what the table allows": between_packages,
     "rooms import only from lower storeys": inside_packages,
@@ -423,6 +460,8 @@ CLAIMS = {
     "there is no import cycle": cycles,
     "an interface is small": wide_protocols,
     "names can be searched for": bare_names,
+    "no module is too long": long_modules,
+    "no module is too small": small_modules,
 }
 
 
@@ -444,7 +483,7 @@ def test_every_package_is_in_the_table():
 
 def test_every_line_of_the_tables_speaks_of_something(tree):
     files = [module.file for module in tree]
-    patterns = [*IMPURE, *(pattern for patterns in EDGES.values() for pattern in patterns)]
+    patterns = [*IMPURE, *SMALL, *(pattern for patterns in EDGES.values() for pattern in patterns)]
     rooms = {f"{package}.{_room(module.name, package)}" for module in tree for package in STOREYS}
     listed = {f"{package}.{room}" for package, storeys in STOREYS.items() for storey in storeys for room in storey}
     imported = {each.package for module in tree for each in module.imports}
@@ -556,6 +595,30 @@ def test_every_line_of_the_tables_speaks_of_something(tree):
             {"certs/a.py": "class P(Protocol):\n" + "".join(f"    def {name}(self): ...\n" for name in "abc")},
             [],
             id="a protocol of three",
+        ),
+        pytest.param(
+            long_modules,
+            {"certs/a.py": "\n" * 301, "certs/b.py": "\n" * 300},
+            ["certs/a.py:1: 301 lines; a module has 300 at most"],
+            id="a long module",
+        ),
+        pytest.param(
+            small_modules,
+            {"certs/a.py": "from certs import b", "certs/b.py": "\n" * 39},
+            ["certs/a.py:1: 0 lines: belongs into another", "certs/b.py:1: 39 lines: belongs into certs.a"],
+            id="small modules",
+        ),
+        pytest.param(
+            small_modules,
+            {
+                **{f"certs/{name}.py": "from certs import b" + "\n" * 40 for name in "ac"},
+                "certs/b.py": "",
+                "certs/d.py": "from certs import e" + "\n" * 290,
+                "certs/e.py": "\n" * 11,
+                "validators/rules/f.py": "",
+            },
+            [],
+            id="small ones with two importers, beside a long one, and a rule",
         ),
         pytest.param(
             bare_names,

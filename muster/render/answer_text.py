@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 
-from muster.render import fragmentation
 from muster.render.answer import Answer
 from muster.render.phrases import WIDTH, counted, fitting, folded, nodes, per_node, pods
 from muster.render.root_text import Page, Paint, root_lines
 from muster.render.tree import Kinship
+from scheduler_core.diagnosis.fragmentation import Fragment
 from scheduler_core.model.decision import Decision, Status
 from validators.reports.escape import printable
 
@@ -26,7 +27,7 @@ def render(answer: Answer, kinship: Kinship, *, colour: bool = False, every: boo
             lines += [page.paint.bold("Once they have left:"), ""]
         lines += _cycle(decisions, page)
     lines += _rootless(answer, page)
-    lines += fragmentation.lines(answer.fragments or (), page.paint)
+    lines += fragmentation_lines(answer.fragments or (), page.paint)
     lines += _problems(answer, page)
     lines += folded_summary(answer, page)
     return "\n".join(lines) + "\n"
@@ -99,6 +100,21 @@ def _rootless(answer: Answer, page: Page) -> Iterator[str]:
         yield page.paint.paint_status(Status.WAIT, f"{page.mark(Status.WAIT)} {counted(len(keys), 'pod')}: {pods(keys, every=page.every)}")
         yield from folded(reason, _INDENT)
         yield ""
+
+
+def fragmentation_lines(fragments: Sequence[Fragment], paint: Paint) -> Iterator[str]:
+    """The largest gang that fits in one domain, a line for each topology level; nothing where there is no level or no pod."""
+    if not fragments:
+        return
+    yield paint.bold("The largest gang that fits in one domain, before anything is placed:")
+    wide = max(len(each.key) for each in fragments)
+    for pod, levels in itertools.groupby(fragments, key=lambda each: each.pod):
+        told = [*levels]
+        yield f"  pods as {printable(pod)} ({printable(told[0].shape)}): {told[0].total:,} in all, one by one"
+        for each in told:
+            where = f" in {printable(each.domain)}" if each.largest else ""
+            yield f"    {printable(each.key).ljust(wide)}  {counted(each.largest, 'pod')}{where}"
+    yield ""
 
 
 def _problems(answer: Answer, page: Page) -> Iterator[str]:

@@ -3,7 +3,6 @@
 complete     strategy ``complete``: greedy first, then search
 step_budget  how much a search may do, counted in steps
 needs        what a tree needs at least, wherever it goes
-chosen       what a plan says of one group
 packing      pods on nodes
 tree         domains and quorums
 certificate  proofs of infeasibility

@@ -12,8 +12,8 @@ from collections import deque
 
 import numpy as np
 
-from scheduler_core.exact.chosen import PlannedGroup
 from scheduler_core.exact.needs import satisfied
+from scheduler_core.exact.packing.optional_pods import PlannedGroup
 from scheduler_core.exact.step_budget import DEFAULT, StepBudget, StepsSpentError
 from scheduler_core.exact.tree.tree_search import TreeSearch
 from scheduler_core.model.decision import Search, Status

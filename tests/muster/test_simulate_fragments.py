@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from muster import cli
-from muster.render import fragmentation
+from muster.render.answer_text import fragmentation_lines
 from muster.render.root_text import Paint
 from scheduler_core.diagnosis.fragmentation import Fragment
 from tests.muster.simulated import node, pod
@@ -52,8 +52,8 @@ def test_levels_stand_below_each_other():
         "    zone       0 pods",
         "",
     ]
-    assert want == [*fragmentation.lines(fragments, Paint(colour=False))]
+    assert want == [*fragmentation_lines(fragments, Paint(colour=False))]
 
 
 def test_without_fragments_there_is_no_section():
-    assert [] == [*fragmentation.lines((), Paint(colour=False))]
+    assert [] == [*fragmentation_lines((), Paint(colour=False))]

@@ -45,6 +45,14 @@ class GroupNode:
                 yield node
                 node = node.parent
 
+    def height(self) -> int:
+        """Return the levels down to its lowest descendant; 1 without children.  The node must not lie on or below a cycle."""
+        levels, level = 0, [self]
+        while level:
+            levels += 1
+            level = [child for each in level for child in each.children]
+        return levels
+
 
 class GroupTree:
     """Groups joined into trees; ``roots`` are the groups without a parent (orphans included), by namespace and name."""

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError, FieldPath
-from validators.hierarchy import measure
 from validators.model.templates import SPEC
 from validators.model.workload import MAX_DEPTH
 from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule
@@ -25,7 +24,7 @@ def check(context: Context) -> Iterator[FieldError]:
         yield field.invalid(
             SPEC / "parentCompositePodGroupName", parent, f"must be at most {MAX_DEPTH} levels deep; this group is on level {node.depth}"
         )
-    elif not context.settings.linting and (lowest := node.depth + measure.height(node) - 1) > MAX_DEPTH:
+    elif not context.settings.linting and (lowest := node.depth + node.height() - 1) > MAX_DEPTH:
         path = SPEC / "parentCompositePodGroupName" if parent else FieldPath("metadata", "name")
         yield field.invalid(
             path,

@@ -5,11 +5,21 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
-from scheduler_core.exact.chosen import PlannedGroup
 from scheduler_core.exact.packing.capacity import Capacity, Wish
 from scheduler_core.model.pods import PodShape
+from scheduler_core.model.topology import Placement
 from scheduler_core.placement.composite_progress import inadmissible
 from scheduler_core.placement.placement_request import PlacementRequest
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class PlannedGroup:
+    """A group of a plan with its domain, and the pods of a leaf that are placed there: how many of each shape."""
+
+    form: PlacementRequest
+    domain: Placement
+    counts: tuple[tuple[PodShape, int], ...] = ()
+
 
 Offer = tuple[int, PodShape, int]
 """Whose pods, their shape, and how many of them may be added."""

@@ -11,9 +11,9 @@ import dataclasses
 import itertools
 from collections.abc import Iterator
 
-from scheduler_core.exact.chosen import PlannedGroup
 from scheduler_core.exact.needs import leaves, satisfied, selections
 from scheduler_core.exact.packing.capacity import Capacity
+from scheduler_core.exact.packing.optional_pods import PlannedGroup
 from scheduler_core.exact.packing.wishes import Wishes
 from scheduler_core.exact.step_budget import StepBudget
 from scheduler_core.exact.tree.agenda import Agenda

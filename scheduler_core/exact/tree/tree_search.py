@@ -6,10 +6,9 @@ import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 
-from scheduler_core.exact.chosen import PlannedGroup
 from scheduler_core.exact.needs import leaves, satisfied
 from scheduler_core.exact.packing.capacity import Capacity
-from scheduler_core.exact.packing.optional_pods import raised, with_more
+from scheduler_core.exact.packing.optional_pods import PlannedGroup, raised, with_more
 from scheduler_core.exact.step_budget import StepBudget, StepsSpentError
 from scheduler_core.exact.tree.crossing_domains import CrossingDomains
 from scheduler_core.exact.tree.domain_tree import DomainTree, nested

@@ -7,6 +7,9 @@ changed alone.  Nothing here raises for what an object contains.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+import msgspec
 
 from scheduler_core.loading.gather import KINDS, GatheredObjects, Name, Unusable
 from scheduler_core.model import wire
@@ -20,7 +23,6 @@ from scheduler_core.sidecar.cache.freshness import Freshness, Stamp, number
 from scheduler_core.sidecar.cache.group_cache import GroupCache, Key, LiveGroup
 from scheduler_core.sidecar.cache.live_snapshot import LiveSnapshots
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
-from scheduler_core.sidecar.cache.object_head import MARKED
 from scheduler_core.sidecar.cache.pod_cache import LABELS, LivePod, PodReader
 from scheduler_core.sidecar.writes import Ref
 from validators.model.group import Group
@@ -31,6 +33,25 @@ __all__ = ["KINDS", "LABELS", "Cache"]
 
 _FEW_FORMS = 2_000
 """Forms of pods that are kept before those of pods that are gone are looked for."""
+
+
+class Meta(wire.Wire, frozen=True, gc=False):
+    """Which object it is, and as of when."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+
+class ObjectHead(wire.Wire, frozen=True, gc=False):
+    """An object of a cluster, read no further than to know which."""
+
+    api_version: str = ""
+    metadata: Meta = Meta()
+
+
+MARKED: Final = msgspec.json.Decoder(ObjectHead)
 
 
 class Cache:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Generic, TypeVar, overload
 
 from scheduler_core.loading import label_case, v1alpha1
 from scheduler_core.loading.gather import label, left_out
@@ -14,10 +15,11 @@ from scheduler_core.model.decision import Name as Root
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot, Problem
 from scheduler_core.sidecar.cache.group_cache import GroupCache, Key, Known
-from scheduler_core.sidecar.cache.lazy_parts import Lazy, LivePriorities
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
 from scheduler_core.sidecar.cache.pod_cache import LivePod
 from validators.model.group import Group
+
+T = TypeVar("T")
 
 
 class LiveSnapshots:
@@ -118,3 +120,47 @@ class LiveSnapshots:
             found += problems_of(draft, rank, standing.nodes.nodes)
         found += label_case.problems(table, groups, pods)
         return tuple(sorted(set(found), key=lambda each: (each.object, each.message)))
+
+
+class Lazy(Sequence[T], Generic[T]):
+    """A sequence that is made when it is first looked at."""
+
+    def __init__(self, make: Callable[[], Sequence[T]]) -> None:
+        self._make = make
+        self._made: Sequence[T] | None = None
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._all())
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[T]: ...
+    def __getitem__(self, index: int | slice) -> T | Sequence[T]:
+        return self._all()[index]
+
+    def _all(self) -> Sequence[T]:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+
+class LivePriorities(Mapping[Key, int]):
+    """The priority of each group, worked out when it is asked for."""
+
+    def __init__(self, book: GroupCache) -> None:
+        self._book = book
+
+    def __getitem__(self, key: Key) -> int:
+        live = self._book.groups[key]
+        self._book.completed(live)
+        return live.priority
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._book.groups)
+
+    def __len__(self) -> int:
+        return len(self._book.groups)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler_core.exact.chosen import PlannedGroup
 from scheduler_core.exact.needs import lacking
 from scheduler_core.exact.packing import optional_pods
+from scheduler_core.exact.packing.optional_pods import PlannedGroup
 from scheduler_core.exact.step_budget import StepBudget
 from scheduler_core.exact.tree.tree_search import TreeSearch
 from tests.scheduler_core.builders import Json, leaf, node, pod, pods, shape

@@ -6,7 +6,6 @@ import random
 
 import pytest
 
-from validators.hierarchy import measure
 from validators.hierarchy.tree import GroupNode, GroupTree
 from validators.lookup import KnownObjects
 from validators.model.group import CompositePodGroup, CompositePodGroupSpec, Group, PodGroup, PodGroupSpec
@@ -111,8 +110,8 @@ def test_around_finds_ancestors_and_descendants() -> None:
     tree = GroupTree.from_group(new, KnownObjects(others, complete=True))
 
     assert {node.group.metadata.name: node.depth for node in tree.nodes} == {"root": 1, "middle": 2, "below": 3, "far": 4}
-    assert measure.height(tree.node(new)) == 3
-    assert measure.leaves(tree.node(new)) == 1
+    assert tree.node(new).height() == 3
+    assert [node.group.metadata.name for node in tree.nodes if node is not tree.node(new) and not node.children] == ["far"]
 
 
 def test_around_does_not_meet_the_stored_self() -> None:
@@ -128,7 +127,7 @@ def test_a_long_chain_costs_no_stack() -> None:
     groups: list[Group] = [composite(f"g{number}", f"g{number - 1}" if number else None) for number in range(5000)]
 
     assert depths(groups)["g4999"] == 5000
-    assert measure.height(GroupTree.build(groups).roots[0]) == 5000
+    assert GroupTree.build(groups).roots[0].height() == 5000
 
 
 @pytest.mark.parametrize("length", [1, 2, 8, 9, 50, 100])
