@@ -14,7 +14,7 @@ from muster.render.tree import Kinship
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.model.decision import Decision, Domain, Status
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.plugins.static_filters import StaticFilters
+from scheduler_core.plugins.profile import Profile
 
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ class Case:
         snapshot: the cluster that it is about.
         options: those of the cycle.
         kinship: who belongs to whom.
-        fit: what may run where.
+        profile: what may run where.
         standing: who stands where in the end.
         survey: the topology.
         placed: the last decision on each root that is placed, in the order made.
@@ -53,7 +53,7 @@ class Case:
     snapshot: ClusterSnapshot
     options: CycleOptions
     kinship: Kinship
-    fit: StaticFilters
+    profile: Profile
     standing: Standing
     survey: Survey
     placed: tuple[Decision, ...]
@@ -62,15 +62,15 @@ class Case:
     @classmethod
     def from_answer(cls, answer: Answer, snapshot: ClusterSnapshot, options: CycleOptions) -> Case:
         """The case of *answer*."""
-        fit = StaticFilters(snapshot.nodes, options.ignore)
+        profile = Profile(snapshot.nodes, options.ignore)
         latest = {decision.root: decision for decision in answer.decisions}.values()
         return cls(
             answer=answer,
             snapshot=snapshot,
             options=options,
             kinship=Kinship.from_snapshot(snapshot),
-            fit=fit,
-            standing=placed_pods.locate_pods(snapshot, answer, fit),
+            profile=profile,
+            standing=placed_pods.locate_pods(snapshot, answer, profile),
             survey=Survey.from_nodes(snapshot.nodes, _wanted(snapshot)),
             placed=tuple(decision for decision in latest if decision.status is Status.SUCCESS),
             unplaced=tuple(decision for decision in latest if decision.status is not Status.SUCCESS),

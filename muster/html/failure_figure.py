@@ -17,11 +17,13 @@ from muster.render.phrases import natural
 from scheduler_core.diagnosis import phrases
 from scheduler_core.model.nodes import PODS, Bools, Ints
 from scheduler_core.model.topology import Placement, Topology
-from scheduler_core.plugins.static_filters import AFFINITY, UNSCHEDULABLE, StaticFilters
+from scheduler_core.plugins.node_affinity import NODE_AFFINITY
+from scheduler_core.plugins.node_unschedulable import UNSCHEDULABLE
+from scheduler_core.plugins.profile import Profile
 
 FIGURES, ROWS, SEGMENTS, ALIKE = 4, 12, 32, 3
 """Of a root so many figures, of a figure so many domains, of a domain so many nodes one by one, of alike ones so many names, at most."""
-_REASONS = {UNSCHEDULABLE: "cordoned", AFFINITY: "not selected by the pods"}
+_REASONS = {UNSCHEDULABLE: "cordoned", NODE_AFFINITY: "not selected by the pods"}
 _TAINT = "node(s) had untolerated taint"
 
 
@@ -103,20 +105,20 @@ class Figure:
     promised: bool
 
 
-def figures(turn: Turn, topology: Topology, fit: StaticFilters) -> list[Figure]:
+def figures(turn: Turn, topology: Topology, profile: Profile) -> list[Figure]:
     """The figures of a root, the whole of it first."""
     alike: dict[tuple[Chain, tuple[int, ...]], list[Claim]] = {}
     for claim in claims(turn.entity):
         alike.setdefault((claim.chain, tuple(shape.serial for shape in claim.shapes)), []).append(claim)
-    found = (_figure(same, turn, topology, fit) for same in list(alike.values())[:FIGURES])
+    found = (_figure(same, turn, topology, profile) for same in list(alike.values())[:FIGURES])
     return [figure for figure in found if figure is not None]
 
 
-def _figure(same: Sequence[Claim], turn: Turn, topology: Topology, fit: StaticFilters) -> Figure | None:
+def _figure(same: Sequence[Claim], turn: Turn, topology: Topology, profile: Profile) -> Figure | None:
     shapes, places = same[0].shapes, list(_places(topology, topology.root, same[0].chain))
     if not places:
         return None
-    view = _View.from_claim(same[0], turn.free, fit)
+    view = _View.from_claim(same[0], turn.free, profile)
     row = view.tightest([placement.nodes for _, placement in places])
     name, unit = topology.nodes.resources[row], dict(shapes[0].requests).get(row, 0) if len(shapes) == 1 else 0
     titles = _titles([path for path, _ in places])
@@ -185,23 +187,23 @@ class _View:
 
     claim: Claim
     free: Ints
-    fit: StaticFilters
+    profile: Profile
     open: Bools
     """Shape (nodes,): where one of the shapes may run."""
     slots: Ints | None
     """Shape (nodes,): how many pods find room; None where they are not alike."""
 
     @classmethod
-    def from_claim(cls, claim: Claim, free: Ints, fit: StaticFilters) -> _View:
+    def from_claim(cls, claim: Claim, free: Ints, profile: Profile) -> _View:
         usable: Bools = np.zeros(free.shape[1], dtype=bool)
         for shape in claim.shapes:
-            mask = fit.static(shape).mask
+            mask = profile.compile(shape).mask
             usable |= True if mask is None else mask
         slots = None
         if len(claim.shapes) == 1:
-            static = fit.static(claim.shapes[0])
+            static = profile.compile(claim.shapes[0])
             slots = np.where(usable, (free[static.rows] // static.amounts).min(axis=0), 0)
-        return cls(claim, free, fit, usable, slots)
+        return cls(claim, free, profile, usable, slots)
 
     def tightest(self, places: Sequence[Ints]) -> int:
         """The row of the resource of which the roomiest place has room for the fewest pods, of equal ones a device's first."""
@@ -239,7 +241,7 @@ class _View:
     def _why(self, nodes: Ints) -> str:
         """Why the pods may not use these nodes: the first reason of each, in words."""
         left, told = nodes, []
-        for reason, mask in self.fit.filters(self.claim.shapes[0]) if len(nodes) else ():
+        for reason, mask in self.profile.filters(self.claim.shapes[0]) if len(nodes) else ():
             if refused := int((~mask[left]).sum()):
                 told.append(f"{phrases.counted(refused, 'node')}{_in_words(reason)}")
                 left = left[mask[left]]

@@ -14,7 +14,7 @@ from scheduler_core.cycle.effects import Effects
 from scheduler_core.model.nodes import CPU, EPHEMERAL, MEMORY, PODS, Bools, Ints, NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.plugins.static_filters import StaticFilters
+from scheduler_core.plugins.profile import Profile
 
 _SHAPES = 64
 """Kinds of pods that are asked, at most, whether a node is closed to all of them."""
@@ -59,7 +59,7 @@ class Standing:
         return np.maximum(self.nodes.allocatable - taken, 0)
 
 
-def locate_pods(snapshot: ClusterSnapshot, answer: Answer, fit: StaticFilters) -> Standing:
+def locate_pods(snapshot: ClusterSnapshot, answer: Answer, profile: Profile) -> Standing:
     """Where everybody stands."""
     nodes, pods = snapshot.nodes, {pod.key: pod for pod in snapshot.pods}
     # Victims of the last cycle are on their nodes still, and only its nominations count.
@@ -79,7 +79,7 @@ def locate_pods(snapshot: ClusterSnapshot, answer: Answer, fit: StaticFilters) -
             seats.setdefault(place, []).append((State.LEAVING if pod.key in last.victims else state, pod))
     left = tuple(pods[key] for key, _ in answer.pending if key in pods)
     waited = {pods[key].shape for key in placed if key in pods} | {pod.shape for pod in left}
-    return Standing(nodes, pods, seats, _used(nodes, seats), _closed(nodes, fit, waited), left, evicted)
+    return Standing(nodes, pods, seats, _used(nodes, seats), _closed(nodes, profile, waited), left, evicted)
 
 
 def _used(nodes: NodeTable, seats: Mapping[int, list[tuple[State, PodRecord]]]) -> dict[State, Ints]:
@@ -91,13 +91,13 @@ def _used(nodes: NodeTable, seats: Mapping[int, list[tuple[State, PodRecord]]]) 
     return used
 
 
-def _closed(nodes: NodeTable, fit: StaticFilters, waited: Iterable[PodShape]) -> Bools:
+def _closed(nodes: NodeTable, profile: Profile, waited: Iterable[PodShape]) -> Bools:
     shapes = sorted(waited, key=lambda shape: shape.serial)[:_SHAPES]
     if not shapes:
         return nodes.unschedulable
     closed: Bools = np.ones(len(nodes), dtype=bool)
     for shape in shapes:
-        mask = fit.static(shape).mask
+        mask = profile.compile(shape).mask
         if mask is None:
             return np.zeros(len(nodes), dtype=bool)
         closed &= ~mask

@@ -63,7 +63,7 @@ def _unlike(pods: Sequence[Decision], case: Case) -> list[Decision]:
 def _figures(case: Case, wanted: frozenset[Name]) -> dict[Name, list[Figure]]:
     topology = Topology(case.snapshot.nodes)
     turns = free_capacity.turns(case.snapshot, case.answer, case.options, wanted)
-    return {turn.decision.root: failure_figure.figures(turn, topology, case.fit) for turn in turns}
+    return {turn.decision.root: failure_figure.figures(turn, topology, case.profile) for turn in turns}
 
 
 def _card(decision: Decision, figures: list[Figure], case: Case) -> Card:

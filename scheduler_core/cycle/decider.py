@@ -62,13 +62,13 @@ class Decider:
 
     def decide(self, entity: Entity) -> Decision:
         """What becomes of *entity* in its cycle.  Where a plugin fails it is an Error, as in kube-scheduler."""
-        relations = self._greedy.site.relations
-        mark, related = self._ledger.mark(), relations.mark()
+        stateful = self._greedy.site.stateful
+        mark, counted = self._ledger.mark(), stateful.mark()
         try:
             return self._decide(entity)
         except PluginFailedError as error:
             self._ledger.rewind(mark)
-            relations.rewind(related)
+            stateful.rewind(counted)
             outcome = PlacementOutcome(Status.ERROR, self._greedy.site.topology.root, 0, str(error))
             pods = {pod.key: str(error) for leaf in entity.leaves() for pod in leaf.waiting}
             return self._not_placed(self._greedy.form(entity), outcome, None, Diagnosis(str(error), {}, pods), self._greedy.search)
@@ -158,7 +158,7 @@ class Decider:
         """Record *decision*, and let what is taken stand for good: nothing before it is rewound."""
         self.effects.record(decision)
         self._ledger.forget()
-        self._greedy.site.relations.forget()
+        self._greedy.site.stateful.forget()
         return decision
 
     def _preempt(self, entity: Entity, *, fewest: bool) -> Preemption[Proposal] | Preemption[None]:
@@ -182,7 +182,7 @@ class Decider:
             return select_victims(entity, units, self._budgets, self._ledger, preemptor, self.effects.victims)
         pod = entity.waiting[0]
         resolvable = preemptor.resolvable(pod)
-        surroundings = preemptor if self._greedy.site.relations.touches(pod) else None
+        surroundings = preemptor if self._greedy.site.stateful.touches(pod) else None
         if self._of_pods is None or self._of_pods[0] is not units:
             self._of_pods = units, PodPreemption(units, self._budgets, self._ledger)
         return self._of_pods[1].select_victims(pod, resolvable, surroundings, self.effects.victims)

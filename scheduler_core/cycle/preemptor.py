@@ -24,7 +24,6 @@ from scheduler_core.placement.greedy import Greedy, assigned, tried
 from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
-from scheduler_core.plugins import reasons
 from scheduler_core.preemption.bounds.shortage import GroupDemand
 from scheduler_core.preemption.minimal.trials import Question
 from scheduler_core.preemption.plans.required_pods import RequiredPods
@@ -65,7 +64,7 @@ class Preemptor:
     ) -> None:
         self._greedy = greedy
         self._promised = promised
-        self._relations = greedy.site.relations
+        self._stateful = greedy.site.stateful
 
     def place(self, entity: Entity) -> Proposal:
         """Place *entity* on the ledger as it stands, with room kept for its own nominations."""
@@ -83,45 +82,42 @@ class Preemptor:
         large enough at all, of anti-affinity and of topology spread.
         """
         site = self._greedy.site
-        static = site.fit.static(pod.shape)
-        able: Bools = np.array((site.nodes.allocatable[static.rows] >= static.amounts).all(axis=0))
-        if static.mask is not None:
-            able &= static.mask
-        if self._relations.touches(pod):
-            for reason, mask in self._relations.filter(pod, site.nodes.everything):
-                if reason in reasons.UNRESOLVABLE:
-                    able &= mask
-        return able.nonzero()[0]
+        profile = site.profile.compile(pod.shape)
+        able: Bools = np.array((site.nodes.allocatable[profile.rows] >= profile.amounts).all(axis=0))
+        if profile.mask is not None:
+            able &= profile.mask
+        nodes = able.nonzero()[0]
+        return self._stateful.resolvable(pod, nodes) if self._stateful.touches(pod) else nodes
 
     def matter(self, pods: Sequence[PodRecord], proposed: Sequence[tuple[PodRecord, int]]) -> bool:
         """Whether *pods* can make a difference to *proposed* by more than the room they take."""
-        if not self._relations.active or not pods:
+        if not self._stateful.active or not pods:
             return False
         # Proposed pods are mostly alike: one of each kind is asked about.
         kinds = {(other.shape.serial, other.namespace, frozenset(other.labels.items())): other for other, _ in proposed}
-        return any(self._relations.bind(pod, other) for other in kinds.values() for pod in pods)
+        return any(self._stateful.bind(pod, other) for other in kinds.values() for pod in pods)
 
     def move(self, pods: Sequence[PodRecord], *, away: bool) -> None:
         """*pods*, which run, leave their nodes, or are back on them."""
-        if not self._relations.active:
+        if not self._stateful.active:
             return
         for pod in pods:
             if away:
-                self._relations.remove(pod, pod.node)
+                self._stateful.remove(pod, pod.node)
             else:
-                self._relations.assume(pod, pod.node)
+                self._stateful.assume(pod, pod.node)
 
     def passes_filters(self, proposed: Sequence[tuple[PodRecord, int]]) -> bool:
         """Whether *proposed* may stand where they are to, one after the other."""
-        mark = self._relations.mark()
+        mark = self._stateful.mark()
         try:
             for pod, node in proposed:
                 there = np.array([node], dtype=np.int64)
-                if not all(mask.all() for _, mask in self._relations.filter(pod, there)):
+                if not all(mask.all() for _, mask in self._stateful.filter(pod, there)):
                     return False
-                self._relations.assume(pod, node)
+                self._stateful.assume(pod, node)
         finally:
-            self._relations.rewind(mark)
+            self._stateful.rewind(mark)
         return True
 
 

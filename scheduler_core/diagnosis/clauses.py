@@ -20,7 +20,9 @@ from scheduler_core.model.wire import Taint
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
-from scheduler_core.plugins import static_filters
+from scheduler_core.plugins.node_affinity import NODE_AFFINITY
+from scheduler_core.plugins.node_ports import PORTS
+from scheduler_core.plugins.node_unschedulable import UNSCHEDULABLE
 
 _REASONS = 3
 """Reasons told of a domain, at most."""
@@ -137,11 +139,11 @@ def _node_reasons(site: PlacementState, found: NodeRefusals, helps: relaxed_filt
 def _worded(found: NodeRefusals, reason: str, count: int, taints: Mapping[str, Taint]) -> str:
     """*reason* for people: which taint, which selector, which port."""
     some, shape, one = phrases.some_of(count, len(found.nodes)), found.pod.shape, count == 1
-    if reason == static_filters.UNSCHEDULABLE:
+    if reason == UNSCHEDULABLE:
         return f"{some} {'is' if one else 'are'} unschedulable"
-    if reason == static_filters.AFFINITY:
+    if reason == NODE_AFFINITY:
         return f"{some} {'does' if one else 'do'} not match its {relaxed_filters.selection(shape)}"
-    if reason == static_filters.PORTS:
+    if reason == PORTS:
         ports = phrases.listed([f"{port}/{protocol}" for protocol, _, port in shape.ports])
         return f"{some} {'has' if one else 'have'} host port {ports} taken"
     if reason in taints:

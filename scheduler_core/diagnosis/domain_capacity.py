@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from scheduler_core.diagnosis import phrases
-from scheduler_core.diagnosis.node_refusals import free_of, free_ports
+from scheduler_core.diagnosis.node_refusals import admitted, free_of
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.equal_pods import slots_of
@@ -44,9 +44,9 @@ def homogeneous(form: PlacementRequest) -> bool:
 
 def slots(site: PlacementState, run: Run) -> Ints:
     """How many pods of *run* each node of the cluster has room for by itself, other pods' affinities left aside."""
-    static = site.fit.static(run.shape)
-    found: Ints = np.clip(slots_of(free_of(site, static.rows), static.amounts, static.mask), 0, run.count)
-    return np.minimum(found, free_ports(site, run.shape)) if run.shape.ports else found
+    profile = site.profile.compile(run.shape)
+    found: Ints = np.clip(slots_of(free_of(site, profile.rows), profile.amounts, profile.mask), 0, run.count)
+    return np.minimum(found, admitted(site, run.shape)) if profile.one_by_one else found
 
 
 def room(site: PlacementState, form: PlacementRequest, places: tuple[Placement, ...]) -> Ints:

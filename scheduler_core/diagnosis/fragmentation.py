@@ -104,14 +104,14 @@ def _of_shape(site: PlacementState, keys: Sequence[str], pods: Sequence[PodRecor
 
 def _slots(site: PlacementState, shape: PodShape) -> Ints:
     """How many pods of *shape* each node holds; shape (nodes,)."""
-    static, ledger = site.fit.static(shape), site.ledger
-    free = site.nodes.allocatable[static.rows] - ledger.used[static.rows] - ledger.held[static.rows]
-    slots: Ints = np.maximum((free // static.amounts).min(axis=0), 0)
-    if static.mask is not None:
-        slots[~static.mask] = 0
-    if shape.ports:
+    profile, ledger = site.profile.compile(shape), site.ledger
+    free = site.nodes.allocatable[profile.rows] - ledger.used[profile.rows] - ledger.held[profile.rows]
+    slots: Ints = np.maximum((free // profile.amounts).min(axis=0), 0)
+    if profile.mask is not None:
+        slots[~profile.mask] = 0
+    if profile.one_by_one:
         np.minimum(slots, 1, out=slots)
-        slots[~node_refusals.free_ports(site, shape)] = 0
+        slots[~node_refusals.admitted(site, shape)] = 0
     return slots
 
 

@@ -71,7 +71,7 @@ def _ties(site: PlacementState, form: PlacementRequest) -> str:
     """By what rule the pods of a leaf depend on other pods; empty if none binds them."""
     named: list[str] = []
     for pod in _unlike(form):
-        if site.relations.touches(pod) and site.relations.filter(pod, site.nodes.everything[:1]):
+        if site.stateful.touches(pod) and site.stateful.filter(pod, site.nodes.everything[:1]):
             named += _rules(pod) or ["the anti-affinity of those"]
     return phrases.listed(list(dict.fromkeys(named)))
 
@@ -146,7 +146,7 @@ def _too_small(site: PlacementState, form: PlacementRequest, places: tuple[Place
     small: Bools = np.zeros(len(places), dtype=bool)
     usable: Bools = np.zeros(len(site.nodes), dtype=bool)
     for shape in shapes:
-        mask = site.fit.static(shape).mask
+        mask = site.profile.compile(shape).mask
         usable |= True if mask is None else mask
     for row in sorted({row for shape in shapes for row, _ in shape.requests}):
         free = np.maximum(free_of(site, np.array([row]))[0], 0)

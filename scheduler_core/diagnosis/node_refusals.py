@@ -14,9 +14,10 @@ import numpy as np
 from scheduler_core.diagnosis import phrases
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
-from scheduler_core.placement.pod_by_pod import conflict
 from scheduler_core.placement.state import PlacementState
-from scheduler_core.plugins import static_filters
+from scheduler_core.plugins import registry
+from scheduler_core.plugins.base import Filters
+from scheduler_core.plugins.noderesources import resource_reason
 
 ELSEWHERE = "node(s) didn't match pod group's topology"
 """Of nodes outside the domain that the pod's group was tried in; kube-scheduler leaves them out of the count."""
@@ -61,10 +62,10 @@ class NodeRefusals:
 def examine_nodes(site: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRefusals:
     """What keeps *pod* off *nodes* now."""
     still: Bools = np.ones(len(nodes), dtype=bool)
-    related = site.relations.touches(pod)
+    related = site.stateful.touches(pod)
     static = _sift([(reason, mask[nodes]) for reason, mask in _static(site, pod, related=related)], still)
     usable = still.copy()
-    others = _sift([(static_filters.PORTS, free_ports(site, pod.shape)[nodes])], still) if pod.shape.ports else {}
+    others = _sift(ledger_filters(site, pod.shape, nodes), still)
     asked = still.copy()
     rows = np.array([row for row, _ in pod.shape.requests], dtype=np.int64)
     amounts = np.array([[amount] for _, amount in pod.shape.requests], dtype=np.int64)
@@ -72,14 +73,14 @@ def examine_nodes(site: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRef
     short = (free < amounts) & asked
     still &= ~short.any(axis=0)
     if related:
-        others |= _sift(site.relations.filter(pod, nodes), still)
+        others |= _sift(site.stateful.filter(pod, nodes), still)
     return NodeRefusals(pod, nodes, static, others, usable, asked, free, short, int(still.sum()))
 
 
 def fit_error_message(site: PlacementState, found: NodeRefusals) -> str:
     """In kube-scheduler's words, counted over all nodes of the cluster."""
     total = len(site.nodes)
-    reasons = {row: static_filters.resource_reason(site.nodes, row) for row, _ in found.pod.shape.requests}
+    reasons = {row: resource_reason(site.nodes, row) for row, _ in found.pod.shape.requests}
     counts = found.counts(reasons)
     most = 2 * phrases.SHOWN
     shown = [f"{count} {reason}" for reason, count in counts[:most]]
@@ -96,20 +97,24 @@ def free_of(site: PlacementState, rows: Ints) -> Ints:
     return free - site.ledger.held[rows] if site.ledger.holding else free
 
 
-def free_ports(site: PlacementState, shape: PodShape) -> Bools:
-    """Shape (all nodes,): where all ports of the host that *shape* wants are free."""
-    free: Bools = np.ones(len(site.nodes), dtype=bool)
-    for node, taken in site.ledger.ports.items():
-        if taken and conflict(shape.ports, list(taken)):
-            free[node] = False
-    return free
+def ledger_filters(site: PlacementState, shape: PodShape, nodes: Nodes) -> Filters:
+    """What of the ledger beside resources keeps *shape* off *nodes*."""
+    return [each for plugin in registry.LEDGER for each in plugin(site.ledger).filters(shape, nodes)]
+
+
+def admitted(site: PlacementState, shape: PodShape) -> Bools:
+    """Shape (all nodes,): where ``ledger_filters`` lets *shape* run."""
+    able: Bools = np.ones(len(site.nodes), dtype=bool)
+    for _, mask in ledger_filters(site, shape, site.nodes.everything):
+        able &= mask
+    return able
 
 
 def _static(site: PlacementState, pod: PodRecord, *, related: bool) -> list[tuple[str, Bools]]:
     """The filters that do not depend on what runs; a rule about other pods that is not modelled refuses every node."""
-    refused = site.fit.refused(site.relations.unmodelled(pod)) if related else ""
+    refused = site.profile.refused(site.stateful.unmodelled(pod)) if related else ""
     nowhere = [(refused, np.zeros(len(site.nodes), dtype=bool))] if refused else []
-    return [*nowhere, *site.fit.filters(pod.shape)]
+    return [*nowhere, *site.profile.filters(pod.shape)]
 
 
 def _sift(filters: list[tuple[str, Bools]], still: Bools) -> dict[str, Bools]:

@@ -15,15 +15,19 @@ from scheduler_core.model.wire import Taint, Toleration
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.pod_group import try_leaf
 from scheduler_core.placement.state import PlacementState
-from scheduler_core.plugins import static_filters
-from scheduler_core.plugins.reasons import AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY, LACKS_TOPOLOGY, SPREAD
+from scheduler_core.plugins import registry
+from scheduler_core.plugins.base import Filters
+from scheduler_core.plugins.inter_pod_affinity import AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY
+from scheduler_core.plugins.node_affinity import NODE_AFFINITY
+from scheduler_core.plugins.node_unschedulable import CORDON, UNSCHEDULABLE
+from scheduler_core.plugins.pod_topology_spread import LACKS_TOPOLOGY, SPREAD
+from scheduler_core.plugins.profile import Profile
+from scheduler_core.plugins.taint_toleration import HARD, taint_reason, tolerates
 
 _TRIED = 3
 """Filters that are taken away, one at a time, those that refuse the most nodes first."""
 _STEPS = 64
 """Pods that are tried one by one are not tried again where there are more."""
-_HARD = frozenset({"NoSchedule", "NoExecute"})
-_CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 _BETWEEN_PODS = {
     SPREAD: "its topology spread constraints were dropped",
     LACKS_TOPOLOGY: "its topology spread constraints were dropped",
@@ -73,9 +77,9 @@ def best(site: PlacementState, form: PlacementRequest, domain: Placement, found:
 def taint_of(found: NodeRefusals, reason: str, nodes: NodeTable) -> Taint | None:
     """The taint that *reason* is about; None if it is about none."""
     shape, node = found.pod.shape, int(found.nodes[found.static[reason].argmax()])
-    hard = (taint for taint in nodes.taints[node] if taint.effect in _HARD and not static_filters.tolerates(shape.tolerations, taint))
+    hard = (taint for taint in nodes.taints[node] if taint.effect in HARD and not tolerates(shape.tolerations, taint))
     taint = next(hard, None)
-    return taint if taint is not None and static_filters.taint_reason(taint) == reason else None
+    return taint if taint is not None and taint_reason(taint) == reason else None
 
 
 def taint_text(taint: Taint) -> str:
@@ -102,13 +106,13 @@ def _between_pods(found: NodeRefusals) -> dict[str, Bools]:
 
 def _without(site: PlacementState, form: PlacementRequest, domain: Placement, found: NodeRefusals, reason: str) -> WhatIf | None:
     if reason in _BETWEEN_PODS:
-        rules = {_BETWEEN_PODS[rule] for rule, _ in site.relations.filter(found.pod, found.nodes)} | {_BETWEEN_PODS[reason]}
+        rules = {_BETWEEN_PODS[rule] for rule, _ in site.stateful.filter(found.pod, found.nodes)} | {_BETWEEN_PODS[reason]}
         phrase = _BETWEEN_PODS[reason] if len(rules) == 1 else "all rules between pods were dropped"
         return WhatIf(reason, phrase, _count(site, _unrelated(form), domain), counted=False)
     change, phrase = _change(found, reason, site.nodes)
     if change is None:
         return None
-    pods = _count(dataclasses.replace(site, fit=_Relaxed(site.fit, change)), form, domain)
+    pods = _count(dataclasses.replace(site, profile=_Relaxed(site.profile, change)), form, domain)
     return WhatIf(reason, phrase, pods, counted=not about_fields(found.pod.shape, reason))
 
 
@@ -116,9 +120,9 @@ def _change(found: NodeRefusals, reason: str, nodes: NodeTable) -> tuple[Change 
     shape, refused, total = found.pod.shape, found.static[reason], len(found.nodes)
     count = int(refused.sum())
     some = phrases.some_of(count, total)
-    if reason == static_filters.UNSCHEDULABLE:
-        return _tolerating(_CORDON), f"{some} {'was' if count == 1 else 'were'} uncordoned"
-    if reason == static_filters.AFFINITY:
+    if reason == UNSCHEDULABLE:
+        return _tolerating(CORDON), f"{some} {'was' if count == 1 else 'were'} uncordoned"
+    if reason == NODE_AFFINITY:
         unlike = f"{some} {'does' if count == 1 else 'do'} not match"
         return _unselective, f"its {selection(shape)}, which {unlike}, were dropped"
     if taint := taint_of(found, reason, nodes):
@@ -150,16 +154,16 @@ def _count(site: PlacementState, form: PlacementRequest, domain: Placement) -> i
 
 def _unrelated(form: PlacementRequest) -> PlacementRequest:
     """As if no other pod mattered to its pods: then they are counted run by run."""
-    return dataclasses.replace(form, number=0, special=any(run.shape.ports for run in form.runs))
+    return dataclasses.replace(form, number=0, special=any(registry.one_by_one(run.shape) for run in form.runs))
 
 
-class _Relaxed(static_filters.StaticFilters):
+class _Relaxed(Profile):
     """Fits of shapes changed before they are looked at; the nodes are known already."""
 
-    def __init__(self, known: static_filters.StaticFilters, change: Change) -> None:
+    def __init__(self, known: Profile, change: Change) -> None:
         vars(self).update(vars(known))
-        self._found = {}
+        self._compiled = {}
         self._change = change
 
-    def filters(self, shape: PodShape) -> list[tuple[str, Bools]]:
+    def filters(self, shape: PodShape) -> Filters:
         return super().filters(self._change(shape))

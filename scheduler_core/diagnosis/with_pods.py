@@ -14,12 +14,12 @@ from scheduler_core.placement.state import PlacementState
 @contextlib.contextmanager
 def rewound(site: PlacementState) -> Iterator[None]:
     """Whatever is assumed inside is undone at the end."""
-    taken, told = site.ledger.mark(), site.relations.mark()
+    taken, told = site.ledger.mark(), site.stateful.mark()
     try:
         yield
     finally:
         site.ledger.rewind(taken)
-        site.relations.rewind(told)
+        site.stateful.rewind(told)
 
 
 def assume_pods(site: PlacementState, form: PlacementRequest, nodes: Nodes) -> None:
@@ -34,4 +34,4 @@ def assume_pods(site: PlacementState, form: PlacementRequest, nodes: Nodes) -> N
         site.ledger.assume(tuple(loads), site.ledger.fresh())
     for pod, node in zip(form.entity.waiting, nodes.tolist(), strict=True):
         if node >= 0:
-            site.relations.assume(pod, node)
+            site.stateful.assume(pod, node)

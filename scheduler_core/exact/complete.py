@@ -70,7 +70,7 @@ class Complete(Greedy):
 
     def _refuses(self, form: PlacementRequest) -> bool:
         """Whether a pod is not placed because a field of it is not modelled: that is no proof of anything."""
-        here = any(self.site.fit.refused(run.shape.unmodelled) for run in form.runs)
+        here = any(self.site.profile.refused(run.shape.unmodelled) for run in form.runs)
         return here or any(self._refuses(child) for child in form.children)
 
     def _refuted(self, form: PlacementRequest, greedy: PlacementOutcome) -> PlacementOutcome:

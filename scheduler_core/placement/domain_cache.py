@@ -110,12 +110,12 @@ class DomainCache:
         """Whether it is equal pods without wishes."""
         if not form.leaf or not form.memorable or form.special or len(form.runs) != 1 or form.entity.desired:
             return False
-        return self._site.fit.static(form.runs[0].shape).plain
+        return self._site.profile.compile(form.runs[0].shape).plain
 
     def _all_at_once(self, form: PlacementRequest, stale: Ints) -> None:
         site, run, entity = self._site, form.runs[0], form.entity
         filled = equal_pods_by_domain.fill_domains(
-            run, site.fit.static(run.shape), self.division.members[stale], site.ledger, site.room, whole=site.whole
+            run, site.profile.compile(run.shape), self.division.members[stale], site.ledger, site.room, whole=site.whole
         )
         scheduled = filled.placed + len(entity.running)
         able = (scheduled >= entity.minimum) & ((filled.placed == run.count) | (not site.options.every_pod))

@@ -11,8 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from scheduler_core.model.nodes import Bools, Ints, Nodes
-from scheduler_core.model.pods import PodShape
-from scheduler_core.plugins.noderesources import Floats, ladder
+from scheduler_core.plugins.base import Floats, NodeLocalPlugin
 
 _NOTHING: Nodes = np.zeros(0, dtype=np.int64)
 _SPENT = -1
@@ -20,15 +19,23 @@ _SPENT = -1
 
 
 def fill(
-    shape: PodShape, count: int, slots: Ints, room: Floats, scored: Ints, used: Ints, *, whole: bool = False, bonus: Ints | None = None
+    local: NodeLocalPlugin,
+    count: int,
+    slots: Ints,
+    room: Floats,
+    scored: Ints,
+    used: Ints,
+    *,
+    whole: bool = False,
+    bonus: Ints | None = None,
 ) -> Nodes:
-    """Where *count* pods of *shape* go, in their order; fewer where there is no room for more.
+    """Where *count* equal pods go, in their order; fewer where there is no room for more.
 
     Args:
-        shape: what each pod needs.
+        local: scores them by what runs on a node.
         count: how many there are.
         slots: shape (nodes,): how many of them each node holds.
-        room: shape (2, nodes), as for ``ladder``.
+        room: shape (2, nodes), as for ``NodeLocalPlugin.ladder``.
         scored: likewise.
         used: likewise, requests of cpu and memory.
         whole: likewise.
@@ -44,7 +51,7 @@ def fill(
     if len(able) < len(slots):
         slots, room, scored, used = slots[able], room[:, able], scored[:, able], used[:, able]
         bonus = None if bonus is None else bonus[able]
-    heads = ladder(shape, room, scored, used, 1, whole=whole)[:, 0]
+    heads = local.ladder(room, scored, used, 1, whole=whole)[:, 0]
     if bonus is not None:
         heads += bonus
     if len(able) > count:
@@ -59,7 +66,7 @@ def fill(
     depth = min(count, int(slots.max()))
     if depth == 1:
         return able[np.argsort(-heads, kind="stable")[:count]]
-    steps = ladder(shape, room, scored, used, depth, whole=whole)
+    steps = local.ladder(room, scored, used, depth, whole=whole)
     if bonus is not None:
         steps += bonus[:, None]
     order = merge(steps, slots)

@@ -9,8 +9,8 @@ import numpy as np
 from scheduler_core.model.ledger import Ledger
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.placement.placement_request import Run
-from scheduler_core.plugins.noderesources import Floats, ladder
-from scheduler_core.plugins.static_filters import StaticFit
+from scheduler_core.plugins.base import Floats
+from scheduler_core.plugins.profile import ShapeProfile
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -29,32 +29,32 @@ class Filled:
     scored: Ints
 
 
-def fill_domains(run: Run, static: StaticFit, members: Nodes, ledger: Ledger, room: Floats, *, whole: bool) -> Filled:
+def fill_domains(run: Run, profile: ShapeProfile, members: Nodes, ledger: Ledger, room: Floats, *, whole: bool) -> Filled:
     """Where the pods of *run* go in each domain by itself.
 
     Args:
         run: equal pods.
-        static: their static fit, which must be plain.
+        profile: theirs, which must be plain.
         members: shape (domains, widest): nodes of each domain, ascending, padded with -1.
         ledger: what is taken.
         room: shape (2, all nodes): allocatable millicores and bytes.
-        whole: as for ``ladder``.
+        whole: as for ``NodeLocalPlugin.ladder``.
 
     """
-    shape, count = run.shape, run.count
+    local, count = profile.local, run.count
     there = members >= 0
     flat = np.where(there, members, 0).ravel()
-    slots = _slots(static, flat, ledger).reshape(members.shape)
+    slots = _slots(profile, flat, ledger).reshape(members.shape)
     slots[~there] = 0
     scored, used, rooms = ledger.scored.take(flat, axis=1), ledger.used[:2].take(flat, axis=1), room.take(flat, axis=1)
     sums = np.where(there, scored.reshape(2, *members.shape), 0).sum(axis=2)
-    heads = ladder(shape, rooms, scored, used, 1, whole=whole)[:, 0].reshape(members.shape)
+    heads = local.ladder(rooms, scored, used, 1, whole=whole)[:, 0].reshape(members.shape)
     heads[slots <= 0] = -1
     chosen = _best(heads, count)
     cells = (chosen + np.arange(len(members))[:, None] * members.shape[1]).ravel()
     slots = slots.ravel()[cells].reshape(chosen.shape)
     depth = max(1, min(count, int(slots.max(initial=0))))
-    steps = ladder(shape, rooms[:, cells], scored[:, cells], used[:, cells], depth, whole=whole).reshape(*chosen.shape, depth)
+    steps = local.ladder(rooms[:, cells], scored[:, cells], used[:, cells], depth, whole=whole).reshape(*chosen.shape, depth)
     order = _merge(steps, slots)[:, :count]
     placed = np.minimum(slots.sum(axis=1), count)
     found = np.take_along_axis(members.ravel()[cells].reshape(chosen.shape), order // depth, axis=1)
@@ -65,13 +65,13 @@ def fill_domains(run: Run, static: StaticFit, members: Nodes, ledger: Ledger, ro
     return Filled(nodes, placed, sums)
 
 
-def _slots(static: StaticFit, flat: Nodes, ledger: Ledger) -> Ints:
-    free = ledger.topology.nodes.allocatable[static.rows] - ledger.used[static.rows]
+def _slots(profile: ShapeProfile, flat: Nodes, ledger: Ledger) -> Ints:
+    free = ledger.topology.nodes.allocatable[profile.rows] - ledger.used[profile.rows]
     if ledger.holding:
-        free -= ledger.held[static.rows]
-    slots: Ints = np.maximum((free // static.amounts).min(axis=0), 0)
-    if static.mask is not None:
-        slots[~static.mask] = 0
+        free -= ledger.held[profile.rows]
+    slots: Ints = np.maximum((free // profile.amounts).min(axis=0), 0)
+    if profile.mask is not None:
+        slots[~profile.mask] = 0
     return slots[flat]
 
 

@@ -1,4 +1,4 @@
-"""Equal pods whose scores are normalised over the feasible nodes: PreferNoSchedule taints and preferred node affinity.
+"""Equal pods with static scores, which are normalised over the feasible nodes.
 
 The scale is that of the largest value among the nodes that are still feasible.  So it holds until the last node of that value is
 full; up to there the pods go where ``equal_pods`` says, and from there on the scale is another.
@@ -11,35 +11,22 @@ import numpy as np
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.pods import PodShape
 from scheduler_core.placement.equal_pods import fill
-from scheduler_core.plugins.noderesources import Floats
-from scheduler_core.plugins.static_filters import StaticFit
-
-TAINT_WEIGHT, AFFINITY_WEIGHT = 3, 2
+from scheduler_core.plugins.base import Floats
+from scheduler_core.plugins.profile import ShapeProfile
 
 
-def normalised(scores: Ints, *, reverse: bool = False) -> Ints:
-    """Scaled to 0 to 100 by the largest, as upstream's DefaultNormalizeScore."""
-    largest = int(scores.max())
-    if not largest:
-        return np.full_like(scores, 100) if reverse else scores
-    scaled = scores * 100 // largest
-    return 100 - scaled if reverse else scaled
-
-
-def bonus_of(static: StaticFit, nodes: Nodes) -> Ints:
+def bonus_of(profile: ShapeProfile, nodes: Nodes) -> Ints:
     """What the normalised scores add up to on each of *nodes* (indices), which are all feasible; shape (nodes,)."""
     bonus: Ints = np.zeros(len(nodes), dtype=np.int64)
-    if static.taints is not None:
-        bonus += TAINT_WEIGHT * normalised(static.taints[nodes], reverse=True)
-    if static.preferred is not None:
-        bonus += AFFINITY_WEIGHT * normalised(static.preferred[nodes])
+    for score in profile.scores:
+        bonus += score.weight * score.normalised(nodes)
     return bonus
 
 
 def fill_soft(  # noqa: PLR0913 - those of fill, and where its nodes stand
-    shape: PodShape, static: StaticFit, nodes: Nodes, count: int, slots: Ints, room: Floats, scored: Ints, used: Ints, *, whole: bool
+    shape: PodShape, profile: ShapeProfile, nodes: Nodes, count: int, slots: Ints, room: Floats, scored: Ints, used: Ints, *, whole: bool
 ) -> Nodes:
-    """As ``equal_pods`` on *nodes* (indices), with the normalised scores of *static*; the arrays given are left as they are."""
+    """As ``equal_pods`` on *nodes* (indices), with the normalised scores of *profile*; the arrays given are left as they are."""
     slots, scored, used = np.maximum(slots, 0), scored.copy(), used.copy()
     requested = np.array([[dict(shape.requests).get(row, 0)] for row in (0, 1)], dtype=np.int64)
     counted = np.array(shape.scored, dtype=np.int64)[:, None]
@@ -49,9 +36,9 @@ def fill_soft(  # noqa: PLR0913 - those of fill, and where its nodes stand
         if not len(able):
             break
         bonus: Ints = np.zeros(len(slots), dtype=np.int64)
-        bonus[able] = bonus_of(static, nodes[able])
-        picks = fill(shape, count, slots, room, scored, used, whole=whole, bonus=bonus)
-        picks = picks[: _valid(static, nodes, able, slots, picks)]
+        bonus[able] = bonus_of(profile, nodes[able])
+        picks = fill(profile.local, count, slots, room, scored, used, whole=whole, bonus=bonus)
+        picks = picks[: _valid(profile, nodes, able, slots, picks)]
         taken.append(picks)
         count -= len(picks)
         several, times = np.unique(picks, return_counts=True)
@@ -61,13 +48,12 @@ def fill_soft(  # noqa: PLR0913 - those of fill, and where its nodes stand
     return np.concatenate(taken) if taken else np.zeros(0, dtype=np.int64)
 
 
-def _valid(static: StaticFit, nodes: Nodes, able: Nodes, slots: Ints, picks: Nodes) -> int:
+def _valid(profile: ShapeProfile, nodes: Nodes, able: Nodes, slots: Ints, picks: Nodes) -> int:
     """How many of *picks* are made before the scale changes: up to the one that fills the last node of the largest value."""
     valid = len(picks)
-    for values in (static.taints, static.preferred):
-        if values is not None:
-            here = values[nodes[able]]
-            valid = min(valid, _last_filled(able[here == here.max()], slots, picks))
+    for score in profile.scores:
+        here = score.raw[nodes[able]]
+        valid = min(valid, _last_filled(able[here == here.max()], slots, picks))
     return valid
 
 

@@ -39,7 +39,7 @@ class Greedy:
         self.site = site
         self.search = Search("greedy", "not-searched")
         # What plugins say may hang on anything, so with them nothing is remembered.
-        related = (lambda _: True) if site.plugins else site.relations.touches if site.relations.active else None
+        related = (lambda _: True) if site.plugins else site.stateful.touches if site.stateful.active else None
         self._signatures = signatures or Signatures(related)
         self._found: dict[tuple[int, int, int], PlacementOutcome] = {}
         self._boards: dict[tuple[int, int], DomainCache] = {}
@@ -60,9 +60,9 @@ class Greedy:
     def assume(self, form: PlacementRequest, outcome: PlacementOutcome) -> None:
         """Take what *outcome*, a success of *form*, places."""
         self.site.ledger.assume(outcome.loads, outcome.cause)
-        if self.site.relations.active or self.site.ledger.holding:
+        if self.site.stateful.active or self.site.ledger.holding:
             for pod, node in assigned(form, outcome):
-                self.site.relations.assume(pod, node)
+                self.site.stateful.assume(pod, node)
                 self.site.nominations.release_until_rewind(pod)
 
     def evaluate(self, form: PlacementRequest, placement: Placement) -> PlacementOutcome:
@@ -226,8 +226,8 @@ class Greedy:
         outcomes: list[PlacementOutcome | None] = [None] * len(form.children)
         if by_document:
             self._skip_inadmissible(form, placement, tally, outcomes)
-        ledger, relations = self.site.ledger, self.site.relations
-        mark, told = ledger.mark(), relations.mark()
+        ledger, stateful = self.site.ledger, self.site.stateful
+        mark, counted = ledger.mark(), stateful.mark()
         error, last = "", len(form.children) - 1
         for number, child in enumerate(form.children):
             if tally.judged().hopeless:
@@ -243,7 +243,7 @@ class Greedy:
                 # Nobody comes after the last one to see what it takes.
                 self.assume(child, outcome)
         ledger.rewind(mark)
-        relations.rewind(told)
+        stateful.rewind(counted)
         return self._of_children(placement, outcomes, tally, error)
 
     def _skip_inadmissible(

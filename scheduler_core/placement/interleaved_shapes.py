@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import dataclasses
 import heapq
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from scheduler_core.model.nodes import CPU, MEMORY, Ints, Nodes
-from scheduler_core.model.pods import PodShape
+from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.placement.equal_pods import best, slots_of
 from scheduler_core.placement.placement_request import Run
-from scheduler_core.plugins.noderesources import Floats, ladder
-from scheduler_core.plugins.static_filters import StaticFit
+from scheduler_core.plugins.base import Floats, NodeLocalPlugin
+from scheduler_core.plugins.profile import ShapeProfile
 
 _PODS_A_RUN = 4
 """Where runs are longer on average, each is worked out at once."""
@@ -29,9 +27,7 @@ _PODS_A_RUN = 4
 class _Kind:
     """One shape."""
 
-    shape: PodShape
-    requests: tuple[tuple[int, int], ...]
-    asked: tuple[int, int]
+    local: NodeLocalPlugin
     able: tuple[bool, ...] | None
     heap: list[tuple[int, int, int]]
     """(score, negative; node; how many pods it had taken)."""
@@ -43,7 +39,7 @@ class InterleavedShapes:
     No node may be without cpu or memory, and no score may depend on which other nodes are feasible.
     """
 
-    def __init__(self, runs: Sequence[tuple[Run, StaticFit]], nodes: Nodes, room: Floats, free: Ints, scored: Ints, used: Ints) -> None:
+    def __init__(self, runs: Sequence[tuple[Run, ShapeProfile]], nodes: Nodes, room: Floats, free: Ints, scored: Ints, used: Ints) -> None:
         self._room: list[list[float]] = room.T.tolist()
         self._free: list[list[int]] = free.T.tolist()
         self._scored: list[list[int]] = scored.T.tolist()
@@ -51,20 +47,16 @@ class InterleavedShapes:
         self._taken: dict[int, int] = {}
         count = sum(run.count for run, _ in runs)
         self._kinds: dict[int, _Kind] = {}
-        for run, static in runs:
+        for run, profile in runs:
             if run.shape.serial not in self._kinds:
-                mask = None if static.mask is None else static.mask[nodes]
-                slots = slots_of(free[static.rows], static.amounts, mask)
+                mask = None if profile.mask is None else profile.mask[nodes]
+                slots = slots_of(free[profile.rows], profile.amounts, mask)
                 able = (slots > 0).nonzero()[0]
-                heads = ladder(run.shape, room[:, able], scored[:, able], used[:, able], 1, whole=True)[:, 0]
+                heads = profile.local.ladder(room[:, able], scored[:, able], used[:, able], 1, whole=True)[:, 0]
                 order = best(heads, min(count, len(heads)))
                 heap = [(-score, node, 0) for score, node in zip(heads[order].tolist(), able[order].tolist(), strict=True)]
                 heapq.heapify(heap)
-                requests = dict(run.shape.requests)
-                asked = requests.get(CPU, 0), requests.get(MEMORY, 0)
-                self._kinds[run.shape.serial] = _Kind(
-                    run.shape, run.shape.requests, asked, None if mask is None else tuple(mask.tolist()), heap
-                )
+                self._kinds[run.shape.serial] = _Kind(profile.local, None if mask is None else tuple(mask.tolist()), heap)
 
     def take(self, run: Run) -> Nodes:
         """Where the pods of *run* go, in their order: positions, fewer where there is no room for more."""
@@ -80,39 +72,15 @@ class InterleavedShapes:
         return np.array(found, dtype=np.int64)
 
     def _put(self, kind: _Kind, node: int) -> None:
-        free, used, scored = self._free[node], self._used[node], self._scored[node]
-        for row, amount in kind.requests:
-            free[row] -= amount
-        used[0] += kind.asked[0]
-        used[1] += kind.asked[1]
-        scored[0] += kind.shape.scored[0]
-        scored[1] += kind.shape.scored[1]
+        free, scored, used = self._free[node], self._scored[node], self._used[node]
+        kind.local.charge(free, scored, used)
         taken = self._taken[node] = self._taken.get(node, 0) + 1
         for each in self._kinds.values():
-            if (each.able is None or each.able[node]) and all(free[row] >= amount for row, amount in each.requests):
-                heapq.heappush(each.heap, (-self._score(each, node), node, taken))
-
-    def _score(self, kind: _Kind, node: int) -> int:
-        """As ``ladder``, for one pod on one node, in the same arithmetic."""
-        room, scored = self._room[node], self._scored[node]
-        left = [
-            math.floor(max(size - (have + more), 0.0) * 100.0 / size)
-            for size, have, more in zip(room, scored, kind.shape.scored, strict=True)
-        ]
-        score = math.floor((left[0] + left[1]) * 0.5)
-        if any(kind.asked):
-            before = _evenness(room, self._used[node], (0, 0))
-            score += math.floor((_evenness(room, self._used[node], kind.asked) - before + 50.0) * 0.5) + 50
-        return score
+            if (each.able is None or each.able[node]) and each.local.holds(free):
+                heapq.heappush(each.heap, (-each.local.score(self._room[node], scored, used), node, taken))
 
 
 def worth_while(runs: Sequence[Run]) -> bool:
     """Whether *runs* are so many and so short that ``InterleavedShapes`` is faster than a sort for each."""
     count = sum(run.count for run in runs)
     return len(runs) > 2 * len({run.shape.serial for run in runs}) and count <= _PODS_A_RUN * len(runs)
-
-
-def _evenness(room: Sequence[float], used: Sequence[int], more: tuple[int, int]) -> int:
-    """How evenly cpu and memory would be used, to 100."""
-    cpu, memory = (min((have + extra) / size, 1.0) for size, have, extra in zip(room, used, more, strict=True))
-    return math.floor((1.0 - abs((cpu - memory) * 0.5)) * 100.0)

@@ -48,10 +48,10 @@ class LowerBound:
         """Where too few pods have room, each shape counted by itself."""
         most: Ints = np.zeros(len(there), dtype=np.int64)
         for shape, count in self._waiting.values():
-            static = site.fit.static(shape)
-            slots = (free[static.rows] // static.amounts).min(axis=0)
-            if static.mask is not None:
-                slots[~static.mask[flat]] = 0
+            profile = site.profile.compile(shape)
+            slots = (free[profile.rows] // profile.amounts).min(axis=0)
+            if profile.mask is not None:
+                slots[~profile.mask[flat]] = 0
             most += np.minimum(np.where(there, slots.reshape(there.shape), 0).sum(axis=1), count)
         few: Bools = most < self._pods
         return few

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.plugins import registry
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -70,7 +71,7 @@ class Signatures:
         runs = _runs(entity.waiting)
         nominated = tuple(pod.nominated for pod in entity.waiting)
         promised = any(node >= 0 for node in nominated)
-        special = self._one_by_one or promised or any(run.shape.ports for run in runs)
+        special = self._one_by_one or promised or any(registry.one_by_one(run.shape) for run in runs)
         related = self._related is not None and any(map(self._related, entity.waiting))
         if related or any(child.number < 0 for child in children):
             number = next(self._unlike)

@@ -6,36 +6,31 @@ equal ones the first by name.  A pod's nominated node is taken without scoring w
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-
 import numpy as np
 
 from scheduler_core.model.ledger import Ledger
 from scheduler_core.model.nodes import Bools, Ints, Nodes
-from scheduler_core.model.pods import PodRecord, PodShape, Port
+from scheduler_core.model.pods import PodRecord
 from scheduler_core.placement.equal_pods_normalized import bonus_of
-from scheduler_core.plugins.noderesources import Floats, ladder
-from scheduler_core.plugins.pod_relations import PodRelations
-from scheduler_core.plugins.static_filters import StaticFilters
-
-INTER_POD_WEIGHT = 2
-_ANY = "0.0.0.0"  # noqa: S104 - how core/v1 writes "every address of the host", not a socket
+from scheduler_core.plugins import registry
+from scheduler_core.plugins.base import Floats
+from scheduler_core.plugins.profile import Profile
+from scheduler_core.plugins.stateful_plugins import StatefulPlugins
 
 
 class PodByPod:
-    """A placement while pods are put on it; the ledger is left as it is, the relations are told."""
+    """A placement while pods are put on it; the ledger is left as it is, the stateful plugins are told."""
 
-    def __init__(self, fit: StaticFilters, ledger: Ledger, relations: PodRelations, room: Floats, nodes: Nodes) -> None:
-        self._fit = fit
+    def __init__(self, profile: Profile, ledger: Ledger, stateful: StatefulPlugins, room: Floats, nodes: Nodes) -> None:
+        self._profile = profile
         self._ledger = ledger
-        self._relations = relations
+        self._beside = tuple(plugin(ledger) for plugin in registry.LEDGER)
+        self._stateful = stateful
         self._nodes = nodes
         self._room = room[:, nodes]
         self._used = ledger.used[:, nodes]
         self._scored = ledger.scored[:, nodes]
-        self._free = fit.nodes.allocatable[:, nodes] - self._used
-        self._ports: dict[int, Counter[Port]] = {}
+        self._free = profile.nodes.allocatable[:, nodes] - self._used
 
     def place(self, pod: PodRecord) -> int:
         """The node that *pod* gets (its index), which it then takes; -1 if there is none."""
@@ -50,30 +45,23 @@ class PodByPod:
 
     def able(self, pod: PodRecord) -> Bools:
         """Which nodes of the placement *pod* may have now."""
-        static = self._fit.static(pod.shape)
-        free = self._free[static.rows]
+        profile = self._profile.compile(pod.shape)
+        free = self._free[profile.rows]
         if self._ledger.holding:
-            free = free - self._ledger.held[static.rows][:, self._nodes]
-        able: Bools = np.array((free >= static.amounts).all(axis=0))
-        if static.mask is not None:
-            able &= static.mask[self._nodes]
-        if pod.shape.ports:
-            able &= self.free_ports(pod.shape)
-        if self._relations.touches(pod):
-            if self._fit.refused(self._relations.unmodelled(pod)):
+            free = free - self._ledger.held[profile.rows][:, self._nodes]
+        able: Bools = np.array((free >= profile.amounts).all(axis=0))
+        if profile.mask is not None:
+            able &= profile.mask[self._nodes]
+        if profile.one_by_one:
+            for plugin in self._beside:
+                for _, mask in plugin.filters(pod.shape, self._nodes):
+                    able &= mask
+        if self._stateful.touches(pod):
+            if self._profile.refused(self._stateful.unmodelled(pod)):
                 able[:] = False
-            for _, mask in self._relations.filter(pod, self._nodes):
+            for _, mask in self._stateful.filter(pod, self._nodes):
                 able &= mask
         return able
-
-    def free_ports(self, shape: PodShape) -> Bools:
-        """Where all ports of the host that *shape* wants are free."""
-        free: Bools = np.ones(len(self._nodes), dtype=bool)
-        for position, node in enumerate(self._nodes.tolist()):
-            taken = [*self._ledger.ports.get(node, ()), *self._ports.get(node, ())]
-            if taken and conflict(shape.ports, taken):
-                free[position] = False
-        return free
 
     def _nominated(self, pod: PodRecord, feasible: Ints) -> int:
         if pod.nominated < 0:
@@ -82,13 +70,13 @@ class PodByPod:
         return int(found[0]) if len(found) else -1
 
     def _scores(self, pod: PodRecord, feasible: Ints) -> Ints:
-        static, shape = self._fit.static(pod.shape), pod.shape
-        scores = ladder(shape, self._room[:, feasible], self._scored[:, feasible], self._used[:2, feasible], 1)[:, 0]
+        profile = self._profile.compile(pod.shape)
+        scores = profile.local.ladder(self._room[:, feasible], self._scored[:, feasible], self._used[:2, feasible], 1)[:, 0]
         nodes = self._nodes[feasible]
-        if not static.plain:
-            scores = scores + bonus_of(static, nodes)
-        if self._relations.touches(pod):
-            scores = scores + INTER_POD_WEIGHT * self._relations.normalise(self._relations.score(pod, nodes))
+        if not profile.plain:
+            scores = scores + bonus_of(profile, nodes)
+        if self._stateful.touches(pod):
+            scores = scores + self._stateful.score(pod, nodes)
         return scores
 
     def _take(self, pod: PodRecord, position: int) -> None:
@@ -97,15 +85,6 @@ class PodByPod:
             self._free[row, position] -= amount
         self._scored[:, position] += pod.shape.scored
         node = int(self._nodes[position])
-        if pod.shape.ports:
-            self._ports.setdefault(node, Counter()).update(pod.shape.ports)
-        self._relations.assume(pod, node)
-
-
-def conflict(wanted: Sequence[Port], taken: Sequence[Port]) -> bool:
-    """Whether a port is wanted that is taken: the same protocol and number, on the same address or on all of them."""
-    return any(
-        protocol == other[0] and port == other[2] and (address == other[1] or _ANY in (address, other[1]))
-        for protocol, address, port in wanted
-        for other in taken
-    )
+        for plugin in self._beside:
+            plugin.add_pod(pod.shape, node)
+        self._stateful.assume(pod, node)

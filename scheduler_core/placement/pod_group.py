@@ -19,7 +19,7 @@ from scheduler_core.placement.state import PlacementState
 
 
 def try_leaf(form: PlacementRequest, placement: Placement, site: PlacementState) -> PlacementOutcome:
-    """What comes of the pods of *form* on *placement*; the ledger is as before, the relations know what was placed."""
+    """What comes of the pods of *form* on *placement*; the ledger is as before, the stateful plugins know what was placed."""
     entity = form.entity
     scheduled, remaining = len(entity.running), len(entity.waiting)
     judged = _judge(site, entity.minimum, scheduled, remaining, 0)
@@ -86,14 +86,14 @@ class _Standing:
         """Where the pods of *run* go, in their order: positions, fewer where there is no room for more."""
         if self._last is not None:
             self._put(*self._last)
-        static = self._site.fit.static(run.shape)
-        mask = None if static.mask is None else static.mask[self._nodes]
-        slots = slots_of(self._allocatable[static.rows] - self._used[static.rows], static.amounts, mask)
+        profile = self._site.profile.compile(run.shape)
+        mask = None if profile.mask is None else profile.mask[self._nodes]
+        slots = slots_of(self._allocatable[profile.rows] - self._used[profile.rows], profile.amounts, mask)
         room, scored, used, whole = self._room, self._scored, self._used[:2], self._site.whole
-        if static.plain:
-            picks = fill(run.shape, run.count, slots, room, scored, used, whole=whole)
+        if profile.plain:
+            picks = fill(profile.local, run.count, slots, room, scored, used, whole=whole)
         else:
-            picks = fill_soft(run.shape, static, self._nodes, run.count, slots, room, scored, used, whole=whole)
+            picks = fill_soft(run.shape, profile, self._nodes, run.count, slots, room, scored, used, whole=whole)
         self._last = run, picks
         return picks
 
@@ -106,15 +106,15 @@ class _Standing:
 
 def _turns(form: PlacementRequest, placement: Placement, site: PlacementState) -> InterleavedShapes | None:
     """For many short runs of few shapes; None where it is not for these, or not worth while."""
-    statics = [site.fit.static(run.shape) for run in form.runs]
-    if not site.whole or not worth_while(form.runs) or not all(static.plain for static in statics):
+    profiles = [site.profile.compile(run.shape) for run in form.runs]
+    if not site.whole or not worth_while(form.runs) or not all(profile.plain for profile in profiles):
         return None
     ledger, nodes = site.ledger, placement.nodes
     used = ledger.used[:, nodes]
     free = site.nodes.allocatable[:, nodes] - used
     if ledger.holding:
         free -= ledger.held[:, nodes]
-    runs = list(zip(form.runs, statics, strict=True))
+    runs = list(zip(form.runs, profiles, strict=True))
     return InterleavedShapes(runs, nodes, site.room[:, nodes], free, ledger.scored[:, nodes], used[:2])
 
 
@@ -135,10 +135,10 @@ def _judge(site: PlacementState, minimum: int, scheduled: int, remaining: int, f
 def _steps(form: PlacementRequest, placement: Placement, site: PlacementState, judged: Feasibility) -> tuple[Nodes, Feasibility]:
     """Pod by pod."""
     entity = form.entity
-    steps = PodByPod(site.fit, site.ledger, site.relations, site.room, placement.nodes)
+    steps = PodByPod(site.profile, site.ledger, site.stateful, site.room, placement.nodes)
     found = np.full(len(entity.waiting), -1, dtype=np.int64)
     scheduled = len(entity.running)
-    mark, told = site.ledger.mark(), site.relations.mark()
+    mark, told = site.ledger.mark(), site.stateful.mark()
     for number, pod in enumerate(entity.waiting):
         before = site.ledger.mark()
         site.nominations.release_until_rewind(pod)
@@ -151,7 +151,7 @@ def _steps(form: PlacementRequest, placement: Placement, site: PlacementState, j
         if judged.hopeless:
             break
     site.ledger.rewind(mark)
-    site.relations.rewind(told)
+    site.stateful.rewind(told)
     return found, judged
 
 
@@ -161,11 +161,11 @@ def _holds(form: PlacementRequest, loads: list[PodLoad], placement: Placement, s
     missing = entity.desired - len(entity.running) - sum(len(load.nodes) for load in loads)
     if missing <= 0 or shape is None:
         return missing <= 0
-    static = site.fit.static(shape)
+    profile = site.profile.compile(shape)
     mark = site.ledger.mark()
     site.ledger.assume(tuple(loads), site.ledger.fresh())
-    free = site.nodes.allocatable[static.rows] - site.ledger.used[static.rows] - site.ledger.held[static.rows]
+    free = site.nodes.allocatable[profile.rows] - site.ledger.used[profile.rows] - site.ledger.held[profile.rows]
     site.ledger.rewind(mark)
-    mask = None if static.mask is None else static.mask[placement.nodes]
-    slots = slots_of(free[:, placement.nodes], static.amounts, mask)
+    mask = None if profile.mask is None else profile.mask[placement.nodes]
+    slots = slots_of(free[:, placement.nodes], profile.amounts, mask)
     return bool(np.maximum(slots, 0).sum() >= missing)

@@ -13,9 +13,9 @@ from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.topology import Topology
 from scheduler_core.placement.counters import Counters
 from scheduler_core.placement.extension_points import Plugins
-from scheduler_core.plugins.noderesources import Floats
-from scheduler_core.plugins.pod_relations import PodRelations
-from scheduler_core.plugins.static_filters import StaticFilters
+from scheduler_core.plugins.base import Floats
+from scheduler_core.plugins.profile import Profile
+from scheduler_core.plugins.stateful_plugins import StatefulPlugins
 
 NO_PLUGINS = Plugins()
 
@@ -25,6 +25,8 @@ class PlacementState:
     """Nodes, what is taken on them, and what may stand where.
 
     Attributes:
+        profile: what the plugins make of shapes.
+        stateful: the plugins that hang on pods anywhere.
         room: shape (2, nodes) float64: allocatable millicores and bytes.
         whole: whether every node has some of both.
         nominations: room kept for pods that were promised a node.
@@ -35,8 +37,8 @@ class PlacementState:
     nodes: NodeTable
     topology: Topology
     ledger: Ledger
-    fit: StaticFilters
-    relations: PodRelations
+    profile: Profile
+    stateful: StatefulPlugins
     room: Floats
     whole: bool
     options: PlacingOptions
@@ -55,5 +57,5 @@ class PlacementState:
         nominations = Nominations(ledger, snapshot.pods)
         ledger.forget()
         room = snapshot.nodes.allocatable[:2].astype(float)
-        fit, relations = StaticFilters(snapshot.nodes, ignore), PodRelations(snapshot)
-        return cls(snapshot.nodes, topology, ledger, fit, relations, room, bool(room.all()), options, nominations, plugins)
+        profile, stateful = Profile(snapshot.nodes, ignore), StatefulPlugins(snapshot)
+        return cls(snapshot.nodes, topology, ledger, profile, stateful, room, bool(room.all()), options, nominations, plugins)

@@ -18,8 +18,14 @@ import dataclasses
 import numpy as np
 
 from scheduler_core.model.nodes import Bools, Ints, Nodes
+from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.plugins.base import ClusterEvent, Filters, StatefulPlugin
 from scheduler_core.plugins.pod_counts import PodCounts, PodKind, PodTally
-from scheduler_core.plugins.reasons import AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY
+from scheduler_core.plugins.pod_terms import has_affinity
+
+AFFINITY = "node(s) didn't match pod affinity rules"
+ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
+EXISTING_ANTI_AFFINITY = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -33,35 +39,71 @@ class _Tied:
     preferred: tuple[tuple[int, PodTally], ...]
 
 
-class InterPodAffinity:
-    """Affinity between the pods of a census and one that comes."""
+class InterPodAffinity(StatefulPlugin):
+    """Affinity between the pods that are counted and one that comes."""
 
-    def __init__(self, census: PodCounts) -> None:
-        self._census = census
+    name = "InterPodAffinity"
+    weight = 2
+    events = frozenset({ClusterEvent.NODE, ClusterEvent.POD})
+    unresolvable = frozenset({AFFINITY})
+
+    def __init__(self, counts: PodCounts) -> None:
+        super().__init__(counts)
         self._tied: dict[PodKind, _Tied] = {}
+        self._binds: dict[tuple[PodKind, PodKind], bool] = {}
 
-    def filters(self, kind: PodKind, nodes: Nodes, within: Nodes | None) -> list[tuple[str, Bools]]:
-        """The parts that bind pods of *kind*, in upstream's order: why not, and on which of *nodes* one may run."""
+    @classmethod
+    def speaks(cls, shape: PodShape) -> bool:
+        """Whether *shape* has any term, required or preferred."""
+        return has_affinity(shape)
+
+    def touches(self, pod: PodRecord) -> bool:
+        """Whether *pod* has a term, or one of a pod that is known (running, assumed or pending) selects it."""
+        kind = self.counts.kind(pod)
+        return kind.terms.affine or bool(self.counts.claims_on(kind.crowd))
+
+    def filters(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Filters:
+        """The parts that bind *pod*, in upstream's order."""
+        kind = self.counts.kind(pod)
         tied = self._ties(kind)
-        found: list[tuple[str, Bools]] = []
+        found: Filters = []
         if tied.near:
             found.append((AFFINITY, _near(tied, nodes, within)))
         if tied.far:
             found.append((ANTI_AFFINITY, _apart(tied.far, nodes, within)))
-        forbidding = [claim.owners for claim in self._census.claims_on(kind.crowd) if claim.forbids and claim.owners.by_node]
+        forbidding = [claim.owners for claim in self.counts.claims_on(kind.crowd) if claim.forbids and claim.owners.by_node]
         if forbidding:
             found.append((EXISTING_ANTI_AFFINITY, _apart(forbidding, nodes, within)))
         return found
 
-    def score(self, kind: PodKind, nodes: Nodes, within: Nodes | None) -> Ints:
-        """Shape of *nodes*: the sum of weights, as it is before normalising."""
+    def score(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Ints:
+        """The sum of weights."""
+        kind = self.counts.kind(pod)
         total: Ints = np.zeros(len(nodes), dtype=np.int64)
         for weight, tally in self._ties(kind).preferred:
             total += weight * tally.near(nodes, within)
-        for claim in self._census.claims_on(kind.crowd):
+        for claim in self.counts.claims_on(kind.crowd):
             if not claim.forbids and claim.owners.by_node:
                 total += claim.term.weight * claim.owners.near(nodes, within)
         return total
+
+    def normalise(self, raw: Ints) -> Ints:
+        """Spread over 0 to 100: in float64, cut off; all 0 where they are equal."""
+        if not len(raw):
+            return raw
+        least = int(raw.min())
+        extent = int(raw.max()) - least
+        if not extent:
+            return np.zeros_like(raw)
+        return (100.0 * ((raw - least).astype(np.float64) / float(extent))).astype(np.int64)
+
+    def binds(self, pod: PodRecord, other: PodRecord) -> bool:
+        """By a requirement of one of them."""
+        one, two = self.counts.kind(pod), self.counts.kind(other)
+        if (found := self._binds.get((one, two))) is None:
+            found = any(one.is_in(term.pods) for term in (*two.terms.near, *two.terms.far))
+            found = self._binds[one, two] = found or any(two.is_in(term.pods) for term in one.terms.far)
+        return found
 
     def _ties(self, kind: PodKind) -> _Tied:
         if (tied := self._tied.get(kind)) is None:
@@ -69,7 +111,7 @@ class InterPodAffinity:
         return tied
 
     def _tie(self, kind: PodKind) -> _Tied:
-        said, crowd, census = kind.terms, kind.crowd, self._census
+        said, crowd, census = kind.terms, kind.crowd, self.counts
         sets = {term.pods for term in said.near}
         return _Tied(
             near=tuple(census.tally(key, sets) for key in sorted({term.key for term in said.near})),

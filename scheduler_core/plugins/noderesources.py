@@ -1,48 +1,82 @@
-"""The scores of a node that depend on what runs there: NodeResourcesFit (LeastAllocated) and NodeResourcesBalancedAllocation.
+"""NodeResourcesFit (LeastAllocated) and NodeResourcesBalancedAllocation, in one: how many pods a node holds, and how good each is.
 
-Both look at cpu and memory with weight 1, in Go's integer arithmetic.  The arithmetic here is float64 and gives the same
+Both scores look at cpu and memory with weight 1, in Go's integer arithmetic.  The arithmetic here is float64 and gives the same
 integers: a quotient of whole numbers x/y below 2**53 rounds to the next whole number only if it is one.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
-from numpy.typing import NDArray
 
-from scheduler_core.model.nodes import CPU, MEMORY, Ints
+from scheduler_core.model.nodes import CPU, MEMORY, PODS, Ints, NodeTable
 from scheduler_core.model.pods import PodShape
-
-Floats = NDArray[np.float64]
+from scheduler_core.plugins.base import ClusterEvent, Floats, NodeLocalPlugin
 
 LARGEST = 2**53 // 100
 """Amounts up to here (90 TB of memory on one node) are scored exactly."""
+TOO_MANY_PODS = "Too many pods"
 
 
-def ladder(shape: PodShape, room: Floats, scored: Ints, used: Ints, depth: int, *, whole: bool = False) -> Ints:
-    """The score of each node for the first, second, ... pod of *shape* that is put there.
+class NodeResources(NodeLocalPlugin):
+    """Requests of pods of one shape against what nodes have."""
 
-    Args:
-        shape: what each pod needs.
-        room: shape (2, nodes): allocatable millicores and bytes.
-        scored: shape (2, nodes): what runs there, as LeastAllocated counts it.
-        used: shape (2, nodes): what runs there, as requested.
-        depth: how many pods to look ahead.
-        whole: promises that no node is without cpu or memory.
+    name = "NodeResourcesFit"
+    weight = 1
+    events = frozenset({ClusterEvent.NODE, ClusterEvent.ROOM})
 
-    Returns:
-        Shape (nodes, depth), int64.
+    def __init__(self, shape: PodShape) -> None:
+        self.rows: Ints = np.array([row for row, _ in shape.requests], dtype=np.int64)
+        self.amounts: Ints = np.array([[amount] for _, amount in shape.requests], dtype=np.int64)
+        requests = dict(shape.requests)
+        self._requests = shape.requests
+        self._scored = shape.scored
+        self._asked = requests.get(CPU, 0), requests.get(MEMORY, 0)
+        self._counts: Floats = np.array(shape.scored, dtype=np.float64)[:, None, None]
+        self._takes: Floats = np.array(self._asked, dtype=np.float64)[:, None, None]
 
-    """
-    whole = whole or bool(room.all())
-    room = room[:, :, None]
-    counted = np.array(shape.scored, dtype=np.float64)[:, None, None] * np.arange(1, depth + 1)
-    least = _least(room, scored[:, :, None] + counted, whole=whole)
-    requests = dict(shape.requests)
-    asked = (requests.get(CPU, 0), requests.get(MEMORY, 0))
-    if any(asked):
-        # A pod that requests neither is not scored by it at all.
-        least += _balance(room, used[:, :, None] + np.array(asked, dtype=np.float64)[:, None, None] * np.arange(depth + 1), whole=whole)
-    return least.astype(np.int64)
+    def ladder(self, room: Floats, scored: Ints, used: Ints, depth: int, *, whole: bool = False) -> Ints:
+        """LeastAllocated and BalancedAllocation together."""
+        whole = whole or bool(room.all())
+        room = room[:, :, None]
+        least = _least(room, scored[:, :, None] + self._counts * np.arange(1, depth + 1), whole=whole)
+        if any(self._asked):
+            # A pod that requests neither is not scored by it at all.
+            least += _balance(room, used[:, :, None] + self._takes * np.arange(depth + 1), whole=whole)
+        return least.astype(np.int64)
+
+    def score(self, room: Sequence[float], scored: Sequence[int], used: Sequence[int]) -> int:
+        """As ``ladder``, for one pod on one node."""
+        left = [
+            math.floor(max(size - (have + more), 0.0) * 100.0 / size) for size, have, more in zip(room, scored, self._scored, strict=True)
+        ]
+        score = math.floor((left[0] + left[1]) * 0.5)
+        if any(self._asked):
+            before = _evenness(room, used, (0, 0))
+            score += math.floor((_evenness(room, used, self._asked) - before + 50.0) * 0.5) + 50
+        return score
+
+    def holds(self, free: Sequence[int]) -> bool:
+        """Whether *free*, by row, is enough for one more pod."""
+        return all(free[row] >= amount for row, amount in self._requests)
+
+    def charge(self, free: list[int], scored: list[int], used: list[int]) -> None:
+        """One more pod is on the node."""
+        for row, amount in self._requests:
+            free[row] -= amount
+        cpu, memory = self._asked
+        used[0] += cpu
+        used[1] += memory
+        cpu, memory = self._scored
+        scored[0] += cpu
+        scored[1] += memory
+
+
+def resource_reason(nodes: NodeTable, row: int) -> str:
+    """As kube-scheduler words it."""
+    return TOO_MANY_PODS if row == PODS else f"Insufficient {nodes.resources[row]}"
 
 
 def _least(room: Floats, taken: Floats, *, whole: bool) -> Floats:
@@ -83,3 +117,9 @@ def _balance(room: Floats, used: Floats, *, whole: bool) -> Floats:
     np.floor(score, out=score)
     score += 50.0
     return score
+
+
+def _evenness(room: Sequence[float], used: Sequence[int], more: tuple[int, int]) -> int:
+    """How evenly cpu and memory would be used, to 100."""
+    cpu, memory = (min((have + extra) / size, 1.0) for size, have, extra in zip(room, used, more, strict=True))
+    return math.floor((1.0 - abs((cpu - memory) * 0.5)) * 100.0)

@@ -102,6 +102,10 @@ class PodKind:
     terms: PodTerms
     claims: tuple[TermClaim, ...]
 
+    def is_in(self, pods: PodSet) -> bool:
+        """Whether they are among *pods*."""
+        return pods.has(self.crowd.namespace, self.crowd.labels)
+
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class _Watch:

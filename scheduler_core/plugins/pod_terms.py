@@ -82,15 +82,22 @@ class PodTerms:
     preferred: tuple[Term, ...] = ()
     spread: tuple[SpreadTerm, ...] = ()
 
-    def __bool__(self) -> bool:
-        return bool(self.near or self.far or self.preferred or self.spread)
+    @property
+    def affine(self) -> bool:
+        """Whether there is any term of affinity."""
+        return bool(self.near or self.far or self.preferred)
 
 
-def says_something(shape: PodShape) -> bool:
-    """Whether pods of *shape* say anything about others that decides or scores where they go."""
+def has_affinity(shape: PodShape) -> bool:
+    """Whether pods of *shape* have a term of affinity or anti-affinity, required or preferred."""
     affinity = shape.affinity
     sides = (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity else ()
-    return any(_is_hard(each) for each in shape.spread) or any(True for side in sides for _ in _terms_of(side))
+    return any(True for side in sides for _ in _terms_of(side))
+
+
+def has_hard_spread(shape: PodShape) -> bool:
+    """Whether pods of *shape* have a topology spread constraint that must be met."""
+    return any(_is_hard(each) for each in shape.spread)
 
 
 def own_keys(shape: PodShape) -> frozenset[str]:

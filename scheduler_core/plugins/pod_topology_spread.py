@@ -14,14 +14,16 @@ import dataclasses
 import numpy as np
 
 from scheduler_core.model.nodes import Bools, Nodes, NodeTable
-from scheduler_core.model.pods import PodShape
-from scheduler_core.model.selectors import admits, node_mask, simple_mask
+from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.selectors import admits
+from scheduler_core.plugins.base import ClusterEvent, Filters, StatefulPlugin
+from scheduler_core.plugins.node_affinity import selected_nodes
 from scheduler_core.plugins.pod_counts import Ids, PodCounts, PodKind, PodTally
-from scheduler_core.plugins.pod_terms import SpreadTerm
-from scheduler_core.plugins.reasons import LACKS_TOPOLOGY, SPREAD
-from scheduler_core.plugins.static_filters import tolerates
+from scheduler_core.plugins.pod_terms import SpreadTerm, has_hard_spread
+from scheduler_core.plugins.taint_toleration import HARD, tolerates
 
-_HARD = frozenset({"NoSchedule", "NoExecute"})
+SPREAD = "node(s) didn't match pod topology spread constraints"
+LACKS_TOPOLOGY = "node(s) didn't match pod topology spread constraints (missing required label)"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -36,22 +38,38 @@ class _Rule:
     tally: PodTally
 
 
-class PodTopologySpread:
-    """Spread constraints of a pod that comes, over the pods of a census."""
+class PodTopologySpread(StatefulPlugin):
+    """Spread constraints of a pod that comes, over the pods that are counted."""
 
-    def __init__(self, census: PodCounts) -> None:
-        self._census = census
+    name = "PodTopologySpread"
+    events = frozenset({ClusterEvent.NODE, ClusterEvent.POD})
+    unresolvable = frozenset({LACKS_TOPOLOGY})
+
+    def __init__(self, counts: PodCounts) -> None:
+        super().__init__(counts)
         self._rules: dict[PodKind, tuple[_Rule, ...]] = {}
         self._eligible: dict[tuple[PodShape, bool, bool], Bools] = {}
 
-    def filters(self, kind: PodKind, nodes: Nodes, within: Nodes | None) -> list[tuple[str, Bools]]:
-        """Why not, and on which of *nodes* a pod of *kind* may run; none for a pod without constraints.
+    @classmethod
+    def speaks(cls, shape: PodShape) -> bool:
+        """Whether *shape* has a constraint that must be met."""
+        return has_hard_spread(shape)
 
-        A node fails by the first constraint that it does not pass, so by one reason at most.
-        """
-        rules = self._ruled(kind)
-        if not rules:
+    def touches(self, pod: PodRecord) -> bool:
+        """Whether *pod* has a constraint that must be met."""
+        return has_hard_spread(pod.shape)
+
+    def binds(self, pod: PodRecord, other: PodRecord) -> bool:
+        """Whether a constraint of *other* counts *pod*."""
+        kind = self.counts.kind(pod)
+        return any(kind.is_in(spread.pods) for spread in self.counts.kind(other).terms.spread)
+
+    def filters(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Filters:
+        """Two for a pod with constraints: a node fails by the first constraint that it does not pass, so by one reason at most."""
+        if not has_hard_spread(pod.shape):
             return []
+        kind = self.counts.kind(pod)
+        rules = self._ruled(kind)
         lacking: Bools = np.zeros(len(nodes), dtype=bool)
         crowded: Bools = np.zeros(len(nodes), dtype=bool)
         for rule in rules:
@@ -67,23 +85,23 @@ class PodTopologySpread:
         return rules
 
     def _rule(self, spread: SpreadTerm, kind: PodKind) -> _Rule:
-        column = self._census.nodes.column(spread.key)
+        column = self.counts.nodes.column(spread.key)
         ids: Ids = np.where(self._makes_up(spread, kind), column.ids, np.int32(-1))
         # Pods of one shape have the same eligible nodes; the sets differ where a constraint takes a value from the pod's labels.
         name = (kind.shape, spread.key, spread.pods, spread.affinity, spread.taints)
-        tally = self._census.watch(name, PodTally(ids, len(column.values)), (spread.pods,), living=True)
+        tally = self.counts.watch(name, PodTally(ids, len(column.values)), (spread.pods,), living=True)
         itself = int(admits(spread.own, kind.crowd.labels))
         return _Rule(spread, itself, column.ids, _domains(ids, len(column.values)), tally)
 
     def _makes_up(self, spread: SpreadTerm, kind: PodKind) -> Bools:
         """Which nodes make up the domains of *spread*."""
-        nodes, shape = self._census.nodes, kind.shape
+        nodes, shape = self.counts.nodes, kind.shape
         if (eligible := self._eligible.get((shape, spread.affinity, spread.taints))) is None:
             eligible = np.ones(len(nodes), dtype=bool)
             for each in kind.terms.spread:
                 eligible &= nodes.column(each.key).ids >= 0
-            if spread.affinity:
-                eligible &= _chosen(shape, nodes)
+            if spread.affinity and (selected := selected_nodes(shape, nodes)) is not None:
+                eligible &= selected
             if spread.taints:
                 eligible &= _tolerated(shape, nodes)
             self._eligible[shape, spread.affinity, spread.taints] = eligible
@@ -105,16 +123,8 @@ def _domains(ids: Ids, size: int) -> Bools:
     return there[:-1]
 
 
-def _chosen(shape: PodShape, nodes: NodeTable) -> Bools:
-    """Where the pod's nodeSelector and required node affinity let it run."""
-    mask = simple_mask(shape.node_selector, nodes)
-    affinity = shape.affinity.node_affinity if shape.affinity else None
-    required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
-    return mask if required is None else mask & node_mask(required, nodes)
-
-
 def _tolerated(shape: PodShape, nodes: NodeTable) -> Bools:
     answers = {
-        taints: all(taint.effect not in _HARD or tolerates(shape.tolerations, taint) for taint in taints) for taints in set(nodes.taints)
+        taints: all(taint.effect not in HARD or tolerates(shape.tolerations, taint) for taint in taints) for taints in set(nodes.taints)
     }
     return np.array([answers[taints] for taints in nodes.taints], dtype=bool)

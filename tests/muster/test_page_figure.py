@@ -20,7 +20,7 @@ def turn_of(objects, name, **options):
 
 def drawn(objects, name, **options):
     case, turn = turn_of(objects, name, **options)
-    return figures(turn, Topology(case.snapshot.nodes), case.fit)
+    return figures(turn, Topology(case.snapshot.nodes), case.profile)
 
 
 def tree(*leaves, minimum=0, key=ZONE):

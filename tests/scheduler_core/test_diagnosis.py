@@ -689,7 +689,7 @@ def test_domains_are_named(values, want):
 def test_a_diagnosis_covers_every_pod_and_group_and_leaves_the_site_as_it_was(objects):
     for greedy, form, outcome in tried(objects):
         ledger, known = greedy.site.ledger, greedy.site.topology.count
-        before = ledger.used.copy(), ledger.versions[:known].copy(), greedy.site.relations.mark()
+        before = ledger.used.copy(), ledger.versions[:known].copy(), greedy.site.stateful.mark()
 
         found = diagnosis.explain(greedy, form, outcome)
 
@@ -700,7 +700,7 @@ def test_a_diagnosis_covers_every_pod_and_group_and_leaves_the_site_as_it_was(ob
             assert {each.name for each in form.entity.walk()} == set(found.groups)
         assert np.array_equal(before[0], ledger.used)
         assert np.array_equal(before[1], ledger.versions[:known])
-        assert before[2] == greedy.site.relations.mark()
+        assert before[2] == greedy.site.stateful.mark()
 
 
 @at_random

@@ -206,7 +206,7 @@ class Facts:
         tolerations = tuple(Toleration(key=each.key, operator="Exists") for each in shape.tolerations)
         weak = dataclasses.replace(shape, tolerations=tolerations, affinity=_told(shape.affinity), unmodelled=())
         mask: Bools | None = None
-        for _, each in self._site.fit.filters(weak):
+        for _, each in self._site.profile.filters(weak):
             mask = each if mask is None else mask & each
         return mask
 

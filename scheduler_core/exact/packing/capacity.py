@@ -182,7 +182,7 @@ class Capacity:
             amounts = self._amounts[shape.serial]
             needed = amounts > 0
             found = (self.free[needed] // amounts[needed][:, None]).min(axis=0)
-            mask = self._site.fit.static(shape).mask
+            mask = self._site.profile.compile(shape).mask
             if mask is not None:
                 found = np.where(mask, found, 0)
             self._by_shape[shape.serial] = found

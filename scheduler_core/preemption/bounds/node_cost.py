@@ -82,7 +82,7 @@ class Needs:
         for shape, amounts, limit in zip(self._shapes, self.amounts, most, strict=True):
             asked = amounts > 0
             slots = np.minimum((room[asked] // amounts[asked, None]).min(axis=0), limit)
-            mask = self._site.fit.static(shape).mask
+            mask = self._site.profile.compile(shape).mask
             found.append(slots if mask is None else np.where(mask[nodes], slots, 0))
         return np.array(found)
 

@@ -145,7 +145,7 @@ class Shortage:
         return enough if enough <= len(total) else NEVER
 
     def _count(self, shape: PodShape) -> Slots:
-        static = self._site.fit.static(shape)
+        static = self._site.profile.compile(shape)
         now = np.maximum((self.free[static.rows] // static.amounts).min(axis=0), 0)
         able: Bools = np.ones(len(now), dtype=bool) if static.mask is None else static.mask
         now = np.where(able, now, 0)

@@ -20,6 +20,7 @@ from scheduler_core.model.decision import Status
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.nodes import Ints
 from scheduler_core.model.topology import Placement
+from scheduler_core.plugins import registry
 from scheduler_core.preemption.bounds.cost_table import TooLargeError
 from scheduler_core.preemption.bounds.shortage import NEVER
 from scheduler_core.preemption.minimal.exact_plan import Exact
@@ -165,7 +166,7 @@ class _Plans(Generic[ProposalT]):
         if self._question.exact or len(waiting) != 1 or site.plugins:
             return self._question.exact
         pods, shape = waiting[0], waiting[0][0].shape
-        equal = all(pod.shape is shape for pod in pods) and not shape.ports and not site.relations.touches(pods[0])
+        equal = all(pod.shape is shape for pod in pods) and not registry.one_by_one(shape) and not site.stateful.touches(pods[0])
         return len(pods) == 1 or equal
 
     def _select_among(self, rough: Rough) -> None:

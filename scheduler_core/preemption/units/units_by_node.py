@@ -8,7 +8,7 @@ import numpy as np
 
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import Port
-from scheduler_core.placement.pod_by_pod import conflict
+from scheduler_core.plugins.node_ports import conflict
 from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
 from scheduler_core.preemption.units.units import Below, Units
 

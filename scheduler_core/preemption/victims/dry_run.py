@@ -9,8 +9,8 @@ import numpy as np
 from scheduler_core.model.ledger import Ledger
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.placement.pod_by_pod import conflict
-from scheduler_core.plugins.static_filters import PORTS, resource_reason
+from scheduler_core.plugins.node_ports import PORTS, conflict
+from scheduler_core.plugins.noderesources import resource_reason
 from scheduler_core.preemption.units.units import Units
 from scheduler_core.preemption.units.units_by_node import UnitsByNode
 from scheduler_core.preemption.victims.reprieve import Surroundings

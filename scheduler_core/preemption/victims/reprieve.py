@@ -9,7 +9,7 @@ import numpy as np
 
 from scheduler_core.model.ledger import Ledger
 from scheduler_core.model.pods import PodRecord, Port
-from scheduler_core.placement.pod_by_pod import conflict
+from scheduler_core.plugins.node_ports import conflict
 from scheduler_core.preemption.result import ChosenUnits, by_importance
 from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
 from scheduler_core.preemption.units.units import Below, Unit, Units

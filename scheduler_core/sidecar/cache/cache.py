@@ -121,12 +121,12 @@ class Cache:
         return self._assembler.lazy_snapshot()
 
     def site(self, options: PlacingOptions, ignore: frozenset[str], plugins: Plugins = NO_PLUGINS) -> PlacementState:
-        """What placing works on; its relations must be given back before anything changes."""
+        """What placing works on; its stateful plugins must be given back before anything changes."""
         standing = self.standing
         ground = standing.ground()
         nominated = [standing.record(standing.pods.nominated[key]) for key in sorted(standing.pods.nominated)]
-        relations = standing.neighbours.relations(self._assembler.snapshot_of_roots(()), ground.nodes, standing.meeting)
-        return ground.site(options, ignore, relations, nominated, plugins)
+        stateful = standing.neighbours.stateful(self._assembler.snapshot_of_roots(()), ground.nodes, standing.meeting)
+        return ground.site(options, ignore, stateful, nominated, plugins)
 
     def problems(self) -> tuple[Problem, ...]:
         """The objects that cannot be used, or not wholly."""

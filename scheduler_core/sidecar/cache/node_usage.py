@@ -155,7 +155,7 @@ class NodeUsage:
         self._shapes = {form: shape for form, shape in self._shapes.items() if form in forms}
         self.neighbours.sweep(set(self._shapes.values()))
         if self._ground is not None:
-            self._ground.fits.clear()
+            self._ground.profiles.clear()
 
     def _renewed(self, before: LivePlacementState) -> bool:
         """Whether the ground could be made anew under what stands on it: nodes are numbered as they were."""

@@ -19,9 +19,9 @@ from scheduler_core.model.pods import PodRecord, PodShape, Port
 from scheduler_core.model.topology import Topology
 from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.placement.state import NO_PLUGINS, PlacementState
-from scheduler_core.plugins.noderesources import Floats
-from scheduler_core.plugins.pod_relations import PodRelations
-from scheduler_core.plugins.static_filters import StaticFilters
+from scheduler_core.plugins.base import Floats
+from scheduler_core.plugins.profile import Profile
+from scheduler_core.plugins.stateful_plugins import StatefulPlugins
 
 MOST_CHANGES = 10_000
 """So many at most wait to be added up: nobody may ask for the sums for long, while pods come and go."""
@@ -83,7 +83,7 @@ class LivePlacementState:
     taken: TakenByPods
     room: Floats
     whole: bool
-    fits: dict[frozenset[str], StaticFilters]
+    profiles: dict[frozenset[str], Profile]
 
     @classmethod
     def from_nodes(cls, nodes: NodeTable) -> LivePlacementState:
@@ -91,17 +91,17 @@ class LivePlacementState:
         room = nodes.allocatable[:2].astype(float)
         return cls(nodes, Topology(nodes), TakenByPods(nodes), room, bool(room.all()), {})
 
-    def fit(self, ignore: frozenset[str]) -> StaticFilters:
+    def profile(self, ignore: frozenset[str]) -> Profile:
         """Where pods may run; fields in *ignore* are passed over though they are not modelled."""
-        if (fit := self.fits.get(ignore)) is None:
-            fit = self.fits[ignore] = StaticFilters(self.nodes, ignore)
-        return fit
+        if (profile := self.profiles.get(ignore)) is None:
+            profile = self.profiles[ignore] = Profile(self.nodes, ignore)
+        return profile
 
     def site(
         self,
         options: PlacingOptions,
         ignore: frozenset[str],
-        relations: PodRelations,
+        stateful: StatefulPlugins,
         nominated: Iterable[PodRecord],
         plugins: Plugins = NO_PLUGINS,
     ) -> PlacementState:
@@ -110,5 +110,5 @@ class LivePlacementState:
         self.taken.fill(ledger)
         nominations = Nominations(ledger, nominated)
         ledger.forget()
-        fit = self.fit(ignore)
-        return PlacementState(self.nodes, self.topology, ledger, fit, relations, self.room, self.whole, options, nominations, plugins)
+        profile = self.profile(ignore)
+        return PlacementState(self.nodes, self.topology, ledger, profile, stateful, self.room, self.whole, options, nominations, plugins)

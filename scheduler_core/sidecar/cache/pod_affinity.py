@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.plugins import registry
 from scheduler_core.plugins.pod_counts import PodCounts
-from scheduler_core.plugins.pod_relations import PodRelations
-from scheduler_core.plugins.pod_terms import says_something
+from scheduler_core.plugins.stateful_plugins import StatefulPlugins
 
 _SLACK = 50_000
 """So many changes at least are counted before all is counted anew: what pods said that are gone adds up until then."""
@@ -74,17 +74,17 @@ class PodAffinityCache:
         """No pod has a shape that is not among *shapes*."""
         self._says = {shape: says for shape, says in self._says.items() if shape in shapes}
 
-    def relations(self, snapshot: ClusterSnapshot, nodes: NodeTable, pods: Callable[[], Iterable[PodRecord]]) -> PodRelations:
-        """Relations to place with, to be given back; *snapshot* has no pods, *pods* are all that are there."""
+    def stateful(self, snapshot: ClusterSnapshot, nodes: NodeTable, pods: Callable[[], Iterable[PodRecord]]) -> StatefulPlugins:
+        """The stateful plugins to place with, to be given back; *snapshot* has no pods, *pods* are all that are there."""
         if not self.active:
             self._census = None
-            return PodRelations(snapshot)
+            return StatefulPlugins(snapshot)
         if self._census is None:
             self._changes = 0
             self._census = PodCounts(nodes)
             for pod in pods():
                 self._enter(self._census, pod)
-        return PodRelations(snapshot, self._census)
+        return StatefulPlugins(snapshot, self._census, pods)
 
     def _enter(self, census: PodCounts, pod: PodRecord) -> None:
         if pod.node >= 0:
@@ -94,5 +94,5 @@ class PodAffinityCache:
 
     def _speaks(self, shape: PodShape) -> bool:
         if (says := self._says.get(shape)) is None:
-            says = self._says[shape] = says_something(shape)
+            says = self._says[shape] = registry.speaks(shape)
         return says

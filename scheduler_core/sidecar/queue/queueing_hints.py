@@ -88,7 +88,7 @@ class _Room:
 
     def __init__(self, ground: LivePlacementState, store: Cache, ignore: frozenset[str], news: ClusterChanges) -> None:
         self._ground, self._store = ground, store
-        self._fit = ground.fit(ignore)
+        self._profile = ground.profile(ignore)
         self._nodes = _indices(ground, news.freed | news.nodes)
         self._known: dict[tuple[PodForm, bool], bool] = {}
 
@@ -104,12 +104,12 @@ class _Room:
     def _has_room(self, form: PodForm, *, free: bool) -> bool:
         if (shape := self._store.standing.shape(form)) is None:
             return False
-        static = self._fit.static(shape)
-        nodes = self._nodes if static.mask is None else self._nodes[static.mask[self._nodes]]
-        left = self._ground.nodes.allocatable[static.rows][:, nodes]
+        profile = self._profile.compile(shape)
+        nodes = self._nodes if profile.mask is None else self._nodes[profile.mask[self._nodes]]
+        left = self._ground.nodes.allocatable[profile.rows][:, nodes]
         if free:
-            left = left - self._ground.taken.sums()[static.rows][:, nodes]
-        return bool((left >= static.amounts).all(axis=0).any())
+            left = left - self._ground.taken.sums()[profile.rows][:, nodes]
+        return bool((left >= profile.amounts).all(axis=0).any())
 
 
 def _indices(ground: LivePlacementState, names: Iterable[str]) -> Nodes:

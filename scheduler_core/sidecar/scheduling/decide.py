@@ -112,12 +112,12 @@ def decide(
                 decided.append(Decided(root))
             else:
                 # What plugins say may hang on anything.
-                related = bool(means.plugins) or any(site.relations.touches(pod) for leaf in root.leaves() for pod in leaf.waiting)
+                related = bool(means.plugins) or any(site.stateful.touches(pod) for leaf in root.leaves() for pod in leaf.waiting)
                 decided.append(Decided(decider.decide(root), related, root.preempts))
             if stop():
                 break
     finally:
-        site.relations.give_back()
+        site.stateful.give_back()
         if looked is not None:
             looked.join(site.looked)
     return tuple(decided)

@@ -11,7 +11,7 @@ from scheduler_core.model.decision import Name
 from scheduler_core.model.nodes import Column
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.plugins import static_filters
+from scheduler_core.plugins.taint_toleration import tolerates
 from scheduler_core.whatif.edits import edits, pod_edits
 from scheduler_core.whatif.edits.edits import Edit, Lowered, Quorum, Widened
 from scheduler_core.whatif.edits.pod_edits import Respecified
@@ -107,7 +107,7 @@ def _tolerations(snapshot: ClusterSnapshot, subject: Subject) -> list[Respecifie
                 counts[at] = counts.get(at, 0) + 1
                 taints[at] = taint
     for at, taint in taints.items():
-        kept_off[at] = [pod.key for pod in subject.waiting if not static_filters.tolerates(pod.shape.tolerations, taint)]
+        kept_off[at] = [pod.key for pod in subject.waiting if not tolerates(pod.shape.tolerations, taint)]
     tried = sorted((at for at in taints if kept_off[at]), key=lambda at: (-counts[at], at))[:_TAINTS]
     return [pod_edits.tolerating(kept_off[at], taints[at], edits.titled(subject.root)) for at in tried]
 

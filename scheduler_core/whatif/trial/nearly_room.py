@@ -10,7 +10,7 @@ import numpy as np
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.plugins.static_filters import StaticFilters
+from scheduler_core.plugins.profile import Profile
 from scheduler_core.whatif.edits.node_templates import Content
 from scheduler_core.whatif.edits.raw_objects import Book, key_of
 from scheduler_core.whatif.trial.subject import Subject
@@ -40,7 +40,7 @@ class NearlyRoom:
         self._companions: dict[int, tuple[tuple[Content, ...], Ints]] = {}
         self.subject = subject
         nodes = snapshot.nodes
-        self._fit = StaticFilters(nodes)
+        self._profile = Profile(nodes)
         self.free: Ints = nodes.allocatable.copy()
         self._slots: dict[int, Ints] = {}
         self.on: dict[int, list[PodRecord]] = {}
@@ -55,7 +55,7 @@ class NearlyRoom:
             if shape.serial not in self._slots:
                 self._slots[shape.serial] = self.slots(shape, self.free)
             return self._slots[shape.serial]
-        static = self._fit.static(shape)
+        static = self._profile.compile(shape)
         counts: Ints = np.maximum((free[static.rows] // static.amounts).min(axis=0), 0)
         return counts if static.mask is None else counts * static.mask
 
@@ -151,7 +151,7 @@ class NearlyRoom:
             for row, amount in pod.shape.requests:
                 column[row] += amount
             if _count(column, shape) > before:
-                static = self._fit.static(shape)
+                static = self._profile.compile(shape)
                 return tuple(taken) if static.mask is None or static.mask[node] else ()
         return ()
 

@@ -83,7 +83,7 @@ class PreparedCluster:
     @property
     def related(self) -> bool:
         """Whether any pod says something about others, so that a change of one may matter to all."""
-        return self._site.relations.active
+        return self._site.stateful.active
 
     @property
     def others(self) -> dict[str, PodRecord]:
@@ -114,7 +114,7 @@ class PreparedCluster:
         Only where it is asked for as a *whole* are pods beyond its minimums placed as well.
         """
         site = self._site
-        mark, told = site.ledger.mark(), site.relations.mark()
+        mark, told = site.ledger.mark(), site.stateful.mark()
         leaving = [*leaving]
         self._take(leaving, coming)
         for pod in leaving:
@@ -124,7 +124,7 @@ class PreparedCluster:
         site.nominations.step_aside(entity.priority)
         found = self._place(self._known_solver(), entity, whole=whole)
         site.ledger.rewind(mark)
-        site.relations.rewind(told)
+        site.stateful.rewind(told)
         return found
 
     def try_steps(self, steps: Sequence[Step]) -> Tried:
@@ -171,9 +171,9 @@ class PreparedCluster:
         if come:
             site.ledger.assume(_loads(come), site.ledger.fresh())
         for pod in gone if self.related else ():
-            site.relations.remove(pod, pod.node)
+            site.stateful.remove(pod, pod.node)
         for pod in come if self.related else ():
-            site.relations.assume(pod, pod.node)
+            site.stateful.assume(pod, pod.node)
 
     def _afresh(self, steps: Sequence[Step]) -> Tried:
         counted = not self.related and not self._site.ledger.ports and not any(_key(step) in self.others for step in steps)

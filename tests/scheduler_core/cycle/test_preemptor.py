@@ -140,11 +140,11 @@ def test_who_is_away_bothers_nobody_and_is_back_afterwards():
 def test_proposed_pods_must_get_along_with_each_other_in_their_order():
     objects = [node("a"), node("b"), labelled("x", "p", **apart("x")), labelled("x", "q", **apart("x"))]
     found, site, records = set_up(objects)
-    mark = site.relations.mark()
+    mark = site.stateful.mark()
 
     assert not found.passes_filters([(records["p"], 0), (records["q"], 0)])
     assert found.passes_filters([(records["p"], 0), (records["q"], 1)])
-    assert mark == site.relations.mark()
+    assert mark == site.stateful.mark()
 
 
 def test_a_pod_by_itself_preempts_on_the_node_where_that_helps():

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from scheduler_core.model.nodes import Ints
 from scheduler_core.model.pods import PodShape
 from scheduler_core.placement.equal_pods import best, fill, slots_of
-from scheduler_core.plugins.noderesources import Floats, ladder
+from scheduler_core.plugins.base import Floats
+from scheduler_core.plugins.noderesources import NodeResources
 from tests.sampling import sampled
 from tests.scheduler_core.builders import shape
 
@@ -48,7 +49,7 @@ def one_by_one(what: PodShape, count: int, nodes: Nodes, bonus: Ints | None = No
     for _ in range(count):
         if not (slots > 0).any():
             break
-        heads = ladder(what, nodes.room, scored, used, 1)[:, 0] + (0 if bonus is None else bonus)
+        heads = NodeResources(what).ladder(nodes.room, scored, used, 1)[:, 0] + (0 if bonus is None else bonus)
         node = max(range(len(slots)), key=lambda index: (slots[index] > 0, heads[index], -index))
         taken.append(node)
         slots[node] -= 1
@@ -59,7 +60,7 @@ def one_by_one(what: PodShape, count: int, nodes: Nodes, bonus: Ints | None = No
 
 
 def filled(what: PodShape, count: int, nodes: Nodes, **more: Any) -> list[int]:
-    found: list[int] = fill(what, count, nodes.slots, nodes.room, nodes.scored, nodes.used, **more).tolist()
+    found: list[int] = fill(NodeResources(what), count, nodes.slots, nodes.room, nodes.scored, nodes.used, **more).tolist()
     return found
 
 

@@ -12,7 +12,7 @@ from scheduler_core.model.topology import Topology
 from scheduler_core.placement.equal_pods import fill, slots_of
 from scheduler_core.placement.equal_pods_by_domain import fill_domains
 from scheduler_core.placement.placement_request import Run
-from scheduler_core.plugins.static_filters import StaticFilters
+from scheduler_core.plugins.profile import Profile
 from tests.sampling import sampled
 from tests.scheduler_core.builders import shape, table
 
@@ -49,14 +49,14 @@ def test_every_domain_is_filled_as_it_is_by_itself(kinds, taken, what, count):
     division, room = ledger.topology.divide(ledger.topology.root, "rack"), table_.allocatable[:2].astype(float)
     if not division.domains:
         return
-    static, whole = StaticFilters(table_).static(what), bool(room.all())
+    static, whole = Profile(table_).compile(what), bool(room.all())
     found = fill_domains(Run(what, count), static, division.members, ledger, room, whole=whole)
 
     for row, domain in enumerate(division.domains):
         here = domain.nodes
         free = table_.allocatable[static.rows] - ledger.used[static.rows] - ledger.held[static.rows]
         slots = slots_of(free[:, here], static.amounts, None if static.mask is None else static.mask[here])
-        alone = here[fill(what, count, slots, room[:, here], ledger.scored[:, here], ledger.used[:2, here], whole=whole)].tolist()
+        alone = here[fill(static.local, count, slots, room[:, here], ledger.scored[:, here], ledger.used[:2, here], whole=whole)].tolist()
         assert [*alone, *[-1] * (count - len(alone))] == found.nodes[row].tolist()
         assert len(alone) == found.placed[row]
         assert ledger.scored[:, here].sum(axis=1).tolist() == found.scored[:, row].tolist()
@@ -67,7 +67,7 @@ def test_only_the_domains_asked_for_are_filled():
     division = ledger.topology.divide(ledger.topology.root, "rack")
     room = ledger.topology.nodes.allocatable[:2].astype(float)
     found = fill_domains(
-        Run(SHAPES[0], 5), StaticFilters(ledger.topology.nodes).static(SHAPES[0]), division.members[[2, 0]], ledger, room, whole=True
+        Run(SHAPES[0], 5), Profile(ledger.topology.nodes).compile(SHAPES[0]), division.members[[2, 0]], ledger, room, whole=True
     )
 
     assert [[2, 2, 2, 2, -1], [0, 0, 0, 0, -1]] == found.nodes.tolist()
@@ -80,7 +80,7 @@ def test_there_is_a_place_for_every_pod_even_where_there_are_fewer_slots(count):
     division = ledger.topology.divide(ledger.topology.root, "rack")
     room = ledger.topology.nodes.allocatable[:2].astype(float)
     found = fill_domains(
-        Run(SHAPES[0], count), StaticFilters(ledger.topology.nodes).static(SHAPES[0]), division.members, ledger, room, whole=False
+        Run(SHAPES[0], count), Profile(ledger.topology.nodes).compile(SHAPES[0]), division.members, ledger, room, whole=False
     )
 
     assert [[0, *[-1] * (count - 1)], [-1] * count] == found.nodes.tolist()
@@ -92,6 +92,6 @@ def test_nothing_is_taken():
     before = (ledger.used.tobytes(), ledger.scored.tobytes(), ledger.mark())
     division = ledger.topology.divide(ledger.topology.root, "rack")
     room = ledger.topology.nodes.allocatable[:2].astype(float)
-    fill_domains(Run(SHAPES[0], 3), StaticFilters(ledger.topology.nodes).static(SHAPES[0]), division.members, ledger, room, whole=True)
+    fill_domains(Run(SHAPES[0], 3), Profile(ledger.topology.nodes).compile(SHAPES[0]), division.members, ledger, room, whole=True)
 
     assert before == (ledger.used.tobytes(), ledger.scored.tobytes(), ledger.mark())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,22 +11,35 @@ from hypothesis import strategies as st
 
 from scheduler_core.model.nodes import Ints
 from scheduler_core.model.pods import PodShape
-from scheduler_core.placement.equal_pods_normalized import bonus_of, fill_soft, normalised
-from scheduler_core.plugins.noderesources import ladder
-from scheduler_core.plugins.static_filters import StaticFit
+from scheduler_core.placement.equal_pods_normalized import bonus_of, fill_soft
+from scheduler_core.plugins.base import StaticScore, normalised
+from scheduler_core.plugins.node_affinity import NodeAffinity
+from scheduler_core.plugins.noderesources import NodeResources
+from scheduler_core.plugins.profile import ShapeProfile
+from scheduler_core.plugins.taint_toleration import TaintToleration
 from tests.sampling import sampled
 from tests.scheduler_core.builders import shape
 from tests.scheduler_core.placement.test_equal_pods import KINDS, LOADS, SHAPES, Nodes, arrays
 
-EMPTY = np.zeros((0, 1), dtype=np.int64)
+
+@dataclasses.dataclass
+class Wishes:
+    """Values by node of each static score; None where nothing is said."""
+
+    taints: list[int] | None
+    preferred: list[int] | None
+
+    def of(self, what: PodShape) -> ShapeProfile:
+        scores = []
+        if self.taints is not None:
+            scores.append(StaticScore(np.array(self.taints, dtype=np.int64), TaintToleration.weight, reverse=True))
+        if self.preferred is not None:
+            scores.append(StaticScore(np.array(self.preferred, dtype=np.int64), NodeAffinity.weight))
+        local = NodeResources(what)
+        return ShapeProfile(None, tuple(scores), local, one_by_one=False, rows=local.rows, amounts=local.amounts)
 
 
-def static(taints: list[int] | None, preferred: list[int] | None) -> StaticFit:
-    found = [None if each is None else np.array(each, dtype=np.int64) for each in (taints, preferred)]
-    return StaticFit(None, found[0], found[1], EMPTY[:, 0], EMPTY)
-
-
-def one_by_one(what: PodShape, fit: StaticFit, count: int, nodes: Nodes, where: Ints) -> list[int]:
+def one_by_one(what: PodShape, fit: Wishes, count: int, nodes: Nodes, where: Ints) -> list[int]:
     slots, scored, used = nodes.slots.copy(), nodes.scored.copy(), nodes.used.copy()
     asked, taken = dict(what.requests), []
     for _ in range(count):
@@ -35,7 +50,7 @@ def one_by_one(what: PodShape, fit: StaticFit, count: int, nodes: Nodes, where: 
         most_liked = max((int(fit.preferred[where[index]]) for index in able), default=0) if fit.preferred is not None else 0
         totals = {}
         for index in able:
-            total = int(ladder(what, nodes.room[:, [index]], scored[:, [index]], used[:, [index]], 1)[0, 0])
+            total = int(NodeResources(what).ladder(nodes.room[:, [index]], scored[:, [index]], used[:, [index]], 1)[0, 0])
             total += 3 * (100 - 100 * int(fit.taints[where[index]]) // most_avoided if most_avoided and fit.taints is not None else 100)
             total += 2 * (100 * int(fit.preferred[where[index]]) // most_liked if most_liked and fit.preferred is not None else 0)
             totals[index] = total
@@ -62,8 +77,8 @@ def test_filling_with_wishes_is_placing_one_after_the_other(what, count, spots, 
     taints, preferred = ([9] * (2 * len(spots) + 1) for _ in range(2))
     for index, (_, avoided, liked) in zip(where.tolist(), spots, strict=True):
         taints[index], preferred[index] = avoided, liked
-    fit = static(taints if tainted else None, preferred if preferring else None)
-    found = fill_soft(what, fit, where, count, nodes.slots, nodes.room, nodes.scored, nodes.used, whole=False)
+    fit = Wishes(taints if tainted else None, preferred if preferring else None)
+    found = fill_soft(what, fit.of(what), where, count, nodes.slots, nodes.room, nodes.scored, nodes.used, whole=False)
 
     assert one_by_one(what, fit, count, nodes, where) == found.tolist()
 
@@ -71,8 +86,8 @@ def test_filling_with_wishes_is_placing_one_after_the_other(what, count, spots, 
 def test_the_scale_changes_once_the_nodes_of_the_largest_value_are_full():
     # A wish of 1 is worth next to nothing beside one of 51, and everything once that node is full: more than an empty node.
     nodes = arrays([((8000, 2**34), (0, 0), 2), ((8000, 2**34), (7000, 2**33), 1), ((8000, 2**34), (0, 0), 1)])
-    fit, what = static(None, [51, 1, 0]), shape(500)
-    found = fill_soft(what, fit, np.arange(3), 4, nodes.slots, nodes.room, nodes.scored, nodes.used, whole=True)
+    fit, what = Wishes(None, [51, 1, 0]), shape(500)
+    found = fill_soft(what, fit.of(what), np.arange(3), 4, nodes.slots, nodes.room, nodes.scored, nodes.used, whole=True)
 
     assert [0, 0, 1, 2] == found.tolist()
 
@@ -80,7 +95,9 @@ def test_the_scale_changes_once_the_nodes_of_the_largest_value_are_full():
 def test_what_is_given_is_left_as_it_is():
     nodes = arrays([((4000, 2**32), (0, 0), 2), ((4000, 2**32), (0, 0), -1)])
     before = [each.tobytes() for each in (nodes.slots, nodes.room, nodes.scored, nodes.used)]
-    fill_soft(shape(500), static([1, 0], None), np.arange(2), 9, nodes.slots, nodes.room, nodes.scored, nodes.used, whole=True)
+    fill_soft(
+        shape(500), Wishes([1, 0], None).of(shape(500)), np.arange(2), 9, nodes.slots, nodes.room, nodes.scored, nodes.used, whole=True
+    )
 
     assert before == [each.tobytes() for each in (nodes.slots, nodes.room, nodes.scored, nodes.used)]
 
@@ -99,7 +116,7 @@ def test_scores_are_scaled_by_the_largest(scores, want, reversed_):
 
 
 def test_taints_weigh_three_and_affinity_two():
-    fit = static([2, 1, 0, 9], [0, 10, 20, 99])
+    fit = Wishes([2, 1, 0, 9], [0, 10, 20, 99]).of(shape())
 
     assert [0, 3 * 50 + 2 * 50, 3 * 100 + 2 * 100] == bonus_of(fit, np.array([0, 1, 2])).tolist()
-    assert [0, 0] == bonus_of(static(None, None), np.array([0, 1])).tolist()
+    assert [0, 0] == bonus_of(Wishes(None, None).of(shape()), np.array([0, 1])).tolist()

@@ -59,7 +59,7 @@ class Side:
         return self.place(root, keep=kind == "assume") if kind in {"place", "assume"} else self._aside(root, own=kind == "own")
 
     def _mark(self) -> None:
-        self.marks.append((self.site.ledger.mark(), self.site.relations.mark()))
+        self.marks.append((self.site.ledger.mark(), self.site.stateful.mark()))
 
     def _nominate(self, number: int, node: int) -> None:
         if self.waiting:
@@ -95,11 +95,11 @@ class Side:
         if self.marks:
             taken, told_ = self.marks.pop()
             self.site.ledger.rewind(taken)
-            self.site.relations.rewind(told_)
+            self.site.stateful.rewind(told_)
 
     def settle(self) -> None:
         self.site.ledger.forget()
-        self.site.relations.forget()
+        self.site.stateful.forget()
         self.marks.clear()
 
     def place(self, root: Entity, *, keep: bool = False) -> Any:
@@ -132,11 +132,11 @@ def test_what_is_remembered_changes_nothing(objects, chosen, plan):
 def test_placing_leaves_no_trace(objects, chosen):
     side = Side(objects, chosen, remembering=True)
     side.site.ledger.grow()
-    before = (side.taken(), side.site.ledger.mark(), side.site.relations.mark())
+    before = (side.taken(), side.site.ledger.mark(), side.site.stateful.mark())
     for root in side.roots:
         side.place(root)
 
-        assert before == (side.taken(), side.site.ledger.mark(), side.site.relations.mark())
+        assert before == (side.taken(), side.site.ledger.mark(), side.site.stateful.mark())
 
 
 def test_a_group_of_the_same_shape_is_answered_from_memory(monkeypatch):

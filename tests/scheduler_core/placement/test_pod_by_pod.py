@@ -8,8 +8,9 @@ import pytest
 from scheduler_core.loading.load import load
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.placement.pod_by_pod import PodByPod, conflict
+from scheduler_core.placement.pod_by_pod import PodByPod
 from scheduler_core.placement.state import PlacementState
+from scheduler_core.plugins.node_ports import conflict
 from tests.scheduler_core.builders import HOST, Json, decided, leaf, node, placed, pod, pods, taint
 
 TCP, UDP = "TCP", "UDP"
@@ -20,7 +21,7 @@ def steps(objects: list[Json], *where: str) -> tuple[PodByPod, dict[str, PodReco
     snapshot = load(objects)
     site = PlacementState.of(snapshot, PlacingOptions())
     nodes = np.array([site.nodes.index[name] for name in where] if where else range(len(site.nodes)), dtype=np.int64)
-    return PodByPod(site.fit, site.ledger, site.relations, site.room, nodes), {each.name: each for each in snapshot.pods}, site
+    return PodByPod(site.profile, site.ledger, site.stateful, site.room, nodes), {each.name: each for each in snapshot.pods}, site
 
 
 def went(objects: list[Json], *where: str) -> list[int]:
@@ -175,6 +176,6 @@ def test_the_ledger_is_left_as_it_is():
     snapshot = load([node("a"), pod("p", host_port=80)])
     site = PlacementState.of(snapshot, PlacingOptions())
     before = (site.ledger.used.tobytes(), site.ledger.scored.tobytes(), {**site.ledger.ports}, site.ledger.mark())
-    PodByPod(site.fit, site.ledger, site.relations, site.room, site.nodes.everything).place(snapshot.pods[0])
+    PodByPod(site.profile, site.ledger, site.stateful, site.room, site.nodes.everything).place(snapshot.pods[0])
 
     assert before == (site.ledger.used.tobytes(), site.ledger.scored.tobytes(), {**site.ledger.ports}, site.ledger.mark())

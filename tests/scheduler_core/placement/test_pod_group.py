@@ -202,7 +202,7 @@ def test_a_placement_holds_the_desired_count_where_that_many_would_find_a_node(t
     outcome = try_leaf(dataclasses.replace(form, entity=dataclasses.replace(form.entity, desired=desired)), here.topology.root, here)
     if not outcome.success:
         return
-    steps, found = PodByPod(here.fit, here.ledger, here.relations, here.room, here.nodes.everything), 0
+    steps, found = PodByPod(here.profile, here.ledger, here.stateful, here.room, here.nodes.everything), 0
     while found + running < desired and steps.place(form.entity.waiting[0]) >= 0:
         found += 1
 

@@ -7,14 +7,28 @@ import pytest
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.wire import Affinity, LabelSelector, PodAffinityTerm
-from scheduler_core.plugins import reasons
-from scheduler_core.plugins.pod_relations import PodRelations
-from tests.scheduler_core.plugins.world import HOST, ZONE, far, near, pod, rather_far, rather_near, shape, snapshot, table, term, zones
+from scheduler_core.plugins.inter_pod_affinity import AFFINITY
+from scheduler_core.plugins.stateful_plugins import StatefulPlugins
+from tests.scheduler_core.plugins.world import (
+    HOST,
+    ZONE,
+    affinity_scores,
+    far,
+    near,
+    pod,
+    rather_far,
+    rather_near,
+    shape,
+    snapshot,
+    table,
+    term,
+    zones,
+)
 
 
 def passing(nodes: NodeTable, comer: PodRecord, *others: PodRecord) -> str:
     """A letter a node: ``+`` where *comer* may run."""
-    known = PodRelations(snapshot(nodes, comer, *others))
+    known = StatefulPlugins(snapshot(nodes, comer, *others))
     masks = [mask for _, mask in known.filter(comer, nodes.everything)]
     return "".join("+" if all(mask[node] for mask in masks) else "." for node in range(len(nodes)))
 
@@ -116,7 +130,7 @@ def test_label_keys_are_taken_from_the_pod(more: dict[str, object], want: str) -
 
 
 def scores(nodes: NodeTable, comer: PodRecord, *others: PodRecord) -> list[int]:
-    return PodRelations(snapshot(nodes, comer, *others)).score(comer, nodes.everything).tolist()
+    return affinity_scores(StatefulPlugins(snapshot(nodes, comer, *others)), comer, nodes.everything).tolist()
 
 
 @pytest.mark.parametrize(
@@ -158,7 +172,7 @@ def test_a_term_that_the_api_server_refuses_selects_nothing() -> None:
 def test_one_that_is_assumed_on_a_node_without_the_label_is_in_no_domain() -> None:
     nodes = zones("a--")
     comer = wants(far(term(ZONE, "b")))
-    known = PodRelations(snapshot(nodes, comer, pod("b", node=0)))
+    known = StatefulPlugins(snapshot(nodes, comer, pod("b", node=0)))
 
     assert [[False, True, True]] == [mask.tolist() for _, mask in known.filter(comer, nodes.everything)]
 
@@ -171,10 +185,10 @@ def test_only_the_nodes_within_may_count() -> None:
     """The cluster cut down to a placement: a pod of the same zone on a node outside is not seen."""
     nodes = zones("aab")
     comer = wants(near(term(ZONE, "b")))
-    known = PodRelations(snapshot(nodes, comer, pod("b", node=0)))
+    known = StatefulPlugins(snapshot(nodes, comer, pod("b", node=0)))
 
     assert [[True, True, False]] == [mask.tolist() for _, mask in known.filter(comer, nodes.everything)]
-    assert [(reasons.AFFINITY, [False, False])] == [
+    assert [(AFFINITY, [False, False])] == [
         (reason, mask.tolist()) for reason, mask in known.filter(comer, nodes.everything[1:], nodes.everything[1:])
     ]
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler_core.model.pods import PodShape
-from scheduler_core.plugins.noderesources import LARGEST, ladder
+from scheduler_core.plugins.noderesources import LARGEST, NodeResources
 from tests.scheduler_core.builders import shape
 
 GIB = 2**30
@@ -54,7 +54,7 @@ def score(spot: Spot, what: PodShape, number: int) -> int:
 
 def ladders(spots: list[Spot], what: PodShape, depth: int, *, whole: bool = False) -> list[list[int]]:
     room, scored, used = (np.array(list(parts), dtype=np.int64).reshape(-1, 2).T for parts in _columns(spots))
-    found: list[list[int]] = ladder(what, room.astype(float), scored, used, depth, whole=whole).tolist()
+    found: list[list[int]] = NodeResources(what).ladder(room.astype(float), scored, used, depth, whole=whole).tolist()
     return found
 
 
@@ -114,4 +114,7 @@ def test_a_node_has_one_row_and_a_pod_one_column():
     nodes = [Spot((4000, GIB), (0, 0), (0, 0))] * 3
 
     assert (3, 2) == np.array(ladders(nodes, shape(1000), 2)).shape
-    assert np.int64 == ladder(shape(), np.ones((2, 1)), np.zeros((2, 1), dtype=np.int64), np.zeros((2, 1), dtype=np.int64), 1).dtype
+    assert (
+        np.int64
+        == NodeResources(shape()).ladder(np.ones((2, 1)), np.zeros((2, 1), dtype=np.int64), np.zeros((2, 1), dtype=np.int64), 1).dtype
+    )

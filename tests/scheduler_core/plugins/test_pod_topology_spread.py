@@ -16,15 +16,15 @@ from scheduler_core.model.wire import (
     Toleration,
     TopologySpreadConstraint,
 )
-from scheduler_core.plugins import reasons
-from scheduler_core.plugins.pod_relations import PodRelations
+from scheduler_core.plugins.pod_topology_spread import LACKS_TOPOLOGY, SPREAD
+from scheduler_core.plugins.stateful_plugins import StatefulPlugins
 from tests.scheduler_core.plugins.world import HOST, ZONE, pod, shape, snapshot, spread, table, zones
 
 
 def verdicts(nodes: NodeTable, comer: PodRecord, *others: PodRecord) -> str:
     """A letter a node: ``+`` may run, ``.`` too many there, ``-`` lacks a label."""
-    masks = dict(PodRelations(snapshot(nodes, comer, *others)).filter(comer, nodes.everything))
-    lacks, crowded = masks[reasons.LACKS_TOPOLOGY], masks[reasons.SPREAD]
+    masks = dict(StatefulPlugins(snapshot(nodes, comer, *others)).filter(comer, nodes.everything))
+    lacks, crowded = masks[LACKS_TOPOLOGY], masks[SPREAD]
     return "".join("-" if not lacks[node] else "+" if crowded[node] else "." for node in range(len(nodes)))
 
 
@@ -162,7 +162,7 @@ def test_pods_of_one_shape_and_other_labels_are_told_apart() -> None:
     nodes = zones("ab")
     what = shape(None, [spread(ZONE, "a", match_label_keys=("hash",))])
     one, other = pod({"app": "a", "hash": "1"}, what), pod({"app": "a", "hash": "2"}, what)
-    known = PodRelations(snapshot(nodes, one, other))
+    known = StatefulPlugins(snapshot(nodes, one, other))
     known.assume(one, 0)
 
     assert [[True, True], [True, True]] == [mask.tolist() for _, mask in known.filter(other, nodes.everything)]
@@ -173,30 +173,30 @@ def test_equal_constraints_of_pods_that_may_use_other_nodes_are_told_apart() -> 
     nodes = table([{ZONE: "a", "pool": "x"}, {ZONE: "b", "pool": "x"}, {ZONE: "c"}])
     constraint = spread(ZONE, "a")
     anywhere, pool = pod("a", shape(None, [constraint])), pod("a", shape(None, [constraint], node_selector=(("pool", "x"),)))
-    known = PodRelations(snapshot(nodes, anywhere, pool, *running("01222")))
+    known = StatefulPlugins(snapshot(nodes, anywhere, pool, *running("01222")))
 
-    assert [True, True, False] == dict(known.filter(anywhere, nodes.everything))[reasons.SPREAD].tolist()
-    assert [True, True, True] == dict(known.filter(pool, nodes.everything))[reasons.SPREAD].tolist()
+    assert [True, True, False] == dict(known.filter(anywhere, nodes.everything))[SPREAD].tolist()
+    assert [True, True, True] == dict(known.filter(pool, nodes.everything))[SPREAD].tolist()
 
 
 def test_a_terminating_pod_that_goes_is_not_taken_off_the_count() -> None:
     """It was never in it, whether the counting began before or after."""
     nodes, leaving = zones("ab"), pod("a", node=0, terminating=True)
     comer = spreads(spread(ZONE, "a"))
-    known = PodRelations(snapshot(nodes, comer, leaving, *running("0")))
+    known = StatefulPlugins(snapshot(nodes, comer, leaving, *running("0")))
 
-    assert [False, True] == dict(known.filter(comer, nodes.everything))[reasons.SPREAD].tolist()
+    assert [False, True] == dict(known.filter(comer, nodes.everything))[SPREAD].tolist()
 
     known.remove(leaving, 0)
 
-    assert [False, True] == dict(known.filter(comer, nodes.everything))[reasons.SPREAD].tolist()
+    assert [False, True] == dict(known.filter(comer, nodes.everything))[SPREAD].tolist()
 
 
 def test_only_the_nodes_within_make_up_domains() -> None:
     nodes = zones("abc")
     comer = spreads(spread(ZONE, "a"))
-    known = PodRelations(snapshot(nodes, comer, *running("01")))
+    known = StatefulPlugins(snapshot(nodes, comer, *running("01")))
     two = nodes.everything[:2]
 
-    assert [True, True] == dict(known.filter(comer, two, two))[reasons.SPREAD].tolist()
-    assert [False, False] == dict(known.filter(comer, two))[reasons.SPREAD].tolist()
+    assert [True, True] == dict(known.filter(comer, two, two))[SPREAD].tolist()
+    assert [False, False] == dict(known.filter(comer, two))[SPREAD].tolist()

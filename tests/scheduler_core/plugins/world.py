@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from scheduler_core.model.nodes import NodeTable
+from scheduler_core.model.nodes import Ints, Nodes, NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.wire import (
@@ -20,6 +20,7 @@ from scheduler_core.model.wire import (
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 )
+from scheduler_core.plugins.stateful_plugins import StatefulPlugins
 from validators.lookup import KnownObjects
 
 ZONE, HOST = "zone", "host"
@@ -113,3 +114,8 @@ def rather_far(weight: int, wanted: PodAffinityTerm) -> Affinity:
 
 def spread(key: str, app: str | None = None, skew: int = 1, **more: object) -> TopologySpreadConstraint:
     return TopologySpreadConstraint(max_skew=skew, topology_key=key, **{"label_selector": selector(app), **more})
+
+
+def affinity_scores(known: StatefulPlugins, comer: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Ints:
+    """What InterPodAffinity makes of each of *nodes*, before normalising."""
+    return sum((plugin.score(comer, nodes, within) for plugin in known.plugins), np.zeros(len(nodes), dtype=np.int64))

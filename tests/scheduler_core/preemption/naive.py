@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import DisruptionBudget
-from scheduler_core.placement.pod_by_pod import conflict
+from scheduler_core.plugins.node_ports import conflict
 from scheduler_core.preemption.units.unit_order import instant
 from scheduler_core.preemption.units.units import Unit, Units
 

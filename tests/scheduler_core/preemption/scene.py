@@ -19,7 +19,7 @@ from scheduler_core.model.pods import PodRecord, PodShape, Port
 from scheduler_core.model.snapshot import DisruptionBudget
 from scheduler_core.model.topology import Topology
 from scheduler_core.model.wire import LabelSelector
-from scheduler_core.placement.pod_by_pod import conflict
+from scheduler_core.plugins.node_ports import conflict
 from scheduler_core.preemption.units.units import Units
 from validators.model.group import CompositePodGroup, CompositePodGroupSpec, Group, PodGroup, PodGroupSpec
 from validators.model.meta import Empty, ObjectMeta

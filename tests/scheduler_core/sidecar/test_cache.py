@@ -47,7 +47,7 @@ def fed(draw, *, apart=True):
         if number % looks == 0:
             # What is kept between two looks must not show in the second.
             store.snapshot()
-            store.site(CycleParameters().placing, frozenset()).relations.give_back()
+            store.site(CycleParameters().placing, frozenset()).stateful.give_back()
     return server, store
 
 

@@ -10,7 +10,7 @@ from scheduler_core.model.ledger import PodLoad
 from scheduler_core.model.nodes import CPU, MEMORY, PODS
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.plugins.pod_relations import PodRelations
+from scheduler_core.plugins.stateful_plugins import StatefulPlugins
 from scheduler_core.sidecar.cache.placement_state import MOST_CHANGES, LivePlacementState, TakenByPods
 from tests.sampling import sampled
 from tests.scheduler_core.builders import record, shape, table
@@ -105,7 +105,7 @@ def site(here, *nominated, ignore=frozenset()):
     cluster = ClusterSnapshot(
         nodes=here.nodes, pods=(), groups=(), priorities={}, desired={}, budgets=(), known=KnownObjects((), complete=False)
     )
-    return here.site(PlacingOptions(), ignore, PodRelations(cluster), nominated)
+    return here.site(PlacingOptions(), ignore, StatefulPlugins(cluster), nominated)
 
 
 def test_a_site_begins_with_what_is_taken():
@@ -147,9 +147,9 @@ def test_where_pods_may_run_is_worked_out_once_for_the_same_fields():
     here = ground()
     none, some = frozenset[str](), frozenset({"spec.volumes"})
 
-    assert here.fit(none) is site(here).fit
-    assert here.fit(some) is site(here, ignore=some).fit
-    assert here.fit(none) is not here.fit(some)
+    assert here.profile(none) is site(here).profile
+    assert here.profile(some) is site(here, ignore=some).profile
+    assert here.profile(none) is not here.profile(some)
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ class Live:
 
     def free(self, what=QUIET):
         """The nodes where a pod of *what* may run, as far as others have a say; None where they have none."""
-        relations = self.neighbours.relations(EMPTY, RACKS, self.there.values)
+        relations = self.neighbours.stateful(EMPTY, RACKS, self.there.values)
         try:
             pod = record("candidate", what)
             if not relations.touches(pod):

@@ -25,14 +25,17 @@ from scheduler_core.model.wire import (
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 )
-from scheduler_core.plugins import reasons
-from scheduler_core.plugins.pod_relations import PodRelations, normalise
+from scheduler_core.plugins.inter_pod_affinity import AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY, InterPodAffinity
+from scheduler_core.plugins.pod_counts import PodCounts
+from scheduler_core.plugins.pod_topology_spread import LACKS_TOPOLOGY, SPREAD
+from scheduler_core.plugins.stateful_plugins import StatefulPlugins
 from tests.sampling import sampled
 from tests.scheduler_core.plugins import naive
 from tests.scheduler_core.plugins.world import (
     HOST,
     PLAIN,
     ZONE,
+    affinity_scores,
     far,
     near,
     pod,
@@ -136,7 +139,7 @@ def clusters(draw: st.DrawFn) -> tuple[NodeTable, list[PodRecord]]:
     return nodes, pods
 
 
-def compare(known: PodRelations, nodes: NodeTable, cluster: naive.Cluster, pods: Sequence[PodRecord], within: list[int] | None) -> None:
+def compare(known: StatefulPlugins, nodes: NodeTable, cluster: naive.Cluster, pods: Sequence[PodRecord], within: list[int] | None) -> None:
     everywhere = list(range(len(nodes)))
     among = everywhere if within is None else within
     seen = [(each, place) for each, place in cluster if place in among]
@@ -154,12 +157,12 @@ def compare(known: PodRelations, nodes: NodeTable, cluster: naive.Cluster, pods:
         scores = [naive.score(nodes, seen, comer, node) for node in everywhere]
         untold = np.ones(len(nodes), dtype=bool)
 
-        assert lacking == masks.get(reasons.LACKS_TOPOLOGY, untold).tolist()
-        assert crowded == masks.get(reasons.SPREAD, untold).tolist()
-        assert near_ == masks.get(reasons.AFFINITY, untold).tolist()
-        assert far_ == masks.get(reasons.ANTI_AFFINITY, untold).tolist()
-        assert others == masks.get(reasons.EXISTING_ANTI_AFFINITY, untold).tolist()
-        assert scores == known.score(comer, nodes.everything, inside).tolist()
+        assert lacking == masks.get(LACKS_TOPOLOGY, untold).tolist()
+        assert crowded == masks.get(SPREAD, untold).tolist()
+        assert near_ == masks.get(AFFINITY, untold).tolist()
+        assert far_ == masks.get(ANTI_AFFINITY, untold).tolist()
+        assert others == masks.get(EXISTING_ANTI_AFFINITY, untold).tolist()
+        assert scores == affinity_scores(known, comer, nodes.everything, inside).tolist()
         assert known.touches(comer) or (all(lacking + crowded + near_ + far_ + others) and not any(scores))
 
 
@@ -168,7 +171,7 @@ def compare(known: PodRelations, nodes: NodeTable, cluster: naive.Cluster, pods:
 def test_filters_and_scores_are_those_of_a_naive_reading(world: tuple[NodeTable, list[PodRecord]], data: st.DataObject) -> None:
     """Through a random history of assuming, removing and rewinding, with and without the cluster cut down to some nodes."""
     nodes, pods = world
-    known = PodRelations(snapshot(nodes, *pods))
+    known = StatefulPlugins(snapshot(nodes, *pods))
     cluster = [(each, each.node) for each in pods if each.node >= 0]
     marks: list[tuple[int, list[tuple[PodRecord, int]]]] = []
     for step in data.draw(st.lists(st.sampled_from(["assume", "remove", "mark", "rewind", "forget", "compare"]), max_size=8)):
@@ -201,14 +204,14 @@ def test_the_order_of_pods_and_of_candidates_does_not_matter(world, random, data
     nodes, pods = world
     shuffled = list(pods)
     random.shuffle(shuffled)
-    one, other = PodRelations(snapshot(nodes, *pods)), PodRelations(snapshot(nodes, *shuffled))
+    one, other = StatefulPlugins(snapshot(nodes, *pods)), StatefulPlugins(snapshot(nodes, *shuffled))
     some = np.array(data.draw(st.lists(st.sampled_from(range(len(nodes))), unique=True)), dtype=np.int64)
     for comer in pods:
         of_all, of_some = one.filter(comer, nodes.everything), other.filter(comer, some)
 
         assert [reason for reason, _ in of_all] == [reason for reason, _ in of_some]
         assert [mask[some].tolist() for _, mask in of_all] == [mask.tolist() for _, mask in of_some]
-        assert one.score(comer, nodes.everything)[some].tolist() == other.score(comer, some).tolist()
+        assert affinity_scores(one, comer, nodes.everything)[some].tolist() == affinity_scores(other, comer, some).tolist()
 
 
 APART = shape(far(term(HOST, "a")))
@@ -237,7 +240,7 @@ APART = shape(far(term(HOST, "a")))
     ],
 )
 def test_touches(comer: PodRecord, others: list[PodRecord], want: bool) -> None:
-    assert want == PodRelations(snapshot(zones("ab"), comer, *others)).touches(comer)
+    assert want == StatefulPlugins(snapshot(zones("ab"), comer, *others)).touches(comer)
 
 
 @pytest.mark.parametrize(
@@ -250,21 +253,21 @@ def test_touches(comer: PodRecord, others: list[PodRecord], want: bool) -> None:
     ],
 )
 def test_active(others: list[PodRecord], want: bool) -> None:
-    assert want == PodRelations(snapshot(zones("a"), pod("a"), *others)).active
+    assert want == StatefulPlugins(snapshot(zones("a"), pod("a"), *others)).active
 
 
 def test_a_pod_that_the_snapshot_does_not_have_counts_with_all_before_it() -> None:
     """Nothing is counted until somebody says something; then what was assumed, kept and removed meanwhile counts too."""
     nodes = zones("abcd")
     bound, kept, tried = pod("a", node=0), pod("a"), pod("a")
-    known = PodRelations(snapshot(nodes, bound))
+    known = StatefulPlugins(snapshot(nodes, bound))
     known.assume(kept, 1)
     known.forget()
     mark = known.mark()
     known.assume(tried, 2)
     comer = pod("b", APART)
 
-    assert [(reasons.ANTI_AFFINITY, [False, False, False, True])] == [
+    assert [(ANTI_AFFINITY, [False, False, False, True])] == [
         (reason, mask.tolist()) for reason, mask in known.filter(comer, nodes.everything)
     ]
 
@@ -277,31 +280,31 @@ def test_a_pod_that_the_snapshot_does_not_have_counts_with_all_before_it() -> No
 def test_one_that_is_assumed_binds_the_next_until_it_is_rewound() -> None:
     nodes = zones("ab")
     first, second = pod("a", APART), pod("a", APART)
-    known = PodRelations(snapshot(nodes, first, second))
+    known = StatefulPlugins(snapshot(nodes, first, second))
     mark = known.mark()
     known.assume(first, 0)
 
     assert [
-        (reasons.ANTI_AFFINITY, [False, True]),
-        (reasons.EXISTING_ANTI_AFFINITY, [False, True]),
+        (ANTI_AFFINITY, [False, True]),
+        (EXISTING_ANTI_AFFINITY, [False, True]),
     ] == [(reason, mask.tolist()) for reason, mask in known.filter(second, nodes.everything)]
 
     known.rewind(mark)
 
-    assert [(reasons.ANTI_AFFINITY, [True, True])] == [(reason, mask.tolist()) for reason, mask in known.filter(second, nodes.everything)]
+    assert [(ANTI_AFFINITY, [True, True])] == [(reason, mask.tolist()) for reason, mask in known.filter(second, nodes.everything)]
 
 
 def test_filters_stand_in_the_order_in_which_upstream_runs_them() -> None:
     everything = Affinity(pod_affinity=near(term(ZONE, "a")).pod_affinity, pod_anti_affinity=far(term(HOST, "b")).pod_anti_affinity)
     comer = pod("a", shape(everything, [spread(ZONE, "a")]))
-    known = PodRelations(snapshot(zones("ab"), comer, pod("b", APART, node=0)))
+    known = StatefulPlugins(snapshot(zones("ab"), comer, pod("b", APART, node=0)))
 
     assert [
-        reasons.LACKS_TOPOLOGY,
-        reasons.SPREAD,
-        reasons.AFFINITY,
-        reasons.ANTI_AFFINITY,
-        reasons.EXISTING_ANTI_AFFINITY,
+        LACKS_TOPOLOGY,
+        SPREAD,
+        AFFINITY,
+        ANTI_AFFINITY,
+        EXISTING_ANTI_AFFINITY,
     ] == [reason for reason, _ in known.filter(comer, zones("ab").everything)]
 
 
@@ -319,7 +322,7 @@ def test_filters_stand_in_the_order_in_which_upstream_runs_them() -> None:
     ],
 )
 def test_normalise(raw: list[int], want: list[int]) -> None:
-    assert want == normalise(np.array(raw, dtype=np.int64)).tolist()
+    assert want == InterPodAffinity(PodCounts(zones("a"))).normalise(np.array(raw, dtype=np.int64)).tolist()
 
 
 REQUIRED, PREFERRED = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
@@ -356,7 +359,7 @@ BY_TEAM = LabelSelector(match_labels={"team": "x"})
 def test_unmodelled(affinity: Affinity | None, want: tuple[str, ...]) -> None:
     comer = pod("a", shape(affinity))
 
-    assert want == PodRelations(snapshot(zones("a"), comer)).unmodelled(comer)
+    assert want == StatefulPlugins(snapshot(zones("a"), comer)).unmodelled(comer)
 
 
 def test_a_namespace_selector_that_cannot_be_told_selects_no_namespace() -> None:
@@ -364,13 +367,15 @@ def test_a_namespace_selector_that_cannot_be_told_selects_no_namespace() -> None
     comer = pod("a", shape(far(term(ZONE, "b", namespace_selector=BY_TEAM, namespaces=("listed",)))))
     others = [pod("b", node=0), pod("b", node=1, namespace="listed")]
 
-    assert [[True, False]] == [mask.tolist() for _, mask in PodRelations(snapshot(nodes, comer, *others)).filter(comer, nodes.everything)]
+    assert [[True, False]] == [
+        mask.tolist() for _, mask in StatefulPlugins(snapshot(nodes, comer, *others)).filter(comer, nodes.everything)
+    ]
 
 
 def test_there_may_be_no_node() -> None:
     nodes = table([])
     comer = pod("a", shape(near(term(ZONE, "a")), [spread(ZONE, "a")]))
-    known = PodRelations(snapshot(nodes, comer, pod("b", PLAIN)))
+    known = StatefulPlugins(snapshot(nodes, comer, pod("b", PLAIN)))
 
     assert [[], [], []] == [mask.tolist() for _, mask in known.filter(comer, nodes.everything)]
     assert [] == known.score(comer, nodes.everything).tolist()

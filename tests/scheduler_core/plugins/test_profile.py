@@ -9,8 +9,12 @@ from hypothesis import HealthCheck, given, settings
 
 from scheduler_core.loading.load import load
 from scheduler_core.model.wire import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm, PreferredNodes, Requirement, Taint, Toleration
-from scheduler_core.plugins import static_filters
-from scheduler_core.plugins.static_filters import StaticFilters
+from scheduler_core.plugins.node_affinity import NODE_AFFINITY
+from scheduler_core.plugins.node_affinity import NodeAffinity as NodeAffinityPlugin
+from scheduler_core.plugins.node_unschedulable import UNSCHEDULABLE
+from scheduler_core.plugins.noderesources import resource_reason
+from scheduler_core.plugins.profile import Profile, ShapeProfile
+from scheduler_core.plugins.taint_toleration import TaintToleration, tolerates
 from tests.sampling import sampled
 from tests.scheduler_core.builders import node, pod, shape, table
 from tests.scheduler_core.oracle import fit as slow
@@ -27,6 +31,14 @@ NODES = table([{"disk": "ssd", "zone": "a"}, {"disk": "hdd", "zone": "a"}, {"dis
 
 def wanting(*terms: NodeSelectorTerm, preferred: tuple[PreferredNodes, ...] | None = None) -> Affinity:
     return Affinity(NodeAffinity(NodeSelector(terms) if terms else None, preferred))
+
+
+def untolerated(found: ShapeProfile) -> list[int] | None:
+    return next((score.raw.tolist() for score in found.scores if score.weight == TaintToleration.weight and score.reverse), None)
+
+
+def preferred(found: ShapeProfile) -> list[int] | None:
+    return next((score.raw.tolist() for score in found.scores if score.weight == NodeAffinityPlugin.weight and not score.reverse), None)
 
 
 def told(found: list[tuple[str, Any]]) -> list[tuple[str, list[bool]]]:
@@ -56,12 +68,12 @@ def told(found: list[tuple[str, Any]]) -> list[tuple[str, list[bool]]]:
     ],
 )
 def test_a_toleration_covers_a_taint(toleration, taint, covered):
-    assert covered == static_filters.tolerates([toleration], taint)
-    assert covered == static_filters.tolerates((Toleration("nothing", "Equal", "x"), toleration), taint)
+    assert covered == tolerates([toleration], taint)
+    assert covered == tolerates((Toleration("nothing", "Equal", "x"), toleration), taint)
 
 
 def test_no_toleration_covers_nothing():
-    assert not static_filters.tolerates([], HARD)
+    assert not tolerates([], HARD)
 
 
 @pytest.mark.parametrize(
@@ -78,8 +90,8 @@ def test_no_toleration_covers_nothing():
     ],
 )
 def test_selectors_and_required_affinity_choose_nodes(what, want):
-    assert ([(static_filters.AFFINITY, want)] if want else []) == told(StaticFilters(NODES).filters(what))
-    mask = StaticFilters(NODES).static(what).mask
+    assert ([(NODE_AFFINITY, want)] if want else []) == told(Profile(NODES).filters(what))
+    mask = Profile(NODES).compile(what).mask
     assert (want or None) == (None if mask is None else mask.tolist())
 
 
@@ -88,11 +100,9 @@ def test_each_node_names_the_first_taint_that_keeps_a_shape_away():
     nodes = table([{}] * 5, taints=[(HARD, drained), (drained, HARD), (SOFT,), (), (HARD,)])
     team, drain = "node(s) had untolerated taint {team: a}", "node(s) had untolerated taint {drain: }"
 
-    assert [(drain, [True, False, True, True, True]), (team, [False, True, True, True, False])] == told(
-        StaticFilters(nodes).filters(shape())
-    )
+    assert [(drain, [True, False, True, True, True]), (team, [False, True, True, True, False])] == told(Profile(nodes).filters(shape()))
     tolerating = shape(tolerations=(Toleration("team", "Exists"),))
-    assert [(drain, [False, False, True, True, True])] == told(StaticFilters(nodes).filters(tolerating))
+    assert [(drain, [False, False, True, True, True])] == told(Profile(nodes).filters(tolerating))
 
 
 @pytest.mark.parametrize(
@@ -106,7 +116,7 @@ def test_each_node_names_the_first_taint_that_keeps_a_shape_away():
 )
 def test_a_cordoned_node_takes_only_who_tolerates_that(tolerations, want):
     nodes = load([node("a", unschedulable=True), node("b")]).nodes
-    mask = StaticFilters(nodes).static(shape(tolerations=tolerations)).mask
+    mask = Profile(nodes).compile(shape(tolerations=tolerations)).mask
 
     assert want == (None if mask is None else mask.tolist())
 
@@ -114,9 +124,9 @@ def test_a_cordoned_node_takes_only_who_tolerates_that(tolerations, want):
 def test_filters_stand_in_the_order_of_kube_scheduler():
     objects = [node("a", unschedulable=True), node("b", taints=[{"key": "k", "effect": "NoSchedule"}]), node("c")]
     what = shape(unmodelled=("spec.volumes[0].rbd",), node_selector=(("disk", "ssd"),))
-    reasons = [reason for reason, _ in StaticFilters(load(objects).nodes).filters(what)]
+    reasons = [reason for reason, _ in Profile(load(objects).nodes).filters(what)]
 
-    assert [static_filters.UNSCHEDULABLE, "node(s) had untolerated taint {k: }", static_filters.AFFINITY] == reasons[1:]
+    assert [UNSCHEDULABLE, "node(s) had untolerated taint {k: }", NODE_AFFINITY] == reasons[1:]
     assert reasons[0].startswith("spec.volumes[0].rbd can keep the pod off a node and is not modelled")
 
 
@@ -132,19 +142,19 @@ def test_filters_stand_in_the_order_of_kube_scheduler():
 )
 def test_fields_that_are_not_modelled_refuse_a_pod_by_name(ignore, refused):
     fields = ("spec.volumes[0].rbd", "spec.resourceClaims")
-    found = StaticFilters(NODES, ignore)
+    found = Profile(NODES, ignore)
 
     assert refused == found.refused(fields).partition(" can keep")[0]
-    mask = found.static(shape(unmodelled=fields)).mask
+    mask = found.compile(shape(unmodelled=fields)).mask
     assert (None if not refused else [False] * 4) == (None if mask is None else mask.tolist())
 
 
 def test_preferences_and_soft_taints_are_counted_by_node():
     nodes = table([{"disk": "ssd"}, {"zone": "a", "disk": "ssd"}, {}], taints=[(SOFT, Taint("older", "PreferNoSchedule")), (SOFT,), ()])
     terms = (PreferredNodes(7, SSD), PreferredNodes(5, ZONE_A), PreferredNodes(9, NodeSelectorTerm()))
-    found = StaticFilters(nodes).static(shape(affinity=wanting(preferred=terms), tolerations=(Toleration("older", "Exists"),)))
+    found = Profile(nodes).compile(shape(affinity=wanting(preferred=terms), tolerations=(Toleration("older", "Exists"),)))
 
-    assert ([1, 1, 0], [7, 12, 0]) == (found.taints.tolist(), found.preferred.tolist())
+    assert ([1, 1, 0], [7, 12, 0]) == (untolerated(found), preferred(found))
     assert not found.plain
 
 
@@ -157,21 +167,21 @@ def test_preferences_and_soft_taints_are_counted_by_node():
     ],
 )
 def test_soft_taints_that_are_tolerated_do_not_count(toleration, want):
-    found = StaticFilters(table([{}, {}], taints=[(SOFT,), ()])).static(shape(tolerations=(toleration,)))
+    found = Profile(table([{}, {}], taints=[(SOFT,), ()])).compile(shape(tolerations=(toleration,)))
 
-    assert want == (None if found.taints is None else found.taints.tolist())
+    assert want == untolerated(found)
     assert found.plain == (want is None)
 
 
 def test_a_shape_is_looked_at_once():
-    found, what = StaticFilters(NODES), shape(1000)
+    found, what = Profile(NODES), shape(1000)
 
-    assert found.static(what) is found.static(what)
-    assert ([0, 3], [[1000], [1]]) == (found.static(what).rows.tolist(), found.static(what).amounts.tolist())
+    assert found.compile(what) is found.compile(what)
+    assert ([0, 3], [[1000], [1]]) == (found.compile(what).rows.tolist(), found.compile(what).amounts.tolist())
 
 
 def test_a_cluster_without_nodes_fits_nobody():
-    found = StaticFilters(table([])).static(shape(1000, node_selector=(("disk", "ssd"),), unmodelled=("spec.resourceClaims",)))
+    found = Profile(table([])).compile(shape(1000, node_selector=(("disk", "ssd"),), unmodelled=("spec.resourceClaims",)))
 
     assert [] == found.mask.tolist()
 
@@ -180,28 +190,28 @@ def test_a_cluster_without_nodes_fits_nobody():
 def test_shortages_are_worded_as_kube_scheduler_does(row, reason):
     nodes = load([node("n", gpu="1")]).nodes
 
-    assert reason == static_filters.resource_reason(nodes, row)
+    assert reason == resource_reason(nodes, row)
 
 
 @settings(deadline=None, max_examples=sampled(60), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(clusters(Size(trees=1, depth=1)))
 def test_masks_and_counts_are_those_of_a_slow_reading(objects):
     snapshot, cluster = load(objects), read(objects)
-    found = StaticFilters(snapshot.nodes)
+    found, nothing = Profile(snapshot.nodes), [0] * len(snapshot.nodes)
     for each in snapshot.pods:
-        static, other = found.static(each.shape), cluster.pods[each.key]
+        static, other = found.compile(each.shape), cluster.pods[each.key]
         for index, name in enumerate(snapshot.nodes.names):
             there = cluster.nodes[name]
             barred = [why for why in slow.misfits(other, there, []) if why in {"a taint is not tolerated", "the node does not match"}]
             allowed = not barred and not slow.cordoned(other, there)
             assert allowed == (static.mask is None or bool(static.mask[index]))
-            assert slow_score.untolerated(other, there) == (0 if static.taints is None else static.taints[index])
-            assert slow.preferred(other, there) == (0 if static.preferred is None else static.preferred[index])
+            assert slow_score.untolerated(other, there) == (untolerated(static) or nothing)[index]
+            assert slow.preferred(other, there) == (preferred(static) or nothing)[index]
 
 
 def test_the_words_for_a_pod_of_a_manifest_name_the_field():
     snapshot = load([node("n"), pod("p", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}])])
-    ((reason, mask),) = StaticFilters(snapshot.nodes).filters(snapshot.pods[0].shape)
+    ((reason, mask),) = Profile(snapshot.nodes).filters(snapshot.pods[0].shape)
 
     assert reason.startswith("spec.volumes[0].persistentVolumeClaim can keep")
     assert reason.endswith("(to place it all the same: --ignore spec.volumes.persistentVolumeClaim)")

@@ -1,0 +1,59 @@
+"""NodePorts: a port of the host is had by one pod of a node."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import numpy as np
+
+from scheduler_core.model.ledger import Ledger
+from scheduler_core.model.nodes import Bools, Nodes
+from scheduler_core.model.pods import PodShape, Port
+from scheduler_core.plugins.base import ClusterEvent, Filters, LedgerPlugin
+
+PORTS = "node(s) didn't have free ports for the requested pod ports"
+_ANY = "0.0.0.0"  # noqa: S104 - how core/v1 writes "every address of the host", not a socket
+
+
+class NodePorts(LedgerPlugin):
+    """Ports of the host that pods in the ledger, or added since, have or hold."""
+
+    name = "NodePorts"
+    events = frozenset({ClusterEvent.NODE, ClusterEvent.ROOM})
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self._added: dict[int, Counter[Port]] = {}
+
+    @classmethod
+    def touches(cls, shape: PodShape) -> bool:
+        """Whether *shape* has a port of the host."""
+        return bool(shape.ports)
+
+    def filters(self, shape: PodShape, nodes: Nodes) -> Filters:
+        """One, where *shape* has a port of the host."""
+        return [(PORTS, self.free(shape, nodes))] if shape.ports else []
+
+    def free(self, shape: PodShape, nodes: Nodes) -> Bools:
+        """Where all ports of the host that *shape* has are free; shape of *nodes*."""
+        free: Bools = np.ones(len(nodes), dtype=bool)
+        for taken in (self.ledger.ports, self._added):
+            for position, node in enumerate(nodes.tolist()):
+                if node in taken and conflict(shape.ports, taken[node]):
+                    free[position] = False
+        return free
+
+    def add_pod(self, shape: PodShape, node: int) -> None:
+        """The ports of *shape* are taken on *node*."""
+        if shape.ports:
+            self._added.setdefault(node, Counter()).update(shape.ports)
+
+
+def conflict(wanted: Iterable[Port], taken: Iterable[Port]) -> bool:
+    """Whether a port is wanted that is taken: the same protocol and number, on the same address or on all of them."""
+    return any(
+        protocol == other[0] and port == other[2] and (address == other[1] or _ANY in (address, other[1]))
+        for protocol, address, port in wanted
+        for other in taken
+    )

@@ -1,0 +1,218 @@
+"""A plugin is a file and a line in the registry: one of each kind is added here, and the engine takes it with no other change."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from scheduler_core.loading.load import load
+from scheduler_core.model.decision import Status
+from scheduler_core.model.nodes import Ints, Nodes
+from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.plugins import registry
+from scheduler_core.plugins.base import (
+    ClusterEvent,
+    Filters,
+    Floats,
+    LedgerPlugin,
+    StatefulPlugin,
+    StaticPlugin,
+    StaticScore,
+)
+from scheduler_core.plugins.noderesources import NodeResources
+from scheduler_core.plugins.pod_counts import PodCounts
+from scheduler_core.plugins.stateful_plugins import StatefulPlugins
+from tests.scheduler_core.builders import Json, decided, leaf, node, placed, pod, pods, run, site
+
+STRATEGIES = pytest.mark.parametrize("strategy", ["greedy", "complete"])
+OLD, CROWDED, LICENSED = "node(s) were too old", "node(s) were not empty", "node(s) had no licence left in their zone"
+
+
+def wishes(shape: PodShape, key: str) -> bool:
+    """What a pod of these tests says it says by a toleration, which is of no other meaning."""
+    return any(each.key == key for each in shape.tolerations)
+
+
+def wishing(key: str) -> Json:
+    return {"tolerations": [{"key": key, "operator": "Exists"}]}
+
+
+class Generation(StaticPlugin):
+    """Pods may ask for nodes that are not old; the younger a node is the better."""
+
+    name = "Generation"
+    weight = 100
+
+    def filters(self, shape: PodShape) -> Filters:
+        return [(OLD, self._ages() > 0)] if wishes(shape, "modern") else []
+
+    def score(self, shape: PodShape) -> StaticScore | None:
+        return StaticScore(self._ages(), self.weight) if wishes(shape, "modern") else None
+
+    def _ages(self) -> Ints:
+        column = self.nodes.column("generation")
+        return np.array([int(column.values[value]) if value >= 0 else 0 for value in column.ids], dtype=np.int64)
+
+
+class Alone(LedgerPlugin):
+    """Pods may ask for nodes where nobody runs."""
+
+    name = "Alone"
+    events = frozenset({ClusterEvent.ROOM})
+
+    def __init__(self, ledger):
+        super().__init__(ledger)
+        self._added: set[int] = set()
+
+    @classmethod
+    def touches(cls, shape: PodShape) -> bool:
+        return wishes(shape, "alone")
+
+    def filters(self, shape: PodShape, nodes: Nodes) -> Filters:
+        if not wishes(shape, "alone"):
+            return []
+        return [(CROWDED, np.array([self.ledger.used[3, node] == 0 and node not in self._added for node in nodes.tolist()], dtype=bool))]
+
+    def add_pod(self, shape: PodShape, node: int) -> None:
+        self._added.add(node)
+
+
+class Licences(StatefulPlugin):
+    """A zone has one licence; pods may need one."""
+
+    name = "Licences"
+    events = frozenset({ClusterEvent.POD})
+
+    def __init__(self, counts: PodCounts) -> None:
+        super().__init__(counts)
+        self.zones = counts.nodes.column("zone").ids
+        self.taken: Counter[int] = Counter()
+
+    @classmethod
+    def speaks(cls, shape: PodShape) -> bool:
+        return wishes(shape, "licence")
+
+    def touches(self, pod: PodRecord) -> bool:
+        return wishes(pod.shape, "licence")
+
+    def filters(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Filters:
+        return (
+            [(LICENSED, np.array([not self.taken[zone] for zone in self.zones[nodes].tolist()], dtype=bool))] if self.touches(pod) else []
+        )
+
+    def add_pod(self, pod: PodRecord, node: int) -> None:
+        self.taken[int(self.zones[node])] += self.touches(pod)
+
+    def remove_pod(self, pod: PodRecord, node: int) -> None:
+        self.taken[int(self.zones[node])] -= self.touches(pod)
+
+
+class MostAllocated(NodeResources):
+    """The fuller node is the better one."""
+
+    def ladder(self, room: Floats, scored: Ints, used: Ints, depth: int, *, whole: bool = False) -> Ints:
+        return 200 - super().ladder(room, scored, used, depth, whole=whole)
+
+    def score(self, room, scored, used):
+        return 200 - super().score(room, scored, used)
+
+
+@pytest.fixture(autouse=True)
+def added(monkeypatch):
+    monkeypatch.setattr(registry, "STATIC", (*registry.STATIC, Generation))
+    monkeypatch.setattr(registry, "LEDGER", (*registry.LEDGER, Alone))
+    monkeypatch.setattr(registry, "STATEFUL", (*registry.STATEFUL, Licences))
+
+
+NODES = [
+    node("n0", zone="a"),
+    node("n1", zone="a", generation="1"),
+    node("n2", zone="b", generation="3"),
+    node("n3", zone="b", generation="2"),
+]
+
+
+@STRATEGIES
+def test_a_static_plugin_filters_and_scores(strategy):
+    objects = [*NODES, leaf("g", 6), *pods("g", 6, **wishing("modern"))]
+
+    # The best of those that still have room, with the others by their share of it.
+    assert {"g-0": "n2", "g-1": "n2", "g-2": "n2", "g-3": "n2", "g-4": "n3", "g-5": "n3"} == placed(decided(objects, strategy=strategy))
+
+
+@STRATEGIES
+def test_who_is_kept_off_by_a_static_plugin_is_told_so_and_nobody_is_evicted_for_it(strategy):
+    objects = [*NODES[:1], pod("low", on="n0"), leaf("g", 1, priority=9), *pods("g", 1, cpu="4", priority=9, **wishing("modern"))]
+    decision = decided(objects, strategy=strategy)
+
+    assert decision.status in {Status.UNSCHEDULABLE, Status.UNRESOLVABLE}
+    assert not decision.victims
+    assert "1 node(s) were too old" in decision.pending["default/g-0"]
+
+
+@STRATEGIES
+def test_pods_that_a_ledger_plugin_touches_are_placed_one_by_one(strategy):
+    objects = [*NODES, pod("there", on="n0"), leaf("g", 3), *pods("g", 3, **wishing("alone"))]
+
+    assert {"n1", "n2", "n3"} == set(placed(decided(objects, strategy=strategy)).values())
+    objects = [*objects, leaf("h", 1), *pods("h", 1, **wishing("alone"))]
+    assert [Status.SUCCESS, Status.UNSCHEDULABLE] == [each.status for each in run(objects, strategy=strategy).decisions]
+
+
+@STRATEGIES
+def test_a_stateful_plugin_counts_pods_that_run_and_pods_that_are_assumed(strategy):
+    objects = [*NODES, leaf("g", 2), *pods("g", 2, **wishing("licence"))]
+    zones = {"n0": "a", "n1": "a", "n2": "b", "n3": "b"}
+
+    assert {"a", "b"} == {zones[where] for where in placed(decided(objects, strategy=strategy)).values()}
+    held = [*objects, pod("holder", on="n0", **wishing("licence"))]
+    assert Status.UNSCHEDULABLE is decided(held, strategy=strategy).status
+    other = [*NODES, pod("holder", on="n0", **wishing("licence")), pod("one", **wishing("licence"))]
+    assert placed(decided(other, strategy=strategy))["one"] in {"n2", "n3"}
+
+
+def test_an_eviction_resolves_what_a_stateful_plugin_refuses():
+    objects = [*NODES[:1], pod("holder", on="n0", **wishing("licence")), pod("high", priority=9, **wishing("licence"))]
+    decision = decided(objects)
+
+    assert ["default/holder"] == sorted(decision.victims)
+
+
+def test_marks_and_rewinding_reach_what_a_plugin_keeps():
+    objects = [*NODES, pod("holder", on="n0", **wishing("licence")), *(pod(f"p{number}", **wishing("licence")) for number in range(3))]
+    snapshot = load(objects)
+    known = StatefulPlugins(snapshot)
+    (licences,) = (plugin for plugin in known.plugins if isinstance(plugin, Licences))
+    records = {each.name: each for each in snapshot.pods}
+    mark = known.mark()
+    known.assume(records["p0"], 2)
+    known.remove(records["holder"], 0)
+
+    assert [0, 1] == [licences.taken[zone] for zone in sorted({*licences.zones.tolist()})]
+    known.rewind(mark)
+    assert [1, 0] == [licences.taken[zone] for zone in sorted({*licences.zones.tolist()})]
+
+
+@pytest.mark.parametrize("cpus", [("1",) * 6, ("1", "500m") * 4, ("1", "500m", "250m") * 4], ids=["equal", "by turns", "of three"])
+def test_another_node_local_plugin_is_read_by_every_fast_path(monkeypatch, cpus):
+    monkeypatch.setattr(registry, "NODE_LOCAL", MostAllocated)
+    objects = [*NODES, pod("there", on="n2"), leaf("g", len(cpus)), *(pod(f"g-{number:02}", "g", cpu) for number, cpu in enumerate(cpus))]
+
+    # What is begun is filled first.
+    assert "n2" == placed(decided(objects))["g-00"]
+    assert len(set(placed(decided(objects)).values())) <= 3
+
+
+def test_every_plugin_says_what_it_is():
+    modelled = registry.modelled()
+
+    assert len(modelled) == len({plugin.name for plugin in modelled})
+    for plugin in modelled:
+        assert plugin.events
+        assert plugin.events <= set(ClusterEvent)
+        assert plugin.weight >= 0
+        assert not plugin.resolvable("any reason") or plugin.about_pods
+    here = site([node("n")])
+    assert here.profile.compile(load([node("n"), pod("p")]).pods[0].shape).plain
