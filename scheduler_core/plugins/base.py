@@ -1,12 +1,12 @@
-"""The kinds of plugin of kube-scheduler's default profile, by what their verdict on a node depends on.
+"""Base classes of plugins, by the inputs of their verdict on a node.
 
-static       the pod's shape and the node alone: asked for all nodes at once, once for each shape
-node-local   besides, the pods on that one node: how many pods of a shape it holds, and the score of the first, second, ... of them
-ledger       likewise, but counted in other terms than resources: asked pod by pod
-stateful     pods anywhere: asked pod by pod, and told of every pod that is assumed, removed or taken back
+static       the pod's shape and the node: called once for each shape, for all nodes together
+node-local   also the resources taken on that node: how many pods of a shape fit, and the score of the first, second, ... of them
+ledger       also what else the ledger counts on that node (host ports): called pod by pod
+stateful     pods on any node: called pod by pod; informed of every pod that is assumed, removed or rewound
 
-A refusal is a reason, in kube-scheduler's words, and the nodes that pass.  Every plugin says which of its refusals preemption can
-resolve, and which changes of the cluster could make a node pass that it has refused (kube-scheduler's EventsToRegister).
+A filter returns a reason, in kube-scheduler's words, and the nodes that pass.  Every plugin declares which of its refusals preemption
+can resolve, and which cluster events can make a refused node pass (kube-scheduler's EventsToRegister).
 """
 
 from __future__ import annotations
@@ -27,48 +27,48 @@ from scheduler_core.plugins.pod_counts import PodCounts
 
 Floats = NDArray[np.float64]
 Filters = list[tuple[str, Bools]]
-"""Reason, and where a pod passes: the filters that refuse or may refuse some node, in upstream's order."""
+"""(reason, mask of the nodes that pass), in kube-scheduler's order."""
 
 
 class ClusterEvent(enum.Enum):
-    """What changes in a cluster, as far as it can make a node pass."""
+    """Kind of cluster change that can make a refused node pass."""
 
-    NODE = "a node came or changed"
-    ROOM = "a pod left a node, or takes less there"
-    POD = "a pod took or left a node, or changed its labels there"
+    NODE = "a node was added or changed"
+    ROOM = "a pod was removed from a node, or requests less"
+    POD = "a pod was assigned to a node or removed from it, or its labels changed"
 
 
 class Plugin(abc.ABC):
-    """A plugin of the default profile."""
+    """Plugin of the default profile."""
 
     name: ClassVar[str]
-    """As in a KubeSchedulerConfiguration."""
+    """Name in a KubeSchedulerConfiguration."""
     weight: ClassVar[int] = 0
-    """Of its score in the default profile; 0 where it has none."""
+    """Weight of its score in the default profile; 0 without a score."""
     events: ClassVar[frozenset[ClusterEvent]]
-    """Changes that can make a node pass which it has refused."""
+    """Events that can make a refused node pass."""
     about_pods: ClassVar[bool] = True
-    """Whether it can depend on pods that run."""
+    """True if the verdict can depend on running pods."""
     unresolvable: ClassVar[frozenset[str]] = frozenset()
-    """Reasons that no eviction removes though they are about pods."""
+    """Reasons that no eviction can remove, of a plugin whose verdict depends on pods."""
 
     @classmethod
     def resolvable(cls, reason: str) -> bool:
-        """Whether evicting pods can make a node pass that was refused for *reason*.
+        """Return whether evicting pods can make a node pass that was refused for *reason*.
 
-        Where it cannot, kube-scheduler's status is UnschedulableAndUnresolvable.
+        If not, kube-scheduler's status is UnschedulableAndUnresolvable.
         """
         return cls.about_pods and reason not in cls.unresolvable
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class StaticScore:
-    """A score that is normalised over the feasible nodes: scaled to 0 to 100 by the largest, as upstream's DefaultNormalizeScore.
+    """Score by shape and node, normalised over the feasible nodes (DefaultNormalizeScore: scaled to 0-100 by the largest).
 
     Attributes:
         raw: shape (all nodes,), 0 or more.
-        weight: what the normalised score is multiplied by.
-        reverse: whether the largest is the worst.
+        weight: factor of the normalised score.
+        reverse: True if the largest raw score is the worst.
 
     """
 
@@ -77,12 +77,12 @@ class StaticScore:
     reverse: bool = False
 
     def normalised(self, nodes: Nodes) -> Ints:
-        """On *nodes* (indices), which are all that are feasible, without the weight; shape of *nodes*."""
+        """Return the normalised, unweighted scores of *nodes*: the indices of all feasible nodes."""
         return normalised(self.raw[nodes], reverse=self.reverse)
 
 
 class StaticPlugin(Plugin):
-    """Its verdict depends on the pod's shape and on the node alone."""
+    """Plugin whose verdict depends on the pod's shape and the node alone."""
 
     events = frozenset({ClusterEvent.NODE})
     about_pods = False
@@ -92,18 +92,18 @@ class StaticPlugin(Plugin):
 
     @abc.abstractmethod
     def filters(self, shape: PodShape) -> Filters:
-        """The filters that keep *shape* off some node; masks have the shape (all nodes,)."""
+        """Return the filters that can refuse a node to *shape*; masks have the shape (all nodes,)."""
 
     def score(self, shape: PodShape) -> StaticScore | None:  # noqa: ARG002 - one that only filters
-        """What makes some nodes better for *shape* than others; None where nothing does."""
+        """Return the score of the nodes for *shape*; None if it does not tell nodes apart."""
         return None
 
 
 class NodeLocalPlugin(Plugin):
-    """Its verdict on a node depends on the pods of that node alone: made for one shape, as arrays over nodes and for one node.
+    """Plugin whose verdict depends on the resources taken on the node: one instance a shape, over arrays of nodes and for one node.
 
     Attributes:
-        rows: rows of NodeTable.resources that a pod takes of.
+        rows: rows of NodeTable.resources that a pod requests.
         amounts: shape (rows, 1): how much of each, above 0.
 
     """
@@ -113,18 +113,18 @@ class NodeLocalPlugin(Plugin):
 
     @abc.abstractmethod
     def __init__(self, shape: PodShape) -> None:
-        """For pods of *shape*."""
+        """Prepare for pods of *shape*."""
 
     @abc.abstractmethod
     def ladder(self, room: Floats, scored: Ints, used: Ints, depth: int, *, whole: bool = False) -> Ints:
-        """The score of each node for the first, second, ... pod of the shape that is put there.
+        """Return the score of each node for the first, second, ... pod of the shape that is placed there.
 
         Args:
             room: shape (2, nodes): allocatable millicores and bytes.
-            scored: shape (2, nodes): what runs there, as scores count it.
-            used: shape (2, nodes): what runs there, as requested.
-            depth: how many pods to look ahead.
-            whole: promises that no node is without cpu or memory.
+            scored: shape (2, nodes): millicores and bytes of the pods there, as scores count them.
+            used: shape (2, nodes): millicores and bytes that the pods there request.
+            depth: number of pods to look ahead.
+            whole: True if every node has cpu and memory.
 
         Returns:
             Shape (nodes, depth), int64.
@@ -133,22 +133,22 @@ class NodeLocalPlugin(Plugin):
 
     @abc.abstractmethod
     def score(self, room: Sequence[float], scored: Sequence[int], used: Sequence[int]) -> int:
-        """The same for the first pod on one node that has cpu and memory, in the same arithmetic."""
+        """Return the same for the first pod on one node, which has cpu and memory."""
 
     @abc.abstractmethod
     def holds(self, free: Sequence[int]) -> bool:
-        """Whether a node where *free*, by row, is left takes one more."""
+        """Return whether one more pod fits on a node; *free* is its free capacity by row."""
 
     @abc.abstractmethod
     def charge(self, free: list[int], scored: list[int], used: list[int]) -> None:
-        """One more pod is on a node, of which these are the lists."""
+        """Record one more pod in the lists of one node."""
 
 
 class LedgerPlugin(Plugin):
-    """Its verdict on a node depends on what the ledger keeps of the pods there beside resources; pods that it touches are placed one by one.
+    """Plugin whose state is in the ledger, but not as resources; pods that it touches are placed one by one.
 
-    The ledger assumes, rewinds and versions it, so what came of a domain is remembered by the ledger's version of it.  One is made
-    for each attempt to place pods one by one, and told of those that are not in the ledger yet.
+    The ledger assumes, rewinds and versions this state, so the result of a domain is cached under the ledger's version of it.  There is
+    one instance for each attempt to place pods one by one.  ``add_pod`` reports pods to it that are not in the ledger yet.
     """
 
     def __init__(self, ledger: Ledger) -> None:
@@ -157,22 +157,22 @@ class LedgerPlugin(Plugin):
     @classmethod
     @abc.abstractmethod
     def touches(cls, shape: PodShape) -> bool:
-        """Whether it can refuse a node to *shape*."""
+        """Return whether it can refuse a node to *shape*."""
 
     @abc.abstractmethod
     def filters(self, shape: PodShape, nodes: Nodes) -> Filters:
-        """The filters that bind *shape*; masks have the shape of *nodes* (indices)."""
+        """Return the filters for *shape*; masks have the shape of *nodes* (indices)."""
 
     @abc.abstractmethod
     def add_pod(self, shape: PodShape, node: int) -> None:
-        """A pod of *shape* is on *node*, which the ledger does not know yet."""
+        """Record a pod of *shape* on *node* that is not in the ledger yet."""
 
 
 class StatefulPlugin(Plugin):
-    """Its verdict depends on pods on any node; pods that it touches are placed one by one, and what came of them is not remembered.
+    """Plugin whose verdict depends on pods on any node; pods that it touches are placed one by one, and results are not cached.
 
-    *counts* has the pods that run or are assumed, and is kept up to date.  A plugin that keeps more of them defines ``add_pod`` and
-    ``remove_pod``: marks and rewinding are made of these two.
+    *counts* holds the running and assumed pods and is kept up to date.  A plugin with further state defines ``add_pod`` and
+    ``remove_pod``; StatefulPlugins rewinds by calling them in reverse.
     """
 
     def __init__(self, counts: PodCounts) -> None:
@@ -180,48 +180,45 @@ class StatefulPlugin(Plugin):
 
     @classmethod
     @abc.abstractmethod
-    def speaks(cls, shape: PodShape) -> bool:
-        """Whether pods of *shape* say anything that the plugin filters or scores by; while no pod does it is not asked."""
+    def used_by(cls, shape: PodShape) -> bool:
+        """Return whether pods of *shape* can affect a verdict; while no such pod exists, the plugin is not called."""
 
     @abc.abstractmethod
     def touches(self, pod: PodRecord) -> bool:
-        """Whether it can refuse a node to *pod*, or score it: by what *pod* says, or by what others that are known say about it."""
+        """Return whether it can filter or score nodes for *pod*, by the terms of *pod* or by those of a known pod that select it."""
 
     @abc.abstractmethod
     def filters(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Filters:
-        """The filters that bind *pod*; masks have the shape of *nodes*.
+        """Return the filters for *pod*; masks have the shape of *nodes*.
 
         Args:
-            pod: the pod that comes; it must not count as running.
+            pod: the incoming pod; it must not be counted as running.
             nodes: indices of the candidates.
-            within: the only nodes (ascending) whose pods and domains count; None for all of the snapshot, as upstream.
+            within: nodes (ascending) whose pods and domains are counted; None for all nodes, as kube-scheduler.
 
         """
 
     def score(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Ints:  # noqa: ARG002 - one that only filters
-        """What it makes of each of *nodes*, before ``normalise``; shape of *nodes*.  Arguments as for ``filters``.
-
-        It is asked of plugins that have a weight.
-        """
+        """Return the raw scores of *nodes*; called only if the plugin has a weight.  Arguments as for ``filters``."""
         return np.zeros(len(nodes), dtype=np.int64)
 
     def normalise(self, raw: Ints) -> Ints:
-        """Scores of all feasible nodes brought to 0 to 100."""
+        """Return the raw scores of all feasible nodes normalised to 0-100."""
         return raw
 
     def binds(self, pod: PodRecord, other: PodRecord) -> bool:  # noqa: ARG002 - one that cannot tell
-        """Whether it can decide where *other* may run that *pod* is where it is."""
+        """Return whether the node of *pod* can change the verdict for *other*."""
         return True
 
     def add_pod(self, pod: PodRecord, node: int) -> None:
-        """*pod* runs on *node*, or is assumed there (PreFilterExtensions.AddPod)."""
+        """Record that *pod* runs or is assumed on *node* (PreFilterExtensions.AddPod)."""
 
     def remove_pod(self, pod: PodRecord, node: int) -> None:
-        """*pod* is on *node* no longer (PreFilterExtensions.RemovePod)."""
+        """Record that *pod* is no longer on *node* (PreFilterExtensions.RemovePod)."""
 
 
 def normalised(scores: Ints, *, reverse: bool = False) -> Ints:
-    """Scaled to 0 to 100 by the largest, as upstream's DefaultNormalizeScore."""
+    """Return *scores* scaled to 0-100 by the largest (DefaultNormalizeScore)."""
     largest = int(scores.max())
     if not largest:
         return np.full_like(scores, 100) if reverse else scores

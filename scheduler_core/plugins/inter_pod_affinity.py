@@ -1,14 +1,15 @@
-"""Inter-pod affinity and anti-affinity: kube-scheduler's plugin InterPodAffinity, filter and score.
+"""InterPodAffinity: filter and score by affinity and anti-affinity between pods.
 
-The filter has three parts.  A node passes
+A node passes the filter if it passes three parts:
 
-- affinity, if each required affinity term's topology key is a label of it and its domain of each has a pod that *all* the terms
-  select; or if no such pod is in any domain anywhere, and the pod would be the first: it is selected by all its own terms;
-- anti-affinity, if none of its domains has a pod that the required anti-affinity term of that key selects;
-- existing pods' anti-affinity, if no pod in one of its domains has a required anti-affinity term of that key that selects the pod.
+- affinity: it has the topology key of each required affinity term, and its domain of each key has a pod that *all* these terms select.
+  If no domain has such a pod, a pod that all its own terms select passes on every node with the keys.
+- anti-affinity: for each required anti-affinity term of the pod, its domain has no pod that the term selects.
+- anti-affinity of existing pods: for each required anti-affinity term of a running pod that selects the pod, its domain has no such
+  running pod.
 
-Terminating pods count as all others.  The score of a node sums, over the pods in its domains: the weights of the pod's preferred
-terms that select them, and the weights of their preferred terms (required affinity counting 1) that select the pod.
+Terminating pods are counted.  The score of a node sums over the pods of its domains: the weights of the pod's preferred terms that
+select them, and the weights of their preferred terms (required affinity counts 1) that select the pod.
 """
 
 from __future__ import annotations
@@ -29,18 +30,18 @@ EXISTING_ANTI_AFFINITY = "node(s) didn't satisfy existing pods anti-affinity rul
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class _Tied:
-    """The tallies that a kind of pods asks."""
+class _Tallies:
+    """Counts that decide for one kind of pods."""
 
-    near: tuple[PodTally, ...]
-    first: bool
-    """Whether such a pod is selected by all its own required affinity terms."""
-    far: tuple[PodTally, ...]
+    affinity: tuple[PodTally, ...]
+    self_matching: bool
+    """True if such a pod is selected by all its own required affinity terms."""
+    anti_affinity: tuple[PodTally, ...]
     preferred: tuple[tuple[int, PodTally], ...]
 
 
 class InterPodAffinity(StatefulPlugin):
-    """Affinity between the pods that are counted and one that comes."""
+    """Affinity between the counted pods and an incoming pod."""
 
     name = "InterPodAffinity"
     weight = 2
@@ -49,46 +50,46 @@ class InterPodAffinity(StatefulPlugin):
 
     def __init__(self, counts: PodCounts) -> None:
         super().__init__(counts)
-        self._tied: dict[PodKind, _Tied] = {}
+        self._tallies: dict[PodKind, _Tallies] = {}
         self._binds: dict[tuple[PodKind, PodKind], bool] = {}
 
     @classmethod
-    def speaks(cls, shape: PodShape) -> bool:
-        """Whether *shape* has any term, required or preferred."""
+    def used_by(cls, shape: PodShape) -> bool:
+        """Return whether *shape* has an affinity term, required or preferred."""
         return has_affinity(shape)
 
     def touches(self, pod: PodRecord) -> bool:
-        """Whether *pod* has a term, or one of a pod that is known (running, assumed or pending) selects it."""
+        """Return whether *pod* has a term, or a term of a known pod (running, assumed or pending) selects it."""
         kind = self.counts.kind(pod)
         return kind.terms.affine or bool(self.counts.claims_on(kind.crowd))
 
     def filters(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Filters:
-        """The parts that bind *pod*, in upstream's order."""
+        """Return the parts that apply to *pod*, in kube-scheduler's order."""
         kind = self.counts.kind(pod)
-        tied = self._ties(kind)
-        found: Filters = []
-        if tied.near:
-            found.append((AFFINITY, _near(tied, nodes, within)))
-        if tied.far:
-            found.append((ANTI_AFFINITY, _apart(tied.far, nodes, within)))
+        tallies = self._tallies_of(kind)
+        filters: Filters = []
+        if tallies.affinity:
+            filters.append((AFFINITY, _affinity_allows(tallies, nodes, within)))
+        if tallies.anti_affinity:
+            filters.append((ANTI_AFFINITY, _anti_affinity_allows(tallies.anti_affinity, nodes, within)))
         forbidding = [claim.owners for claim in self.counts.claims_on(kind.crowd) if claim.forbids and claim.owners.by_node]
         if forbidding:
-            found.append((EXISTING_ANTI_AFFINITY, _apart(forbidding, nodes, within)))
-        return found
+            filters.append((EXISTING_ANTI_AFFINITY, _anti_affinity_allows(forbidding, nodes, within)))
+        return filters
 
     def score(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Ints:
-        """The sum of weights."""
+        """Return the sum of the weights of matching terms."""
         kind = self.counts.kind(pod)
         total: Ints = np.zeros(len(nodes), dtype=np.int64)
-        for weight, tally in self._ties(kind).preferred:
-            total += weight * tally.near(nodes, within)
+        for weight, tally in self._tallies_of(kind).preferred:
+            total += weight * tally.counts_at(nodes, within)
         for claim in self.counts.claims_on(kind.crowd):
             if not claim.forbids and claim.owners.by_node:
-                total += claim.term.weight * claim.owners.near(nodes, within)
+                total += claim.term.weight * claim.owners.counts_at(nodes, within)
         return total
 
     def normalise(self, raw: Ints) -> Ints:
-        """Spread over 0 to 100: in float64, cut off; all 0 where they are equal."""
+        """Return the scores mapped to 0-100 by minimum and maximum, in float64, truncated; all 0 if they are equal."""
         if not len(raw):
             return raw
         least = int(raw.min())
@@ -98,43 +99,43 @@ class InterPodAffinity(StatefulPlugin):
         return (100.0 * ((raw - least).astype(np.float64) / float(extent))).astype(np.int64)
 
     def binds(self, pod: PodRecord, other: PodRecord) -> bool:
-        """By a requirement of one of them."""
+        """Return whether a required term of one of the two pods selects the other."""
         one, two = self.counts.kind(pod), self.counts.kind(other)
         if (found := self._binds.get((one, two))) is None:
-            found = any(one.is_in(term.pods) for term in (*two.terms.near, *two.terms.far))
-            found = self._binds[one, two] = found or any(two.is_in(term.pods) for term in one.terms.far)
+            found = any(one.is_in(term.pods) for term in (*two.terms.affinity, *two.terms.anti_affinity))
+            found = self._binds[one, two] = found or any(two.is_in(term.pods) for term in one.terms.anti_affinity)
         return found
 
-    def _ties(self, kind: PodKind) -> _Tied:
-        if (tied := self._tied.get(kind)) is None:
-            tied = self._tied[kind] = self._tie(kind)
-        return tied
+    def _tallies_of(self, kind: PodKind) -> _Tallies:
+        if (tallies := self._tallies.get(kind)) is None:
+            tallies = self._tallies[kind] = self._build(kind)
+        return tallies
 
-    def _tie(self, kind: PodKind) -> _Tied:
-        said, crowd, census = kind.terms, kind.crowd, self.counts
-        sets = {term.pods for term in said.near}
-        return _Tied(
-            near=tuple(census.tally(key, sets) for key in sorted({term.key for term in said.near})),
-            first=all(each.has(crowd.namespace, crowd.labels) for each in sets),
-            far=tuple(census.tally(term.key, (term.pods,)) for term in said.far),
-            preferred=tuple((term.weight, census.tally(term.key, (term.pods,))) for term in said.preferred),
+    def _build(self, kind: PodKind) -> _Tallies:
+        terms, crowd, counts = kind.terms, kind.crowd, self.counts
+        sets = {term.pods for term in terms.affinity}
+        return _Tallies(
+            affinity=tuple(counts.tally(key, sets) for key in sorted({term.key for term in terms.affinity})),
+            self_matching=all(each.has(crowd.namespace, crowd.labels) for each in sets),
+            anti_affinity=tuple(counts.tally(term.key, (term.pods,)) for term in terms.anti_affinity),
+            preferred=tuple((term.weight, counts.tally(term.key, (term.pods,))) for term in terms.preferred),
         )
 
 
-def _near(tied: _Tied, nodes: Nodes, within: Nodes | None) -> Bools:
-    """Whether any such pod is anywhere is asked of the domains: one on a node without the labels is in none, and does not count."""
+def _affinity_allows(tallies: _Tallies, nodes: Nodes, within: Nodes | None) -> Bools:
+    """Required affinity.  A pod on a node without the topology label is in no domain, so it does not count as a match anywhere."""
     passing: Bools = np.ones(len(nodes), dtype=bool)
-    if tied.first and not any(tally.domains(within).any() for tally in tied.near):
-        for tally in tied.near:
+    if tallies.self_matching and not any(tally.domains(within).any() for tally in tallies.affinity):
+        for tally in tallies.affinity:
             passing &= tally.ids[nodes] >= 0
         return passing
-    for tally in tied.near:
-        passing &= tally.near(nodes, within) > 0
+    for tally in tallies.affinity:
+        passing &= tally.counts_at(nodes, within) > 0
     return passing
 
 
-def _apart(tallies: tuple[PodTally, ...] | list[PodTally], nodes: Nodes, within: Nodes | None) -> Bools:
+def _anti_affinity_allows(tallies: tuple[PodTally, ...] | list[PodTally], nodes: Nodes, within: Nodes | None) -> Bools:
     passing: Bools = np.ones(len(nodes), dtype=bool)
     for tally in tallies:
-        passing &= tally.near(nodes, within) == 0
+        passing &= tally.counts_at(nodes, within) == 0
     return passing

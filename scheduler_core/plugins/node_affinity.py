@@ -11,25 +11,25 @@ NODE_AFFINITY = "node(s) didn't match Pod's node affinity/selector"
 
 
 class NodeAffinity(StaticPlugin):
-    """Labels of nodes that a pod selects or prefers."""
+    """Node labels and fields that a pod requires or prefers."""
 
     name = "NodeAffinity"
     weight = 2
 
     def filters(self, shape: PodShape) -> Filters:
-        """One, where *shape* selects nodes at all."""
+        """Return one filter if *shape* has a nodeSelector or required node affinity."""
         selected = selected_nodes(shape, self.nodes)
         return [] if selected is None else [(NODE_AFFINITY, selected)]
 
     def score(self, shape: PodShape) -> StaticScore | None:
-        """The sum of the weights of the preferred terms that match."""
+        """Return the sum of the weights of matching preferred terms."""
         affinity = shape.affinity.node_affinity if shape.affinity else None
         terms = affinity.preferred_during_scheduling_ignored_during_execution if affinity else None
         return StaticScore(selectors.preferred_scores(terms, self.nodes), self.weight) if terms else None
 
 
 def selected_nodes(shape: PodShape, nodes: NodeTable) -> Bools | None:
-    """Where nodeSelector and required node affinity let *shape* run, shape (nodes,); None where it has neither."""
+    """Return the nodes that nodeSelector and required node affinity allow, shape (nodes,); None if *shape* has neither."""
     mask: Bools | None = None
     if shape.node_selector:
         mask = selectors.simple_mask(shape.node_selector, nodes)

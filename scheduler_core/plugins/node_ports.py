@@ -1,4 +1,4 @@
-"""NodePorts: a port of the host is had by one pod of a node."""
+"""NodePorts: two pods on one node cannot use the same host port."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from scheduler_core.model.pods import PodShape, Port
 from scheduler_core.plugins.base import ClusterEvent, Filters, LedgerPlugin
 
 PORTS = "node(s) didn't have free ports for the requested pod ports"
-_ANY = "0.0.0.0"  # noqa: S104 - how core/v1 writes "every address of the host", not a socket
+_ANY = "0.0.0.0"  # noqa: S104 - core/v1 for "every address of the host", not a socket
 
 
 class NodePorts(LedgerPlugin):
-    """Ports of the host that pods in the ledger, or added since, have or hold."""
+    """Host ports in use or reserved by the pods in the ledger, and by pods added since."""
 
     name = "NodePorts"
     events = frozenset({ClusterEvent.NODE, ClusterEvent.ROOM})
@@ -28,15 +28,15 @@ class NodePorts(LedgerPlugin):
 
     @classmethod
     def touches(cls, shape: PodShape) -> bool:
-        """Whether *shape* has a port of the host."""
+        """Return whether *shape* has a host port."""
         return bool(shape.ports)
 
     def filters(self, shape: PodShape, nodes: Nodes) -> Filters:
-        """One, where *shape* has a port of the host."""
+        """Return one filter if *shape* has a host port."""
         return [(PORTS, self.free(shape, nodes))] if shape.ports else []
 
     def free(self, shape: PodShape, nodes: Nodes) -> Bools:
-        """Where all ports of the host that *shape* has are free; shape of *nodes*."""
+        """Return the nodes where all host ports of *shape* are free; shape of *nodes*."""
         free: Bools = np.ones(len(nodes), dtype=bool)
         for taken in (self.ledger.ports, self._added):
             for position, node in enumerate(nodes.tolist()):
@@ -45,13 +45,13 @@ class NodePorts(LedgerPlugin):
         return free
 
     def add_pod(self, shape: PodShape, node: int) -> None:
-        """The ports of *shape* are taken on *node*."""
+        """Record the host ports of *shape* on *node*."""
         if shape.ports:
             self._added.setdefault(node, Counter()).update(shape.ports)
 
 
 def conflict(wanted: Iterable[Port], taken: Iterable[Port]) -> bool:
-    """Whether a port is wanted that is taken: the same protocol and number, on the same address or on all of them."""
+    """Return whether a wanted port is taken: same protocol and number, on the same address or on all addresses."""
     return any(
         protocol == other[0] and port == other[2] and (address == other[1] or _ANY in (address, other[1]))
         for protocol, address, port in wanted

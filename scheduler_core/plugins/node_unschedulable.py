@@ -1,4 +1,4 @@
-"""NodeUnschedulable: nodes that are cordoned take no pod that does not tolerate it."""
+"""NodeUnschedulable: a cordoned node accepts only pods that tolerate its taint."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scheduler_core.plugins.taint_toleration import tolerates
 
 UNSCHEDULABLE = "node(s) were unschedulable"
 CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
-"""What a cordoned node amounts to: pods that tolerate this taint pass."""
+"""Taint that a pod must tolerate to be placed on a cordoned node."""
 
 
 class NodeUnschedulable(StaticPlugin):
@@ -23,7 +23,7 @@ class NodeUnschedulable(StaticPlugin):
         self._cordoned = bool(nodes.unschedulable.any())
 
     def filters(self, shape: PodShape) -> Filters:
-        """One, where any node is cordoned."""
+        """Return one filter if any node is cordoned and *shape* does not tolerate it."""
         if not self._cordoned or tolerates(shape.tolerations, CORDON):
             return []
         return [(UNSCHEDULABLE, ~self.nodes.unschedulable)]

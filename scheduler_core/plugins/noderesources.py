@@ -1,4 +1,4 @@
-"""NodeResourcesFit (LeastAllocated) and NodeResourcesBalancedAllocation, in one: how many pods a node holds, and how good each is.
+"""NodeResourcesFit (LeastAllocated) and NodeResourcesBalancedAllocation, fused.
 
 Both scores look at cpu and memory with weight 1, in Go's integer arithmetic.  The arithmetic here is float64 and gives the same
 integers: a quotient of whole numbers x/y below 2**53 rounds to the next whole number only if it is one.
@@ -21,7 +21,7 @@ TOO_MANY_PODS = "Too many pods"
 
 
 class NodeResources(NodeLocalPlugin):
-    """Requests of pods of one shape against what nodes have."""
+    """Requests of pods of one shape against the allocatable resources of nodes."""
 
     name = "NodeResourcesFit"
     weight = 1
@@ -38,17 +38,17 @@ class NodeResources(NodeLocalPlugin):
         self._takes: Floats = np.array(self._asked, dtype=np.float64)[:, None, None]
 
     def ladder(self, room: Floats, scored: Ints, used: Ints, depth: int, *, whole: bool = False) -> Ints:
-        """LeastAllocated and BalancedAllocation together."""
+        """Return the sum of LeastAllocated and BalancedAllocation; see the base class."""
         whole = whole or bool(room.all())
         room = room[:, :, None]
         least = _least(room, scored[:, :, None] + self._counts * np.arange(1, depth + 1), whole=whole)
         if any(self._asked):
-            # A pod that requests neither is not scored by it at all.
+            # BalancedAllocation skips a pod that requests neither.
             least += _balance(room, used[:, :, None] + self._takes * np.arange(depth + 1), whole=whole)
         return least.astype(np.int64)
 
     def score(self, room: Sequence[float], scored: Sequence[int], used: Sequence[int]) -> int:
-        """As ``ladder``, for one pod on one node."""
+        """Return the same as ``ladder`` for one pod on one node."""
         left = [
             math.floor(max(size - (have + more), 0.0) * 100.0 / size) for size, have, more in zip(room, scored, self._scored, strict=True)
         ]
@@ -59,11 +59,11 @@ class NodeResources(NodeLocalPlugin):
         return score
 
     def holds(self, free: Sequence[int]) -> bool:
-        """Whether *free*, by row, is enough for one more pod."""
+        """Return whether *free*, by row, is enough for one more pod."""
         return all(free[row] >= amount for row, amount in self._requests)
 
     def charge(self, free: list[int], scored: list[int], used: list[int]) -> None:
-        """One more pod is on the node."""
+        """Record one more pod on the node."""
         for row, amount in self._requests:
             free[row] -= amount
         cpu, memory = self._asked
@@ -75,12 +75,12 @@ class NodeResources(NodeLocalPlugin):
 
 
 def resource_reason(nodes: NodeTable, row: int) -> str:
-    """As kube-scheduler words it."""
+    """Return kube-scheduler's reason for a shortage of the resource *row*."""
     return TOO_MANY_PODS if row == PODS else f"Insufficient {nodes.resources[row]}"
 
 
 def _least(room: Floats, taken: Floats, *, whole: bool) -> Floats:
-    """LeastAllocated: the mean of what would be free, in percent; a resource that the node has none of does not count."""
+    """Return LeastAllocated: the mean free share in percent, over the resources that the node has."""
     if not whole:
         return _least_of_some(room, taken)
     left = room - taken
@@ -101,7 +101,7 @@ def _least_of_some(room: Floats, taken: Floats) -> Floats:
 
 
 def _balance(room: Floats, used: Floats, *, whole: bool) -> Floats:
-    """BalancedAllocation: how much evener than before cpu and memory would be used."""
+    """Return BalancedAllocation: the gain in evenness of cpu and memory use by each further pod."""
     share = used / (room if whole else np.where(room > 0, room, 1.0))
     np.minimum(share, 1.0, out=share)
     balance: Floats = share[0] - share[1]
@@ -109,7 +109,7 @@ def _balance(room: Floats, used: Floats, *, whole: bool) -> Floats:
     np.abs(balance, out=balance)
     balance = np.floor((1.0 - balance) * 100.0)
     if not whole:
-        # With one resource there is nothing to be uneven.
+        # A node with one of the two resources is even.
         balance = np.where((room > 0).all(axis=0), balance, 100.0)
     score: Floats = balance[:, 1:] - balance[:, :-1]
     score += 50.0
@@ -120,6 +120,6 @@ def _balance(room: Floats, used: Floats, *, whole: bool) -> Floats:
 
 
 def _evenness(room: Sequence[float], used: Sequence[int], more: tuple[int, int]) -> int:
-    """How evenly cpu and memory would be used, to 100."""
+    """Return how evenly cpu and memory would be used, 0 to 100."""
     cpu, memory = (min((have + extra) / size, 1.0) for size, have, extra in zip(room, used, more, strict=True))
     return math.floor((1.0 - abs((cpu - memory) * 0.5)) * 100.0)

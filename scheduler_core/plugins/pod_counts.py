@@ -1,7 +1,6 @@
-"""Who is where: pods that run or are assumed, counted by what is asked about them.
+"""Counts of running and assumed pods by topology domain, for each selector in use.
 
-A question ("how many pods of this set are in each zone") is counted through once, when it is first asked, and then kept up to
-date pod by pod.
+A count ("pods of this set in each zone") is computed when it is first requested, and then updated pod by pod.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.plugins.pod_terms import REQUIRED_AFFINITY_WEIGHT, PodSet, PodTerms, Term, own_keys, terms
 
 Ids = NDArray[np.int32]
-"""Shape (nodes,): the domain that each node is counted in, -1 for none."""
+"""Shape (nodes,): the domain of each node, -1 for none."""
 
 
 class PodTally:
-    """How many pods of one sort there are, by node and by domain."""
+    """Number of pods of one set, by node and by domain."""
 
     __slots__ = ("_counts", "_size", "by_node", "ids")
 
@@ -33,15 +32,15 @@ class PodTally:
         self._counts: Ints | None = None
 
     def add(self, node: int, amount: int) -> None:
-        """*amount* more of them on *node*."""
+        """Add *amount* (may be negative) on *node*."""
         _bump(self.by_node, node, amount)
         if self._counts is not None and (domain := int(self.ids[node])) >= 0:
             self._counts[domain] += amount
 
     def domains(self, within: Nodes | None = None) -> Ints:
-        """Shape (domains + 1,), not to be written to: how many in each, on the nodes *within* (None: on all).
+        """Return the number in each domain, counted on the nodes *within* (None: all nodes).
 
-        The last is 0, so that an id of -1 finds it.
+        Shape (domains + 1,), read-only.  The last entry is 0, for nodes whose id is -1.
         """
         if within is not None:
             return self._counted(within)
@@ -49,8 +48,8 @@ class PodTally:
             self._counts = self._counted(None)
         return self._counts
 
-    def near(self, nodes: Nodes, within: Nodes | None = None) -> Ints:
-        """Shape of *nodes*: how many in the domain of each; 0 where it is in none."""
+    def counts_at(self, nodes: Nodes, within: Nodes | None = None) -> Ints:
+        """Return the number in the domain of each of *nodes*; 0 for a node in no domain."""
         return self.domains(within)[self.ids[nodes]]
 
     def _counted(self, within: Nodes | None) -> Ints:
@@ -66,7 +65,7 @@ class PodTally:
 
 
 class PodCrowd:
-    """Pods that no selector tells apart: of one namespace and the same labels."""
+    """Pods of one namespace with the same labels: no selector distinguishes them."""
 
     __slots__ = ("asked", "labels", "leaving", "living", "namespace", "selected_by", "watched_by")
 
@@ -75,27 +74,27 @@ class PodCrowd:
         self.labels = labels
         self.living: dict[int, int] = {}
         self.leaving: dict[int, int] = {}
-        """Those that are terminating, by node."""
+        """Terminating pods by node."""
         self.watched_by: list[tuple[PodTally, bool]] = []
-        """Tallies that count these pods, and whether only the living ones."""
+        """(tally that counts these pods, True if it leaves terminating pods out)."""
         self.selected_by: list[TermClaim] = []
         self.asked = 0
-        """How many of the claims there are have been looked at."""
+        """Number of known claims already matched against these pods."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class TermClaim:
-    """A term of pods that run, which binds the pods it selects; its owners are counted."""
+    """Affinity term of known pods, seen from the pods it selects; its owners are counted."""
 
     term: Term
     forbids: bool
-    """Required anti-affinity; else it scores by the term's weight."""
+    """True for required anti-affinity; otherwise the term's weight is a score."""
     owners: PodTally
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class PodKind:
-    """Pods of one shape and one crowd: they say the same about others, and others the same about them."""
+    """Pods of one shape, namespace and labels: their terms are the same, and the same terms select them."""
 
     shape: PodShape
     crowd: PodCrowd
@@ -103,7 +102,7 @@ class PodKind:
     claims: tuple[TermClaim, ...]
 
     def is_in(self, pods: PodSet) -> bool:
-        """Whether they are among *pods*."""
+        """Return whether these pods belong to *pods*."""
         return pods.has(self.crowd.namespace, self.crowd.labels)
 
 
@@ -118,7 +117,7 @@ class _Watch:
 
 
 class PodCounts:
-    """All pods that are somewhere, and all terms that any pod known to it has."""
+    """All assigned pods, and the terms of all known pods."""
 
     def __init__(self, nodes: NodeTable) -> None:
         self.nodes = nodes
@@ -127,14 +126,14 @@ class PodCounts:
         self._crowds: dict[tuple[str, frozenset[tuple[str, str]]], PodCrowd] = {}
         self._crowds_in: dict[str, list[PodCrowd]] = {}
         self._own_keys: dict[PodShape, tuple[str, ...]] = {}
-        self._said: dict[Hashable, tuple[PodTerms, tuple[TermClaim, ...]]] = {}
+        self._compiled: dict[Hashable, tuple[PodTerms, tuple[TermClaim, ...]]] = {}
         self._watches: dict[Hashable, _Watch] = {}
         self._claims: dict[tuple[Term, bool], TermClaim] = {}
         self._claim_list: list[TermClaim] = []
         self._makers: Counter[TermClaim] = Counter()
 
     def kind(self, pod: PodRecord) -> PodKind:
-        """What *pod* is one of; from now on its terms are known."""
+        """Return the kind of *pod*; its terms are known from now on."""
         if (kind := self._kind_of.get(pod)) is None:
             kind = self._kind_of[pod] = self._kind(pod)
             for claim in kind.claims:
@@ -142,22 +141,22 @@ class PodCounts:
         return kind
 
     def forget(self, pod: PodRecord) -> None:
-        """*pod*, which is on no node any more, is gone: what only it said binds nobody from now on."""
+        """Forget the terms of *pod*, which is on no node any more."""
         if (kind := self._kind_of.pop(pod, None)) is not None:
             self._unmake(kind)
 
     def mark(self) -> int:
-        """A point to rewind what is known to."""
+        """Return a mark for ``rewind``."""
         return len(self._kind_of)
 
     def rewind(self, mark: int) -> None:
-        """Forget the pods that were met since *mark*; those that count then must be those that count now."""
+        """Forget the pods that became known since *mark*; none of them may be assigned to a node."""
         while len(self._kind_of) > mark:
             _, kind = self._kind_of.popitem()
             self._unmake(kind)
 
-    def put(self, pod: PodRecord, node: int, amount: int = 1) -> None:
-        """*pod* is on *node* from now on, or (*amount* -1) no longer."""
+    def count(self, pod: PodRecord, node: int, amount: int = 1) -> None:
+        """Count *pod* on *node*, or (*amount* -1) stop counting it there."""
         kind = self.kind(pod)
         crowd = kind.crowd
         _bump(crowd.leaving if pod.terminating else crowd.living, node, amount)
@@ -168,7 +167,7 @@ class PodCounts:
             claim.owners.add(node, amount)
 
     def claims_on(self, crowd: PodCrowd) -> list[TermClaim]:
-        """The claims of pods that are known which select the pods of *crowd*, whether or not any of those runs."""
+        """Return the claims of known pods that select the pods of *crowd*."""
         while crowd.asked < len(self._claim_list):
             claim = self._claim_list[crowd.asked]
             crowd.asked += 1
@@ -177,15 +176,15 @@ class PodCounts:
         return [claim for claim in crowd.selected_by if self._makers[claim]]
 
     def tally(self, key: str, sets: Iterable[PodSet]) -> PodTally:
-        """The pods that are in all of *sets*, by the values of the label *key*."""
+        """Return the count of pods that belong to all of *sets*, by the values of the node label *key*."""
         wanted = frozenset(sets)
         column = self.nodes.column(key)
         return self.watch((key, wanted), PodTally(column.ids, len(column.values)), wanted, living=False)
 
     def watch(self, name: Hashable, tally: PodTally, sets: Iterable[PodSet], *, living: bool) -> PodTally:
-        """Have *tally* count the pods that are in all of *sets*, if *living* without the terminating ones.
+        """Register *tally* for the pods that belong to all of *sets*, without terminating pods if *living*.
 
-        Returns the tally that already does so under *name*, if there is one.
+        Returns the tally registered as *name* before, if there is one.
         """
         if (watch := self._watches.get(name)) is None:
             watch = self._watches[name] = _Watch(tally, tuple(sets), living)
@@ -199,7 +198,7 @@ class PodCounts:
             self._makers[claim] -= 1
 
     def _reached(self, sets: tuple[PodSet, ...]) -> list[PodCrowd]:
-        """Crowds that can be in all of *sets* by their namespace."""
+        """Return the crowds whose namespace is in all of *sets*."""
         listed = [each.namespaces for each in sets if each.others is None]
         if not listed:
             return list(self._crowds.values())
@@ -208,18 +207,18 @@ class PodCounts:
     def _kind(self, pod: PodRecord) -> PodKind:
         crowd = self._crowd(pod)
         if (kind := self._kinds.get((pod.shape, crowd))) is None:
-            kind = self._kinds[pod.shape, crowd] = PodKind(pod.shape, crowd, *self._says(pod.shape, crowd))
+            kind = self._kinds[pod.shape, crowd] = PodKind(pod.shape, crowd, *self._compile(pod.shape, crowd))
         return kind
 
-    def _says(self, shape: PodShape, crowd: PodCrowd) -> tuple[PodTerms, tuple[TermClaim, ...]]:
-        """Worked out once for all crowds that agree in the labels that matter to it."""
+    def _compile(self, shape: PodShape, crowd: PodCrowd) -> tuple[PodTerms, tuple[TermClaim, ...]]:
+        """Return terms and claims, computed once for all crowds with equal values of the labels that the terms read."""
         if (keys := self._own_keys.get(shape)) is None:
             keys = self._own_keys[shape] = tuple(sorted(own_keys(shape)))
         name = (shape, crowd.namespace, *(crowd.labels.get(key) for key in keys))
-        if (says := self._said.get(name)) is None:
-            said = terms(shape, crowd.namespace, crowd.labels)
-            says = self._said[name] = (said, self._made(said))
-        return says
+        if (compiled := self._compiled.get(name)) is None:
+            pod_terms = terms(shape, crowd.namespace, crowd.labels)
+            compiled = self._compiled[name] = (pod_terms, self._claims_of(pod_terms))
+        return compiled
 
     def _crowd(self, pod: PodRecord) -> PodCrowd:
         name = (pod.namespace, frozenset(pod.labels.items()))
@@ -231,11 +230,11 @@ class PodCounts:
                     _join(watch, crowd)
         return crowd
 
-    def _made(self, said: PodTerms) -> tuple[TermClaim, ...]:
-        """The claims of a pod with these terms; one for each term, so that a term given twice counts twice."""
-        near = [(dataclasses.replace(term, weight=REQUIRED_AFFINITY_WEIGHT), False) for term in said.near]
-        far = [(term, True) for term in said.far]
-        return tuple(self._claim(term, forbids) for term, forbids in (*near, *far, *((term, False) for term in said.preferred)))
+    def _claims_of(self, pod_terms: PodTerms) -> tuple[TermClaim, ...]:
+        """Return the claims of a pod with these terms, one for each term: a repeated term counts twice."""
+        near = [(dataclasses.replace(term, weight=REQUIRED_AFFINITY_WEIGHT), False) for term in pod_terms.affinity]
+        far = [(term, True) for term in pod_terms.anti_affinity]
+        return tuple(self._claim(term, forbids) for term, forbids in (*near, *far, *((term, False) for term in pod_terms.preferred)))
 
     def _claim(self, term: Term, forbids: bool) -> TermClaim:  # noqa: FBT001 - half of the claim's name
         if (claim := self._claims.get((term, forbids))) is None:
@@ -255,7 +254,7 @@ def _join(watch: _Watch, crowd: PodCrowd) -> None:
 
 
 def _bump(counts: dict[int, int], node: int, amount: int) -> None:
-    """No entry is 0."""
+    """Add *amount*; entries of 0 are removed."""
     if count := counts.get(node, 0) + amount:
         counts[node] = count
     else:

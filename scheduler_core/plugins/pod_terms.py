@@ -1,4 +1,4 @@
-"""What a pod says about other pods, compiled: which pods, near or far by which label of the node."""
+"""Affinity terms and spread constraints of a pod, compiled: which pods, and by which topology key."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from scheduler_core.model.selectors import Clauses, admits, compiled
 from scheduler_core.model.wire import LabelSelector, PodAffinity, PodAffinityTerm, Requirement, TopologySpreadConstraint
 
 REQUIRED_AFFINITY_WEIGHT = 1
-"""What a required affinity of a pod that runs is worth to the score of one it selects (InterPodAffinityArgs.hardPodAffinityWeight)."""
+"""Weight of a running pod's required affinity in the score of a pod it selects (InterPodAffinityArgs.hardPodAffinityWeight)."""
 _NAMESPACE_NAME = "kubernetes.io/metadata.name"
-"""The API server gives every namespace this label, with its name: the one label of a namespace that is known."""
+"""The API server sets this label of every namespace to its name.  Other labels of namespaces are not known."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -20,9 +20,9 @@ class PodSet:
     """Pods by namespace and labels.
 
     Attributes:
-        namespaces: namespaces they may be in.
-        others: further namespaces, by clauses about their names; None for none, no clauses for all.
-        clauses: about their labels; None for no pod at all.
+        namespaces: allowed namespaces.
+        others: clauses about the names of further allowed namespaces; None for no further ones, no clauses for all.
+        clauses: clauses about the labels; None selects no pod.
 
     """
 
@@ -31,7 +31,7 @@ class PodSet:
     clauses: Clauses | None
 
     def has(self, namespace: str, labels: Mapping[str, str]) -> bool:
-        """Whether a pod of that namespace with *labels* is one of them."""
+        """Return whether a pod of *namespace* with *labels* is selected."""
         if namespace not in self.namespaces and (self.others is None or not all(clause.admits(namespace) for clause in self.others)):
             return False
         return admits(self.clauses, labels)
@@ -39,26 +39,26 @@ class PodSet:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Term:
-    """Pods near or far: nodes of one value of the label *key* are near each other."""
+    """Affinity or anti-affinity term.  Nodes with the same value of the label *key* are one domain."""
 
     key: str
     pods: PodSet
     weight: int = 0
-    """Of a preference, negative where the pods are to be far; 0 of a requirement."""
+    """Weight of a preferred term, negative for anti-affinity; 0 of a required term."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SpreadTerm:
-    """A topology spread constraint that must be met.
+    """Topology spread constraint with whenUnsatisfiable DoNotSchedule.
 
     Attributes:
-        key: domains are told apart by this label of the node.
-        pods: those that are counted.
-        own: clauses about the pod's own labels: where they hold, it counts towards its own domain.
+        key: topology key.
+        pods: counted pods.
+        own: clauses about the pod's own labels; if they match, the pod counts towards its own domain.
         skew: maxSkew.
         least: minDomains.
-        affinity: whether only nodes that the pod's node affinity and nodeSelector allow make up domains.
-        taints: whether nodes with taints that it does not tolerate do not.
+        affinity: nodeAffinityPolicy Honor: only nodes that nodeSelector and node affinity allow form domains.
+        taints: nodeTaintsPolicy Honor: only nodes whose taints the pod tolerates form domains.
 
     """
 
@@ -73,35 +73,35 @@ class SpreadTerm:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodTerms:
-    """All that a pod says about others."""
+    """All terms of a pod about other pods."""
 
-    near: tuple[Term, ...] = ()
-    """Required affinity."""
-    far: tuple[Term, ...] = ()
-    """Required anti-affinity."""
+    affinity: tuple[Term, ...] = ()
+    """Required affinity terms."""
+    anti_affinity: tuple[Term, ...] = ()
+    """Required anti-affinity terms."""
     preferred: tuple[Term, ...] = ()
     spread: tuple[SpreadTerm, ...] = ()
 
     @property
     def affine(self) -> bool:
-        """Whether there is any term of affinity."""
-        return bool(self.near or self.far or self.preferred)
+        """Return whether there is an affinity or anti-affinity term."""
+        return bool(self.affinity or self.anti_affinity or self.preferred)
 
 
 def has_affinity(shape: PodShape) -> bool:
-    """Whether pods of *shape* have a term of affinity or anti-affinity, required or preferred."""
+    """Return whether pods of *shape* have a term of affinity or anti-affinity, required or preferred."""
     affinity = shape.affinity
     sides = (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity else ()
     return any(True for side in sides for _ in _terms_of(side))
 
 
 def has_hard_spread(shape: PodShape) -> bool:
-    """Whether pods of *shape* have a topology spread constraint that must be met."""
+    """Return whether pods of *shape* have a topology spread constraint with DoNotSchedule."""
     return any(_is_hard(each) for each in shape.spread)
 
 
 def own_keys(shape: PodShape) -> frozenset[str]:
-    """The labels of a pod of *shape* that ``terms`` looks at: pods that agree in them say the same."""
+    """Return the keys of the pod labels that ``terms`` reads: pods with equal values have equal terms."""
     affinity = shape.affinity
     sides = (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity else ()
     of_terms = [keys for side in sides for _, term in _terms_of(side) for keys in (term.match_label_keys, term.mismatch_label_keys)]
@@ -109,7 +109,7 @@ def own_keys(shape: PodShape) -> frozenset[str]:
 
 
 def terms(shape: PodShape, namespace: str, labels: Mapping[str, str]) -> PodTerms:
-    """What a pod of *shape*, in that namespace and with *labels*, says about others."""
+    """Return the terms of a pod of *shape* in *namespace* with *labels*."""
     affinity = shape.affinity
     near = affinity.pod_affinity if affinity else None
     far = affinity.pod_anti_affinity if affinity else None
@@ -122,10 +122,9 @@ def terms(shape: PodShape, namespace: str, labels: Mapping[str, str]) -> PodTerm
 
 
 def unmodelled(shape: PodShape) -> tuple[str, ...]:
-    """Field paths of namespace selectors that ask for labels of namespaces, which are not known.
+    """Return the field paths of namespace selectors that need labels of namespaces, which are not known.
 
-    One that is empty (all namespaces), or asks for ``kubernetes.io/metadata.name`` only, is known.  A term with another is taken
-    to select no namespace by it.
+    A selector that is empty (all namespaces) or uses ``kubernetes.io/metadata.name`` only is evaluated.  Any other selects no namespace.
     """
     if shape.affinity is None:
         return ()
@@ -139,7 +138,7 @@ def unmodelled(shape: PodShape) -> tuple[str, ...]:
 
 
 def _terms_of(affinity: PodAffinity | None) -> Iterator[tuple[str, PodAffinityTerm]]:
-    """All terms, each with its field path below *affinity*."""
+    """Yield all terms with their field path below *affinity*."""
     if affinity is None:
         return
     for index, term in enumerate(affinity.required_during_scheduling_ignored_during_execution or ()):
@@ -170,12 +169,12 @@ def _pods(term: PodAffinityTerm, namespace: str, labels: Mapping[str, str]) -> P
 
 
 def _of_the_pod(keys: tuple[str, ...] | None, operator: str, labels: Mapping[str, str]) -> list[Requirement]:
-    """Expressions about the values that the pod itself has; keys that it lacks say nothing."""
+    """Return requirements with the pod's own label values; keys that the pod lacks are skipped."""
     return [Requirement(key, operator, (labels[key],)) for key in keys or () if key in labels]
 
 
 def _by_name(selector: LabelSelector) -> Clauses | None:
-    """Clauses about the names of namespaces; None where *selector* asks for what is not known of them."""
+    """Return clauses about the names of namespaces; None if *selector* uses another label."""
     clauses = compiled(selector)
     if clauses is None or any(clause.key != _NAMESPACE_NAME for clause in clauses):
         return None

@@ -1,10 +1,10 @@
-"""Topology spread constraints that must be met (``DoNotSchedule``): kube-scheduler's plugin PodTopologySpread, filter only.
+"""PodTopologySpread: filter by constraints with ``DoNotSchedule``.
 
-A node makes up a domain, and its pods count, if it has the topology keys of *all* the pod's constraints of that kind, and is let
-in by the constraint's nodeAffinityPolicy (default Honor) and nodeTaintsPolicy (default Ignore).  Counted are pods of the pod's
-own namespace that are not terminating.  A node passes a constraint if it has the key, and the pods of its domain, with the pod
-itself where the selector matches it, exceed the domain with the fewest by maxSkew at most; the fewest are 0 where there are less
-than minDomains domains.
+A node is eligible if it has the topology keys of *all* these constraints of the pod, and the constraint's nodeAffinityPolicy (default
+Honor) and nodeTaintsPolicy (default Ignore) admit it.  Eligible nodes form the domains.  Counted are pods in the pod's namespace that
+are not terminating.  A node passes a constraint if it has the topology key and placing the pod there keeps the skew within maxSkew: the
+count of its domain, plus 1 if the selector matches the pod itself, minus the smallest count of any domain.  The smallest count is 0 if
+there are fewer than minDomains domains.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ LACKS_TOPOLOGY = "node(s) didn't match pod topology spread constraints (missing 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class _Rule:
     spread: SpreadTerm
-    itself: int
-    """1 where the pod counts towards its own domain, else 0."""
+    self_count: int
+    """1 if the pod counts towards its own domain, else 0."""
     ids: Ids
-    """Shape (nodes,): value of the key, -1 without it; the tally's are -1 also where the node makes up no domain."""
-    there: Bools
-    """Shape (values,): which values are domains."""
+    """Shape (nodes,): value of the topology key, -1 without the label.  The tally's ids are -1 for ineligible nodes too."""
+    is_domain: Bools
+    """Shape (values,): True for values that are domains."""
     tally: PodTally
 
 
 class PodTopologySpread(StatefulPlugin):
-    """Spread constraints of a pod that comes, over the pods that are counted."""
+    """Spread constraints of an incoming pod, over the counted pods."""
 
     name = "PodTopologySpread"
     events = frozenset({ClusterEvent.NODE, ClusterEvent.POD})
@@ -51,25 +51,25 @@ class PodTopologySpread(StatefulPlugin):
         self._eligible: dict[tuple[PodShape, bool, bool], Bools] = {}
 
     @classmethod
-    def speaks(cls, shape: PodShape) -> bool:
-        """Whether *shape* has a constraint that must be met."""
+    def used_by(cls, shape: PodShape) -> bool:
+        """Return whether *shape* has a constraint with DoNotSchedule."""
         return has_hard_spread(shape)
 
     def touches(self, pod: PodRecord) -> bool:
-        """Whether *pod* has a constraint that must be met."""
+        """Return whether *pod* has a constraint with DoNotSchedule."""
         return has_hard_spread(pod.shape)
 
     def binds(self, pod: PodRecord, other: PodRecord) -> bool:
-        """Whether a constraint of *other* counts *pod*."""
+        """Return whether a constraint of *other* counts *pod*."""
         kind = self.counts.kind(pod)
         return any(kind.is_in(spread.pods) for spread in self.counts.kind(other).terms.spread)
 
     def filters(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Filters:
-        """Two for a pod with constraints: a node fails by the first constraint that it does not pass, so by one reason at most."""
+        """Return two filters for a pod with constraints.  A node is refused for the first constraint it violates, so for one reason."""
         if not has_hard_spread(pod.shape):
             return []
         kind = self.counts.kind(pod)
-        rules = self._ruled(kind)
+        rules = self._rules_of(kind)
         lacking: Bools = np.zeros(len(nodes), dtype=bool)
         crowded: Bools = np.zeros(len(nodes), dtype=bool)
         for rule in rules:
@@ -79,22 +79,22 @@ class PodTopologySpread(StatefulPlugin):
             crowded |= open_still & (ids >= 0) & _exceeds(rule, ids, within)
         return [(LACKS_TOPOLOGY, ~lacking), (SPREAD, ~crowded)]
 
-    def _ruled(self, kind: PodKind) -> tuple[_Rule, ...]:
+    def _rules_of(self, kind: PodKind) -> tuple[_Rule, ...]:
         if (rules := self._rules.get(kind)) is None:
             rules = self._rules[kind] = tuple(self._rule(spread, kind) for spread in kind.terms.spread)
         return rules
 
     def _rule(self, spread: SpreadTerm, kind: PodKind) -> _Rule:
         column = self.counts.nodes.column(spread.key)
-        ids: Ids = np.where(self._makes_up(spread, kind), column.ids, np.int32(-1))
+        ids: Ids = np.where(self._eligible_nodes(spread, kind), column.ids, np.int32(-1))
         # Pods of one shape have the same eligible nodes; the sets differ where a constraint takes a value from the pod's labels.
         name = (kind.shape, spread.key, spread.pods, spread.affinity, spread.taints)
         tally = self.counts.watch(name, PodTally(ids, len(column.values)), (spread.pods,), living=True)
-        itself = int(admits(spread.own, kind.crowd.labels))
-        return _Rule(spread, itself, column.ids, _domains(ids, len(column.values)), tally)
+        self_count = int(admits(spread.own, kind.crowd.labels))
+        return _Rule(spread, self_count, column.ids, _domains(ids, len(column.values)), tally)
 
-    def _makes_up(self, spread: SpreadTerm, kind: PodKind) -> Bools:
-        """Which nodes make up the domains of *spread*."""
+    def _eligible_nodes(self, spread: SpreadTerm, kind: PodKind) -> Bools:
+        """Return the nodes that are eligible to form domains of *spread*, shape (nodes,)."""
         nodes, shape = self.counts.nodes, kind.shape
         if (eligible := self._eligible.get((shape, spread.affinity, spread.taints))) is None:
             eligible = np.ones(len(nodes), dtype=bool)
@@ -109,18 +109,18 @@ class PodTopologySpread(StatefulPlugin):
 
 
 def _exceeds(rule: _Rule, ids: Ids, within: Nodes | None) -> Bools:
-    """Shape of *ids*: whether one more pod in that domain would be too many; of no meaning where the id is -1."""
+    """Return, for each domain id, whether one more pod would exceed the skew; undefined where the id is -1."""
     counts = rule.tally.domains(within)
-    there = rule.there if within is None else _domains(rule.tally.ids[within], len(rule.there))
-    known = counts[:-1][there]
+    is_domain = rule.is_domain if within is None else _domains(rule.tally.ids[within], len(rule.is_domain))
+    known = counts[:-1][is_domain]
     fewest = int(known.min()) if len(known) and len(known) >= rule.spread.least else 0
-    return counts[ids] + rule.itself - fewest > rule.spread.skew
+    return counts[ids] + rule.self_count - fewest > rule.spread.skew
 
 
 def _domains(ids: Ids, size: int) -> Bools:
-    there: Bools = np.zeros(size + 1, dtype=bool)
-    there[ids] = True
-    return there[:-1]
+    is_domain: Bools = np.zeros(size + 1, dtype=bool)
+    is_domain[ids] = True
+    return is_domain[:-1]
 
 
 def _tolerated(shape: PodShape, nodes: NodeTable) -> Bools:

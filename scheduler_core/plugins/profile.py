@@ -1,4 +1,4 @@
-"""The plugins in use over the nodes of a snapshot, and what they make of a shape: all that the fast paths of placement read."""
+"""Enabled plugins over the nodes of a snapshot, compiled for each pod shape; the fast paths of placement read nothing else."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from scheduler_core.plugins.unmodelled_fields import UnmodelledFields
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class ShapeProfile:
-    """What the plugins make of a shape.
+    """Verdict of the plugins on pods of one shape.
 
     Attributes:
-        mask: shape (nodes,): where the static plugins let it run; None where they do everywhere.
-        scores: static scores, which depend on which other nodes are feasible.
-        local: slots and scores on a node by what runs there.
-        one_by_one: whether its pods hang on what other pods have on the node but resources, so that each is placed by itself.
-        rows: ``local.rows``, rows of what it requests.
+        mask: shape (nodes,): nodes that pass the static filters; None if all do.
+        scores: static scores; their normalisation depends on the set of feasible nodes.
+        local: node-local plugin: pods that fit on a node, and their scores.
+        one_by_one: True if a ledger plugin applies, so that the pods are placed one by one.
+        rows: ``local.rows``: rows of NodeTable.resources that a pod requests.
         amounts: ``local.amounts``, shape (rows, 1): how much of each, above 0.
 
     """
@@ -35,25 +35,25 @@ class ShapeProfile:
 
     @property
     def plain(self) -> bool:
-        """Whether the score of a node does not depend on which other nodes are feasible."""
+        """Return whether the score of a node is independent of the set of feasible nodes."""
         return not self.scores
 
 
 class Profile:
-    """The plugins in use over a snapshot's nodes; each shape is compiled once."""
+    """Enabled plugins over the nodes of a snapshot; each shape is compiled once."""
 
     def __init__(self, nodes: NodeTable, ignore: Iterable[str] = ()) -> None:
-        """Fields in *ignore* are passed over though they are not modelled."""
+        """Prepare the plugins; fields in *ignore* do not refuse a pod although they are not modelled."""
         self.nodes = nodes
         self._fields = UnmodelledFields(nodes, ignore)
         self._static = (self._fields, *(plugin(nodes) for plugin in registry.STATIC))
         self._compiled: dict[int, ShapeProfile] = {}
 
     def compile(self, shape: PodShape) -> ShapeProfile:
-        """What the plugins make of *shape*."""
-        if (found := self._compiled.get(shape.serial)) is None:
-            found = self._compiled[shape.serial] = self._compile(shape)
-        return found
+        """Return the verdict of the plugins on *shape*."""
+        if (compiled := self._compiled.get(shape.serial)) is None:
+            compiled = self._compiled[shape.serial] = self._compile(shape)
+        return compiled
 
     def _compile(self, shape: PodShape) -> ShapeProfile:
         mask: Bools | None = None
@@ -64,9 +64,9 @@ class Profile:
         return ShapeProfile(mask, scores, local, registry.one_by_one(shape), local.rows, local.amounts)
 
     def filters(self, shape: PodShape) -> Filters:
-        """The static filters that keep *shape* off some node, in upstream's order: why, and where it may run."""
+        """Return the static filters that can refuse a node to *shape*, in kube-scheduler's order."""
         return [each for plugin in self._static for each in plugin.filters(shape)]
 
     def refused(self, fields: Iterable[str]) -> str:
-        """Why a pod with *fields*, which are not modelled, is not placed at all; empty if all of them are to be ignored."""
+        """Return the reason to refuse every node to a pod with *fields*, which are not modelled; empty if all of them are ignored."""
         return self._fields.refusal(fields)

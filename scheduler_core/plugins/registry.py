@@ -1,7 +1,6 @@
-"""The plugins that are modelled, by kind, each kind in the order in which kube-scheduler's default profile filters.
+"""Modelled plugins by kind, each kind in the filter order of kube-scheduler's default profile.
 
-To add one, add its file and a line here.  Filters run in the order of the kinds: static, ledger,
-node-local, stateful.
+To add a plugin, add its file and a line here.  The kinds filter in the order static, ledger, node-local, stateful.
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ STATEFUL: tuple[type[StatefulPlugin], ...] = (PodTopologySpread, InterPodAffinit
 
 
 def one_by_one(shape: PodShape) -> bool:
-    """Whether pods of *shape* hang on what the ledger keeps beside resources, so that each is placed by itself."""
+    """Return whether a ledger plugin applies to *shape*, so that its pods are placed one by one."""
     return any(plugin.touches(shape) for plugin in LEDGER)
 
 
-def speaks(shape: PodShape) -> bool:
-    """Whether pods of *shape* say anything that a stateful plugin filters or scores by."""
-    return any(plugin.speaks(shape) for plugin in STATEFUL)
+def used_by(shape: PodShape) -> bool:
+    """Return whether pods of *shape* can affect a verdict of a stateful plugin."""
+    return any(plugin.used_by(shape) for plugin in STATEFUL)
 
 
 def modelled() -> tuple[type[Plugin], ...]:
-    """All of them, in the order in which they filter."""
+    """Return all modelled plugins in filter order."""
     return (*STATIC, *LEDGER, NODE_LOCAL, *STATEFUL)

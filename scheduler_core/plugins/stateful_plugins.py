@@ -1,9 +1,8 @@
-"""The stateful plugins over the pods of a snapshot, kept up to date while pods are tried.
+"""Stateful plugins over the pods of a snapshot, updated while pods are assumed, removed and rewound.
 
-kube-scheduler confines a group cycle to the nodes of a placement as candidates only: the pods that its plugins count, and the
-domains that they compare, are those of the whole snapshot (in 1.37 PreFilter and PreScore are given every node, and the placement
-only limits what is filtered).  ``within`` left out does the same; given, it cuts the snapshot down to those nodes.  No plugin looks
-at pods that are nominated only: whoever counts them assumes them first.
+In a group cycle kube-scheduler restricts only the candidate nodes to the placement.  Its plugins count the pods and compare the domains
+of the whole snapshot (in 1.37, PreFilter and PreScore receive every node).  Without ``within`` the plugins do the same; with it they see
+only those nodes.  Pods that are only nominated are not counted: the caller assumes them first.
 """
 
 from __future__ import annotations
@@ -26,61 +25,61 @@ from scheduler_core.plugins.pod_terms import unmodelled
 class _Active:
     counts: PodCounts
     plugins: tuple[StatefulPlugin, ...]
-    keeping: tuple[StatefulPlugin, ...]
-    """Those that keep more of pods than is counted."""
+    with_state: tuple[StatefulPlugin, ...]
+    """Plugins with state beyond the counts."""
 
     def move(self, pod: PodRecord, node: int, amount: int) -> None:
-        """*pod* is on *node*, or (*amount* -1) no longer."""
-        self.counts.put(pod, node, amount)
-        for plugin in self.keeping:
+        """Add *pod* on *node*, or (*amount* -1) remove it."""
+        self.counts.count(pod, node, amount)
+        for plugin in self.with_state:
             (plugin.add_pod if amount > 0 else plugin.remove_pod)(pod, node)
 
 
 class StatefulPlugins:
-    """The pods of a snapshot as they constrain each other.
+    """Constraints between the pods of a snapshot.
 
-    Every pod that is assumed or removed must be told once it is ``active``, also one that nothing touches: others may count it.
-    Nothing is counted before the first pod that says anything about others is met, in the snapshot or later.
+    Once it is ``active``, every assumed or removed pod must be reported, even if no plugin applies to it: other pods may count it.
+    Nothing is counted before the first pod that can affect a verdict appears, in the snapshot or later.
     """
 
     def __init__(
         self, snapshot: ClusterSnapshot, counts: PodCounts | None = None, running: Callable[[], Iterable[PodRecord]] | None = None
     ) -> None:
-        """Of the pods of *snapshot*; *counts* has counted them already, and is lent until ``give_back``: then they are *running*."""
+        """Count the pods of *snapshot*; or borrow *counts*, which hold the *running* pods already, until ``give_back``."""
         self._snapshot = snapshot
         self._running = running or (lambda: snapshot.pods)
         self._met = counts.mark() if counts is not None else 0
         self._active = self._over(counts) if counts is not None else None
         self._settled: list[tuple[PodRecord, int, int]] = []
         self._journal: list[tuple[PodRecord, int, int]] = []
-        self._says: dict[PodShape, bool] = {}
+        self._used: dict[PodShape, bool] = {}
         self._unmodelled: dict[PodShape, tuple[str, ...]] = {}
-        if counts is None and any(self._speaks(pod) for pod in snapshot.pods):
+        if counts is None and any(self._is_used_by(pod) for pod in snapshot.pods):
             self._activated()
 
     @property
     def active(self) -> bool:
-        """Whether any pod of the snapshot, or told since, says anything about others.
+        """Return whether any pod of the snapshot, or reported since, can affect a verdict.
 
-        While none does nothing touches any pod, and whoever places only pods of the snapshot need not tell where they go.
+        If none can, no plugin applies to any pod, and assumed pods of the snapshot need not be reported.
         """
         return self._active is not None
 
     @property
     def plugins(self) -> tuple[StatefulPlugin, ...]:
-        """Each by itself; empty unless ``active``."""
+        """Return the plugins; empty unless ``active``."""
         return self._active.plugins if self._active is not None else ()
 
     def mark(self) -> int:
-        """A point to rewind to."""
+        """Return a mark for ``rewind``."""
         return len(self._journal)
 
     def assume(self, pod: PodRecord, node: int) -> None:
-        """*pod* runs on *node* for now."""
+        """Assume *pod* on *node*."""
         self._move(pod, node, 1)
 
     def remove(self, pod: PodRecord, node: int) -> None:
-        """*pod*, which runs on *node*, does not for now."""
+        """Remove *pod*, which runs on *node*."""
         self._move(pod, node, -1)
 
     def rewind(self, mark: int) -> None:
@@ -91,12 +90,12 @@ class StatefulPlugins:
                 self._active.move(pod, node, -amount)
 
     def forget(self) -> None:
-        """Let what is assumed and removed stand for good."""
+        """Make everything assumed and removed permanent: later marks start here."""
         self._settled += self._journal
         self._journal.clear()
 
     def give_back(self) -> None:
-        """Undo all there is, also what stands for good: counts that were lent are as they were."""
+        """Undo everything, permanent changes included: borrowed counts are as before."""
         self._journal[:0] = self._settled
         self._settled.clear()
         self.rewind(0)
@@ -104,42 +103,42 @@ class StatefulPlugins:
             self._active.counts.rewind(self._met)
 
     def touches(self, pod: PodRecord) -> bool:
-        """Whether ``filter`` or ``score`` can have anything to say about *pod*; who is False here goes where it would go alone."""
-        if not self._active and not self._speaks(pod):
+        """Return whether any plugin can filter or score nodes for *pod*."""
+        if not self._active and not self._is_used_by(pod):
             return False
         active = self._activated()
         active.counts.kind(pod)
         return any(plugin.touches(pod) for plugin in active.plugins)
 
     def filter(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Filters:
-        """The filters that bind *pod*, in upstream's order: why not, and a mask of *nodes*' shape, True where it may run.
+        """Return the filters for *pod* in kube-scheduler's order; masks have the shape of *nodes*.
 
-        A node that fails several fails by the first of them, as upstream reports it.
+        A node that several filters refuse is reported under the first.
 
         Args:
-            pod: the pod that comes; it must not count as running.
+            pod: the incoming pod; it must not be counted as running.
             nodes: indices of the candidates.
-            within: the only nodes (ascending) whose pods and domains count; None for all of the snapshot, as upstream.
+            within: nodes (ascending) whose pods and domains are counted; None for all nodes, as kube-scheduler.
 
         """
-        if not self._active and not self._speaks(pod):
+        if not self._active and not self._is_used_by(pod):
             return []
         active = self._activated()
         active.counts.kind(pod)
         return [each for plugin in active.plugins for each in plugin.filters(pod, nodes, within)]
 
     def score(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Ints:
-        """Shape of *nodes*, which are all that are feasible: the plugins' normalised scores by their weights.  Arguments as for ``filter``."""
+        """Return the weighted sum of the normalised scores of *nodes*, all feasible nodes.  Arguments as for ``filter``."""
         total: Ints = np.zeros(len(nodes), dtype=np.int64)
-        if self._active or self._speaks(pod):
+        if self._active or self._is_used_by(pod):
             for plugin in self._activated().plugins:
                 if plugin.weight:
                     total += plugin.weight * plugin.normalise(plugin.score(pod, nodes, within))
         return total
 
     def resolvable(self, pod: PodRecord, nodes: Nodes) -> Nodes:
-        """Those of *nodes* where no plugin refuses *pod* for a reason that no eviction removes."""
-        if not self._active and not self._speaks(pod):
+        """Return those of *nodes* that no plugin refuses to *pod* for a reason that preemption cannot resolve."""
+        if not self._active and not self._is_used_by(pod):
             return nodes
         able: Bools = np.ones(len(nodes), dtype=bool)
         for plugin in self._activated().plugins:
@@ -149,37 +148,38 @@ class StatefulPlugins:
         return nodes[able]
 
     def unmodelled(self, pod: PodRecord) -> tuple[str, ...]:
-        """Field paths of what *pod* says that cannot be told from what is known, in wire names.
+        """Return the field paths of *pod* that cannot be evaluated, in wire names.
 
-        As ``spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].namespaceSelector``: the labels of
-        namespaces are not known.  Filters and scores take such a selector to select no namespace.
+        These are namespace selectors such as
+        ``spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].namespaceSelector``: labels of namespaces are not
+        known.  Filters and scores treat such a selector as selecting no namespace.
         """
         if (found := self._unmodelled.get(pod.shape)) is None:
             found = self._unmodelled[pod.shape] = unmodelled(pod.shape)
         return found
 
     def bind(self, pod: PodRecord, other: PodRecord) -> bool:
-        """Whether it can decide where *other* may run that *pod* is where it is: by a requirement of one of them, or by counting."""
+        """Return whether the node of *pod* can change a verdict on *other*."""
         return self._active is not None and any(plugin.binds(pod, other) for plugin in self._active.plugins)
 
     def _move(self, pod: PodRecord, node: int, amount: int) -> None:
-        if self._active or self._speaks(pod):
+        if self._active or self._is_used_by(pod):
             self._activated().move(pod, node, amount)
         self._journal.append((pod, node, amount))
 
-    def _speaks(self, pod: PodRecord) -> bool:
-        if (says := self._says.get(pod.shape)) is None:
-            says = self._says[pod.shape] = registry.speaks(pod.shape)
-        return says
+    def _is_used_by(self, pod: PodRecord) -> bool:
+        if (used := self._used.get(pod.shape)) is None:
+            used = self._used[pod.shape] = registry.used_by(pod.shape)
+        return used
 
     def _activated(self) -> _Active:
-        """Everything so far is counted when it first matters."""
+        """Return the plugins, after counting all pods so far at the first call."""
         if self._active is None:
             counts = PodCounts(self._snapshot.nodes)
             for pod in self._snapshot.pods:
                 if pod.node >= 0:
-                    counts.put(pod, pod.node)
-                elif self._speaks(pod):
+                    counts.count(pod, pod.node)
+                elif self._is_used_by(pod):
                     counts.kind(pod)
             active = self._over(counts)
             for pod, node, amount in (*self._settled, *self._journal):
@@ -188,11 +188,11 @@ class StatefulPlugins:
         return self._active
 
     def _over(self, counts: PodCounts) -> _Active:
-        """The plugins over *counts*; those that keep more are told of the pods that run."""
+        """Return the plugins over *counts*; running pods are added to those with state of their own."""
         plugins = tuple(plugin(counts) for plugin in registry.STATEFUL)
-        keeping = tuple(plugin for plugin in plugins if type(plugin).add_pod is not StatefulPlugin.add_pod)
-        for pod in self._running() if keeping else ():
+        with_state = tuple(plugin for plugin in plugins if type(plugin).add_pod is not StatefulPlugin.add_pod)
+        for pod in self._running() if with_state else ():
             if pod.node >= 0:
-                for plugin in keeping:
+                for plugin in with_state:
                     plugin.add_pod(pod, pod.node)
-        return _Active(counts, plugins, keeping)
+        return _Active(counts, plugins, with_state)

@@ -13,11 +13,11 @@ from scheduler_core.model.wire import Taint, Toleration
 from scheduler_core.plugins.base import Filters, StaticPlugin, StaticScore
 
 HARD = frozenset({"NoSchedule", "NoExecute"})
-"""Effects that keep a pod off a node."""
+"""Effects that refuse a node."""
 
 
 class TaintToleration(StaticPlugin):
-    """Taints of nodes; each set of taints is looked at once for a shape."""
+    """Taints of nodes; each distinct set of taints is evaluated once for a shape."""
 
     name = "TaintToleration"
     weight = 3
@@ -30,7 +30,7 @@ class TaintToleration(StaticPlugin):
         self._tainted = any(self._sets)
 
     def filters(self, shape: PodShape) -> Filters:
-        """One for each taint that is the first on a node to keep *shape* away."""
+        """Return one filter for each taint that is the first on a node to refuse *shape*."""
         first: dict[str, list[int]] = {}
         for index, taints in enumerate(self._sets):
             for taint in taints:
@@ -40,7 +40,7 @@ class TaintToleration(StaticPlugin):
         return [(reason, ~np.isin(self._ids, indices)) for reason, indices in sorted(first.items())]
 
     def score(self, shape: PodShape) -> StaticScore | None:
-        """PreferNoSchedule taints that *shape* does not tolerate: tolerations of that effect count, and of every effect (PreScore)."""
+        """Return the number of PreferNoSchedule taints that tolerations of this or of every effect do not cover (PreScore)."""
         if not self._tainted:
             return None
         soft = [each for each in shape.tolerations if each.effect in {"", "PreferNoSchedule"}]
@@ -51,12 +51,12 @@ class TaintToleration(StaticPlugin):
 
 
 def tolerates(tolerations: Sequence[Toleration], taint: Taint) -> bool:
-    """Whether one of *tolerations* covers *taint* (core/v1 Toleration; ``Lt`` and ``Gt`` compare numbers)."""
+    """Return whether one of *tolerations* covers *taint* (core/v1 Toleration; ``Lt`` and ``Gt`` compare numbers)."""
     return any(_covers(each, taint) for each in tolerations)
 
 
 def taint_reason(taint: Taint) -> str:
-    """As kube-scheduler words it."""
+    """Return kube-scheduler's reason for an untolerated taint."""
     return f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
 
 
@@ -77,7 +77,7 @@ def _covers(toleration: Toleration, taint: Taint) -> bool:
 
 
 def _compares(operator: str, limit: str, value: str) -> bool:
-    """Taint value against toleration value, both whole numbers (KEP-5471, numeric tolerations)."""
+    """Compare taint value and toleration value, both whole numbers (KEP-5471, numeric tolerations)."""
     number, bound = selectors.parse_integer(value), selectors.parse_integer(limit)
     if number is None or bound is None:
         return False

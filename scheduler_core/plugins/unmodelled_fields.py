@@ -1,4 +1,4 @@
-"""Pods with fields that can keep them off a node and are not modelled: they pass nowhere, unless the field is to be ignored."""
+"""Refusal of pods with fields that can restrict the nodes of a pod and are not modelled."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _INDEX = re.compile(r"\[\d+\]")
 
 
 class UnmodelledFields(StaticPlugin):
-    """No plugin of kube-scheduler's: the limit of what is modelled of it.  *ignore* are field paths, with or without indices."""
+    """Not a plugin of kube-scheduler.  *ignore* are field paths that do not refuse a pod, with or without indices."""
 
     name = "UnmodelledFields"
 
@@ -24,12 +24,12 @@ class UnmodelledFields(StaticPlugin):
         self._ignore = frozenset(ignore)
 
     def filters(self, shape: PodShape) -> Filters:
-        """One that no node passes, where there is such a field."""
+        """Return one filter that no node passes if *shape* has such a field."""
         refusal = self.refusal(shape.unmodelled)
         return [(refusal, np.zeros(len(self.nodes), dtype=bool))] if refusal else []
 
     def refusal(self, fields: Iterable[str]) -> str:
-        """Why a pod with *fields*, which are not modelled, is not placed at all; empty if all of them are to be ignored."""
+        """Return the reason to refuse every node to a pod with *fields*; empty if all of them are ignored."""
         kept = [field for field in fields if field not in self._ignore and _INDEX.sub("", field) not in self._ignore]
         if not kept:
             return ""

@@ -57,7 +57,7 @@ class PodAffinityCache:
         """*pod*, the very object that was met, is gone."""
         if self._census is not None:
             if pod.node >= 0:
-                self._census.put(pod, pod.node, -1)
+                self._census.count(pod, pod.node, -1)
             self._census.forget(pod)
 
     def reset(self) -> None:
@@ -88,11 +88,11 @@ class PodAffinityCache:
 
     def _enter(self, census: PodCounts, pod: PodRecord) -> None:
         if pod.node >= 0:
-            census.put(pod, pod.node)
+            census.count(pod, pod.node)
         elif self._speaks(pod.shape):
             census.kind(pod)
 
     def _speaks(self, shape: PodShape) -> bool:
         if (says := self._says.get(shape)) is None:
-            says = self._says[shape] = registry.speaks(shape)
+            says = self._says[shape] = registry.used_by(shape)
         return says

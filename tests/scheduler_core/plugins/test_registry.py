@@ -91,7 +91,7 @@ class Licences(StatefulPlugin):
         self.taken: Counter[int] = Counter()
 
     @classmethod
-    def speaks(cls, shape: PodShape) -> bool:
+    def used_by(cls, shape: PodShape) -> bool:
         return wishes(shape, "licence")
 
     def touches(self, pod: PodRecord) -> bool:
