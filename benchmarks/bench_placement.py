@@ -111,7 +111,7 @@ def _seconds_a_root(snapshot: ClusterSnapshot, after: int) -> float:
 
 def _afresh(snapshot: ClusterSnapshot) -> float:
     """Pods per second where nothing is remembered and each pod is tried by itself."""
-    greedy = Greedy(PlacementState.of(snapshot, CycleOptions().placing), Signatures(lambda _: True, one_by_one=True))
+    greedy = Greedy(PlacementState.from_snapshot(snapshot, CycleOptions().placing), Signatures(lambda _: True, one_by_one=True))
     roots = run_cycle.queued(snapshot, CycleOptions())[:_FRESH]
     roots = roots[: 1 if sum(len(leaf.waiting) for leaf in roots[0].leaves()) > 100 else _FRESH]
     started, placed = time.perf_counter(), 0

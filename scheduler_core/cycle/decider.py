@@ -52,7 +52,7 @@ class Decider:
         self._snapshot = snapshot
         self._conditions = conditions
         self._options = options
-        site = site or PlacementState.of(snapshot, options, ignore, plugins)
+        site = site or PlacementState.from_snapshot(snapshot, options, ignore, plugins)
         self._greedy: Greedy = Complete(site, steps) if steps else Greedy(site)
         self._ledger = self._greedy.site.ledger
         self._nominations = self._greedy.site.nominations

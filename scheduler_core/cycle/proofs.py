@@ -35,7 +35,7 @@ def certificates(snapshot: ClusterSnapshot, decisions: Sequence[Decision], optio
 
 def _proof(then: ClusterSnapshot, root: Entity, options: CycleOptions, *, decision: Decision, before: ClusterSnapshot) -> dict[str, Any]:
     """The proof, of the empty cluster where the decision says that no eviction can help; or why there is none."""
-    site = PlacementState.of(then, options.placing, options.ignore)
+    site = PlacementState.from_snapshot(then, options.placing, options.ignore)
     site.nominations.step_aside(root.priority)
     form = Greedy(site).form(root)
     hopeless = decision.status is Status.UNRESOLVABLE

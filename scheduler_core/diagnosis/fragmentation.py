@@ -49,7 +49,7 @@ class Fragment:
 
 def fragments(snapshot: ClusterSnapshot, ignore: Iterable[str] = ()) -> tuple[Fragment, ...]:
     """The shapes and levels that matter in *snapshot*; fields in *ignore* are passed over though they are not modelled."""
-    site = PlacementState.of(snapshot, PlacingOptions(), ignore)
+    site = PlacementState.from_snapshot(snapshot, PlacingOptions(), ignore)
     return largest(site, levels(snapshot), examples(snapshot))
 
 

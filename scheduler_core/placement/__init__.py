@@ -1,21 +1,21 @@
-"""Greedy placement, as kube-scheduler does it; imports ``model``, ``plugins`` and ``queueing``.
+"""Greedy placement as in kube-scheduler; imports ``model``, ``plugins`` and ``queueing``.
 
-greedy                 a tree: every candidate placement evaluated, no sibling moved
-pod_group              the pods of one group on one placement
-candidate_placements   TopologyAware: the placements that a group has to choose from
-feasibility            PlacementFeasible: can the minimum still be met
-composite_progress     how the children of a composite fare so far
-placement_score        which of several feasible placements is taken
-state                  all that placement works on, made once from a snapshot
-placement_request      what of an entity decides where it goes
-outcome                what came of a group on a placement
-equal_pods             equal pods at once
-equal_pods_by_domain   equal pods in every domain at once
-equal_pods_normalized  equal pods whose scores are normalised over the feasible nodes
-interleaved_shapes     pods of few shapes in many short runs
-pod_by_pod             any pods, one by one
-domain_cache           what a group comes to in every domain, kept up to date
-lower_bound            domains that cannot hold a group's minimum
-counters               candidate placements evaluated
-extension_points       what plugins of other packages may add
+greedy                 places a tree: evaluates every candidate placement, never moves a sibling
+pod_group              places the pods of one group on one placement
+candidate_placements   TopologyAware: candidate placements of a group
+feasibility            PlacementFeasible: can the minimum of a group still be met
+composite_progress     scheduled and failed children of a composite group
+placement_score        selection among feasible placements
+state                  placement state: nodes, ledger, plugins, nominations
+placement_request      an entity prepared for placement, with its signature
+outcome                result of one group on one placement
+equal_pods             places equal pods in one step
+equal_pods_by_domain   the same for all domains of a topology level in one step
+equal_pods_normalized  the same with scores that are normalised over the feasible nodes
+interleaved_shapes     places pods of few shapes in many short runs
+pod_by_pod             places any pods one by one
+domain_cache           results of a group in every domain, updated on change
+lower_bound            rules out domains that cannot hold a group's minimum
+counters               counts of evaluated candidate placements
+extension_points       interfaces for placement plugins of other packages
 """

@@ -1,4 +1,4 @@
-"""Which placements a group has to choose from (KEP-5732, Candidate Placement Generation and Multiple PlacementGeneratePlugins)."""
+"""Candidate placements of a group (KEP-5732, Candidate Placement Generation and Multiple PlacementGeneratePlugins)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ NONE_FOUND = "no feasible placements found"
 
 
 class PinError(ValueError):
-    """Members that run already lie so that no domain can hold them all."""
+    """Running members are in different domains, or on nodes without the topology label."""
 
 
 def pinned_value(nodes: NodeTable, key: str, running: Sequence[int]) -> str:
-    """The domain of *key* in which the nodes *running* (at least one) all lie.
+    """Return the value of *key* that all nodes *running* (at least one) share.
 
     Raises:
-        PinError: they lie in several, or one has no such label.
+        PinError: their values differ, or one node has no such label.
 
     """
     column = nodes.column(key)
@@ -36,10 +36,9 @@ def pinned_value(nodes: NodeTable, key: str, running: Sequence[int]) -> str:
 
 
 def enough(percentage: int, placements: Sequence[Placement]) -> int:
-    """How many feasible placements are enough to choose from (KEP-5732, Limit on the Number of Checked Placements).
+    """Return the number of feasible placements to compare (KEP-5732, Limit on the Number of Checked Placements).
 
-    *percentage* 0 stands for the adaptive limit: from all of them in very small clusters down to 10 % at 5,000 nodes, never below
-    5 %.
+    *percentage* 0 selects the adaptive limit: all placements in very small clusters, 10 % at 5,000 nodes, never below 5 %.
     """
     nodes = sum(len(placement) for placement in placements)
     percentage = percentage or max(5, 100 - nodes * 9 // 500)
@@ -47,7 +46,7 @@ def enough(percentage: int, placements: Sequence[Placement]) -> int:
 
 
 def parts(site: PlacementState, form: PlacementRequest, placement: Placement) -> list[Mapping[str, Nodes]]:
-    """What each generator makes of *placement*, the built-in one first, to be ``merged``.
+    """Return the placements of each generator inside *placement*, the built-in one first; see ``merged``.
 
     Raises:
         PinError: as ``pinned_value``.
@@ -67,17 +66,16 @@ def parts(site: PlacementState, form: PlacementRequest, placement: Placement) ->
 
 
 def in_domain(topology: Topology, parent: Placement, key: str, value: str) -> Placement | None:
-    """The domain of *key* with that value inside *parent*; None where *parent* has no node of it."""
+    """Return the domain of *key* and *value* inside *parent*; None if *parent* has no node of it."""
     division = topology.divide(parent, key)
     row = division.rows.get(value)
     return None if row is None else division.domains[row]
 
 
 def merged(parts: Sequence[Mapping[str, Nodes]]) -> dict[str, Nodes]:
-    """The placements of several generators, intersected: every non-empty meeting of one placement of each.
+    """Return the non-empty intersections of one placement of each generator.
 
-    The name of a meeting is the names of its parts joined by ``/``; a part named by the empty string stands for the whole
-    parent placement, and adds nothing to the name.
+    The name of an intersection joins the names of its parts by ``/``.  A part with an empty name is the whole parent placement.
     """
     found: dict[str, Nodes] = {}
     for number, part in enumerate(parts):

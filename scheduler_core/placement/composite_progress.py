@@ -1,4 +1,4 @@
-"""How the children of a composite fare so far, and whether trying on makes sense."""
+"""Scheduled, failed and remaining children of a composite group."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scheduler_core.placement.placement_request import PlacementRequest
 
 @dataclasses.dataclass(slots=True)
 class CompositeProgress:
-    """Children counted by what became of them (KEP-6012, PlacementFeasible: S, R, U, UU)."""
+    """Children counted by their result (KEP-6012, PlacementFeasible: S, R, U, UU)."""
 
     minimum: int
     remaining: int
@@ -22,7 +22,7 @@ class CompositeProgress:
     unresolvable: int = 0
 
     def add(self, outcome: PlacementOutcome) -> None:
-        """One child has been tried."""
+        """Record the result of one child."""
         self.remaining -= 1
         if outcome.success:
             self.scheduled += 1
@@ -32,19 +32,19 @@ class CompositeProgress:
             self.unschedulable += 1
 
     def skip(self) -> None:
-        """One child is inadmissible, and is not tried."""
+        """Record one inadmissible child, which is not tried."""
         self.remaining -= 1
         self.unresolvable += 1
 
     def judged(self) -> Feasibility:
-        """What can still become of the composite."""
+        """Return the feasibility of the composite."""
         if not self.by_document:
             return judge(self.minimum, self.scheduled, self.remaining, composite=True)
         return judge_by_document(self.minimum, self.scheduled, self.remaining, self.unschedulable, self.unresolvable, composite=True)
 
 
 def inadmissible(form: PlacementRequest) -> str:
-    """Why a group cannot reach its minimum with the members it has, wherever they go; empty if it can (KEP-6012, Inadmissible child groups)."""
+    """Return why the members of a group cannot reach its minimum on any placement; empty if they can (KEP-6012, Inadmissible child groups)."""
     entity = form.entity
     if form.leaf:
         members = len(entity.running) + len(entity.waiting)

@@ -1,4 +1,4 @@
-"""How many candidate placements were looked at (KEP-5732, Monitoring Requirements)."""
+"""Counts of evaluated candidate placements (KEP-5732, Monitoring Requirements)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import dataclasses
 
 @dataclasses.dataclass(slots=True)
 class Counters:
-    """A count that goes on.
+    """Running counts.
 
     Attributes:
         generated: candidate placements of groups.
-        feasible: those that were evaluated and can hold their group; one that did not change since is not evaluated again,
-            and counts each time all the same.
-        infeasible: those that cannot.
+        feasible: candidates that can hold their group.  A candidate whose result is cached is counted each time.
+        infeasible: candidates that cannot.
 
     """
 
@@ -22,13 +21,13 @@ class Counters:
     infeasible: int = 0
 
     def add(self, candidates: int, feasible: int) -> None:
-        """So many candidates were evaluated, of which so many are feasible."""
+        """Count *candidates* evaluated placements, *feasible* of them feasible."""
         self.generated += candidates
         self.feasible += feasible
         self.infeasible += candidates - feasible
 
     def join(self, other: Counters) -> None:
-        """Add what *other* counted."""
+        """Add the counts of *other*."""
         self.generated += other.generated
         self.feasible += other.feasible
         self.infeasible += other.infeasible

@@ -1,4 +1,4 @@
-"""What a group would come to in every domain of a division, kept up to date: only domains that changed are tried again."""
+"""Results of a group in every domain of a topology level; only domains that changed are evaluated again."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from scheduler_core.placement.pod_group import succeeded
 from scheduler_core.placement.state import PlacementState
 
 _AT_ONCE = 8
-"""From so many changed domains on, trying them all in one go is cheaper."""
+"""Number of changed domains from which evaluating them together is cheaper."""
 
 _SEVERAL = 2
-"""From so many changed domains on, counting what is free in them first is cheaper."""
+"""Number of changed domains from which ruling some out by free capacity first is cheaper."""
 
 
 class DomainCache:
-    """One group over the domains of one division.
+    """Results of one group over the domains of one division.
 
     Attributes:
-        able: shape (domains,): is the group's minimum met there.
-        failed: shape (domains,): did trying it end in an error, which ends the whole root's cycle.
-        tight: how full the domain would be.
-        counts: pods of the group there, running and proposed.
-        holds: where the desiredCount fits as well; None where the group has none.
+        able: shape (domains,): True if the group's minimum is met there.
+        failed: shape (domains,): True if the evaluation ended in an error, which ends the cycle of the root.
+        tight: shape (domains,): use of the domain in percent, the group included.
+        counts: shape (domains,): pods of the group there, running and proposed.
+        holds: shape (domains,): True if desiredCount fits as well; None for a group without desiredCount.
 
     """
 
@@ -58,7 +58,7 @@ class DomainCache:
         self._running = sum(len(leaf.running) for leaf in form.entity.leaves())
 
     def refresh(self, form: PlacementRequest) -> None:
-        """Try again where something changed."""
+        """Evaluate the domains that changed."""
         first = self.division.first
         self._site.ledger.grow()
         now = self._site.ledger.versions[first : first + len(self._seen)]
@@ -71,7 +71,7 @@ class DomainCache:
         self._seen[stale] = now[stale]
 
     def outcome(self, form: PlacementRequest, row: int) -> PlacementOutcome:
-        """What the group came to in the domain *row*, as of the last refresh."""
+        """Return the result of the group in the domain *row*, as of the last refresh."""
         if (found := self._outcomes[row]) is None:
             domain, picks = self.division.domains[row], self._picks[row]
             found = succeeded(form, domain, picks, self._site) if picks is not None else self._attempt(form, domain)
@@ -79,7 +79,7 @@ class DomainCache:
         return found
 
     def _worth_trying(self, form: PlacementRequest, stale: Ints) -> list[int]:
-        """Those of *stale* that counting does not refute; the others are tried when someone asks what came of it."""
+        """Return those of *stale* that the lower bound does not rule out; the others are evaluated when their result is requested."""
         rows: list[int] = stale.tolist()
         if len(rows) < _SEVERAL or not countable(form):
             return rows
@@ -107,7 +107,7 @@ class DomainCache:
             self.holds[row] = outcome.holds
 
     def _is_simple(self, form: PlacementRequest) -> bool:
-        """Whether it is equal pods without wishes."""
+        """Return whether the group has equal pods whose scores need no normalisation."""
         if not form.leaf or not form.memorable or form.special or len(form.runs) != 1 or form.entity.desired:
             return False
         return self._site.profile.compile(form.runs[0].shape).plain

@@ -1,9 +1,9 @@
-"""Equal pods, one after the other, each on the best node: worked out at once.
+"""Equal pods, each on the best node at its turn, placed in one step.
 
-Equal pods on one node see a falling and rising sequence of scores that depends on no other node.  Taking the best head of all
-sequences again and again yields their elements in order of the smallest score so far in their own sequence, larger first, then
-node, then position: until its worst element has been taken nothing behind it can be, and afterwards the rest follows at once.
-So a whole gang is one sort, and only nodes whose head is among the best *count* can be touched by *count* pods.
+The scores of the first, second, ... equal pod on one node are a sequence that is independent of all other nodes.  Greedy placement takes
+the best head of all sequences again and again.  An element can be taken only after the worst element before it, and then at once.  So the
+elements are taken in order of the running minimum of their own sequence: larger first, then by node, then by position.  A whole gang is
+one sort, and *count* pods can use only the nodes whose head is among the *count* best.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ def fill(
     whole: bool = False,
     bonus: Ints | None = None,
 ) -> Nodes:
-    """Where *count* equal pods go, in their order; fewer where there is no room for more.
+    """Return the nodes of *count* equal pods in their order; fewer if no more fit.
 
     Args:
-        local: scores them by what runs on a node.
-        count: how many there are.
-        slots: shape (nodes,): how many of them each node holds.
+        local: node-local plugin of their shape.
+        count: number of pods.
+        slots: shape (nodes,): number of pods that fit on each node.
         room: shape (2, nodes), as for ``NodeLocalPlugin.ladder``.
         scored: likewise.
         used: likewise, requests of cpu and memory.
         whole: likewise.
-        bonus: shape (nodes,): added to every score of a node.
+        bonus: shape (nodes,): added to each score of a node.
 
     Returns:
-        Positions in the arrays given, one a pod.
+        Positions in the given arrays, one for each pod.
 
     """
     able = (slots > 0).nonzero()[0]
@@ -74,15 +74,15 @@ def fill(
 
 
 def merge(steps: Ints, slots: Ints) -> Ints:
-    """Flat positions of *steps*, shape (nodes, depth), in the order in which they are taken; those beyond *slots* come last."""
+    """Return the flat positions of *steps*, shape (nodes, depth), in the order of placement; those beyond *slots* come last."""
     lowest = np.minimum.accumulate(steps, axis=1)
     lowest[np.arange(steps.shape[1]) >= slots[:, None]] = _SPENT
-    # 16 bits sort by counting.
+    # numpy sorts 16-bit integers by radix sort.
     return np.argsort(-lowest.ravel().astype(np.int16), kind="stable")
 
 
 def best(heads: Ints, count: int) -> Ints:
-    """Positions of the *count* largest, in order; of equal ones the first."""
+    """Return the positions of the *count* largest, in order; ties go to the first."""
     size = len(heads)
     if size <= 256:
         return np.argsort(-heads.astype(np.int16), kind="stable")[:count]
@@ -92,7 +92,7 @@ def best(heads: Ints, count: int) -> Ints:
 
 
 def slots_of(free: Ints, amounts: Ints, mask: Bools | None) -> Ints:
-    """How many pods each node holds: *free* and *amounts* by resource, shapes (rows, nodes) and (rows, 1)."""
+    """Return the number of pods that fit on each node; *free* has the shape (rows, nodes), *amounts* (rows, 1)."""
     slots: Ints = (free // amounts).min(axis=0)
     if mask is not None:
         slots[~mask] = 0

@@ -1,4 +1,4 @@
-"""Equal pods in every domain of a division at once: ``equal_pods`` on two-dimensional arrays."""
+"""Equal pods in every domain of a division: ``equal_pods`` on two-dimensional arrays."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from scheduler_core.plugins.profile import ShapeProfile
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Filled:
-    """What came of it, by domain.
+    """Result by domain.
 
     Attributes:
-        nodes: shape (domains, pods): the node of each pod in order, -1 where there was no room for more.
+        nodes: shape (domains, pods): the node of each pod in order, -1 if it does not fit.
         placed: shape (domains,).
-        scored: shape (2, domains): millicores and bytes that run there already, as scores count them.
+        scored: shape (2, domains): millicores and bytes of the pods there before, as scores count them.
 
     """
 
@@ -30,13 +30,13 @@ class Filled:
 
 
 def fill_domains(run: Run, profile: ShapeProfile, members: Nodes, ledger: Ledger, room: Floats, *, whole: bool) -> Filled:
-    """Where the pods of *run* go in each domain by itself.
+    """Return the nodes of the pods of *run* in each domain, each domain by itself.
 
     Args:
         run: equal pods.
-        profile: theirs, which must be plain.
+        profile: profile of their shape, which must be plain.
         members: shape (domains, widest): nodes of each domain, ascending, padded with -1.
-        ledger: what is taken.
+        ledger: resources taken.
         room: shape (2, all nodes): allocatable millicores and bytes.
         whole: as for ``NodeLocalPlugin.ladder``.
 
@@ -76,7 +76,7 @@ def _slots(profile: ShapeProfile, flat: Nodes, ledger: Ledger) -> Ints:
 
 
 def _best(heads: Ints, count: int) -> Ints:
-    """Positions, ascending, of the *count* largest heads of each row; of equal ones the first."""
+    """Return the positions, ascending, of the *count* largest heads of each row; ties go to the first."""
     widest = heads.shape[1]
     if widest <= count:
         return np.broadcast_to(np.arange(widest), heads.shape)
@@ -87,7 +87,7 @@ def _best(heads: Ints, count: int) -> Ints:
 
 
 def _merge(steps: Ints, slots: Ints) -> Ints:
-    """As ``equal_pods.merge``, row by row: *steps* of shape (domains, nodes, depth)."""
+    """Do the same as ``equal_pods.merge`` for each row; *steps* has the shape (domains, nodes, depth)."""
     lowest = np.minimum.accumulate(steps, axis=2)
     lowest[np.arange(steps.shape[2]) >= slots[:, :, None]] = -1
     flat = -lowest.reshape(len(steps), -1).astype(np.int16)

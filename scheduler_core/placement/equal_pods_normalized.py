@@ -1,7 +1,7 @@
 """Equal pods with static scores, which are normalised over the feasible nodes.
 
-The scale is that of the largest value among the nodes that are still feasible.  So it holds until the last node of that value is
-full; up to there the pods go where ``equal_pods`` says, and from there on the scale is another.
+The scale is set by the largest raw score among the nodes that are still feasible.  It holds until the last node with that score is full.
+Up to there ``equal_pods`` gives the nodes; then the scale is computed again.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from scheduler_core.plugins.profile import ShapeProfile
 
 
 def bonus_of(profile: ShapeProfile, nodes: Nodes) -> Ints:
-    """What the normalised scores add up to on each of *nodes* (indices), which are all feasible; shape (nodes,)."""
+    """Return the weighted sum of the normalised static scores of *nodes*, the indices of all feasible nodes."""
     bonus: Ints = np.zeros(len(nodes), dtype=np.int64)
     for score in profile.scores:
         bonus += score.weight * score.normalised(nodes)
     return bonus
 
 
-def fill_soft(  # noqa: PLR0913 - those of fill, and where its nodes stand
+def fill_soft(  # noqa: PLR0913 - the arguments of fill, and the nodes
     shape: PodShape, profile: ShapeProfile, nodes: Nodes, count: int, slots: Ints, room: Floats, scored: Ints, used: Ints, *, whole: bool
 ) -> Nodes:
-    """As ``equal_pods`` on *nodes* (indices), with the normalised scores of *profile*; the arrays given are left as they are."""
+    """Do the same as ``fill`` on *nodes* (indices) with the static scores of *profile*; the given arrays are not modified."""
     slots, scored, used = np.maximum(slots, 0), scored.copy(), used.copy()
     requested = np.array([[dict(shape.requests).get(row, 0)] for row in (0, 1)], dtype=np.int64)
     counted = np.array(shape.scored, dtype=np.int64)[:, None]
@@ -49,7 +49,7 @@ def fill_soft(  # noqa: PLR0913 - those of fill, and where its nodes stand
 
 
 def _valid(profile: ShapeProfile, nodes: Nodes, able: Nodes, slots: Ints, picks: Nodes) -> int:
-    """How many of *picks* are made before the scale changes: up to the one that fills the last node of the largest value."""
+    """Return the number of *picks* before a scale changes: up to the pick that fills the last node with the largest score."""
     valid = len(picks)
     for score in profile.scores:
         here = score.raw[nodes[able]]
@@ -58,7 +58,7 @@ def _valid(profile: ShapeProfile, nodes: Nodes, able: Nodes, slots: Ints, picks:
 
 
 def _last_filled(largest: Nodes, slots: Ints, picks: Nodes) -> int:
-    """The number of picks after which all nodes *largest* are full; all of them if they never are."""
+    """Return the number of picks until all nodes *largest* are full; all picks if they are never full."""
     last = 0
     for node in largest.tolist():
         there = (picks == node).nonzero()[0]

@@ -1,7 +1,7 @@
-"""What others may add to placing: generators of placements, scores of placements, checks of what came of one.
+"""Interfaces for placement plugins of other packages: generators, scorers and feasibility checks.
 
-They are the counterparts of kube-scheduler's PlacementGenerate, PlacementScore and PlacementFeasible plugins (KEP-5732, New Plugin
-Interfaces; KEP-6012, PlacementFeasible).  They must be pure: same arguments, same answer.
+These are the counterparts of kube-scheduler's PlacementGenerate, PlacementScore and PlacementFeasible plugins (KEP-5732, New Plugin
+Interfaces; KEP-6012, PlacementFeasible).  They must be pure functions of their arguments.
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ Assigned = Sequence[tuple[PodRecord, int]]
 
 
 class PluginFailedError(Exception):
-    """A plugin raised an exception; the root that it was called for ends with the status Error."""
+    """A plugin raised an exception; the root in question gets the status Error."""
 
 
 class PlacementGenerator(Protocol):
-    """Divides the nodes that a group may use into placements."""
+    """Plugin that divides the nodes available to a group into placements."""
 
     def generate(self, entity: Entity, parent: Nodes, nodes: NodeTable) -> Mapping[str, Nodes] | None:
-        """Placements by name, each a part of *parent* (ascending indices); None to leave *parent* as it is."""
+        """Return placements by name, each a subset of *parent* (ascending indices); None to keep *parent* whole."""
 
 
 class PlacementScorer(Protocol):
-    """Says how good a feasible placement is."""
+    """Plugin that scores a feasible placement."""
 
     def score(self, entity: Entity, placement: Nodes, assigned: Assigned, nodes: NodeTable) -> int:
-        """0 to 100, added to the scores of the other scorers."""
+        """Return 0 to 100; the scores of all scorers are added."""
 
 
 class FeasibilityCheck(Protocol):
-    """Has a say in whether a group's minimum is met."""
+    """Plugin that can reject a placement that meets the minimum of a group."""
 
     def check(self, entity: Entity, assigned: Assigned, nodes: NodeTable) -> str:
-        """Why not; empty where there is nothing against it."""
+        """Return the reason to reject the placement; empty to accept it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Plugins:
-    """Those in use, besides what is built in."""
+    """Enabled placement plugins, in addition to the built-in ones."""
 
     generators: tuple[PlacementGenerator, ...] = ()
     scorers: tuple[PlacementScorer, ...] = ()
@@ -55,7 +55,7 @@ class Plugins:
         return bool(self.generators or self.scorers or self.checks)
 
     def generate(self, entity: Entity, parent: Nodes, nodes: NodeTable) -> list[Mapping[str, Nodes] | None]:
-        """Return what each generator makes of *parent*.
+        """Return the placements of each generator inside *parent*.
 
         Raises:
             PluginFailedError: a generator raised an exception.
@@ -73,7 +73,7 @@ class Plugins:
         return sum(int(_call(each, "score", entity, placement, assigned, nodes)) for each in self.scorers)
 
     def refusal(self, entity: Entity, assigned: Assigned, nodes: NodeTable) -> str:
-        """Return the reason of the first check that refuses, or nothing.
+        """Return the reason of the first check that rejects the placement; empty if none does.
 
         Raises:
             PluginFailedError: a check raised an exception.

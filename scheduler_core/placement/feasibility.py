@@ -1,7 +1,8 @@
-"""PlacementFeasible: can the minimum of a group still be met, asked before the first child and after each.
+"""PlacementFeasible: evaluated before the first child of a group and after each child.
 
-Children are the pods of a PodGroup or the child groups of a CompositePodGroup.  Two forms: ``judge`` as kube-scheduler
-1.37.1 has it, with three statuses, and ``judge_by_document`` with the four of KEP-6012 (GangScheduling Plugin Changes).
+Children are the pods of a PodGroup or the child groups of a CompositePodGroup.  There are two
+variants: ``judge`` with the three statuses of kube-scheduler 1.37.1, and ``judge_by_document`` with the four of KEP-6012 (GangScheduling
+Plugin Changes).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from scheduler_core.model.decision import Status
 
 
 class Feasibility(NamedTuple):
-    """What can still become of a group, and from which counts that follows."""
+    """Feasibility of a group, with the counts it is derived from."""
 
     status: Status
     """Success, Wait, Unschedulable, or (by the document only) UnschedulableAndUnresolvable."""
@@ -20,26 +21,26 @@ class Feasibility(NamedTuple):
     """minCount or minGroupCount; 1 for basic groups."""
     scheduled: int
     remaining: int
-    """Children not tried yet."""
+    """Children that were not tried yet."""
     composite: bool
     unschedulable: int = 0
-    """Children that found no room, which eviction could make."""
+    """Children that did not fit and that preemption could help."""
     unresolvable: int = 0
-    """Children that no eviction could help."""
+    """Children that preemption cannot help."""
 
     @property
     def success(self) -> bool:
-        """Whether the minimum is met."""
+        """Return whether the minimum is met."""
         return self.status is Status.SUCCESS
 
     @property
     def hopeless(self) -> bool:
-        """Whether trying the remaining children is in vain."""
+        """Return whether the minimum cannot be met any more."""
         return self.status is Status.UNSCHEDULABLE or self.status is Status.UNRESOLVABLE
 
     @property
     def message(self) -> str:
-        """In kube-scheduler's words, which end with the counts; empty for Success."""
+        """Return the message in kube-scheduler's words; empty for Success."""
         if self.success:
             return ""
         counts = f"{self.scheduled} scheduled, {self.remaining} remaining"
@@ -53,7 +54,7 @@ class Feasibility(NamedTuple):
 
 
 def judge(minimum: int, scheduled: int, remaining: int, *, composite: bool) -> Feasibility:
-    """As kube-scheduler 1.37.1 judges: what failed does not count, so what eviction could not help is Unschedulable too."""
+    """Return the verdict of kube-scheduler 1.37.1: Unschedulable also if preemption cannot help."""
     if scheduled >= minimum:
         status = Status.SUCCESS
     elif scheduled + remaining >= minimum:
@@ -66,10 +67,10 @@ def judge(minimum: int, scheduled: int, remaining: int, *, composite: bool) -> F
 def judge_by_document(
     minimum: int, scheduled: int, remaining: int, unschedulable: int, unresolvable: int = 0, *, composite: bool
 ) -> Feasibility:
-    """As KEP-6012 judges: Unschedulable only where eviction for the children that found no room could reach the minimum.
+    """Return the verdict of KEP-6012: Unschedulable only if preemption for the *unschedulable* children could reach the minimum.
 
-    Of a PodGroup's pods all that failed count as *unschedulable* (KEP-6012, the note below the counts).  The unresolvable
-    ones take no part but in the message: they are those that no sum contains.
+    All failed pods of a PodGroup count as *unschedulable* (KEP-6012, the note below the counts).  *unresolvable* children appear only in
+    the message.
     """
     status = judge(minimum, scheduled, remaining, composite=composite).status
     if status is Status.UNSCHEDULABLE and scheduled + remaining + unschedulable < minimum:

@@ -1,8 +1,7 @@
-"""Greedy placing, as kube-scheduler does it: every placement tried, no sibling ever moved (KEP-6012, CompositePodGroup Scheduling Algorithm).
+"""Greedy placement as in kube-scheduler: evaluates every placement, never moves a sibling (KEP-6012, CompositePodGroup Scheduling Algorithm).
 
-What a group comes to on a placement depends on its signature and on what is taken there, and on nothing else.  So it is
-remembered by signature and version: after a commit only domains that changed are tried again, and the next group of the same
-shape finds all others done.
+The result of a group on a placement depends only on its signature and on the pods there.  So results are cached by signature and version
+of the placement.  After pods are assumed, only domains that changed are evaluated again, also for the next group with the same signature.
 """
 
 from __future__ import annotations
@@ -26,31 +25,31 @@ from scheduler_core.placement.pod_group import try_leaf
 from scheduler_core.placement.state import PlacementState
 
 BARE = "pod group is unschedulable"
-"""What upstream says of a root that could place no new pod."""
+"""kube-scheduler's message for a root that could place no new pod."""
 NOT_COMPARABLE = "no placement has a pod of the group: they cannot be compared"
-_REMEMBERED = 100_000
-_BOARDS = 256
+_CACHED_RESULTS = 100_000
+_CACHED_DOMAINS = 256
 
 
 class Greedy:
-    """Places entities on a site; leaves the site as it found it."""
+    """Greedy placement of entities; the placement state is unchanged afterwards."""
 
     def __init__(self, site: PlacementState, signatures: Signatures | None = None) -> None:
         self.site = site
         self.search = Search("greedy", "not-searched")
-        # What plugins say may hang on anything, so with them nothing is remembered.
+        # The verdict of a placement plugin can depend on anything, so nothing is cached.
         related = (lambda _: True) if site.plugins else site.stateful.touches if site.stateful.active else None
         self._signatures = signatures or Signatures(related)
-        self._found: dict[tuple[int, int, int], PlacementOutcome] = {}
-        self._boards: dict[tuple[int, int], DomainCache] = {}
+        self._results: dict[tuple[int, int, int], PlacementOutcome] = {}
+        self._domain_caches: dict[tuple[int, int], DomainCache] = {}
         self._generated: dict[tuple[str, str, bytes], Placement] = {}
 
     def form(self, entity: Entity) -> PlacementRequest:
-        """*entity* made ready for ``place``."""
+        """Return *entity* prepared for ``place``."""
         return self._signatures.form(entity)
 
     def place(self, form: PlacementRequest) -> PlacementOutcome:
-        """What comes of a root.  A root that is satisfied already and can place no new pod is Unschedulable."""
+        """Return the result of a root.  A root whose minimum is met already and that can place no new pod is Unschedulable."""
         outcome = self.evaluate(form, self.site.topology.root)
         if outcome.success and not outcome.placed:
             outcome = dataclasses.replace(outcome, status=Status.UNSCHEDULABLE, message=BARE)
@@ -58,7 +57,7 @@ class Greedy:
         return outcome
 
     def assume(self, form: PlacementRequest, outcome: PlacementOutcome) -> None:
-        """Take what *outcome*, a success of *form*, places."""
+        """Assume the pods that *outcome*, a success of *form*, places."""
         self.site.ledger.assume(outcome.loads, outcome.cause)
         if self.site.stateful.active or self.site.ledger.holding:
             for pod, node in assigned(form, outcome):
@@ -66,7 +65,7 @@ class Greedy:
                 self.site.nominations.release_until_rewind(pod)
 
     def evaluate(self, form: PlacementRequest, placement: Placement) -> PlacementOutcome:
-        """The best that can come of *form* inside *placement*."""
+        """Return the best result of *form* inside *placement*."""
         key = form.entity.key
         if self.site.plugins.generators or (self.site.plugins and key):
             return self._best_generated(form, placement)
@@ -76,20 +75,20 @@ class Greedy:
             return self._in_pinned_domain(form, placement, key)
         division = self.site.topology.divide(placement, key)
         if not division.domains:
-            return self._nowhere(placement)
+            return self._no_placement(placement)
         return self._best(form, placement, division)
 
     def placements(self, form: PlacementRequest, placement: Placement) -> tuple[Placement, ...]:
-        """What ``evaluate`` lets *form* choose from inside *placement*, by name; *placement* alone where nothing divides it.
+        """Return the candidate placements of *form* inside *placement*, by name; *placement* alone if nothing divides it.
 
         Raises:
-            candidate_placements.PinError: members that run lie so that no domain can hold them all.
+            candidate_placements.PinError: running members are not all in one domain.
 
         """
         key = form.entity.key
         if self.site.plugins.generators or (self.site.plugins and key):
             found = candidate_placements.merged(candidate_placements.parts(self.site, form, placement))
-            return tuple(self._made(key, name, nodes) for name, nodes in sorted(found.items()))
+            return tuple(self._generated_placement(key, name, nodes) for name, nodes in sorted(found.items()))
         if not key:
             return (placement,)
         domains = self.site.topology.divide(placement, key).domains
@@ -99,15 +98,15 @@ class Greedy:
         return tuple(domain for domain in domains if domain.value == value)
 
     def attempt(self, form: PlacementRequest, placement: Placement) -> PlacementOutcome:
-        """What comes of *form* on *placement* itself, remembered."""
+        """Return the result of *form* on *placement* itself, from the cache if possible."""
         if not form.memorable:
             return self._try(form, placement)
         self.site.ledger.grow()
         at = (form.number, placement.serial, int(self.site.ledger.versions[placement.serial]))
-        if (found := self._found.get(at)) is None:
-            if len(self._found) >= _REMEMBERED:
-                self._found.clear()
-            found = self._found[at] = self._try(form, placement)
+        if (found := self._results.get(at)) is None:
+            if len(self._results) >= _CACHED_RESULTS:
+                self._results.clear()
+            found = self._results[at] = self._try(form, placement)
         return found
 
     def _try(self, form: PlacementRequest, placement: Placement) -> PlacementOutcome:
@@ -121,34 +120,34 @@ class Greedy:
             return PlacementOutcome(Status.ERROR, placement, 0, str(error))
         domain = candidate_placements.in_domain(self.site.topology, placement, key, value)
         if domain is None:
-            return self._nowhere(placement)
+            return self._no_placement(placement)
         outcome = self.attempt(form, domain)
-        return outcome if outcome.success or outcome.status is Status.ERROR else _none_of(1, outcome)
+        return outcome if outcome.success or outcome.status is Status.ERROR else _infeasible_outcome(1, outcome)
 
     def _best(self, form: PlacementRequest, placement: Placement, division: Division) -> PlacementOutcome:
-        board = self._board(form, division)
-        board.refresh(form)
-        if board.failed.any():
-            return board.outcome(form, int(board.failed.argmax()))
-        feasible = board.able.nonzero()[0]
+        cache = self._domain_cache(form, division)
+        cache.refresh(form)
+        if cache.failed.any():
+            return cache.outcome(form, int(cache.failed.argmax()))
+        feasible = cache.able.nonzero()[0]
         self.site.looked.add(len(division.domains), len(feasible))
         if not len(feasible):
-            return self._none(len(division.domains), lambda row: board.outcome(form, row))
+            return self._infeasible(len(division.domains), lambda row: cache.outcome(form, row))
         feasible = self._considered(form, division.domains, feasible)
-        row = placement_score.choose(feasible, board.tight, board.counts, board.holds)
+        row = placement_score.choose(feasible, cache.tight, cache.counts, cache.holds)
         if row < 0:
             return PlacementOutcome(Status.ERROR, placement, 0, NOT_COMPARABLE)
-        return board.outcome(form, row)
+        return cache.outcome(form, row)
 
-    def _none(self, count: int, outcome: Callable[[int], PlacementOutcome]) -> PlacementOutcome:
-        """No placement is feasible: the reason of the first one stands for all, or of the first where eviction could help."""
+    def _infeasible(self, count: int, outcome: Callable[[int], PlacementOutcome]) -> PlacementOutcome:
+        """Return the result of a group without a feasible placement: the first one, or the first that preemption could help."""
         chosen = 0
         if self.site.options.four_statuses:
             chosen = next((row for row in range(count) if outcome(row).status is Status.UNSCHEDULABLE), 0)
-        return _none_of(count, outcome(chosen))
+        return _infeasible_outcome(count, outcome(chosen))
 
     def _considered(self, form: PlacementRequest, places: Sequence[Placement], feasible: Ints) -> Ints:
-        """Of the feasible placements those that are compared: all, unless the options say otherwise."""
+        """Return the feasible placements to compare: all, unless the options limit them."""
         options = self.site.options
         if options.nominated_first and (nominated := {pod.nominated for leaf in form.entity.leaves() for pod in leaf.waiting} - {-1}):
             holding = [row for row in feasible.tolist() if nominated <= set(places[row].nodes.tolist())]
@@ -159,28 +158,28 @@ class Greedy:
         return feasible
 
     def _best_generated(self, form: PlacementRequest, placement: Placement) -> PlacementOutcome:
-        """As ``_best``, with what plugins generate, score and check."""
+        """Do the same as ``_best`` with placement plugins."""
         try:
             parts = candidate_placements.parts(self.site, form, placement)
         except candidate_placements.PinError as error:
             return PlacementOutcome(Status.ERROR, placement, 0, str(error))
         found = candidate_placements.merged(parts)
         if not found:
-            return self._nowhere(placement)
-        places = [self._made(form.entity.key, name, nodes) for name, nodes in sorted(found.items())]
+            return self._no_placement(placement)
+        places = [self._generated_placement(form.entity.key, name, nodes) for name, nodes in sorted(found.items())]
         outcomes = [self.attempt(form, place) for place in places]
         if (failed := next((each for each in outcomes if each.status is Status.ERROR), None)) is not None:
             return failed
         able = np.array([number for number, outcome in enumerate(outcomes) if outcome.success], dtype=np.int64)
         self.site.looked.add(len(places), len(able))
         if not len(able):
-            return self._none(len(outcomes), outcomes.__getitem__)
+            return self._infeasible(len(outcomes), outcomes.__getitem__)
         feasible = self._considered(form, places, able).tolist()
         row = self._choose_scored(form, [places[number] for number in feasible], [outcomes[number] for number in feasible])
         return outcomes[feasible[row]] if row >= 0 else PlacementOutcome(Status.ERROR, placement, 0, NOT_COMPARABLE)
 
     def _choose_scored(self, form: PlacementRequest, places: list[Placement], outcomes: list[PlacementOutcome]) -> int:
-        """The best of feasible placements by the scores built in and those of plugins; -1 where they cannot be compared."""
+        """Return the index of the best feasible placement by built-in and plugin scores; -1 if they cannot be compared."""
         nodes, ledger = self.site.nodes, self.site.ledger
         rooms = [nodes.allocatable[:2, place.nodes].sum(axis=1) for place in places]
         taken = [ledger.scored[:, place.nodes].sum(axis=1) + outcome.scored for place, outcome in zip(places, outcomes, strict=True)]
@@ -193,44 +192,44 @@ class Greedy:
         holds = np.array([outcome.holds for outcome in outcomes]) if form.entity.desired else None
         return placement_score.choose(np.arange(len(places)), tight, counts, holds)
 
-    def _made(self, key: str, name: str, nodes: Nodes) -> Placement:
+    def _generated_placement(self, key: str, name: str, nodes: Nodes) -> Placement:
         at = (key, name, nodes.tobytes())
         if (made := self._generated.get(at)) is None:
             made = self._generated[at] = self.site.topology.add(key, name, nodes)
         return made
 
     def _checked(self, form: PlacementRequest, outcome: PlacementOutcome) -> PlacementOutcome:
-        """*outcome* after the plugins' checks."""
+        """Return *outcome* after the feasibility checks of plugins."""
         if outcome.success and (reason := self.site.plugins.refusal(form.entity, assigned(form, outcome), self.site.nodes)):
             return dataclasses.replace(outcome, status=Status.UNSCHEDULABLE, message=reason, loads=(), placed=0)
         return outcome
 
-    def _nowhere(self, placement: Placement) -> PlacementOutcome:
+    def _no_placement(self, placement: Placement) -> PlacementOutcome:
         status = Status.UNRESOLVABLE if self.site.options.four_statuses else Status.UNSCHEDULABLE
         return PlacementOutcome(status, placement, 0, candidate_placements.NONE_FOUND)
 
-    def _board(self, form: PlacementRequest, division: Division) -> DomainCache:
+    def _domain_cache(self, form: PlacementRequest, division: Division) -> DomainCache:
         if not form.memorable:
             return DomainCache(form, division, self.site, self.attempt)
         at = (form.number, division.first)
-        board = self._boards.pop(at, None) or DomainCache(form, division, self.site, self.attempt)
-        # The boards used last are kept.
-        self._boards[at] = board
-        if len(self._boards) > _BOARDS:
-            del self._boards[next(iter(self._boards))]
-        return board
+        cache = self._domain_caches.pop(at, None) or DomainCache(form, division, self.site, self.attempt)
+        # The least recently used cache is dropped.
+        self._domain_caches[at] = cache
+        if len(self._domain_caches) > _CACHED_DOMAINS:
+            del self._domain_caches[next(iter(self._domain_caches))]
+        return cache
 
     def _try_children(self, form: PlacementRequest, placement: Placement) -> PlacementOutcome:
         by_document = self.site.options.four_statuses
-        tally = CompositeProgress(form.entity.minimum, len(form.children), by_document)
+        progress = CompositeProgress(form.entity.minimum, len(form.children), by_document)
         outcomes: list[PlacementOutcome | None] = [None] * len(form.children)
         if by_document:
-            self._skip_inadmissible(form, placement, tally, outcomes)
+            self._skip_inadmissible(form, placement, progress, outcomes)
         ledger, stateful = self.site.ledger, self.site.stateful
         mark, counted = ledger.mark(), stateful.mark()
         error, last = "", len(form.children) - 1
         for number, child in enumerate(form.children):
-            if tally.judged().hopeless:
+            if progress.judged().hopeless:
                 break
             if outcomes[number] is not None:
                 continue
@@ -238,28 +237,28 @@ class Greedy:
             if outcome.status is Status.ERROR:
                 error = outcome.message
                 break
-            tally.add(outcome)
+            progress.add(outcome)
             if outcome.success and number < last:
-                # Nobody comes after the last one to see what it takes.
+                # The last child need not be assumed: no child follows.
                 self.assume(child, outcome)
         ledger.rewind(mark)
         stateful.rewind(counted)
-        return self._of_children(placement, outcomes, tally, error)
+        return self._composite_outcome(placement, outcomes, progress, error)
 
     def _skip_inadmissible(
-        self, form: PlacementRequest, placement: Placement, tally: CompositeProgress, outcomes: list[PlacementOutcome | None]
+        self, form: PlacementRequest, placement: Placement, progress: CompositeProgress, outcomes: list[PlacementOutcome | None]
     ) -> None:
         for number, child in enumerate(form.children):
             if reason := inadmissible(child):
                 outcomes[number] = PlacementOutcome(Status.UNRESOLVABLE, placement, 0, reason)
-                tally.skip()
+                progress.skip()
 
-    def _of_children(
-        self, placement: Placement, outcomes: list[PlacementOutcome | None], tally: CompositeProgress, error: str
+    def _composite_outcome(
+        self, placement: Placement, outcomes: list[PlacementOutcome | None], progress: CompositeProgress, error: str
     ) -> PlacementOutcome:
         if error:
             return PlacementOutcome(Status.ERROR, placement, 0, error, children=tuple(outcomes))
-        judged = tally.judged()
+        judged = progress.judged()
         if not judged.success:
             return PlacementOutcome(judged.status, placement, 0, judged.message, children=tuple(outcomes))
         good = [outcome for outcome in outcomes if outcome is not None and outcome.success]
@@ -274,14 +273,14 @@ class Greedy:
         )
 
 
-def _none_of(tried: int, first: PlacementOutcome) -> PlacementOutcome:
-    """No placement is feasible: the reason of the first one stands for all."""
+def _infeasible_outcome(tried: int, first: PlacementOutcome) -> PlacementOutcome:
+    """Return the result without a feasible placement, with the message of *first*."""
     message = f"0/{tried} placements are available, first placement status: {first.message}"
     return dataclasses.replace(first, message=message, tried=tried)
 
 
 def assigned(form: PlacementRequest, outcome: PlacementOutcome) -> list[tuple[PodRecord, int]]:
-    """The pods that a success places, and where."""
+    """Return the pods that a success places, with their nodes."""
     if form.leaf:
         return tried(form, outcome)
     below = zip(form.children, outcome.children, strict=True)
@@ -289,7 +288,7 @@ def assigned(form: PlacementRequest, outcome: PlacementOutcome) -> list[tuple[Po
 
 
 def tried(form: PlacementRequest, outcome: PlacementOutcome) -> list[tuple[PodRecord, int]]:
-    """The pods that found a node in every leaf that was tried, also where the leaf or a group above it failed in the end."""
+    """Return the pods that got a node in every leaf that was tried, even if the leaf or a group above it failed."""
     if form.leaf:
         nodes = [] if outcome.nodes is None else outcome.nodes.tolist()
         return [(pod, node) for pod, node in zip(form.entity.waiting, nodes, strict=False) if node >= 0]

@@ -1,8 +1,7 @@
-"""Pods of few shapes in many short runs, one after the other, each on the best node.
+"""Pods of few shapes in many short runs, placed one after the other, each on the best node.
 
-Between two pods only the node of the last one changes.  So each shape keeps its nodes in a heap, the best first, and a node that
-takes a pod comes into every heap anew; what it was before is passed over when it is met.  As no pod can be on a node that so many
-others precede as there are pods, only so many nodes are in a heap at first.
+Between two pods only the node of the last one changes.  So each shape has a heap of nodes, best first.  A node that takes a pod is pushed
+to every heap again; its stale entries are skipped.  *n* pods can use only the *n* best nodes, so a heap starts with these.
 """
 
 from __future__ import annotations
@@ -20,23 +19,23 @@ from scheduler_core.plugins.base import Floats, NodeLocalPlugin
 from scheduler_core.plugins.profile import ShapeProfile
 
 _PODS_A_RUN = 4
-"""Where runs are longer on average, each is worked out at once."""
+"""Average length of a run up to which this is used."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class _Kind:
-    """One shape."""
+class _Heap:
+    """Heap of one shape."""
 
     local: NodeLocalPlugin
     able: tuple[bool, ...] | None
-    heap: list[tuple[int, int, int]]
-    """(score, negative; node; how many pods it had taken)."""
+    entries: list[tuple[int, int, int]]
+    """(negative score; node; number of pods that the node had taken)."""
 
 
 class InterleavedShapes:
-    """A placement while pods are put on it, given as arrays over its nodes; they are left as they are.
+    """Placement under construction, from arrays over its nodes, which are not modified.
 
-    No node may be without cpu or memory, and no score may depend on which other nodes are feasible.
+    Every node must have cpu and memory, and every shape profile must be plain.
     """
 
     def __init__(self, runs: Sequence[tuple[Run, ShapeProfile]], nodes: Nodes, room: Floats, free: Ints, scored: Ints, used: Ints) -> None:
@@ -46,9 +45,9 @@ class InterleavedShapes:
         self._used: list[list[int]] = used.T.tolist()
         self._taken: dict[int, int] = {}
         count = sum(run.count for run, _ in runs)
-        self._kinds: dict[int, _Kind] = {}
+        self._heaps: dict[int, _Heap] = {}
         for run, profile in runs:
-            if run.shape.serial not in self._kinds:
+            if run.shape.serial not in self._heaps:
                 mask = None if profile.mask is None else profile.mask[nodes]
                 slots = slots_of(free[profile.rows], profile.amounts, mask)
                 able = (slots > 0).nonzero()[0]
@@ -56,31 +55,31 @@ class InterleavedShapes:
                 order = best(heads, min(count, len(heads)))
                 heap = [(-score, node, 0) for score, node in zip(heads[order].tolist(), able[order].tolist(), strict=True)]
                 heapq.heapify(heap)
-                self._kinds[run.shape.serial] = _Kind(profile.local, None if mask is None else tuple(mask.tolist()), heap)
+                self._heaps[run.shape.serial] = _Heap(profile.local, None if mask is None else tuple(mask.tolist()), heap)
 
-    def take(self, run: Run) -> Nodes:
-        """Where the pods of *run* go, in their order: positions, fewer where there is no room for more."""
-        kind = self._kinds[run.shape.serial]
+    def place_run(self, run: Run) -> Nodes:
+        """Place the pods of *run* and return the positions of their nodes, in order; fewer if no more fit."""
+        heap = self._heaps[run.shape.serial]
         found: list[int] = []
-        while len(found) < run.count and kind.heap:
-            _, node, taken = kind.heap[0]
+        while len(found) < run.count and heap.entries:
+            _, node, taken = heap.entries[0]
             if taken == self._taken.get(node, 0):
                 found.append(node)
-                self._put(kind, node)
+                self._charge(heap, node)
             else:
-                heapq.heappop(kind.heap)
+                heapq.heappop(heap.entries)
         return np.array(found, dtype=np.int64)
 
-    def _put(self, kind: _Kind, node: int) -> None:
+    def _charge(self, heap: _Heap, node: int) -> None:
         free, scored, used = self._free[node], self._scored[node], self._used[node]
-        kind.local.charge(free, scored, used)
+        heap.local.charge(free, scored, used)
         taken = self._taken[node] = self._taken.get(node, 0) + 1
-        for each in self._kinds.values():
+        for each in self._heaps.values():
             if (each.able is None or each.able[node]) and each.local.holds(free):
-                heapq.heappush(each.heap, (-each.local.score(self._room[node], scored, used), node, taken))
+                heapq.heappush(each.entries, (-each.local.score(self._room[node], scored, used), node, taken))
 
 
 def worth_while(runs: Sequence[Run]) -> bool:
-    """Whether *runs* are so many and so short that ``InterleavedShapes`` is faster than a sort for each."""
+    """Return whether ``InterleavedShapes`` is faster for *runs* than one sort for each run."""
     count = sum(run.count for run in runs)
     return len(runs) > 2 * len({run.shape.serial for run in runs}) and count <= _PODS_A_RUN * len(runs)

@@ -1,4 +1,4 @@
-"""Which domains cannot hold the minimum of a leaf of many kinds of pods: counted, without trying anything."""
+"""Lower bound on the resources of a leaf with many shapes of pods: rules out domains without placing anything."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
 
 _RUNS = 8
-"""A leaf of so many runs is worth counting before it is tried."""
+"""Number of runs from which the bound is cheaper than placing the leaf."""
 _SHAPES = 8
-"""Where there are more, pods of one shape are not counted by themselves."""
+"""Number of shapes up to which the pods of each shape are counted too."""
 
 
 class LowerBound:
-    """What a leaf needs at least, wherever its pods go."""
+    """Smallest amounts that the minimum of a leaf requests."""
 
     def __init__(self, form: PlacementRequest) -> None:
         self._pods = max(0, form.entity.minimum - len(form.entity.running))
@@ -32,7 +32,7 @@ class LowerBound:
         self._least: Ints = np.array(least, dtype=np.int64)[:, None]
 
     def short(self, division: Division, rows: Ints, site: PlacementState) -> Bools:
-        """Which of the domains *rows* of *division* have not got it as things stand; shape (rows,)."""
+        """Return which of the domains *rows* of *division* cannot hold the minimum; shape (rows,)."""
         members = division.members[rows]
         there = members >= 0
         flat = np.where(there, members, 0).ravel()
@@ -45,7 +45,7 @@ class LowerBound:
         return found if len(self._waiting) > _SHAPES else found | self._few(free, flat, there, site)
 
     def _few(self, free: Ints, flat: Ints, there: Bools, site: PlacementState) -> Bools:
-        """Where too few pods have room, each shape counted by itself."""
+        """Return the domains where too few pods fit, each shape counted by itself."""
         most: Ints = np.zeros(len(there), dtype=np.int64)
         for shape, count in self._waiting.values():
             profile = site.profile.compile(shape)
@@ -58,5 +58,5 @@ class LowerBound:
 
 
 def countable(form: PlacementRequest) -> bool:
-    """Whether *form* is a leaf for ``LowerBound``: of many runs, of pods that want no port, have no room kept, and hang on no others."""
+    """Return whether ``LowerBound`` applies to *form*: a leaf of many runs whose pods need not be placed one by one."""
     return form.leaf and form.memorable and not form.special and len(form.runs) >= _RUNS

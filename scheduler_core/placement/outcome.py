@@ -1,4 +1,4 @@
-"""What trying a group on a placement came to."""
+"""Result of one group on one placement."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from scheduler_core.model.topology import Placement
 
 @dataclasses.dataclass(slots=True, eq=False)
 class PlacementOutcome:
-    """One group on one placement.  It names no pods, so that it serves every group of the same signature.
+    """Result of one group on one placement.  It names no pods, so it is valid for every group with the same signature.
 
     Attributes:
         status: Success, Unschedulable or Error.
-        message: why, for all but Success.
-        placement: the domain chosen, or the placement tried.
-        nodes: of a leaf: shape (waiting,): the node of each pod in its order, -1 where it found none.  What fitted before the
-            group failed is kept for the diagnosis.
-        children: of a composite: one for each child, None where it was not tried.
-        loads: what assuming it takes, all that is below included; empty unless Success.
-        cause: stands for ``loads`` in the ledger.
-        placed: pods placed, all that is below included; 0 unless Success.
-        scored: millicores and bytes of those pods, as scores count them.
+        message: the reason, unless Success.
+        placement: the chosen domain, or the placement that was tried.
+        nodes: of a leaf: shape (waiting,): the node of each pod in order, -1 for none.  Nodes of pods that fit before the group
+            failed are kept for the diagnosis.
+        children: of a composite: one for each child, None if it was not tried.
+        loads: pods to assume, of all groups below; empty unless Success.
+        cause: identifies ``loads`` in the ledger.
+        placed: number of placed pods, of all groups below; 0 unless Success.
+        scored: millicores and bytes of the placed pods, as scores count them.
 
     """
 
@@ -38,11 +38,11 @@ class PlacementOutcome:
     placed: int = 0
     scored: tuple[int, int] = (0, 0)
     holds: bool = False
-    """Whether the desiredCount of a basic group would fit as well."""
+    """True if the desiredCount of a basic group would fit as well."""
     tried: int = 0
-    """Placements there were to choose from; 0 where the group has no constraint of its own."""
+    """Number of candidate placements; 0 for a group without a constraint of its own."""
 
     @property
     def success(self) -> bool:
-        """Whether the group's minimum is met."""
+        """Return whether the group's minimum is met."""
         return self.status is Status.SUCCESS

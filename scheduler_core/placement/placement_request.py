@@ -1,4 +1,4 @@
-"""What of an entity decides where it goes: entities of one signature fare alike on the same placement."""
+"""Entity prepared for placement.  Entities with equal signatures have equal results on the same placement."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ class Run:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class PlacementRequest:
-    """An entity made ready for placing.
+    """Entity prepared for placement.
 
     Attributes:
         entity: the group or pod.
-        number: its signature; equal numbers fare alike.  Negative where it must not be remembered.
+        number: its signature; negative if results must not be cached.
         runs: the waiting pods of a leaf.
         children: of a composite.
-        pinned: nodes of the members that run, all that is below included.
-        special: whether its pods must be tried one by one.
+        pinned: nodes of running members, of all groups below.
+        special: True if its pods must be placed one by one.
 
     """
 
@@ -42,19 +42,19 @@ class PlacementRequest:
 
     @property
     def leaf(self) -> bool:
-        """Whether it holds pods itself."""
+        """Return whether it holds pods itself."""
         return self.entity.name.kind != "CompositePodGroup"
 
     @property
     def memorable(self) -> bool:
-        """Whether what came of it on a placement holds wherever the placement's version is the same."""
+        """Return whether its result on a placement is valid while the placement's version is the same."""
         return self.number >= 0
 
 
 class Signatures:
-    """Numbers signatures: equal ones get equal numbers.
+    """Numbering of signatures: equal signatures get equal numbers.
 
-    Pods for which *related* holds hang on others, so what comes of them is not remembered; *one_by_one* has all pods tried so.
+    Results of entities with a pod for which *related* is true are not cached.  With *one_by_one* all pods are placed one by one.
     """
 
     def __init__(self, related: Callable[[PodRecord], bool] | None = None, *, one_by_one: bool = False) -> None:
@@ -64,7 +64,7 @@ class Signatures:
         self._unlike = itertools.count(-1, -1)
 
     def form(self, entity: Entity) -> PlacementRequest:
-        """*entity* made ready, with all below it."""
+        """Return *entity* and all groups below it prepared for placement."""
         children = tuple(self.form(child) for child in entity.children)
         running = {pod.node for pod in entity.running}
         pinned = tuple(sorted(running.union(*(child.pinned for child in children)))) if running or children else ()

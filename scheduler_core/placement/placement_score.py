@@ -1,7 +1,7 @@
-"""Which of several feasible placements is taken (KEP-5732, Placement Scoring and Selection).
+"""Selection among feasible placements (KEP-5732, Placement Scoring and Selection).
 
-NodeResourcesFit (tightest fit) and PodGroupPodsCount (most pods), weight 1 each, in integer arithmetic.  Of equal totals the
-first domain by value is taken, where kube-scheduler draws lots.
+NodeResourcesFit (tightest fit) and PodGroupPodsCount (most pods), weight 1 each, in integer arithmetic.  Ties go to
+the first domain by value; kube-scheduler picks one at random.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from scheduler_core.model.nodes import Bools, Ints
 
 
 def tightness(room: Ints, taken: Ints) -> Ints:
-    """How full each placement would be, 0 to 100.
+    """Return the use of each placement in percent.
 
     Args:
         room: shape (2, placements): allocatable millicores and bytes.
-        taken: likewise, what runs there and what is proposed, as scores count it.
+        taken: shape (2, placements): running and proposed pods, as scores count them.
 
     Returns:
         Shape (placements,).
@@ -29,19 +29,19 @@ def tightness(room: Ints, taken: Ints) -> Ints:
 
 
 def tightness_of(room: tuple[int, int], taken: tuple[int, int]) -> int:
-    """The same for one placement."""
+    """Return the use of one placement in percent."""
     each = [100 * min(used, size) // size for size, used in zip(room, taken, strict=True) if size > 0]
     return sum(each) // len(each) if each else 0
 
 
 def choose(feasible: Ints, tight: Ints, counts: Ints, holds: Bools | None = None) -> int:
-    """The best of the *feasible* placements (indices, ascending); -1 where pods cannot be counted (all zero, upstream's error).
+    """Return the best of the *feasible* placements (indices, ascending); -1 if all pod counts are 0, an error in kube-scheduler.
 
     Args:
         feasible: indices into the other arrays, not empty.
         tight: ``tightness`` of each placement.
         counts: pods of the group on each placement, running and proposed.
-        holds: where the group's desiredCount fits as well; those come first.
+        holds: placements where desiredCount fits as well; these are preferred.
 
     """
     if holds is not None and holds[feasible].any():

@@ -1,7 +1,7 @@
-"""Pods one by one, each with every filter and score: for pods that are not equal, or whose node depends on other pods.
+"""Placement of pods one by one with every filter and score, for pods whose verdict depends on other pods.
 
-The order of work is kube-scheduler's: filter, score and normalise over the feasible nodes of the placement, take the best, of
-equal ones the first by name.  A pod's nominated node is taken without scoring where it fits.
+The steps are kube-scheduler's: filter, score and normalise over the feasible nodes of the placement, take the best node; ties go to the
+first by name.  A nominated node is taken without scoring if it is feasible.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from scheduler_core.plugins.stateful_plugins import StatefulPlugins
 
 
 class PodByPod:
-    """A placement while pods are put on it; the ledger is left as it is, the stateful plugins are told."""
+    """Placement under construction; the ledger is not modified, the pods are assumed in the stateful plugins."""
 
     def __init__(self, profile: Profile, ledger: Ledger, stateful: StatefulPlugins, room: Floats, nodes: Nodes) -> None:
         self._profile = profile
         self._ledger = ledger
-        self._beside = tuple(plugin(ledger) for plugin in registry.LEDGER)
+        self._ledger_plugins = tuple(plugin(ledger) for plugin in registry.LEDGER)
         self._stateful = stateful
         self._nodes = nodes
         self._room = room[:, nodes]
@@ -33,18 +33,18 @@ class PodByPod:
         self._free = profile.nodes.allocatable[:, nodes] - self._used
 
     def place(self, pod: PodRecord) -> int:
-        """The node that *pod* gets (its index), which it then takes; -1 if there is none."""
-        feasible = self.able(pod).nonzero()[0]
+        """Place *pod* and return the index of its node; -1 if no node is feasible."""
+        feasible = self.feasible(pod).nonzero()[0]
         if not len(feasible):
             return -1
         position = self._nominated(pod, feasible)
         if position < 0:
             position = int(feasible[self._scores(pod, feasible).argmax()])
-        self._take(pod, position)
+        self._assume(pod, position)
         return int(self._nodes[position])
 
-    def able(self, pod: PodRecord) -> Bools:
-        """Which nodes of the placement *pod* may have now."""
+    def feasible(self, pod: PodRecord) -> Bools:
+        """Return the feasible nodes of the placement for *pod*, shape (nodes,)."""
         profile = self._profile.compile(pod.shape)
         free = self._free[profile.rows]
         if self._ledger.holding:
@@ -53,7 +53,7 @@ class PodByPod:
         if profile.mask is not None:
             able &= profile.mask[self._nodes]
         if profile.one_by_one:
-            for plugin in self._beside:
+            for plugin in self._ledger_plugins:
                 for _, mask in plugin.filters(pod.shape, self._nodes):
                     able &= mask
         if self._stateful.touches(pod):
@@ -79,12 +79,12 @@ class PodByPod:
             scores = scores + self._stateful.score(pod, nodes)
         return scores
 
-    def _take(self, pod: PodRecord, position: int) -> None:
+    def _assume(self, pod: PodRecord, position: int) -> None:
         for row, amount in pod.shape.requests:
             self._used[row, position] += amount
             self._free[row, position] -= amount
         self._scored[:, position] += pod.shape.scored
         node = int(self._nodes[position])
-        for plugin in self._beside:
+        for plugin in self._ledger_plugins:
             plugin.add_pod(pod.shape, node)
         self._stateful.assume(pod, node)

@@ -1,4 +1,4 @@
-"""The pods of one group on one placement (KEP-4671, Scheduling Algorithm): greedy, one after the other, all of them tried."""
+"""Placement of the pods of one group on one placement: greedy, all pods are tried in order (KEP-4671, Scheduling Algorithm)."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from scheduler_core.placement.state import PlacementState
 
 
 def try_leaf(form: PlacementRequest, placement: Placement, site: PlacementState) -> PlacementOutcome:
-    """What comes of the pods of *form* on *placement*; the ledger is as before, the stateful plugins know what was placed."""
+    """Return the result of the leaf *form* on *placement*; ledger and stateful plugins are unchanged afterwards."""
     entity = form.entity
     scheduled, remaining = len(entity.running), len(entity.waiting)
     judged = _judge(site, entity.minimum, scheduled, remaining, 0)
     if judged.hopeless:
         return PlacementOutcome(judged.status, placement, 0, judged.message)
     one_by_one = form.special or not form.memorable
-    nodes, judged = (_steps if one_by_one else _runs)(form, placement, site, judged)
+    nodes, judged = (_pod_by_pod if one_by_one else _run_by_run)(form, placement, site, judged)
     if not judged.success or (site.options.every_pod and (nodes < 0).any()):
         return PlacementOutcome(Status.UNSCHEDULABLE, placement, 0, judged.message or "a pod of the group found no node", nodes=nodes)
     return succeeded(form, placement, nodes, site)
 
 
 def succeeded(form: PlacementRequest, placement: Placement, nodes: Nodes, site: PlacementState) -> PlacementOutcome:
-    """The outcome of a leaf whose pods got *nodes* (-1: none) and whose minimum is met."""
+    """Return the result of a leaf whose minimum is met; *nodes* are those of its pods, -1 for none."""
     loads, start = [], 0
     placed = cpu = memory = 0
     for run in form.runs:
@@ -52,25 +52,25 @@ def succeeded(form: PlacementRequest, placement: Placement, nodes: Nodes, site: 
     )
 
 
-def _runs(form: PlacementRequest, placement: Placement, site: PlacementState, judged: Feasibility) -> tuple[Nodes, Feasibility]:
-    """Run by run, each worked out at once."""
+def _run_by_run(form: PlacementRequest, placement: Placement, site: PlacementState, judged: Feasibility) -> tuple[Nodes, Feasibility]:
+    """Place run by run, each run in one step."""
     entity, nodes = form.entity, placement.nodes
-    standing = _turns(form, placement, site) or _Standing(placement, site)
+    steps = _interleaved(form, placement, site) or _RunByRun(placement, site)
     found = np.full(len(entity.waiting), -1, dtype=np.int64)
     scheduled, start = len(entity.running), 0
     for run in form.runs:
-        picks = standing.take(run)
+        picks = steps.place_run(run)
         found[start : start + len(picks)] = nodes[picks]
         start += run.count
         scheduled += len(picks)
-        judged = _after(site, entity.minimum, scheduled, len(entity.waiting) - start, run.count - len(picks))
+        judged = _feasibility_after(site, entity.minimum, scheduled, len(entity.waiting) - start, run.count - len(picks))
         if judged.hopeless or start == len(entity.waiting):
             break
     return found, judged
 
 
-class _Standing:
-    """A placement while runs are put on it; the ledger is left as it is."""
+class _RunByRun:
+    """Placement under construction, run by run; the ledger is not modified."""
 
     def __init__(self, placement: Placement, site: PlacementState) -> None:
         ledger, nodes = site.ledger, placement.nodes
@@ -82,10 +82,10 @@ class _Standing:
             self._allocatable = self._allocatable - ledger.held[:, nodes]
         self._last: tuple[Run, Nodes] | None = None
 
-    def take(self, run: Run) -> Nodes:
-        """Where the pods of *run* go, in their order: positions, fewer where there is no room for more."""
+    def place_run(self, run: Run) -> Nodes:
+        """Place the pods of *run* and return the positions of their nodes, in order; fewer if no more fit."""
         if self._last is not None:
-            self._put(*self._last)
+            self._charge(*self._last)
         profile = self._site.profile.compile(run.shape)
         mask = None if profile.mask is None else profile.mask[self._nodes]
         slots = slots_of(self._allocatable[profile.rows] - self._used[profile.rows], profile.amounts, mask)
@@ -97,15 +97,15 @@ class _Standing:
         self._last = run, picks
         return picks
 
-    def _put(self, run: Run, picks: Nodes) -> None:
+    def _charge(self, run: Run, picks: Nodes) -> None:
         for row, amount in run.shape.requests:
             np.add.at(self._used[row], picks, amount)
         for row, amount in enumerate(run.shape.scored):
             np.add.at(self._scored[row], picks, amount)
 
 
-def _turns(form: PlacementRequest, placement: Placement, site: PlacementState) -> InterleavedShapes | None:
-    """For many short runs of few shapes; None where it is not for these, or not worth while."""
+def _interleaved(form: PlacementRequest, placement: Placement, site: PlacementState) -> InterleavedShapes | None:
+    """Return the faster variant for many short runs of few shapes; None if it does not apply."""
     profiles = [site.profile.compile(run.shape) for run in form.runs]
     if not site.whole or not worth_while(form.runs) or not all(profile.plain for profile in profiles):
         return None
@@ -118,8 +118,8 @@ def _turns(form: PlacementRequest, placement: Placement, site: PlacementState) -
     return InterleavedShapes(runs, nodes, site.room[:, nodes], free, ledger.scored[:, nodes], used[:2])
 
 
-def _after(site: PlacementState, minimum: int, scheduled: int, left: int, failed: int) -> Feasibility:
-    """The feasibility after a run of which the last *failed* pods found no node: upstream stops at the first that decides it."""
+def _feasibility_after(site: PlacementState, minimum: int, scheduled: int, left: int, failed: int) -> Feasibility:
+    """Return the feasibility after a run whose last *failed* pods got no node; kube-scheduler stops at the first that decides."""
     for remaining in range(left + failed - 1, left - 1, -1):
         if scheduled + remaining < minimum:
             return _judge(site, minimum, scheduled, remaining, left + failed - remaining)
@@ -132,13 +132,13 @@ def _judge(site: PlacementState, minimum: int, scheduled: int, remaining: int, f
     return judge(minimum, scheduled, remaining, composite=False)
 
 
-def _steps(form: PlacementRequest, placement: Placement, site: PlacementState, judged: Feasibility) -> tuple[Nodes, Feasibility]:
-    """Pod by pod."""
+def _pod_by_pod(form: PlacementRequest, placement: Placement, site: PlacementState, judged: Feasibility) -> tuple[Nodes, Feasibility]:
+    """Place pod by pod."""
     entity = form.entity
     steps = PodByPod(site.profile, site.ledger, site.stateful, site.room, placement.nodes)
     found = np.full(len(entity.waiting), -1, dtype=np.int64)
     scheduled = len(entity.running)
-    mark, told = site.ledger.mark(), site.stateful.mark()
+    mark, counted = site.ledger.mark(), site.stateful.mark()
     for number, pod in enumerate(entity.waiting):
         before = site.ledger.mark()
         site.nominations.release_until_rewind(pod)
@@ -151,12 +151,12 @@ def _steps(form: PlacementRequest, placement: Placement, site: PlacementState, j
         if judged.hopeless:
             break
     site.ledger.rewind(mark)
-    site.stateful.rewind(told)
+    site.stateful.rewind(counted)
     return found, judged
 
 
 def _holds(form: PlacementRequest, loads: list[PodLoad], placement: Placement, site: PlacementState) -> bool:
-    """Whether the placement would take the pods that are still to come as well (KEP-4671, desiredCount of the Basic policy)."""
+    """Return whether the pods up to desiredCount that do not exist yet would fit too (KEP-4671, desiredCount of the Basic policy)."""
     entity, shape = form.entity, form.runs[-1].shape if form.runs else None
     missing = entity.desired - len(entity.running) - sum(len(load.nodes) for load in loads)
     if missing <= 0 or shape is None:

@@ -1,4 +1,4 @@
-"""All that placing works on, made once from a snapshot."""
+"""State of placement, made once from a snapshot."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ NO_PLUGINS = Plugins()
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class PlacementState:
-    """Nodes, what is taken on them, and what may stand where.
+    """Nodes, resources taken, plugins and nominations.
 
     Attributes:
-        profile: what the plugins make of shapes.
-        stateful: the plugins that hang on pods anywhere.
+        profile: plugins compiled for pod shapes.
+        stateful: plugins whose verdict depends on pods of any node.
         room: shape (2, nodes) float64: allocatable millicores and bytes.
-        whole: whether every node has some of both.
-        nominations: room kept for pods that were promised a node.
-        looked: how many candidate placements were looked at so far.
+        whole: True if every node has some of both.
+        nominations: capacity reserved for nominated pods.
+        looked: counts of evaluated candidate placements.
 
     """
 
@@ -47,10 +47,10 @@ class PlacementState:
     looked: Counters = dataclasses.field(default_factory=Counters)
 
     @classmethod
-    def of(
+    def from_snapshot(
         cls, snapshot: ClusterSnapshot, options: PlacingOptions, ignore: Iterable[str] = (), plugins: Plugins = NO_PLUGINS
     ) -> PlacementState:
-        """The site of *snapshot*, with what is bound taken; fields in *ignore* are passed over though they are not modelled."""
+        """Return the state of *snapshot* with its bound pods; fields in *ignore* do not refuse a pod although they are not modelled."""
         topology = Topology(snapshot.nodes)
         ledger = Ledger(topology)
         ledger.bind(pod for pod in snapshot.pods if pod.node >= 0)

@@ -136,7 +136,7 @@ def placed(decision: Decision) -> dict[str, str]:
 
 def site(objects: Iterable[Json], options: PlacingOptions = NO_OPTIONS, plugins: Plugins = NO_PLUGINS) -> PlacementState:
     """What placing works on."""
-    return PlacementState.of(load(objects), options, (), plugins)
+    return PlacementState.from_snapshot(load(objects), options, (), plugins)
 
 
 def entities(objects: Iterable[Json]) -> dict[str, Entity]:

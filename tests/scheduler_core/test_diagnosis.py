@@ -100,7 +100,7 @@ def tried(
 ) -> list[tuple[Greedy, PlacementRequest, PlacementOutcome]]:
     """Each root that is ready, tried on the cluster as it is."""
     snapshot = load(objects)
-    greedy = Greedy(PlacementState.of(snapshot, options or PlacingOptions(), plugins=plugins or Plugins()))
+    greedy = Greedy(PlacementState.from_snapshot(snapshot, options or PlacingOptions(), plugins=plugins or Plugins()))
     forms = [greedy.form(entity) for entity in scheduling_queue.build(snapshot, scheduling_queue.QueueOptions()).ready]
     return [(greedy, form, greedy.place(form)) for form in forms]
 

@@ -213,7 +213,7 @@ class PreparedCluster:
     def _site_of(self, snapshot: ClusterSnapshot) -> PlacementState:
         options = self._options
         placing = dataclasses.replace(options.placing, four_statuses=True) if options.strategy == "complete" else options.placing
-        return PlacementState.of(snapshot, placing, options.ignore, options.plugins)
+        return PlacementState.from_snapshot(snapshot, placing, options.ignore, options.plugins)
 
     def _solver(self, site: PlacementState) -> Greedy:
         return Complete(site, min(self.steps, self._options.budget)) if self._options.strategy == "complete" else Greedy(site)

@@ -40,7 +40,7 @@ def test_a_cycle_goes_on_with_the_effects_of_its_decisions(options, objects):
             decider.decide(entity)
         effects = Effects(snapshot.nodes, attempted(decisions[:number], snapshot, options))
         for then in (effects.apply(snapshot), effects.apply(snapshot, drop_pending=True)):
-            assert capacity(PlacementState.of(then, options.placing, options.ignore)) == capacity(decider._greedy.site)
+            assert capacity(PlacementState.from_snapshot(then, options.placing, options.ignore)) == capacity(decider._greedy.site)
 
 
 def capacity(site):

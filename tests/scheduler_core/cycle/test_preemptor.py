@@ -18,7 +18,7 @@ from tests.scheduler_core.builders import GPU, HOST, Json, composite, decided, e
 
 def set_up(objects: list[Json]) -> tuple[Preemptor, PlacementState, dict[str, PodRecord]]:
     snapshot = load(objects)
-    site = PlacementState.of(snapshot, PlacingOptions())
+    site = PlacementState.from_snapshot(snapshot, PlacingOptions())
     return Preemptor(Greedy(site)), site, {each.name: each for each in snapshot.pods}
 
 

@@ -34,7 +34,7 @@ def searched(objects: Objects, *, crossing: bool = False) -> dict[str, bool]:
     """Whether the search by itself finds a plan for each root of groups that it is for; the one for domains that cross, if told so."""
     complete = [{"apiVersion": "v1" if each["kind"] in {"Node", "Pod"} else "scheduling.k8s.io/v1alpha3", **each} for each in objects]
     snapshot = load([json.dumps(each).encode() for each in complete])
-    site = PlacementState.of(snapshot, PlacingOptions())
+    site = PlacementState.from_snapshot(snapshot, PlacingOptions())
     forms = [Greedy(site).form(root) for root in queued(snapshot, CycleOptions()) if root.name.kind != "Pod"]
     tried = [form for form in forms if searchable(form) and not satisfied(form)]
     found = {}

@@ -58,4 +58,4 @@ def composite(name: str, children: Sequence[Entity], minimum: int, key: str = ""
 
 def site(nodes: NodeTable, running: tuple[PodRecord, ...] = (), options: PlacingOptions | None = None) -> PlacementState:
     """A site with nothing but *running* on it."""
-    return PlacementState.of(ClusterSnapshot(nodes, running, (), {}, {}, (), NOTHING), options or PlacingOptions())
+    return PlacementState.from_snapshot(ClusterSnapshot(nodes, running, (), {}, {}, (), NOTHING), options or PlacingOptions())

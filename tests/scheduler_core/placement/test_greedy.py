@@ -34,7 +34,7 @@ class Side:
 
     def __init__(self, objects: list[Json], chosen: PlacingOptions, *, remembering: bool) -> None:
         snapshot = load(objects)
-        self.site = PlacementState.of(snapshot, chosen)
+        self.site = PlacementState.from_snapshot(snapshot, chosen)
         self.roots = queued(snapshot, CycleOptions())
         self.waiting = [each for each in snapshot.pods if each.node < 0]
         units = Units.from_snapshot(snapshot)
@@ -157,9 +157,9 @@ def test_a_group_of_the_same_shape_is_answered_from_memory(monkeypatch):
     assert (["r0", "r1", "r2"], ["r0"]) == (first, tries)
 
 
-def test_memory_and_boards_are_bounded(monkeypatch):
-    monkeypatch.setattr(module, "_REMEMBERED", 3)
-    monkeypatch.setattr(module, "_BOARDS", 2)
+def test_caches_are_bounded(monkeypatch):
+    monkeypatch.setattr(module, "_CACHED_RESULTS", 3)
+    monkeypatch.setattr(module, "_CACHED_DOMAINS", 2)
     objects = [*racks({f"r{number}": 2 for number in range(4)})]
     for number in range(6):
         objects += [leaf(f"g{number}", number + 1, "rack"), *pods(f"g{number}", number + 1)]
@@ -167,8 +167,8 @@ def test_memory_and_boards_are_bounded(monkeypatch):
 
     for number in (*range(6), *range(6)):
         assert forgets.step("place", number, 0) == bounded.step("place", number, 0)
-    assert len(bounded.greedy._found) <= 3
-    assert len(bounded.greedy._boards) <= 2
+    assert len(bounded.greedy._results) <= 3
+    assert len(bounded.greedy._domain_caches) <= 2
 
 
 def test_a_root_that_has_what_it_needs_and_can_place_no_more_is_unschedulable():

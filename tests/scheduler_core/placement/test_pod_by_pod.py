@@ -19,7 +19,7 @@ TCP, UDP = "TCP", "UDP"
 def steps(objects: list[Json], *where: str) -> tuple[PodByPod, dict[str, PodRecord], PlacementState]:
     """On the nodes named, or on all; and the pods by name."""
     snapshot = load(objects)
-    site = PlacementState.of(snapshot, PlacingOptions())
+    site = PlacementState.from_snapshot(snapshot, PlacingOptions())
     nodes = np.array([site.nodes.index[name] for name in where] if where else range(len(site.nodes)), dtype=np.int64)
     return PodByPod(site.profile, site.ledger, site.stateful, site.room, nodes), {each.name: each for each in snapshot.pods}, site
 
@@ -140,14 +140,14 @@ def test_room_that_is_kept_for_others_is_not_free():
     waits = pod("z", cpu="4", nominated="a", schedulingGates=[{"name": "g"}])
     made, records, _ = steps([node("a"), node("b", "1"), waits, pod("p")])
 
-    assert [False, True] == made.able(records["p"]).tolist()
+    assert [False, True] == made.feasible(records["p"]).tolist()
 
 
 def test_ports_that_are_kept_for_others_are_not_free():
     waits = pod("z", host_port=80, nominated="a", schedulingGates=[{"name": "g"}])
     made, records, _ = steps([node("a"), node("b"), waits, pod("p", host_port=80)])
 
-    assert [False, True] == made.able(records["p"]).tolist()
+    assert [False, True] == made.feasible(records["p"]).tolist()
 
 
 def near(app: str) -> Json:
@@ -174,7 +174,7 @@ def test_what_a_pod_says_of_others_and_is_not_modelled_refuses_it():
 
 def test_the_ledger_is_left_as_it_is():
     snapshot = load([node("a"), pod("p", host_port=80)])
-    site = PlacementState.of(snapshot, PlacingOptions())
+    site = PlacementState.from_snapshot(snapshot, PlacingOptions())
     before = (site.ledger.used.tobytes(), site.ledger.scored.tobytes(), {**site.ledger.ports}, site.ledger.mark())
     PodByPod(site.profile, site.ledger, site.stateful, site.room, site.nodes.everything).place(snapshot.pods[0])
 

@@ -16,7 +16,7 @@ from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.pod_by_pod import PodByPod
-from scheduler_core.placement.pod_group import _after, try_leaf
+from scheduler_core.placement.pod_group import _feasibility_after, try_leaf
 from scheduler_core.placement.state import PlacementState
 from tests.sampling import sampled
 from tests.scheduler_core.builders import Json, entities, leaf, names, node, pod, pods, site, taint, told
@@ -106,7 +106,7 @@ def test_a_run_stops_at_the_first_pod_that_decides_it(minimum, scheduled, left, 
             want = judge(minimum, scheduled, remaining, composite=False)
         if number and want.hopeless:
             break
-    found = _after(here, minimum, scheduled, left, failed)
+    found = _feasibility_after(here, minimum, scheduled, left, failed)
 
     assert isinstance(want, Feasibility)
     assert (want.status, want.message) == (found.status, found.message)

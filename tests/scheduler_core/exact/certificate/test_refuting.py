@@ -28,7 +28,7 @@ def refuted(objects, name, *, empty=False, steps=20_000):
     """The proof for one root on the cluster as it is."""
     snapshot = load([json.dumps(each).encode() for each in objects])
     root = next(entity for entity in queued(snapshot, CycleOptions(strategy="complete")) if entity.name == name)
-    site = PlacementState.of(snapshot, COMPLETE.placing, COMPLETE.ignore)
+    site = PlacementState.from_snapshot(snapshot, COMPLETE.placing, COMPLETE.ignore)
     site.nominations.step_aside(root.priority)
     return certificate(site, Greedy(site).form(root), steps, empty=empty)
 
