@@ -116,9 +116,9 @@ def _afresh(snapshot: ClusterSnapshot) -> float:
     roots = roots[: 1 if sum(len(leaf.waiting) for leaf in roots[0].leaves()) > 100 else _FRESH]
     started, placed = time.perf_counter(), 0
     for root in roots:
-        form = greedy.form(root)
-        outcome = greedy.place(form)
-        greedy.assume(form, outcome)
+        request = greedy.request(root)
+        outcome = greedy.place(request)
+        greedy.assume(request, outcome)
         placed += outcome.placed
     return placed / (time.perf_counter() - started)
 

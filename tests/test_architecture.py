@@ -225,15 +225,6 @@ BARE_NAMES = frozenset(
 )
 """Words that no public function or method has as its whole name: nobody can search for them, and they say nothing by themselves."""
 
-STILL_BARE: dict[str, frozenset[str]] = {
-    "scheduler_core/placement/greedy.py": frozenset({"tried"}),
-    "scheduler_core/placement/interleaved_shapes.py": frozenset({"take"}),
-    "scheduler_core/placement/pod_group.py": frozenset({"take"}),
-    "scheduler_core/placement/state.py": frozenset({"of"}),
-    "scheduler_core/plugins/pod_counts.py": frozenset({"put"}),
-}
-"""Files with the bare names that they still have."""
-
 MOST_LINES = 300
 FEWEST_LINES = 40
 """A module with fewer lines belongs into the only module that imports it, unless both together have more than MOST_LINES."""
@@ -424,9 +415,7 @@ def wide_protocols(modules: list[Module]) -> Iterator[str]:
 def bare_names(modules: list[Module]) -> Iterator[str]:
     for module in modules:
         for node in ast.walk(module.tree):
-            if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or node.name not in BARE_NAMES:
-                continue
-            if node.name not in STILL_BARE.get(module.file, ()):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name in BARE_NAMES:
                 yield module.at(node.lineno, f"{node.name} must be a name that can be searched for")
 
 
@@ -487,12 +476,10 @@ def test_every_line_of_the_tables_speaks_of_something(tree):
     rooms = {f"{package}.{_room(module.name, package)}" for module in tree for package in STOREYS}
     listed = {f"{package}.{room}" for package, storeys in STOREYS.items() for storey in storeys for room in storey}
     imported = {each.package for module in tree for each in module.imports}
-    functions = {(module.file, node.name) for module in tree for node in ast.walk(module.tree) if isinstance(node, ast.FunctionDef)}
 
     assert [pattern for pattern in patterns if not fnmatch.filter(files, pattern)] == []
     assert set() == listed - rooms
     assert set() == set(EDGES) - imported
-    assert set() == {(file, name) for file, names in STILL_BARE.items() for name in names} - functions
 
 
 @pytest.mark.parametrize(

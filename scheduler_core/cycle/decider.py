@@ -46,75 +46,75 @@ class Decider:
         steps: int = 0,
         plugins: Plugins = NO_PLUGINS,
         *,
-        site: PlacementState | None = None,
+        state: PlacementState | None = None,
     ) -> None:
-        """What is placed is taken from *site*, which is that of *snapshot*; left out, it is made."""
+        """What is placed is taken from *state*, which is that of *snapshot*; left out, it is made."""
         self._snapshot = snapshot
         self._conditions = conditions
         self._options = options
-        site = site or PlacementState.from_snapshot(snapshot, options, ignore, plugins)
-        self._greedy: Greedy = Complete(site, steps) if steps else Greedy(site)
-        self._ledger = self._greedy.site.ledger
-        self._nominations = self._greedy.site.nominations
-        self.effects = Effects(self._greedy.site.nodes)
+        state = state or PlacementState.from_snapshot(snapshot, options, ignore, plugins)
+        self._greedy: Greedy = Complete(state, steps) if steps else Greedy(state)
+        self._ledger = self._greedy.state.ledger
+        self._nominations = self._greedy.state.nominations
+        self.effects = Effects(self._greedy.state.nodes)
         self._known_units: tuple[int, Units] | None = None
         self._of_pods: tuple[Units, PodPreemption] | None = None
 
     def decide(self, entity: Entity) -> Decision:
         """What becomes of *entity* in its cycle.  Where a plugin fails it is an Error, as in kube-scheduler."""
-        stateful = self._greedy.site.stateful
+        stateful = self._greedy.state.stateful
         mark, counted = self._ledger.mark(), stateful.mark()
         try:
             return self._decide(entity)
         except PluginFailedError as error:
             self._ledger.rewind(mark)
             stateful.rewind(counted)
-            outcome = PlacementOutcome(Status.ERROR, self._greedy.site.topology.root, 0, str(error))
+            outcome = PlacementOutcome(Status.ERROR, self._greedy.state.topology.root, 0, str(error))
             pods = {pod.key: str(error) for leaf in entity.leaves() for pod in leaf.waiting}
-            return self._not_placed(self._greedy.form(entity), outcome, None, Diagnosis(str(error), {}, pods), self._greedy.search)
+            return self._not_placed(self._greedy.request(entity), outcome, None, Diagnosis(str(error), {}, pods), self._greedy.search)
 
     def _decide(self, entity: Entity) -> Decision:
         mark = self._ledger.mark()
         self._nominations.step_aside(entity.priority)
-        form = self._greedy.form(entity)
-        outcome = self._greedy.place(form)
+        request = self._greedy.request(entity)
+        outcome = self._greedy.place(request)
         search = self._greedy.search
-        wants_more = outcome.success and self._options.preempt_for_leftovers and self._leaves_over(form, outcome)
+        wants_more = outcome.success and self._options.preempt_for_leftovers and self._leaves_over(request, outcome)
         preemption = None
         # While it is not known whether there is room without it, nobody is made to leave.
         if self._options.preempt and ((outcome.status is Status.UNSCHEDULABLE and search.outcome != "budget") or wants_more):
             preemption = self._preempt(entity, fewest=not outcome.success)
             outcome = _or_error(outcome, preemption)
         if outcome.success and not (wants_more and preemption is not None and preemption.victims):
-            partly = not form.leaf and not all(verdict.status is Status.SUCCESS for verdict in verdicts(form, outcome))
-            why = diagnosis.explain(self._greedy, form, outcome) if partly else _NOTHING_WRONG
+            partly = not request.leaf and not all(verdict.status is Status.SUCCESS for verdict in verdicts(request, outcome))
+            why = diagnosis.explain(self._greedy, request, outcome) if partly else _NOTHING_WRONG
             self._ledger.rewind(mark)
-            return self._placed(form, outcome, why, search)
-        why = diagnosis.explain(self._greedy, form, outcome)
+            return self._placed(request, outcome, why, search)
+        why = diagnosis.explain(self._greedy, request, outcome)
         self._ledger.rewind(mark)
-        return self._not_placed(form, outcome, preemption, why, search)
+        return self._not_placed(request, outcome, preemption, why, search)
 
     def fitting(self, entity: Entity) -> list[tuple[PodRecord, int]] | None:
         """The pods of *entity* that would be placed now, and where; None where it would not be.  Nothing is taken."""
         mark = self._ledger.mark()
         self._nominations.step_aside(entity.priority)
-        form = self._greedy.form(entity)
-        outcome = self._greedy.place(form)
+        request = self._greedy.request(entity)
+        outcome = self._greedy.place(request)
         self._ledger.rewind(mark)
-        return assigned(form, outcome) if outcome.success else None
+        return assigned(request, outcome) if outcome.success else None
 
-    def _placed(self, form: PlacementRequest, outcome: PlacementOutcome, why: Diagnosis, search: Search) -> Decision:
-        pods = assigned(form, outcome)
-        self._greedy.assume(form, outcome)
-        left = diagnosis.leftovers(self._greedy, form, outcome)
+    def _placed(self, request: PlacementRequest, outcome: PlacementOutcome, why: Diagnosis, search: Search) -> Decision:
+        pods = assigned(request, outcome)
+        self._greedy.assume(request, outcome)
+        left = diagnosis.leftovers(self._greedy, request, outcome)
         for pod, _ in pods:
             self._nominations.delete_nomination(pod)
-        names = self._greedy.site.nodes.names
+        names = self._greedy.state.nodes.names
         decision = Decision(
-            form.entity.name,
+            request.entity.name,
             Status.SUCCESS,
             assignments={pod.key: names[node] for pod, node in sorted(pods, key=lambda pair: pair[0].key)},
-            groups=self._groups(form, outcome, why.groups, ""),
+            groups=self._groups(request, outcome, why.groups, ""),
             search=search,
             pending=left,
         )
@@ -122,7 +122,7 @@ class Decider:
 
     def _not_placed(
         self,
-        form: PlacementRequest,
+        request: PlacementRequest,
         outcome: PlacementOutcome,
         preemption: Preemption[Proposal] | Preemption[None] | None,
         why: Diagnosis,
@@ -130,24 +130,24 @@ class Decider:
     ) -> Decision:
         promised = preemption.nominations if preemption is not None else {}
         victims = preemption.victims if preemption is not None else ()
-        names = self._greedy.site.nodes.names
+        names = self._greedy.state.nodes.names
         proved = search.outcome == "infeasible"
         suffix = f", pod group preemption: {preemption.message}" if preemption is not None and preemption.message else ""
         decision = Decision(
-            form.entity.name,
+            request.entity.name,
             outcome.status,
             message=". ".join(filter(None, (why.message, _verdict(search) or why.uncertain))),
             nominations={key: names[node] for key, node in sorted(promised.items())},
             victims=tuple(sorted(pod.key for pod in victims)),
-            groups=self._groups(form, outcome, why.groups, suffix),
+            groups=self._groups(request, outcome, why.groups, suffix),
             search=search,
             pending=why.pods
             if proved or not why.uncertain
             else {pod: f"{text.rstrip('.')}. {why.uncertain}" for pod, text in why.pods.items()},
             preemption=_eviction(preemption),
         )
-        kept = keeps_nominations(decision, preempts=form.entity.preempts)
-        for pod in (pod for leaf in form.entity.leaves() for pod in leaf.waiting):
+        kept = keeps_nominations(decision, preempts=request.entity.preempts)
+        for pod in (pod for leaf in request.entity.leaves() for pod in leaf.waiting):
             if pod.key in promised:
                 self._nominations.promise(pod, promised[pod.key])
             elif not kept:
@@ -158,7 +158,7 @@ class Decider:
         """Record *decision*, and let what is taken stand for good: nothing before it is rewound."""
         self.effects.record(decision)
         self._ledger.forget()
-        self._greedy.site.stateful.forget()
+        self._greedy.state.stateful.forget()
         return decision
 
     def _preempt(self, entity: Entity, *, fewest: bool) -> Preemption[Proposal] | Preemption[None]:
@@ -182,7 +182,7 @@ class Decider:
             return select_victims(entity, units, self._budgets, self._ledger, preemptor, self.effects.victims)
         pod = entity.waiting[0]
         resolvable = preemptor.resolvable(pod)
-        surroundings = preemptor if self._greedy.site.stateful.touches(pod) else None
+        surroundings = preemptor if self._greedy.state.stateful.touches(pod) else None
         if self._of_pods is None or self._of_pods[0] is not units:
             self._of_pods = units, PodPreemption(units, self._budgets, self._ledger)
         return self._of_pods[1].select_victims(pod, resolvable, surroundings, self.effects.victims)
@@ -198,18 +198,20 @@ class Decider:
     def _budgets(self) -> DisruptionBudgets:
         return DisruptionBudgets(self._snapshot.budgets)
 
-    def _leaves_over(self, form: PlacementRequest, outcome: PlacementOutcome) -> bool:
+    def _leaves_over(self, request: PlacementRequest, outcome: PlacementOutcome) -> bool:
         """Whether a root that was satisfied before leaves pods over: any of a gang, all of a basic group."""
-        if not any(leaf.running for leaf in form.entity.leaves()):
+        if not any(leaf.running for leaf in request.entity.leaves()):
             return False
-        waiting = sum(len(leaf.waiting) for leaf in form.entity.leaves())
-        return outcome.placed < waiting if form.entity.gang else outcome.placed == 0
+        waiting = sum(len(leaf.waiting) for leaf in request.entity.leaves())
+        return outcome.placed < waiting if request.entity.gang else outcome.placed == 0
 
-    def _groups(self, form: PlacementRequest, outcome: PlacementOutcome, why: Mapping[Name, str], suffix: str) -> tuple[GroupDecision, ...]:
-        if form.entity.name.kind == "Pod":
+    def _groups(
+        self, request: PlacementRequest, outcome: PlacementOutcome, why: Mapping[Name, str], suffix: str
+    ) -> tuple[GroupDecision, ...]:
+        if request.entity.name.kind == "Pod":
             return ()
         found = []
-        for verdict in verdicts(form, outcome):
+        for verdict in verdicts(request, outcome):
             own = why.get(verdict.name, "")
             told = verdict.message
             if verdict.status is Status.UNSCHEDULABLE or verdict.status is Status.UNRESOLVABLE:

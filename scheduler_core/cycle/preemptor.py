@@ -20,7 +20,7 @@ from scheduler_core.model.nodes import Bools, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.candidate_placements import PinError, pinned_value
-from scheduler_core.placement.greedy import Greedy, assigned, tried
+from scheduler_core.placement.greedy import Greedy, assigned, pods_with_nodes
 from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
@@ -60,30 +60,30 @@ class Preemptor:
     """The engine as ``preemption`` sees it."""
 
     def __init__(
-        self, greedy: Greedy, promised: Callable[[PlacementRequest, PlacementOutcome], Sequence[tuple[PodRecord, int]]] = tried
+        self, greedy: Greedy, promised: Callable[[PlacementRequest, PlacementOutcome], Sequence[tuple[PodRecord, int]]] = pods_with_nodes
     ) -> None:
         self._greedy = greedy
         self._promised = promised
-        self._stateful = greedy.site.stateful
+        self._stateful = greedy.state.stateful
 
     def place(self, entity: Entity) -> Proposal:
         """Place *entity* on the ledger as it stands, with room kept for its own nominations."""
-        ledger = self._greedy.site.ledger
+        ledger = self._greedy.state.ledger
         mark = ledger.mark()
-        self._greedy.site.nominations.own(entity, 1)
-        form = self._greedy.form(entity)
-        outcome = self._greedy.place(form)
+        self._greedy.state.nominations.own(entity, 1)
+        request = self._greedy.request(entity)
+        outcome = self._greedy.place(request)
         ledger.rewind(mark)
         # As upstream unless told otherwise: who leaves is chosen for all pods that found a node, also for those of a child that failed.
-        return Proposal(outcome, self._promised(form, outcome) if outcome.success else [])
+        return Proposal(outcome, self._promised(request, outcome) if outcome.success else [])
 
     def resolvable(self, pod: PodRecord) -> Nodes:
         """Nodes where *pod* failed for a reason that eviction can remove: those of NodePorts, of NodeResourcesFit where the node is
         large enough at all, of anti-affinity and of topology spread.
         """
-        site = self._greedy.site
-        profile = site.profile.compile(pod.shape)
-        able: Bools = np.array((site.nodes.allocatable[profile.rows] >= profile.amounts).all(axis=0))
+        state = self._greedy.state
+        profile = state.profile.compile(pod.shape)
+        able: Bools = np.array((state.nodes.allocatable[profile.rows] >= profile.amounts).all(axis=0))
         if profile.mask is not None:
             able &= profile.mask
         nodes = able.nonzero()[0]
@@ -126,82 +126,84 @@ class Proving(Preemptor):
 
     def __init__(self, complete: Complete, root: Entity) -> None:
         super().__init__(complete, assigned)
-        self._site = complete.site
-        self._form = form = complete.form(root)
+        self._state = complete.state
+        self._request = request = complete.request(root)
         # Where the domain is given the root's own key has done its part.
-        self._inside = dataclasses.replace(form, entity=dataclasses.replace(form.entity, key=""))
+        self._inside = dataclasses.replace(request, entity=dataclasses.replace(request.entity, key=""))
         self.question = self._question(complete)
 
     def possible(self, placement: Placement) -> tuple[bool | None, int]:
         """Whether the root's minimum fits in *placement* as the ledger stands, None if the budget ended before; and the steps."""
         budget = StepBudget(_TRIAL)
         try:
-            found = TreeSearch(self._site, self._inside, budget).plan(placement) is not None
+            found = TreeSearch(self._state, self._inside, budget).plan(placement) is not None
         except StepsSpentError:
             return None, budget.explored
         return found, budget.explored
 
     def _question(self, complete: Complete) -> Question:
-        site, form = self._site, self._form
-        exact = searchable(form) and not satisfied(form) and not site.plugins
+        state, request = self._state, self._request
+        exact = searchable(request) and not satisfied(request) and not state.plugins
         try:
-            domains = complete.placements(form, site.topology.root) if exact else (site.topology.root,)
+            domains = complete.placements(request, state.topology.root) if exact else (state.topology.root,)
         except PinError:
-            exact, domains = False, (site.topology.root,)
-        demand = _demand(form)
+            exact, domains = False, (state.topology.root,)
+        demand = _demand(request)
         wanted = None
         with contextlib.suppress(_TooManyWaysError):
-            wanted = _wanted(self._inside, site) if exact else None
-        return Question(site, domains, dataclasses.replace(demand, key="") if exact else demand, exact, wanted)
+            wanted = _wanted(self._inside, state) if exact else None
+        return Question(state, domains, dataclasses.replace(demand, key="") if exact else demand, exact, wanted)
 
 
-def _wanted(form: PlacementRequest, site: PlacementState) -> RequiredPods | None:
-    """What must be placed of *form*, whose minimum is not met; None where that cannot be.
+def _wanted(request: PlacementRequest, state: PlacementState) -> RequiredPods | None:
+    """What must be placed of *request*, whose minimum is not met; None where that cannot be.
 
     Raises:
         _TooManyWaysError: there are too many ways to choose the pods of a group.
 
     """
     value = None
-    if form.entity.key and form.pinned:
+    if request.entity.key and request.pinned:
         try:
-            value = pinned_value(site.nodes, form.entity.key, form.pinned)
+            value = pinned_value(state.nodes, request.entity.key, request.pinned)
         except PinError:
             return None
-    if form.leaf:
-        ways = tuple(itertools.islice(selections(form), _WAYS + 1))
+    if request.leaf:
+        ways = tuple(itertools.islice(selections(request), _WAYS + 1))
         if len(ways) > _WAYS:
             raise _TooManyWaysError
-        return RequiredPods(form.number, form.entity.key, value, ways) if ways else None
-    missing = form.entity.minimum - sum(satisfied(child) for child in form.children)
-    below = [_wanted(child, site) for child in form.children if not satisfied(child)]
+        return RequiredPods(request.number, request.entity.key, value, ways) if ways else None
+    missing = request.entity.minimum - sum(satisfied(child) for child in request.children)
+    below = [_wanted(child, state) for child in request.children if not satisfied(child)]
     able = tuple(child for child in below if child is not None)
-    return RequiredPods(form.number, form.entity.key, value, (), missing, able) if len(able) >= missing else None
+    return RequiredPods(request.number, request.entity.key, value, (), missing, able) if len(able) >= missing else None
 
 
-def _demand(form: PlacementRequest) -> GroupDemand:
-    """What must be placed of *form* in every plan."""
-    counts, amounts = _least(form)
-    shapes = {run.shape.serial: run.shape for leaf in leaves(form) for run in leaf.runs}
-    missing = form.entity.minimum - sum(satisfied(child) for child in form.children) if not form.leaf and not satisfied(form) else 0
-    children = tuple(_demand(child) for child in form.children if not satisfied(child)) if missing else ()
+def _demand(request: PlacementRequest) -> GroupDemand:
+    """What must be placed of *request* in every plan."""
+    counts, amounts = _least(request)
+    shapes = {run.shape.serial: run.shape for leaf in leaves(request) for run in leaf.runs}
+    missing = (
+        request.entity.minimum - sum(satisfied(child) for child in request.children) if not request.leaf and not satisfied(request) else 0
+    )
+    children = tuple(_demand(child) for child in request.children if not satisfied(child)) if missing else ()
     return GroupDemand(
         tuple((shapes[serial], count) for serial, count in sorted(counts.items()) if count),
         tuple(sorted((row, amount) for row, amount in amounts.items() if amount)),
-        form.entity.key,
+        request.entity.key,
         children,
         missing,
     )
 
 
-def _least(form: PlacementRequest) -> tuple[Counter[int], Counter[int]]:
+def _least(request: PlacementRequest) -> tuple[Counter[int], Counter[int]]:
     """Fewest pods of each shape (by serial), least amounts of each resource (by row)."""
-    if satisfied(form):
+    if satisfied(request):
         return Counter(), Counter()
-    if form.leaf:
-        return _least_of_leaf(form)
-    missing = form.entity.minimum - sum(satisfied(child) for child in form.children)
-    below = [_least(child) for child in form.children if not satisfied(child)]
+    if request.leaf:
+        return _least_of_leaf(request)
+    missing = request.entity.minimum - sum(satisfied(child) for child in request.children)
+    below = [_least(child) for child in request.children if not satisfied(child)]
     found = []
     for part in (0, 1):
         kinds = {kind for each in below for kind in each[part]}
@@ -209,9 +211,9 @@ def _least(form: PlacementRequest) -> tuple[Counter[int], Counter[int]]:
     return found[0], found[1]
 
 
-def _least_of_leaf(form: PlacementRequest) -> tuple[Counter[int], Counter[int]]:
-    needed = lacking(form)
-    shapes: list[PodShape] = [pod.shape for pod in form.entity.waiting]
+def _least_of_leaf(request: PlacementRequest) -> tuple[Counter[int], Counter[int]]:
+    needed = lacking(request)
+    shapes: list[PodShape] = [pod.shape for pod in request.entity.waiting]
     counts = Counter(shape.serial for shape in shapes)
     fewest = Counter({serial: max(0, needed - (len(shapes) - count)) for serial, count in counts.items()})
     requests = [dict(shape.requests) for shape in shapes]

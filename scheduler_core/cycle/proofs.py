@@ -35,14 +35,14 @@ def certificates(snapshot: ClusterSnapshot, decisions: Sequence[Decision], optio
 
 def _proof(then: ClusterSnapshot, root: Entity, options: CycleOptions, *, decision: Decision, before: ClusterSnapshot) -> dict[str, Any]:
     """The proof, of the empty cluster where the decision says that no eviction can help; or why there is none."""
-    site = PlacementState.from_snapshot(then, options.placing, options.ignore)
-    site.nominations.step_aside(root.priority)
-    form = Greedy(site).form(root)
+    state = PlacementState.from_snapshot(then, options.placing, options.ignore)
+    state.nominations.step_aside(root.priority)
+    request = Greedy(state).request(root)
     hopeless = decision.status is Status.UNRESOLVABLE
     for empty in (True, False) if hopeless else (False,):
         told: dict[str, Any] = {"beside": {} if empty else _beside(before, then, root), "empty": empty}
         try:
-            return {**told, "proof": certificate(site, form, options.budget, empty=empty)}
+            return {**told, "proof": certificate(state, request, options.budget, empty=empty)}
         except TooLongError:
             told["reason"] = "the proof is too long to be written down"
         except StepsSpentError:

@@ -17,7 +17,7 @@ from scheduler_core.placement.placement_request import PlacementRequest
 class GroupVerdict:
     """Status and cause of one group, and its domain where it is placed."""
 
-    form: PlacementRequest
+    request: PlacementRequest
     status: Status
     message: str
     domain: Domain | None
@@ -25,30 +25,30 @@ class GroupVerdict:
     @property
     def name(self) -> Name:
         """The group."""
-        return self.form.entity.name
+        return self.request.entity.name
 
 
-def verdicts(form: PlacementRequest, outcome: PlacementOutcome) -> list[GroupVerdict]:
+def verdicts(request: PlacementRequest, outcome: PlacementOutcome) -> list[GroupVerdict]:
     """One for each group of the tree, parents first."""
     found: list[GroupVerdict] = []
-    _spread(form, outcome, None, found)
+    _spread(request, outcome, None, found)
     return found
 
 
-def _spread(form: PlacementRequest, outcome: PlacementOutcome | None, above: GroupVerdict | None, found: list[GroupVerdict]) -> None:
-    own = _own(form, outcome, above)
+def _spread(request: PlacementRequest, outcome: PlacementOutcome | None, above: GroupVerdict | None, found: list[GroupVerdict]) -> None:
+    own = _own(request, outcome, above)
     found.append(own)
-    below = outcome.children if outcome is not None and outcome.children else (None,) * len(form.children)
-    for child, each in zip(form.children, below, strict=True):
+    below = outcome.children if outcome is not None and outcome.children else (None,) * len(request.children)
+    for child, each in zip(request.children, below, strict=True):
         _spread(child, each, own, found)
 
 
-def _own(form: PlacementRequest, outcome: PlacementOutcome | None, above: GroupVerdict | None) -> GroupVerdict:
+def _own(request: PlacementRequest, outcome: PlacementOutcome | None, above: GroupVerdict | None) -> GroupVerdict:
     overruled = above is not None and above.status is not Status.SUCCESS
     if above is not None and (outcome is None or (overruled and (outcome.success or above.status is Status.ERROR))):
-        return GroupVerdict(form, above.status, above.message, None)
+        return GroupVerdict(request, above.status, above.message, None)
     if outcome is None:
         raise ValueError("a root has an outcome")
-    key = form.entity.key
+    key = request.entity.key
     domain = Domain(key, outcome.placement.value) if outcome.success and key else None
-    return GroupVerdict(form, outcome.status, outcome.message, domain)
+    return GroupVerdict(request, outcome.status, outcome.message, domain)

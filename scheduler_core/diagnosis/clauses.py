@@ -48,30 +48,30 @@ class Clause:
     phrase: str = ""
 
 
-def clause(greedy: Greedy, form: PlacementRequest, held: Held, goal: int) -> Clause:
+def clause(greedy: Greedy, request: PlacementRequest, held: Held, goal: int) -> Clause:
     """What *held* is short of to take *goal* waiting pods of a leaf."""
-    site, nodes = greedy.site, picks(greedy, form, held)
+    state, nodes = greedy.state, picks(greedy, request, held)
     if held.pods >= goal:
         # Something else than a lack of nodes: a check of a plugin, or what came before.
-        return Clause(held, greedy.attempt(form, held.domain).message)
+        return Clause(held, greedy.attempt(request, held.domain).message)
     failed = np.flatnonzero(nodes < 0)
-    pod = form.entity.waiting[int(failed[0]) if len(failed) else -1]
-    with rewound(site):
-        assume_pods(site, form, nodes)
-        found = node_refusals.examine_nodes(site, pod, held.domain.nodes)
-    what_if = relaxed_filters.best(site, form, held.domain, found)
+    pod = request.entity.waiting[int(failed[0]) if len(failed) else -1]
+    with rewound(state):
+        assume_pods(state, request, nodes)
+        found = node_refusals.examine_nodes(state, pod, held.domain.nodes)
+    what_if = relaxed_filters.best(state, request, held.domain, found)
     helps = what_if if what_if is not None and what_if.pods > held.pods else None
-    short = shortages(found, site.nodes, max(goal - held.pods, 1), _taken(form, nodes))
-    why = [*short, *_node_reasons(site, found, helps)][:_REASONS]
+    short = shortages(found, state.nodes, max(goal - held.pods, 1), _taken(request, nodes))
+    why = [*short, *_node_reasons(state, found, helps)][:_REASONS]
     return Clause(held, "; ".join(why), _number(helps.pods, goal), helps.phrase) if helps else Clause(held, "; ".join(why))
 
 
-def clause_for_more(site: PlacementState, form: PlacementRequest, domain: Placement, left: Sequence[PodRecord]) -> str:
+def clause_for_more(state: PlacementState, request: PlacementRequest, domain: Placement, left: Sequence[PodRecord]) -> str:
     """What *domain*, as it stands, is short of to take the pods *left* as well."""
-    found = node_refusals.examine_nodes(site, left[0], domain.nodes)
-    what_if = relaxed_filters.best(site, form, domain, found) if homogeneous(form) else None
+    found = node_refusals.examine_nodes(state, left[0], domain.nodes)
+    what_if = relaxed_filters.best(state, request, domain, found) if homogeneous(request) else None
     helps = what_if if what_if is not None and what_if.pods else None
-    why = [*shortages(found, site.nodes, len(left), {}), *_node_reasons(site, found, helps)][:_REASONS]
+    why = [*shortages(found, state.nodes, len(left), {}), *_node_reasons(state, found, helps)][:_REASONS]
     only = Clause(Held(domain, 0), "; ".join(why))
     if helps:
         only = dataclasses.replace(only, instead=_number(min(helps.pods, len(left)), len(left)), phrase=helps.phrase)
@@ -106,11 +106,11 @@ def _number(pods: int, goal: int) -> str:
     return phrases.all_of(goal) if pods == goal else str(pods)
 
 
-def _taken(form: PlacementRequest, nodes: Nodes) -> dict[int, int]:
+def _taken(request: PlacementRequest, nodes: Nodes) -> dict[int, int]:
     """What the pods that stand on *nodes* request, by row; empty if there are none."""
     taken: dict[int, int] = {}
     start = 0
-    for run in form.runs:
+    for run in request.runs:
         count = int((nodes[start : start + run.count] >= 0).sum())
         start += run.count
         if count:
@@ -119,12 +119,12 @@ def _taken(form: PlacementRequest, nodes: Nodes) -> dict[int, int]:
     return taken
 
 
-def _node_reasons(site: PlacementState, found: NodeRefusals, helps: relaxed_filters.WhatIf | None) -> list[str]:
+def _node_reasons(state: PlacementState, found: NodeRefusals, helps: relaxed_filters.WhatIf | None) -> list[str]:
     """Other reasons than requests, those of the most nodes first; what *helps* tells already is left out."""
     counts = [(reason, int(mask.sum())) for reason, mask in (*found.static.items(), *found.others.items())]
     counts.sort(key=lambda each: (-each[1], each[0]))
     taints = {
-        reason: taint for reason, _ in counts if reason in found.static and (taint := relaxed_filters.taint_of(found, reason, site.nodes))
+        reason: taint for reason, _ in counts if reason in found.static and (taint := relaxed_filters.taint_of(found, reason, state.nodes))
     }
     told = helps.reason if helps is not None and helps.counted else ""
     if len(taints) <= _TAINTS:

@@ -30,37 +30,37 @@ class Held:
     nodes: Nodes | None = None
 
 
-def needed(site: PlacementState, form: PlacementRequest) -> int:
+def needed(state: PlacementState, request: PlacementRequest) -> int:
     """Pods of a leaf that must still find a node; 1 where its minimum is met already."""
-    if site.options.every_pod:
-        return len(form.entity.waiting)
-    return max(form.entity.minimum - len(form.entity.running), 1)
+    if state.options.every_pod:
+        return len(request.entity.waiting)
+    return max(request.entity.minimum - len(request.entity.running), 1)
 
 
-def homogeneous(form: PlacementRequest) -> bool:
+def homogeneous(request: PlacementRequest) -> bool:
     """Whether the pods of a leaf are alike and no other pod matters to them: then counting room is exact."""
-    return form.memorable and len(form.runs) == 1
+    return request.memorable and len(request.runs) == 1
 
 
-def slots(site: PlacementState, run: Run) -> Ints:
+def slots(state: PlacementState, run: Run) -> Ints:
     """How many pods of *run* each node of the cluster has room for by itself, other pods' affinities left aside."""
-    profile = site.profile.compile(run.shape)
-    found: Ints = np.clip(slots_of(free_of(site, profile.rows), profile.amounts, profile.mask), 0, run.count)
-    return np.minimum(found, admitted(site, run.shape)) if profile.one_by_one else found
+    profile = state.profile.compile(run.shape)
+    found: Ints = np.clip(slots_of(free_of(state, profile.rows), profile.amounts, profile.mask), 0, run.count)
+    return np.minimum(found, admitted(state, run.shape)) if profile.one_by_one else found
 
 
-def room(site: PlacementState, form: PlacementRequest, places: tuple[Placement, ...]) -> Ints:
-    """How many waiting pods of *form*, all below it included, each place could hold at most; exact for a homogeneous leaf."""
+def room(state: PlacementState, request: PlacementRequest, places: tuple[Placement, ...]) -> Ints:
+    """How many waiting pods of *request*, all below it included, each place could hold at most; exact for a homogeneous leaf."""
     total: Ints = np.zeros(len(places), dtype=np.int64)
     known: dict[tuple[int, int], Ints] = {}
-    for run in form.runs:
+    for run in request.runs:
         # Runs that alternate are many, and few of them differ.
         at = (run.shape.serial, run.count)
         if at not in known:
-            known[at] = np.minimum(summed(slots(site, run), places), run.count)
+            known[at] = np.minimum(summed(slots(state, run), places), run.count)
         total += known[at]
-    for child in form.children:
-        total += room(site, child, places)
+    for child in request.children:
+        total += room(state, child, places)
     return total
 
 
@@ -74,43 +74,43 @@ def summed(values: Ints, places: tuple[Placement, ...]) -> Ints:
     return sums
 
 
-def ranked(greedy: Greedy, form: PlacementRequest, places: tuple[Placement, ...]) -> list[Held]:
+def ranked(greedy: Greedy, request: PlacementRequest, places: tuple[Placement, ...]) -> list[Held]:
     """What each place holds of a leaf, most first, then by value.
 
     Places that would have to be tried anew are left out but for those with the most room.
     """
-    most = room(greedy.site, form, places).tolist()
+    most = room(greedy.state, request, places).tolist()
     order = sorted(range(len(places)), key=lambda index: (-most[index], places[index].value))
-    if homogeneous(form):
+    if homogeneous(request):
         return [Held(places[index], most[index]) for index in order]
-    if not form.memorable or len(form.runs) * len(places) > _RUNS:
+    if not request.memorable or len(request.runs) * len(places) > _RUNS:
         order = order[:_TRIED]
     found = []
     for index in order:
-        nodes = _picks(greedy, form, places[index])
+        nodes = _picks(greedy, request, places[index])
         found.append(Held(places[index], int((nodes >= 0).sum()), nodes))
     return sorted(found, key=lambda each: (-each.pods, each.domain.value))
 
 
-def picks(greedy: Greedy, form: PlacementRequest, held: Held) -> Nodes:
+def picks(greedy: Greedy, request: PlacementRequest, held: Held) -> Nodes:
     """The node of each pod of a leaf in that domain, in the order of the pods, as far as they were tried; -1 for none."""
-    return _picks(greedy, form, held.domain) if held.nodes is None else held.nodes
+    return _picks(greedy, request, held.domain) if held.nodes is None else held.nodes
 
 
-def _picks(greedy: Greedy, form: PlacementRequest, domain: Placement) -> Nodes:
-    nodes = greedy.attempt(form, domain).nodes
-    return np.full(len(form.entity.waiting), -1, dtype=np.int64) if nodes is None else nodes
+def _picks(greedy: Greedy, request: PlacementRequest, domain: Placement) -> Nodes:
+    nodes = greedy.attempt(request, domain).nodes
+    return np.full(len(request.entity.waiting), -1, dtype=np.int64) if nodes is None else nodes
 
 
-def tries(greedy: Greedy, form: PlacementRequest, places: tuple[Placement, ...]) -> tuple[Placement, ...]:
+def tries(greedy: Greedy, request: PlacementRequest, places: tuple[Placement, ...]) -> tuple[Placement, ...]:
     """The places of a composite that are worth trying again: all where the results are remembered."""
-    return places if form.memorable else roomiest(greedy.site, form, places, _TRIED)
+    return places if request.memorable else roomiest(greedy.state, request, places, _TRIED)
 
 
-def roomiest(site: PlacementState, form: PlacementRequest, places: tuple[Placement, ...], limit: int) -> tuple[Placement, ...]:
+def roomiest(state: PlacementState, request: PlacementRequest, places: tuple[Placement, ...], limit: int) -> tuple[Placement, ...]:
     """Of more than *limit* places those with the most room, of equal ones the first by value."""
     if len(places) <= limit:
         return places
-    most = room(site, form, places).tolist()
+    most = room(state, request, places).tolist()
     order = sorted(range(len(places)), key=lambda index: (-most[index], places[index].value))
     return tuple(places[index] for index in order[:limit])

@@ -35,46 +35,46 @@ class Diagnosis:
     uncertain: str = ""
 
 
-def explain(greedy: Greedy, form: PlacementRequest, outcome: PlacementOutcome) -> Diagnosis:
-    """Why *form*, for which ``place`` gave *outcome*, is not placed, or why not all of it if that is a success.
+def explain(greedy: Greedy, request: PlacementRequest, outcome: PlacementOutcome) -> Diagnosis:
+    """Why *request*, for which ``place`` gave *outcome*, is not placed, or why not all of it if that is a success.
 
-    The ledger must be as it was when *form* was tried; it is left so.
+    The ledger must be as it was when *request* was tried; it is left so.
     """
-    path = (form.entity.name.name,)
+    path = (request.entity.name.name,)
     if outcome.status is Status.ERROR:
-        return _error(form, outcome, path)
+        return _error(request, outcome, path)
     tree = TreeCause(greedy)
     doubt = ""
     if outcome.success or outcome.message == BARE:
-        with rewound(greedy.site):
+        with rewound(greedy.state):
             if outcome.placed:
-                greedy.assume(form, outcome)
-            told = tree.left_over(form, outcome, path)
+                greedy.assume(request, outcome)
+            told = tree.left_over(request, outcome, path)
         if more := len(told[phrases.SHOWN :]):
             told[phrases.SHOWN :] = [f"{phrases.counted(more, 'more group')} {'is' if more == 1 else 'are'} short of nodes"]
     else:
-        told = tree.failing(form, greedy.site.topology.root, path)
-        doubt = greedy_limits.sentence(greedy, form)
+        told = tree.failing(request, greedy.state.topology.root, path)
+        doubt = greedy_limits.sentence(greedy, request)
     message = cut(". ".join(told), phrases.LONGEST)
     groups = {name: cut(text, phrases.LONGEST) for name, text in tree.groups.items() if text}
-    return Diagnosis(message, groups, dict(_pods(form, outcome, tree)), cut(doubt, phrases.LONGEST))
+    return Diagnosis(message, groups, dict(_pods(request, outcome, tree)), cut(doubt, phrases.LONGEST))
 
 
-def leftovers(greedy: Greedy, form: PlacementRequest, outcome: PlacementOutcome) -> Mapping[str, str]:
-    """Why the pods that *outcome*, a success of *form*, leaves without a node have none, by pod.
+def leftovers(greedy: Greedy, request: PlacementRequest, outcome: PlacementOutcome) -> Mapping[str, str]:
+    """Why the pods that *outcome*, a success of *request*, leaves without a node have none, by pod.
 
     To be asked after the outcome is assumed, with ``greedy.assume``; the ledger is left so.
     """
-    if outcome.placed == sum(len(leaf.waiting) for leaf in form.entity.leaves()):
+    if outcome.placed == sum(len(leaf.waiting) for leaf in request.entity.leaves()):
         return {}
     tree = TreeCause(greedy)
-    tree.left_over(form, outcome, (form.entity.name.name,))
-    return dict(_pods(form, outcome, tree))
+    tree.left_over(request, outcome, (request.entity.name.name,))
+    return dict(_pods(request, outcome, tree))
 
 
-def _pods(form: PlacementRequest, outcome: PlacementOutcome, tree: TreeCause) -> Iterator[tuple[str, str]]:
+def _pods(request: PlacementRequest, outcome: PlacementOutcome, tree: TreeCause) -> Iterator[tuple[str, str]]:
     """Every pod without a node, in the order of the tree: its own reason, else its root's or, in a success, its group's."""
-    for leaf, below, cause in _leaves(form, outcome, "" if outcome.success else _status(outcome)):
+    for leaf, below, cause in _leaves(request, outcome, "" if outcome.success else _status(outcome)):
         nodes = [] if below is None or below.nodes is None or cause else below.nodes.tolist()
         for index, pod in enumerate(leaf.entity.waiting):
             if index >= len(nodes) or nodes[index] < 0:
@@ -82,16 +82,16 @@ def _pods(form: PlacementRequest, outcome: PlacementOutcome, tree: TreeCause) ->
 
 
 def _leaves(
-    form: PlacementRequest, outcome: PlacementOutcome | None, cause: str
+    request: PlacementRequest, outcome: PlacementOutcome | None, cause: str
 ) -> Iterator[tuple[PlacementRequest, PlacementOutcome | None, str]]:
     """The leaves with what came of them, and the status that holds for their pods: of what failed highest above them."""
     if outcome is not None and not outcome.success and not cause:
         cause = _status(outcome)
-    if form.leaf:
-        yield form, outcome, cause
+    if request.leaf:
+        yield request, outcome, cause
         return
-    below = outcome.children if outcome is not None and outcome.children else (None,) * len(form.children)
-    for child, each in zip(form.children, below, strict=True):
+    below = outcome.children if outcome is not None and outcome.children else (None,) * len(request.children)
+    for child, each in zip(request.children, below, strict=True):
         yield from _leaves(child, each, cause)
 
 
@@ -99,14 +99,14 @@ def _status(outcome: PlacementOutcome) -> str:
     return BARE if outcome.message in {"", BARE} else f"{BARE}, {cut(outcome.message, phrases.LONGEST)}"
 
 
-def _error(form: PlacementRequest, outcome: PlacementOutcome, path: Path) -> Diagnosis:
+def _error(request: PlacementRequest, outcome: PlacementOutcome, path: Path) -> Diagnosis:
     """Where in the tree an error was met."""
-    pods = [pod for leaf in form.entity.leaves() for pod in leaf.waiting]
-    while below := next((pair for pair in zip(form.children, outcome.children, strict=False) if _erred(pair[1])), None):
-        form, path = below[0], (*path, below[0].entity.name.name)
+    pods = [pod for leaf in request.entity.leaves() for pod in leaf.waiting]
+    while below := next((pair for pair in zip(request.children, outcome.children, strict=False) if _erred(pair[1])), None):
+        request, path = below[0], (*path, below[0].entity.name.name)
         outcome = below[1] or outcome
-    message = cut(f"{subject(form, path)}: {outcome.message}", phrases.LONGEST)
-    return Diagnosis(message, {form.entity.name: message}, dict.fromkeys((pod.key for pod in pods), message))
+    message = cut(f"{subject(request, path)}: {outcome.message}", phrases.LONGEST)
+    return Diagnosis(message, {request.entity.name: message}, dict.fromkeys((pod.key for pod in pods), message))
 
 
 def _erred(outcome: PlacementOutcome | None) -> bool:

@@ -49,13 +49,13 @@ class Fragment:
 
 def fragments(snapshot: ClusterSnapshot, ignore: Iterable[str] = ()) -> tuple[Fragment, ...]:
     """The shapes and levels that matter in *snapshot*; fields in *ignore* are passed over though they are not modelled."""
-    site = PlacementState.from_snapshot(snapshot, PlacingOptions(), ignore)
-    return largest(site, levels(snapshot), examples(snapshot))
+    state = PlacementState.from_snapshot(snapshot, PlacingOptions(), ignore)
+    return largest(state, levels(snapshot), examples(snapshot))
 
 
-def largest(site: PlacementState, keys: Sequence[str], pods: Sequence[PodRecord]) -> tuple[Fragment, ...]:
+def largest(state: PlacementState, keys: Sequence[str], pods: Sequence[PodRecord]) -> tuple[Fragment, ...]:
     """The largest gang of each of *pods* in one domain of each of *keys*: by pod, then by key."""
-    return tuple(_of_shape(site, keys, pods))
+    return tuple(_of_shape(state, keys, pods))
 
 
 def levels(snapshot: ClusterSnapshot) -> tuple[str, ...]:
@@ -89,12 +89,12 @@ def _running(snapshot: ClusterSnapshot) -> Iterator[PodRecord]:
     return (pod for pod in snapshot.pods if pod.node >= 0 and pod.group)
 
 
-def _of_shape(site: PlacementState, keys: Sequence[str], pods: Sequence[PodRecord]) -> Iterator[Fragment]:
+def _of_shape(state: PlacementState, keys: Sequence[str], pods: Sequence[PodRecord]) -> Iterator[Fragment]:
     for pod in pods:
-        slots = _slots(site, pod.shape)
-        total, words = int(slots.sum()), _words(pod.shape, site.nodes)
+        slots = _slots(state, pod.shape)
+        total, words = int(slots.sum()), _words(pod.shape, state.nodes)
         for key in keys:
-            column = site.nodes.column(key)
+            column = state.nodes.column(key)
             there = column.ids >= 0
             sums = np.bincount(column.ids[there], weights=slots[there], minlength=len(column.values))
             best = int(sums.argmax()) if len(sums) else 0
@@ -102,16 +102,16 @@ def _of_shape(site: PlacementState, keys: Sequence[str], pods: Sequence[PodRecor
             yield Fragment(key, words, pod.key, most, column.values[best] if most else "", total)
 
 
-def _slots(site: PlacementState, shape: PodShape) -> Ints:
+def _slots(state: PlacementState, shape: PodShape) -> Ints:
     """How many pods of *shape* each node holds; shape (nodes,)."""
-    profile, ledger = site.profile.compile(shape), site.ledger
-    free = site.nodes.allocatable[profile.rows] - ledger.used[profile.rows] - ledger.held[profile.rows]
+    profile, ledger = state.profile.compile(shape), state.ledger
+    free = state.nodes.allocatable[profile.rows] - ledger.used[profile.rows] - ledger.held[profile.rows]
     slots: Ints = np.maximum((free // profile.amounts).min(axis=0), 0)
     if profile.mask is not None:
         slots[~profile.mask] = 0
     if profile.one_by_one:
         np.minimum(slots, 1, out=slots)
-        slots[~node_refusals.admitted(site, shape)] = 0
+        slots[~node_refusals.admitted(state, shape)] = 0
     return slots
 
 

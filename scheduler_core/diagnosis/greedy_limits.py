@@ -26,60 +26,60 @@ _DOMAINS = 64
 """Domains of a composite that are looked into, at most."""
 
 
-def sentence(greedy: Greedy, form: PlacementRequest) -> str:
-    """What greedy cannot promise of the root *form*, which it did not place; empty where there is no placement for certain."""
-    causes = _causes(greedy, form, greedy.site.topology.root)
-    if greedy.site.plugins.checks:
+def sentence(greedy: Greedy, request: PlacementRequest) -> str:
+    """What greedy cannot promise of the root *request*, which it did not place; empty where there is no placement for certain."""
+    causes = _causes(greedy, request, greedy.state.topology.root)
+    if greedy.state.plugins.checks:
         causes.append("a plugin has a say in what is feasible")
     return f"The greedy algorithm cannot promise that no placement exists: {'; '.join(dict.fromkeys(causes))}" if causes else ""
 
 
-def _causes(greedy: Greedy, form: PlacementRequest, parent: Placement) -> list[str]:
-    """The features by which *form*, which fails inside *parent*, may have missed a placement."""
-    places = greedy.placements(form, parent)
-    if form.leaf:
-        return _leaf_causes(greedy, form, places)
-    if len(form.children) < form.entity.minimum:
+def _causes(greedy: Greedy, request: PlacementRequest, parent: Placement) -> list[str]:
+    """The features by which *request*, which fails inside *parent*, may have missed a placement."""
+    places = greedy.placements(request, parent)
+    if request.leaf:
+        return _leaf_causes(greedy, request, places)
+    if len(request.children) < request.entity.minimum:
         return []
-    small = _too_small(greedy.site, form, places).tolist()
+    small = _too_small(greedy.state, request, places).tolist()
     large = tuple(place for place, known in zip(places, small, strict=True) if not known)
-    seen = roomiest(greedy.site, form, large, _DOMAINS if form.memorable else phrases.SHOWN)
+    seen = roomiest(greedy.state, request, large, _DOMAINS if request.memorable else phrases.SHOWN)
     for place in seen:
-        if causes := _composite_causes(greedy, form, place):
+        if causes := _composite_causes(greedy, request, place):
             return causes
     if rest := len(large) - len(seen):
-        more = f"{phrases.counted(rest, f'more {phrases.level(form.entity.key)}')} for {form.entity.name.name}"
+        more = f"{phrases.counted(rest, f'more {phrases.level(request.entity.key)}')} for {request.entity.name.name}"
         return [f"{more} {'was' if rest == 1 else 'were'} not looked into"]
     return []
 
 
-def _leaf_causes(greedy: Greedy, form: PlacementRequest, places: tuple[Placement, ...]) -> list[str]:
-    name, site = form.entity.name.name, greedy.site
-    if len(form.entity.running) + len(form.entity.waiting) < form.entity.minimum or form.entity.name.kind == "Pod":
+def _leaf_causes(greedy: Greedy, request: PlacementRequest, places: tuple[Placement, ...]) -> list[str]:
+    name, state = request.entity.name.name, greedy.state
+    if len(request.entity.running) + len(request.entity.waiting) < request.entity.minimum or request.entity.name.kind == "Pod":
         return []
-    if homogeneous(form) or not (room(site, form, places) >= needed(site, form)).any():
+    if homogeneous(request) or not (room(state, request, places) >= needed(state, request)).any():
         return []
     found = []
-    if len(form.runs) > 1 and len({run.shape for run in form.runs}) > 1:
+    if len(request.runs) > 1 and len({run.shape for run in request.runs}) > 1:
         found.append(f"the pods of group {name} are not alike (KEP-4671, Algorithm Limitations: heterogeneous pod groups)")
-    if ties := _ties(site, form):
+    if ties := _ties(state, request):
         found.append(f"the pods of group {name} depend on other pods by {ties} (KEP-4671, Algorithm Limitations: inter-pod dependencies)")
     return found
 
 
-def _ties(site: PlacementState, form: PlacementRequest) -> str:
+def _ties(state: PlacementState, request: PlacementRequest) -> str:
     """By what rule the pods of a leaf depend on other pods; empty if none binds them."""
     named: list[str] = []
-    for pod in _unlike(form):
-        if site.stateful.touches(pod) and site.stateful.filter(pod, site.nodes.everything[:1]):
+    for pod in _unlike(request):
+        if state.stateful.touches(pod) and state.stateful.filter(pod, state.nodes.everything[:1]):
             named += _rules(pod) or ["the anti-affinity of those"]
     return phrases.listed(list(dict.fromkeys(named)))
 
 
-def _unlike(form: PlacementRequest) -> Iterable[PodRecord]:
+def _unlike(request: PlacementRequest) -> Iterable[PodRecord]:
     """The first of the pods that are alike, in shape and labels."""
     found: dict[object, PodRecord] = {}
-    for pod in form.entity.waiting:
+    for pod in request.entity.waiting:
         found.setdefault((pod.shape, tuple(sorted(pod.labels.items()))), pod)
     return found.values()
 
@@ -94,25 +94,25 @@ def _rules(pod: PodRecord) -> list[str]:
     return named + (["pod anti-affinity"] if far and far.required_during_scheduling_ignored_during_execution else [])
 
 
-def _composite_causes(greedy: Greedy, form: PlacementRequest, place: Placement) -> list[str]:
+def _composite_causes(greedy: Greedy, request: PlacementRequest, place: Placement) -> list[str]:
     """Enough children fit one at a time, or may: then it is a matter of who goes where, and first."""
     alone, own = [], []
-    for child in form.children:
+    for child in request.children:
         outcome = greedy.evaluate(child, place)
         if outcome.success:
             alone.append(child)
         elif outcome.status is not Status.ERROR and (causes := _causes(greedy, child, place)):
             alone.append(child)
             own += causes
-    if len(alone) < form.entity.minimum:
+    if len(alone) < request.entity.minimum:
         return []
-    return [*_sibling_causes(form, greedy.attempt(form, place), {child.entity.name for child in alone}), *own]
+    return [*_sibling_causes(request, greedy.attempt(request, place), {child.entity.name for child in alone}), *own]
 
 
-def _sibling_causes(form: PlacementRequest, outcome: PlacementOutcome, alone: set[object]) -> list[str]:
+def _sibling_causes(request: PlacementRequest, outcome: PlacementOutcome, alone: set[object]) -> list[str]:
     """What the siblings took before the first child that would fit by itself."""
     before: list[tuple[PlacementRequest, PlacementOutcome]] = []
-    for child, below in zip(form.children, outcome.children, strict=True):
+    for child, below in zip(request.children, outcome.children, strict=True):
         if below is None or (not below.success and child.entity.name in alone):
             break
         if below.success and below.placed:
@@ -133,24 +133,24 @@ def _sibling_causes(form: PlacementRequest, outcome: PlacementOutcome, alone: se
     return found
 
 
-def _extra(form: PlacementRequest, outcome: PlacementOutcome) -> int:
-    return len(form.entity.running) + outcome.placed - form.entity.minimum if form.leaf else 0
+def _extra(request: PlacementRequest, outcome: PlacementOutcome) -> int:
+    return len(request.entity.running) + outcome.placed - request.entity.minimum if request.leaf else 0
 
 
-def _too_small(site: PlacementState, form: PlacementRequest, places: tuple[Placement, ...]) -> Bools:
-    """Which places have too little room for the minimum of *form*, whoever goes where."""
-    shapes = {run.shape: run for leaf in _leaves(form) for run in leaf.runs}
-    if len(shapes) == 1 and all(map(homogeneous, _leaves(form))):
-        whole = Run(next(iter(shapes)), sum(each.count for leaf in _leaves(form) for each in leaf.runs))
-        return np.array(summed(slots(site, whole), places) < _least(form, needed_of), dtype=bool)
+def _too_small(state: PlacementState, request: PlacementRequest, places: tuple[Placement, ...]) -> Bools:
+    """Which places have too little room for the minimum of *request*, whoever goes where."""
+    shapes = {run.shape: run for leaf in _leaves(request) for run in leaf.runs}
+    if len(shapes) == 1 and all(map(homogeneous, _leaves(request))):
+        whole = Run(next(iter(shapes)), sum(each.count for leaf in _leaves(request) for each in leaf.runs))
+        return np.array(summed(slots(state, whole), places) < _least(request, needed_of), dtype=bool)
     small: Bools = np.zeros(len(places), dtype=bool)
-    usable: Bools = np.zeros(len(site.nodes), dtype=bool)
+    usable: Bools = np.zeros(len(state.nodes), dtype=bool)
     for shape in shapes:
-        mask = site.profile.compile(shape).mask
+        mask = state.profile.compile(shape).mask
         usable |= True if mask is None else mask
     for row in sorted({row for shape in shapes for row, _ in shape.requests}):
-        free = np.maximum(free_of(site, np.array([row]))[0], 0)
-        small |= summed(np.where(usable, free, 0), places) < _least(form, _wanting(row))
+        free = np.maximum(free_of(state, np.array([row]))[0], 0)
+        small |= summed(np.where(usable, free, 0), places) < _least(request, _wanting(row))
     return small
 
 
@@ -169,12 +169,12 @@ def needed_of(leaf: PlacementRequest) -> int:
     return max(leaf.entity.minimum - len(leaf.entity.running), 0)
 
 
-def _least(form: PlacementRequest, of_leaf: Callable[[PlacementRequest], int]) -> int:
-    """The least that *form* takes: of a composite the cheapest children that make its minimum."""
-    if form.leaf:
-        return of_leaf(form)
-    return sum(sorted(_least(child, of_leaf) for child in form.children)[: form.entity.minimum])
+def _least(request: PlacementRequest, of_leaf: Callable[[PlacementRequest], int]) -> int:
+    """The least that *request* takes: of a composite the cheapest children that make its minimum."""
+    if request.leaf:
+        return of_leaf(request)
+    return sum(sorted(_least(child, of_leaf) for child in request.children)[: request.entity.minimum])
 
 
-def _leaves(form: PlacementRequest) -> list[PlacementRequest]:
-    return [form] if form.leaf else [leaf for child in form.children for leaf in _leaves(child)]
+def _leaves(request: PlacementRequest) -> list[PlacementRequest]:
+    return [request] if request.leaf else [leaf for child in request.children for leaf in _leaves(child)]

@@ -59,28 +59,28 @@ class NodeRefusals:
         return sorted(found.items(), key=lambda each: (-each[1], each[0]))
 
 
-def examine_nodes(site: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRefusals:
+def examine_nodes(state: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRefusals:
     """What keeps *pod* off *nodes* now."""
     still: Bools = np.ones(len(nodes), dtype=bool)
-    related = site.stateful.touches(pod)
-    static = _sift([(reason, mask[nodes]) for reason, mask in _static(site, pod, related=related)], still)
+    related = state.stateful.touches(pod)
+    static = _sift([(reason, mask[nodes]) for reason, mask in _static(state, pod, related=related)], still)
     usable = still.copy()
-    others = _sift(ledger_filters(site, pod.shape, nodes), still)
+    others = _sift(ledger_filters(state, pod.shape, nodes), still)
     asked = still.copy()
     rows = np.array([row for row, _ in pod.shape.requests], dtype=np.int64)
     amounts = np.array([[amount] for _, amount in pod.shape.requests], dtype=np.int64)
-    free = free_of(site, rows)[:, nodes]
+    free = free_of(state, rows)[:, nodes]
     short = (free < amounts) & asked
     still &= ~short.any(axis=0)
     if related:
-        others |= _sift(site.stateful.filter(pod, nodes), still)
+        others |= _sift(state.stateful.filter(pod, nodes), still)
     return NodeRefusals(pod, nodes, static, others, usable, asked, free, short, int(still.sum()))
 
 
-def fit_error_message(site: PlacementState, found: NodeRefusals) -> str:
+def fit_error_message(state: PlacementState, found: NodeRefusals) -> str:
     """In kube-scheduler's words, counted over all nodes of the cluster."""
-    total = len(site.nodes)
-    reasons = {row: resource_reason(site.nodes, row) for row, _ in found.pod.shape.requests}
+    total = len(state.nodes)
+    reasons = {row: resource_reason(state.nodes, row) for row, _ in found.pod.shape.requests}
     counts = found.counts(reasons)
     most = 2 * phrases.SHOWN
     shown = [f"{count} {reason}" for reason, count in counts[:most]]
@@ -91,30 +91,30 @@ def fit_error_message(site: PlacementState, found: NodeRefusals) -> str:
     return f"0/{total} nodes are available: {', '.join(shown)}." if shown else f"0/{total} nodes are available."
 
 
-def free_of(site: PlacementState, rows: Ints) -> Ints:
+def free_of(state: PlacementState, rows: Ints) -> Ints:
     """What is free of the resources *rows*, shape (rows, all nodes)."""
-    free: Ints = site.nodes.allocatable[rows] - site.ledger.used[rows]
-    return free - site.ledger.held[rows] if site.ledger.holding else free
+    free: Ints = state.nodes.allocatable[rows] - state.ledger.used[rows]
+    return free - state.ledger.held[rows] if state.ledger.holding else free
 
 
-def ledger_filters(site: PlacementState, shape: PodShape, nodes: Nodes) -> Filters:
+def ledger_filters(state: PlacementState, shape: PodShape, nodes: Nodes) -> Filters:
     """What of the ledger beside resources keeps *shape* off *nodes*."""
-    return [each for plugin in registry.LEDGER for each in plugin(site.ledger).filters(shape, nodes)]
+    return [each for plugin in registry.LEDGER for each in plugin(state.ledger).filters(shape, nodes)]
 
 
-def admitted(site: PlacementState, shape: PodShape) -> Bools:
+def admitted(state: PlacementState, shape: PodShape) -> Bools:
     """Shape (all nodes,): where ``ledger_filters`` lets *shape* run."""
-    able: Bools = np.ones(len(site.nodes), dtype=bool)
-    for _, mask in ledger_filters(site, shape, site.nodes.everything):
+    able: Bools = np.ones(len(state.nodes), dtype=bool)
+    for _, mask in ledger_filters(state, shape, state.nodes.everything):
         able &= mask
     return able
 
 
-def _static(site: PlacementState, pod: PodRecord, *, related: bool) -> list[tuple[str, Bools]]:
+def _static(state: PlacementState, pod: PodRecord, *, related: bool) -> list[tuple[str, Bools]]:
     """The filters that do not depend on what runs; a rule about other pods that is not modelled refuses every node."""
-    refused = site.profile.refused(site.stateful.unmodelled(pod)) if related else ""
-    nowhere = [(refused, np.zeros(len(site.nodes), dtype=bool))] if refused else []
-    return [*nowhere, *site.profile.filters(pod.shape)]
+    refused = state.profile.refused(state.stateful.unmodelled(pod)) if related else ""
+    nowhere = [(refused, np.zeros(len(state.nodes), dtype=bool))] if refused else []
+    return [*nowhere, *state.profile.filters(pod.shape)]
 
 
 def _sift(filters: list[tuple[str, Bools]], still: Bools) -> dict[str, Bools]:

@@ -34,86 +34,86 @@ class PodGroupCause:
     pods: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
-def cause(greedy: Greedy, form: PlacementRequest, parent: Placement) -> PodGroupCause:
-    """Why the leaf *form* fails inside *parent*; the ledger is as it was when it was tried."""
-    entity = form.entity
+def cause(greedy: Greedy, request: PlacementRequest, parent: Placement) -> PodGroupCause:
+    """Why the leaf *request* fails inside *parent*; the ledger is as it was when it was tried."""
+    entity = request.entity
     if (members := len(entity.running) + len(entity.waiting)) < entity.minimum:
         return PodGroupCause(f"has {members} of the {phrases.counted(entity.minimum, 'pod')} that it needs")
-    places = greedy.placements(form, parent)
+    places = greedy.placements(request, parent)
     if not places:
-        return PodGroupCause(nowhere(form, parent))
-    order, need = ranked(greedy, form, places), needed(greedy.site, form)
+        return PodGroupCause(nowhere(request, parent))
+    order, need = ranked(greedy, request, places), needed(greedy.state, request)
     shown = order[: phrases.SHOWN]
-    told = together([clause(greedy, form, each, need) for each in shown], parent)
+    told = together([clause(greedy, request, each, need) for each in shown], parent)
     if len(places) > len(shown):
-        told.append(_others(form, order, len(places)))
-    return PodGroupCause(f"{_head(greedy.site, form, parent)}: {'; '.join(told)}", _refused(greedy, form, order[0]))
+        told.append(_others(request, order, len(places)))
+    return PodGroupCause(f"{_head(greedy.state, request, parent)}: {'; '.join(told)}", _refused(greedy, request, order[0]))
 
 
-def brief(greedy: Greedy, form: PlacementRequest, parent: Placement) -> str:
+def brief(greedy: Greedy, request: PlacementRequest, parent: Placement) -> str:
     """The same in a few words: how many pods the best domain holds."""
-    entity = form.entity
+    entity = request.entity
     if (members := len(entity.running) + len(entity.waiting)) < entity.minimum:
         return f"has {members} of {phrases.counted(entity.minimum, 'pod')}"
-    places = greedy.placements(form, parent)
+    places = greedy.placements(request, parent)
     if not places:
         return f"finds no {phrases.level(entity.key)}"
-    first, need = ranked(greedy, form, places)[0], needed(greedy.site, form)
+    first, need = ranked(greedy, request, places)[0], needed(greedy.state, request)
     where = f" in one {phrases.level(entity.key)}" if entity.key else ""
     return f"has room for {first.pods} of {phrases.counted(need, 'pod')}{where}"
 
 
-def left_over(greedy: Greedy, form: PlacementRequest, domain: Placement, left: Sequence[PodRecord]) -> PodGroupCause:
-    """Why *domain*, where the minimum of *form* is met, has no node for the pods *left*; the others are assumed already."""
-    site = greedy.site
-    why = clause_for_more(site, form, domain, left)
-    more = f"{len(left)} more {'pod' if len(left) == 1 else 'pods'}{_wants(site, form, several=len(left) > 1)}"
-    return PodGroupCause(f"has what it needs, and no node for {more} in {phrases.place(domain)}: {why}", reasons(site, left, domain))
+def left_over(greedy: Greedy, request: PlacementRequest, domain: Placement, left: Sequence[PodRecord]) -> PodGroupCause:
+    """Why *domain*, where the minimum of *request* is met, has no node for the pods *left*; the others are assumed already."""
+    state = greedy.state
+    why = clause_for_more(state, request, domain, left)
+    more = f"{len(left)} more {'pod' if len(left) == 1 else 'pods'}{_wants(state, request, several=len(left) > 1)}"
+    return PodGroupCause(f"has what it needs, and no node for {more} in {phrases.place(domain)}: {why}", reasons(state, left, domain))
 
 
-def reasons(site: PlacementState, pods: Iterable[PodRecord], domain: Placement) -> dict[str, str]:
+def reasons(state: PlacementState, pods: Iterable[PodRecord], domain: Placement) -> dict[str, str]:
     """Why each of *pods* finds no node in *domain* as it stands, in kube-scheduler's words; without those that would find one."""
     by_shape: dict[PodShape, str] = {}
     found: dict[str, str] = {}
     for pod in pods:
         if pod.shape not in by_shape and len(by_shape) < _SHAPES:
-            seen = node_refusals.examine_nodes(site, pod, domain.nodes)
-            by_shape[pod.shape] = "" if seen.able else node_refusals.fit_error_message(site, seen)
+            seen = node_refusals.examine_nodes(state, pod, domain.nodes)
+            by_shape[pod.shape] = "" if seen.able else node_refusals.fit_error_message(state, seen)
         if reason := by_shape.get(pod.shape, ""):
             found[pod.key] = reason
     return found
 
 
-def _refused(greedy: Greedy, form: PlacementRequest, held: Held) -> dict[str, str]:
+def _refused(greedy: Greedy, request: PlacementRequest, held: Held) -> dict[str, str]:
     """The reasons of the pods that find no node in a domain once the others stand there."""
-    nodes = picks(greedy, form, held)
-    with rewound(greedy.site):
-        assume_pods(greedy.site, form, nodes)
-        left = [pod for pod, node in zip(form.entity.waiting, nodes.tolist(), strict=True) if node < 0]
-        return reasons(greedy.site, left, held.domain)
+    nodes = picks(greedy, request, held)
+    with rewound(greedy.state):
+        assume_pods(greedy.state, request, nodes)
+        left = [pod for pod, node in zip(request.entity.waiting, nodes.tolist(), strict=True) if node < 0]
+        return reasons(greedy.state, left, held.domain)
 
 
-def _others(form: PlacementRequest, order: list[Held], total: int) -> str:
+def _others(request: PlacementRequest, order: list[Held], total: int) -> str:
     """The domains that are not shown; what they hold is known where all are ranked."""
     more = total - min(len(order), phrases.SHOWN)
-    level = f"{more} more {phrases.level(form.entity.key)}{'s' if more > 1 else ''}"
+    level = f"{more} more {phrases.level(request.entity.key)}{'s' if more > 1 else ''}"
     if len(order) < total:
         return f"and {level}"
     most = order[phrases.SHOWN].pods
     return f"and {level} ({f'{most} at most' if most else 'none'})"
 
 
-def _head(site: PlacementState, form: PlacementRequest, parent: Placement) -> str:
-    entity = form.entity
+def _head(state: PlacementState, request: PlacementRequest, parent: Placement) -> str:
+    entity = request.entity
     inside = f" in {phrases.place(parent)}"
     if entity.name.kind == "Pod":
-        return f"{_wants(site, form, several=False).lstrip()} finds no node{inside}".lstrip()
-    return f"finds no {phrases.level(entity.key) or 'room'}{inside if parent.key or not entity.key else ''} for {_pods(site, form)}"
+        return f"{_wants(state, request, several=False).lstrip()} finds no node{inside}".lstrip()
+    return f"finds no {phrases.level(entity.key) or 'room'}{inside if parent.key or not entity.key else ''} for {_pods(state, request)}"
 
 
-def _pods(site: PlacementState, form: PlacementRequest) -> str:
-    entity, need = form.entity, needed(site, form)
-    wants = _wants(site, form, several=need > 1)
+def _pods(state: PlacementState, request: PlacementRequest) -> str:
+    entity, need = request.entity, needed(state, request)
+    wants = _wants(state, request, several=need > 1)
     total = len(entity.waiting)
     if entity.running:
         some = f"{need} of its {total} pending pods" if need < total else f"its {phrases.counted(need, 'pending pod')}"
@@ -123,19 +123,19 @@ def _pods(site: PlacementState, form: PlacementRequest) -> str:
     return f"its {phrases.counted(need, 'pod') if need > 1 else 'pod'}{wants}"
 
 
-def _wants(site: PlacementState, form: PlacementRequest, *, several: bool) -> str:
+def _wants(state: PlacementState, request: PlacementRequest, *, several: bool) -> str:
     """What each pod requests, where all request the same: `` (8 cpu, 4 nvidia.com/gpu each)``."""
-    if len(form.runs) != 1:
+    if len(request.runs) != 1:
         return ""
-    asked = [phrases.amount(site.nodes.resources[row], amount) for row, amount in form.runs[0].shape.requests if row != PODS]
+    asked = [phrases.amount(state.nodes.resources[row], amount) for row, amount in request.runs[0].shape.requests if row != PODS]
     return f" ({', '.join(asked[: phrases.SHOWN])}{' each' if several else ''})" if asked else ""
 
 
-def nowhere(form: PlacementRequest, parent: Placement) -> str:
+def nowhere(request: PlacementRequest, parent: Placement) -> str:
     """What is to be said of a group that has no domain to choose in *parent*."""
-    if not form.entity.key:
+    if not request.entity.key:
         return "finds no placement: the plugins generate none"
-    level, where = phrases.level(form.entity.key), phrases.place(parent)
-    if form.pinned:
+    level, where = phrases.level(request.entity.key), phrases.place(parent)
+    if request.pinned:
         return f"must stay in the {level} where its members run, and {where} has no node of it"
-    return f"finds no {level}: no node of {where} has the label {form.entity.key}"
+    return f"finds no {level}: no node of {where} has the label {request.entity.key}"

@@ -56,20 +56,20 @@ class WhatIf:
     counted: bool
 
 
-def best(site: PlacementState, form: PlacementRequest, domain: Placement, found: NodeRefusals) -> WhatIf | None:
+def best(state: PlacementState, request: PlacementRequest, domain: Placement, found: NodeRefusals) -> WhatIf | None:
     """The one filter without which *domain* would hold the most pods; None where none makes a difference.
 
     Args:
-        site: as it is before any pod of the leaf stands on it.
-        form: the leaf.
+        state: as it is before any pod of the leaf stands on it.
+        request: the leaf.
         domain: where.
         found: what keeps one more pod away.
 
     """
-    if not homogeneous(form) and len(form.entity.waiting) > _STEPS:
+    if not homogeneous(request) and len(request.entity.waiting) > _STEPS:
         return None
     reasons = sorted({**found.static, **_between_pods(found)}.items(), key=lambda each: -int(each[1].sum()))
-    options = [_without(site, form, domain, found, reason) for reason, _ in reasons[:_TRIED]]
+    options = [_without(state, request, domain, found, reason) for reason, _ in reasons[:_TRIED]]
     known = [option for option in options if option is not None]
     return max(known, key=lambda option: option.pods, default=None)
 
@@ -104,15 +104,15 @@ def _between_pods(found: NodeRefusals) -> dict[str, Bools]:
     return {reason: mask for reason, mask in found.others.items() if reason in _BETWEEN_PODS}
 
 
-def _without(site: PlacementState, form: PlacementRequest, domain: Placement, found: NodeRefusals, reason: str) -> WhatIf | None:
+def _without(state: PlacementState, request: PlacementRequest, domain: Placement, found: NodeRefusals, reason: str) -> WhatIf | None:
     if reason in _BETWEEN_PODS:
-        rules = {_BETWEEN_PODS[rule] for rule, _ in site.stateful.filter(found.pod, found.nodes)} | {_BETWEEN_PODS[reason]}
+        rules = {_BETWEEN_PODS[rule] for rule, _ in state.stateful.filter(found.pod, found.nodes)} | {_BETWEEN_PODS[reason]}
         phrase = _BETWEEN_PODS[reason] if len(rules) == 1 else "all rules between pods were dropped"
-        return WhatIf(reason, phrase, _count(site, _unrelated(form), domain), counted=False)
-    change, phrase = _change(found, reason, site.nodes)
+        return WhatIf(reason, phrase, _count(state, _unrelated(request), domain), counted=False)
+    change, phrase = _change(found, reason, state.nodes)
     if change is None:
         return None
-    pods = _count(dataclasses.replace(site, profile=_Relaxed(site.profile, change)), form, domain)
+    pods = _count(dataclasses.replace(state, profile=_Relaxed(state.profile, change)), request, domain)
     return WhatIf(reason, phrase, pods, counted=not about_fields(found.pod.shape, reason))
 
 
@@ -144,17 +144,17 @@ def _known(shape: PodShape) -> PodShape:
     return dataclasses.replace(shape, unmodelled=())
 
 
-def _count(site: PlacementState, form: PlacementRequest, domain: Placement) -> int:
-    if homogeneous(form):
-        run = form.runs[0]
-        return min(int(slots(site, run)[domain.nodes].sum()), run.count)
-    nodes = try_leaf(form, domain, site).nodes
+def _count(state: PlacementState, request: PlacementRequest, domain: Placement) -> int:
+    if homogeneous(request):
+        run = request.runs[0]
+        return min(int(slots(state, run)[domain.nodes].sum()), run.count)
+    nodes = try_leaf(request, domain, state).nodes
     return 0 if nodes is None else int((nodes >= 0).sum())
 
 
-def _unrelated(form: PlacementRequest) -> PlacementRequest:
+def _unrelated(request: PlacementRequest) -> PlacementRequest:
     """As if no other pod mattered to its pods: then they are counted run by run."""
-    return dataclasses.replace(form, number=0, special=any(registry.one_by_one(run.shape) for run in form.runs))
+    return dataclasses.replace(request, number=0, special=any(registry.one_by_one(run.shape) for run in request.runs))
 
 
 class _Relaxed(Profile):

@@ -41,69 +41,69 @@ class TreeCause:
         self.pods: dict[str, str] = {}
         self._greedy = greedy
 
-    def failing(self, form: PlacementRequest, parent: Placement, path: Path) -> list[str]:
-        """Sentences about *form*, which fails inside *parent* as the ledger stands: the innermost group first."""
-        if form.leaf:
-            found = pod_group_cause.cause(self._greedy, form, parent)
+    def failing(self, request: PlacementRequest, parent: Placement, path: Path) -> list[str]:
+        """Sentences about *request*, which fails inside *parent* as the ledger stands: the innermost group first."""
+        if request.leaf:
+            found = pod_group_cause.cause(self._greedy, request, parent)
             self.pods.update(found.pods)
-            told = [f"{subject(form, path)} {found.rest}"]
+            told = [f"{subject(request, path)} {found.rest}"]
         else:
-            told = self._failing_composite(form, parent, path)
-        self.groups[form.entity.name] = ". ".join(told)
+            told = self._failing_composite(request, parent, path)
+        self.groups[request.entity.name] = ". ".join(told)
         return told
 
-    def left_over(self, form: PlacementRequest, outcome: PlacementOutcome, path: Path) -> list[str]:
+    def left_over(self, request: PlacementRequest, outcome: PlacementOutcome, path: Path) -> list[str]:
         """Sentences about what a success, which is assumed, leaves without a node: a leaf's pods, and children that fail."""
-        if not form.leaf:
+        if not request.leaf:
             told = []
-            for child, below in zip(form.children, outcome.children, strict=True):
+            for child, below in zip(request.children, outcome.children, strict=True):
                 inner = (*path, child.entity.name.name)
                 if below is not None:
                     told += self.left_over(child, below, inner) if below.success else self.failing(child, outcome.placement, inner)
             return told
         nodes = [] if outcome.nodes is None else outcome.nodes.tolist()
-        left = [pod for pod, node in zip(form.entity.waiting, nodes, strict=True) if node < 0]
+        left = [pod for pod, node in zip(request.entity.waiting, nodes, strict=True) if node < 0]
         if not left:
             return []
-        found = pod_group_cause.left_over(self._greedy, form, outcome.placement, left)
+        found = pod_group_cause.left_over(self._greedy, request, outcome.placement, left)
         self.pods.update(found.pods)
-        return [f"{subject(form, path)} {found.rest}"]
+        return [f"{subject(request, path)} {found.rest}"]
 
-    def _failing_composite(self, form: PlacementRequest, parent: Placement, path: Path) -> list[str]:
-        minimum, children = form.entity.minimum, form.children
+    def _failing_composite(self, request: PlacementRequest, parent: Placement, path: Path) -> list[str]:
+        minimum, children = request.entity.minimum, request.children
         if len(children) < minimum:
             why = f"has {len(children)} of the {phrases.counted(minimum, 'group')} that it needs"
-        elif not (places := self._greedy.placements(form, parent)):
-            why = pod_group_cause.nowhere(form, parent)
+        elif not (places := self._greedy.placements(request, parent)):
+            why = pod_group_cause.nowhere(request, parent)
         else:
-            return self._in_domains(form, places, path)
+            return self._in_domains(request, places, path)
         for child in children:
             self._not_tried(child, f"not tried: {path[-1]} {why}")
-        return [f"{subject(form, path)} {why}"]
+        return [f"{subject(request, path)} {why}"]
 
-    def _in_domains(self, form: PlacementRequest, places: tuple[Placement, ...], path: Path) -> list[str]:
+    def _in_domains(self, request: PlacementRequest, places: tuple[Placement, ...], path: Path) -> list[str]:
         """The domain that holds most of the children is told in full, others in short."""
-        found = self._ranked(form, places)
-        told = self._inside(form, found[0], path)
-        return [*told, self._level(form, found, len(places), path)]
+        found = self._ranked(request, places)
+        told = self._inside(request, found[0], path)
+        return [*told, self._level(request, found, len(places), path)]
 
-    def _ranked(self, form: PlacementRequest, places: tuple[Placement, ...]) -> list[_Try]:
+    def _ranked(self, request: PlacementRequest, places: tuple[Placement, ...]) -> list[_Try]:
         """Where most children fit first, then where there is most room, then by value."""
-        again = tries(self._greedy, form, places)
-        most = dict(zip((each.serial for each in again), room(self._greedy.site, form, again).tolist(), strict=True))
-        found = [_tried(place, self._greedy.attempt(form, place)) for place in again]
+        again = tries(self._greedy, request, places)
+        most = dict(zip((each.serial for each in again), room(self._greedy.state, request, again).tolist(), strict=True))
+        found = [_tried(place, self._greedy.attempt(request, place)) for place in again]
         return sorted(found, key=lambda each: (-each.fitting, -most[each.place.serial], each.place.value))
 
-    def _inside(self, form: PlacementRequest, at: _Try, path: Path) -> list[str]:
+    def _inside(self, request: PlacementRequest, at: _Try, path: Path) -> list[str]:
         told: list[str] = []
         fitting: list[tuple[PlacementRequest, PlacementOutcome]] = []
         before: list[tuple[PlacementRequest, PlacementOutcome]] = []
         failing: list[PlacementRequest] = []
-        with rewound(self._greedy.site):
-            for child, below in zip(form.children, at.outcome.children, strict=True):
+        with rewound(self._greedy.state):
+            for child, below in zip(request.children, at.outcome.children, strict=True):
                 inner = (*path, child.entity.name.name)
                 if below is None:
-                    self._not_tried(child, f"not tried: {path[-1]} can no longer have {_groups(form)}")
+                    self._not_tried(child, f"not tried: {path[-1]} can no longer have {_groups(request)}")
                 elif below.success:
                     self._greedy.assume(child, below)
                     self.left_over(child, below, inner)
@@ -116,7 +116,7 @@ class TreeCause:
         for child, below in fitting:
             self._fits_alone(child, below, f"but group {failing[0].entity.name.name} does not" if failing else "but its parent does not")
         if not failing:
-            return [f"{subject(form, path)}: {at.outcome.message}"]
+            return [f"{subject(request, path)}: {at.outcome.message}"]
         return [*told, *self._around(failing, before, at.place)]
 
     def _around(
@@ -131,23 +131,23 @@ class TreeCause:
             told.append(f"{others} {'does' if len(failing) == 2 else 'do'} not fit either")
         return told
 
-    def _level(self, form: PlacementRequest, found: list[_Try], total: int, path: Path) -> str:
-        """How far the children of *form* get in each domain."""
+    def _level(self, request: PlacementRequest, found: list[_Try], total: int, path: Path) -> str:
+        """How far the children of *request* get in each domain."""
         name, first = path[-1], found[0]
-        if not form.entity.key:
-            return f"{name} needs {_groups(form)}: {first.fitting or 'none'} {'fits' if first.fitting <= 1 else 'fit'}"
-        whys = ["", *(self._brief(form, each, ()) for each in found[1 : phrases.SHOWN])]
+        if not request.entity.key:
+            return f"{name} needs {_groups(request)}: {first.fitting or 'none'} {'fits' if first.fitting <= 1 else 'fit'}"
+        whys = ["", *(self._brief(request, each, ()) for each in found[1 : phrases.SHOWN])]
         told = []
         for (fitting, why), same in itertools.groupby(zip(found, whys, strict=False), key=lambda pair: (pair[0].fitting, pair[1])):
             told.append(phrases.holds_phrase([each.place for each, _ in same], fitting) + (f" ({why})" if why else ""))
         if more := total - len(whys):
-            told.append(f"and {more} more {phrases.level(form.entity.key)}{'s' if more > 1 else ''}")
-        return f"{name} needs {_groups(form)} in one {phrases.level(form.entity.key)}: {'; '.join(told)}"
+            told.append(f"and {more} more {phrases.level(request.entity.key)}{'s' if more > 1 else ''}")
+        return f"{name} needs {_groups(request)} in one {phrases.level(request.entity.key)}: {'; '.join(told)}"
 
-    def _brief(self, form: PlacementRequest, at: _Try, path: Path) -> str:
+    def _brief(self, request: PlacementRequest, at: _Try, path: Path) -> str:
         """Which group fails first in a domain, and by how much."""
-        with rewound(self._greedy.site):
-            for child, below in zip(form.children, at.outcome.children, strict=True):
+        with rewound(self._greedy.state):
+            for child, below in zip(request.children, at.outcome.children, strict=True):
                 if below is None:
                     break
                 if below.success:
@@ -161,27 +161,27 @@ class TreeCause:
                 return deeper or f"{subject(child, inner)} fails"
         return ""
 
-    def _fits_alone(self, form: PlacementRequest, outcome: PlacementOutcome, but: str) -> None:
-        where = f" in {phrases.place(outcome.placement)}" if form.entity.key else ""
-        for each in form.entity.walk():
-            self.groups.setdefault(each.name, f"fits by itself{where if each is form.entity else ''}, {but}")
+    def _fits_alone(self, request: PlacementRequest, outcome: PlacementOutcome, but: str) -> None:
+        where = f" in {phrases.place(outcome.placement)}" if request.entity.key else ""
+        for each in request.entity.walk():
+            self.groups.setdefault(each.name, f"fits by itself{where if each is request.entity else ''}, {but}")
 
-    def _not_tried(self, form: PlacementRequest, why: str) -> None:
-        for each in form.entity.walk():
+    def _not_tried(self, request: PlacementRequest, why: str) -> None:
+        for each in request.entity.walk():
             self.groups[each.name] = why
 
 
-def subject(form: PlacementRequest, path: Path) -> str:
+def subject(request: PlacementRequest, path: Path) -> str:
     """``group decode of serve``, ``pod web-0``."""
-    return f"{'pod' if form.entity.name.kind == 'Pod' else 'group'} {' of '.join(reversed(path))}"
+    return f"{'pod' if request.entity.name.kind == 'Pod' else 'group'} {' of '.join(reversed(path))}"
 
 
 def _tried(place: Placement, outcome: PlacementOutcome) -> _Try:
     return _Try(place, outcome, sum(1 for below in outcome.children if below is not None and below.success))
 
 
-def _groups(form: PlacementRequest) -> str:
-    minimum, total = form.entity.minimum, len(form.children)
+def _groups(request: PlacementRequest) -> str:
+    minimum, total = request.entity.minimum, len(request.children)
     if minimum < total:
         return f"{minimum} of its {total} groups"
     return {1: "its group", 2: "both of its groups"}.get(total, f"all {total} of its groups")
@@ -196,8 +196,8 @@ def _taken(before: list[tuple[PlacementRequest, PlacementOutcome]], parent: Plac
     return phrases.listed(told)
 
 
-def _where(form: PlacementRequest, outcome: PlacementOutcome, parent: Placement) -> str:
-    extra = len(form.entity.running) + outcome.placed - form.entity.minimum if form.leaf else 0
+def _where(request: PlacementRequest, outcome: PlacementOutcome, parent: Placement) -> str:
+    extra = len(request.entity.running) + outcome.placed - request.entity.minimum if request.leaf else 0
     place = f"went to {phrases.place(outcome.placement)}" if outcome.placement is not parent else ""
     if extra <= 0:
         return place or f"placed {phrases.counted(outcome.placed, 'pod')}"

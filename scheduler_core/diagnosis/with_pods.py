@@ -12,26 +12,26 @@ from scheduler_core.placement.state import PlacementState
 
 
 @contextlib.contextmanager
-def rewound(site: PlacementState) -> Iterator[None]:
+def rewound(state: PlacementState) -> Iterator[None]:
     """Whatever is assumed inside is undone at the end."""
-    taken, told = site.ledger.mark(), site.stateful.mark()
+    taken, told = state.ledger.mark(), state.stateful.mark()
     try:
         yield
     finally:
-        site.ledger.rewind(taken)
-        site.stateful.rewind(told)
+        state.ledger.rewind(taken)
+        state.stateful.rewind(told)
 
 
-def assume_pods(site: PlacementState, form: PlacementRequest, nodes: Nodes) -> None:
+def assume_pods(state: PlacementState, request: PlacementRequest, nodes: Nodes) -> None:
     """Put the pods of a leaf on *nodes*, one entry a pod, -1 for none; to be used inside ``rewound``."""
     loads, start = [], 0
-    for run in form.runs:
+    for run in request.runs:
         found = nodes[start : start + run.count]
         start += run.count
         if len(found := found[found >= 0]):
             loads.append(PodLoad(run.shape, found))
     if loads:
-        site.ledger.assume(tuple(loads), site.ledger.fresh())
-    for pod, node in zip(form.entity.waiting, nodes.tolist(), strict=True):
+        state.ledger.assume(tuple(loads), state.ledger.fresh())
+    for pod, node in zip(request.entity.waiting, nodes.tolist(), strict=True):
         if node >= 0:
-            site.stateful.assume(pod, node)
+            state.stateful.assume(pod, node)

@@ -36,18 +36,18 @@ _CARRYING = 400
 class Complete(Greedy):
     """Places entities by search where greedy does not place them whole."""
 
-    def __init__(self, site: PlacementState, steps: int = DEFAULT, signatures: Signatures | None = None) -> None:
-        super().__init__(site, signatures)
+    def __init__(self, state: PlacementState, steps: int = DEFAULT, signatures: Signatures | None = None) -> None:
+        super().__init__(state, signatures)
         self._steps = steps
         self.search = Search("complete", "not-searched")
 
-    def place(self, form: PlacementRequest) -> PlacementOutcome:
+    def place(self, request: PlacementRequest) -> PlacementOutcome:
         """What comes of a root; ``search`` tells how it was found."""
-        greedy = super().place(form)
-        waiting = sum(len(leaf.waiting) for leaf in form.entity.leaves())
+        greedy = super().place(request)
+        waiting = sum(len(leaf.waiting) for leaf in request.entity.leaves())
         self.search = Search("complete", "placed" if greedy.success else "not-searched")
         whole = greedy.success and greedy.placed == waiting
-        if whole or greedy.status is Status.ERROR or not self.searches(form):
+        if whole or greedy.status is Status.ERROR or not self.searches(request):
             return greedy
         if greedy.status is Status.UNRESOLVABLE:
             # Too few members, or no domain at all: counting has refuted it.
@@ -55,34 +55,34 @@ class Complete(Greedy):
             return greedy
         budget = StepBudget(self._steps)
         try:
-            found = self._search(form, budget)
+            found = self._search(request, budget)
         except StepsSpentError:
             self.search = Search("complete", "placed" if greedy.success else "budget", self._steps)
             return greedy
         self.search = Search("complete", "placed" if found else "infeasible", budget.explored)
         if found is None:
-            return self._refuted(form, greedy)
+            return self._refuted(request, greedy)
         return greedy if greedy.success and greedy.placed >= found.placed else found
 
-    def searches(self, form: PlacementRequest) -> bool:
+    def searches(self, request: PlacementRequest) -> bool:
         """Whether a root is searched for that greedy does not place whole; of others greedy has the last word."""
-        return not satisfied(form) and searchable(form) and not self._refuses(form)
+        return not satisfied(request) and searchable(request) and not self._refuses(request)
 
-    def _refuses(self, form: PlacementRequest) -> bool:
+    def _refuses(self, request: PlacementRequest) -> bool:
         """Whether a pod is not placed because a field of it is not modelled: that is no proof of anything."""
-        here = any(self.site.profile.refused(run.shape.unmodelled) for run in form.runs)
-        return here or any(self._refuses(child) for child in form.children)
+        here = any(self.state.profile.refused(run.shape.unmodelled) for run in request.runs)
+        return here or any(self._refuses(child) for child in request.children)
 
-    def _refuted(self, form: PlacementRequest, greedy: PlacementOutcome) -> PlacementOutcome:
+    def _refuted(self, request: PlacementRequest, greedy: PlacementOutcome) -> PlacementOutcome:
         """No placement exists.  If none did on an empty cluster either, no eviction can help."""
         try:
-            search = TreeSearch(self.site, form, StepBudget(self._steps), empty=True)
-            possible = search.plan(self.site.topology.root) is not None
+            search = TreeSearch(self.state, request, StepBudget(self._steps), empty=True)
+            possible = search.plan(self.state.topology.root) is not None
         except StepsSpentError:
             return greedy
         return greedy if possible else dataclasses.replace(greedy, status=Status.UNRESOLVABLE)
 
-    def _search(self, form: PlacementRequest, budget: StepBudget) -> PlacementOutcome | None:
+    def _search(self, request: PlacementRequest, budget: StepBudget) -> PlacementOutcome | None:
         """The best plan for the root: the best found in each of its domains, completed; None if there is none.
 
         Raises:
@@ -90,11 +90,11 @@ class Complete(Greedy):
 
         """
         best: PlacementOutcome | None = None
-        waiting = sum(len(leaf.waiting) for leaf in form.entity.leaves())
+        waiting = sum(len(leaf.waiting) for leaf in request.entity.leaves())
         # The root's own key chooses here, so that its domains can be compared by all that fits in them.
-        top = dataclasses.replace(form, entity=dataclasses.replace(form.entity, key="")) if form.entity.key else form
-        search = TreeSearch(self.site, top, budget, share=self._steps // _SHARE)
-        ahead = deque((placement, False) for placement in self._tops(form))
+        top = dataclasses.replace(request, entity=dataclasses.replace(request.entity, key="")) if request.entity.key else request
+        search = TreeSearch(self.state, top, budget, share=self._steps // _SHARE)
+        ahead = deque((placement, False) for placement in self._tops(request))
         while ahead and (best is None or best.placed < waiting):
             placement, again = ahead.popleft()
             if best is not None and search.limit(placement) < best.placed:
@@ -116,33 +116,33 @@ class Complete(Greedy):
                 budget.step(min(_CARRYING, budget.left))
         return best
 
-    def _tops(self, form: PlacementRequest) -> list[Placement]:
+    def _tops(self, request: PlacementRequest) -> list[Placement]:
         """The domains of a root; the first of those that would take all its pods is the best by the scores, then by name."""
-        if not form.entity.key:
-            return [self.site.topology.root]
-        found = self.placements(form, self.site.topology.root)
-        scored = [pod.shape.scored for leaf in form.entity.leaves() for pod in leaf.waiting]
+        if not request.entity.key:
+            return [self.state.topology.root]
+        found = self.placements(request, self.state.topology.root)
+        scored = [pod.shape.scored for leaf in request.entity.leaves() for pod in leaf.waiting]
         pods = np.array([sum(cpu for cpu, _ in scored), sum(memory for _, memory in scored)])
         order = sorted(range(len(found)), key=lambda number: -self._tightness(found[number], pods))
         return [found[number] for number in order]
 
     def _tightness(self, placement: Placement, scored: Ints) -> int:
-        room = self.site.nodes.allocatable[:2, placement.nodes].sum(axis=1)
-        taken = self.site.ledger.scored[:, placement.nodes].sum(axis=1) + scored
+        room = self.state.nodes.allocatable[:2, placement.nodes].sum(axis=1)
+        taken = self.state.ledger.scored[:, placement.nodes].sum(axis=1) + scored
         return int(placement_score.tightness(room[:, None], taken[:, None])[0])
 
     def _rank(self, outcome: PlacementOutcome) -> tuple[int, int]:
         return outcome.placed, self._tightness(outcome.placement, np.array(outcome.scored))
 
-    def _carry_out(self, form: PlacementRequest, placement: Placement, plan: list[PlannedGroup], search: TreeSearch) -> PlacementOutcome:
+    def _carry_out(self, request: PlacementRequest, placement: Placement, plan: list[PlannedGroup], search: TreeSearch) -> PlacementOutcome:
         """The outcome of *plan* with all that can be added to it; the ledger is as before."""
-        ledger = self.site.ledger
+        ledger = self.state.ledger
         mark = ledger.mark()
         minimum = self._minimum(plan, search)
         for outcome in minimum.values():
             ledger.assume(outcome.loads, outcome.cause)
-        domains = {chosen.form.entity: chosen.domain for chosen in plan}
-        outcome = self._completed(form, placement, domains, minimum)
+        domains = {chosen.request.entity: chosen.domain for chosen in plan}
+        outcome = self._completed(request, placement, domains, minimum)
         ledger.rewind(mark)
         return outcome
 
@@ -153,66 +153,66 @@ class Complete(Greedy):
         left = {at: nodes.tolist() for at, nodes in together.items()}
         found = {}
         for chosen in plan:
-            if chosen.form.leaf:
+            if chosen.request.leaf:
                 taken = {
                     shape.serial: [left[shape.serial, chosen.domain.serial].pop(0) for _ in range(count)] for shape, count in chosen.counts
                 }
-                found[chosen.form.entity] = succeeded(chosen.form, chosen.domain, _in_order(chosen.form, taken), self.site)
+                found[chosen.request.entity] = succeeded(chosen.request, chosen.domain, _in_order(chosen.request, taken), self.state)
         return found
 
     def _completed(
-        self, form: PlacementRequest, placement: Placement, domains: dict[Entity, Placement], minimum: dict[Entity, PlacementOutcome]
+        self, request: PlacementRequest, placement: Placement, domains: dict[Entity, Placement], minimum: dict[Entity, PlacementOutcome]
     ) -> PlacementOutcome:
-        """*form* on *placement* with its minimum, which is assumed, and what can be added; what is added is assumed as well."""
-        if form.leaf:
-            return self._leaf_completed(form, placement, minimum)
+        """*request* on *placement* with its minimum, which is assumed, and what can be added; what is added is assumed as well."""
+        if request.leaf:
+            return self._leaf_completed(request, placement, minimum)
         outcomes: dict[int, PlacementOutcome] = {}
-        for number, child in enumerate(form.children):
+        for number, child in enumerate(request.children):
             if child.entity in domains:
                 outcomes[number] = self._completed(child, domains[child.entity], domains, minimum)
-        for number, child in enumerate(form.children):
+        for number, child in enumerate(request.children):
             if number not in outcomes:
                 outcomes[number] = outcome = self.evaluate(child, placement)
                 if outcome.success:
-                    self.site.ledger.assume(outcome.loads, outcome.cause)
-        children = tuple(outcomes[number] for number in range(len(form.children)))
+                    self.state.ledger.assume(outcome.loads, outcome.cause)
+        children = tuple(outcomes[number] for number in range(len(request.children)))
         good = [outcome for outcome in children if outcome.success]
         return PlacementOutcome(
             Status.SUCCESS,
             placement,
-            self.site.ledger.fresh(),
+            self.state.ledger.fresh(),
             children=children,
             loads=tuple(load for outcome in good for load in outcome.loads),
             placed=sum(outcome.placed for outcome in good),
             scored=(sum(outcome.scored[0] for outcome in good), sum(outcome.scored[1] for outcome in good)),
         )
 
-    def _leaf_completed(self, form: PlacementRequest, placement: Placement, minimum: dict[Entity, PlacementOutcome]) -> PlacementOutcome:
-        needed = minimum.get(form.entity)
+    def _leaf_completed(self, request: PlacementRequest, placement: Placement, minimum: dict[Entity, PlacementOutcome]) -> PlacementOutcome:
+        needed = minimum.get(request.entity)
         nodes: Nodes = (
-            np.full(len(form.entity.waiting), -1, dtype=np.int64) if needed is None or needed.nodes is None else needed.nodes.copy()
+            np.full(len(request.entity.waiting), -1, dtype=np.int64) if needed is None or needed.nodes is None else needed.nodes.copy()
         )
         rest = (nodes < 0).nonzero()[0]
         if len(rest):
-            waiting = tuple(form.entity.waiting[number] for number in rest.tolist())
-            more = self.form(dataclasses.replace(form.entity, waiting=waiting, minimum=0))
-            outcome = try_leaf(more, placement, self.site)
+            waiting = tuple(request.entity.waiting[number] for number in rest.tolist())
+            more = self.request(dataclasses.replace(request.entity, waiting=waiting, minimum=0))
+            outcome = try_leaf(more, placement, self.state)
             # The nodes of a failure are for the diagnosis: nothing is taken there.
             if outcome.success and outcome.nodes is not None:
                 nodes[rest] = outcome.nodes
-                self.site.ledger.assume(outcome.loads, outcome.cause)
-        return succeeded(form, placement, nodes, self.site)
+                self.state.ledger.assume(outcome.loads, outcome.cause)
+        return succeeded(request, placement, nodes, self.state)
 
 
-def searchable(form: PlacementRequest) -> bool:
+def searchable(request: PlacementRequest) -> bool:
     """Whether the search models all that constrains the pods: not where other pods do, nor ports, nor a promised node."""
-    return form.memorable and not form.special and all(searchable(child) for child in form.children)
+    return request.memorable and not request.special and all(searchable(child) for child in request.children)
 
 
-def _in_order(form: PlacementRequest, taken: dict[int, list[int]]) -> Nodes:
+def _in_order(request: PlacementRequest, taken: dict[int, list[int]]) -> Nodes:
     """The node of each pod in its order, the first pods of each shape having them."""
     nodes = []
-    for pod in form.entity.waiting:
+    for pod in request.entity.waiting:
         there = taken.get(pod.shape.serial)
         nodes.append(there.pop(0) if there else -1)
     return np.array(nodes, dtype=np.int64)

@@ -8,35 +8,35 @@ from scheduler_core.model.pods import PodShape
 from scheduler_core.placement.placement_request import PlacementRequest
 
 
-def satisfied(form: PlacementRequest) -> bool:
+def satisfied(request: PlacementRequest) -> bool:
     """Whether the members that run meet the minimum already."""
-    if form.leaf:
-        return len(form.entity.running) >= form.entity.minimum
-    return sum(satisfied(child) for child in form.children) >= form.entity.minimum
+    if request.leaf:
+        return len(request.entity.running) >= request.entity.minimum
+    return sum(satisfied(child) for child in request.children) >= request.entity.minimum
 
 
-def lacking(form: PlacementRequest) -> int:
+def lacking(request: PlacementRequest) -> int:
     """How many pods must be placed at least; composites: by their smallest children."""
-    if satisfied(form):
+    if satisfied(request):
         return 0
-    if form.leaf:
-        return form.entity.minimum - len(form.entity.running)
-    missing = form.entity.minimum - sum(satisfied(child) for child in form.children)
-    return sum(sorted(lacking(child) for child in form.children if not satisfied(child))[:missing])
+    if request.leaf:
+        return request.entity.minimum - len(request.entity.running)
+    missing = request.entity.minimum - sum(satisfied(child) for child in request.children)
+    return sum(sorted(lacking(child) for child in request.children if not satisfied(child))[:missing])
 
 
-def leaves(form: PlacementRequest) -> Iterator[PlacementRequest]:
-    """*form* and what is below it, as far as it holds pods."""
-    if form.leaf:
-        yield form
-    for child in form.children:
+def leaves(request: PlacementRequest) -> Iterator[PlacementRequest]:
+    """*request* and what is below it, as far as it holds pods."""
+    if request.leaf:
+        yield request
+    for child in request.children:
         yield from leaves(child)
 
 
-def selections(form: PlacementRequest) -> Iterator[tuple[tuple[PodShape, int], ...]]:
+def selections(request: PlacementRequest) -> Iterator[tuple[tuple[PodShape, int], ...]]:
     """The ways to choose as many pods as are lacking: how many of each shape, the first in their order before others."""
     waiting: dict[int, tuple[PodShape, int]] = {}
-    for run in form.runs:
+    for run in request.runs:
         _, count = waiting.get(run.shape.serial, (run.shape, 0))
         waiting[run.shape.serial] = (run.shape, count + run.count)
     kinds = list(waiting.values())
@@ -52,4 +52,4 @@ def selections(form: PlacementRequest) -> Iterator[tuple[tuple[PodShape, int], .
             for others in choose(number + 1, missing - taken):
                 yield ((shape, taken), *others) if taken else others
 
-    return choose(0, lacking(form))
+    return choose(0, lacking(request))

@@ -45,7 +45,7 @@ def enough(percentage: int, placements: Sequence[Placement]) -> int:
     return max(1, len(placements) * percentage // 100)
 
 
-def parts(site: PlacementState, form: PlacementRequest, placement: Placement) -> list[Mapping[str, Nodes]]:
+def parts(state: PlacementState, request: PlacementRequest, placement: Placement) -> list[Mapping[str, Nodes]]:
     """Return the placements of each generator inside *placement*, the built-in one first; see ``merged``.
 
     Raises:
@@ -54,14 +54,14 @@ def parts(site: PlacementState, form: PlacementRequest, placement: Placement) ->
 
     """
     whole: Mapping[str, Nodes] = {"": placement.nodes}
-    built_in, key = whole, form.entity.key
+    built_in, key = whole, request.entity.key
     if key:
-        domains = site.topology.divide(placement, key).domains
-        if form.pinned:
-            value = pinned_value(site.nodes, key, form.pinned)
+        domains = state.topology.divide(placement, key).domains
+        if request.pinned:
+            value = pinned_value(state.nodes, key, request.pinned)
             domains = tuple(each for each in domains if each.value == value)
         built_in = {domain.value: domain.nodes for domain in domains}
-    others = site.plugins.generate(form.entity, placement.nodes, site.nodes)
+    others = state.plugins.generate(request.entity, placement.nodes, state.nodes)
     return [built_in, *(whole if other is None else other for other in others)]
 
 

@@ -43,13 +43,13 @@ class CompositeProgress:
         return judge_by_document(self.minimum, self.scheduled, self.remaining, self.unschedulable, self.unresolvable, composite=True)
 
 
-def inadmissible(form: PlacementRequest) -> str:
+def inadmissible(request: PlacementRequest) -> str:
     """Return why the members of a group cannot reach its minimum on any placement; empty if they can (KEP-6012, Inadmissible child groups)."""
-    entity = form.entity
-    if form.leaf:
+    entity = request.entity
+    if request.leaf:
         members = len(entity.running) + len(entity.waiting)
         return "" if members >= entity.minimum else f"minCount ({entity.minimum}) cannot be satisfied: there are {members} members"
-    able = sum(not inadmissible(child) for child in form.children)
+    able = sum(not inadmissible(child) for child in request.children)
     return (
         ""
         if able >= entity.minimum

@@ -37,9 +37,9 @@ class DomainCache:
 
     def __init__(
         self,
-        form: PlacementRequest,
+        request: PlacementRequest,
         division: Division,
-        site: PlacementState,
+        state: PlacementState,
         attempt: Callable[[PlacementRequest, Placement], PlacementOutcome],
     ) -> None:
         size = len(division.domains)
@@ -48,44 +48,44 @@ class DomainCache:
         self.failed: Bools = np.zeros(size, dtype=bool)
         self.tight: Ints = np.zeros(size, dtype=np.int64)
         self.counts: Ints = np.zeros(size, dtype=np.int64)
-        self.holds: Bools | None = np.zeros(size, dtype=bool) if form.entity.desired else None
-        self._site = site
+        self.holds: Bools | None = np.zeros(size, dtype=bool) if request.entity.desired else None
+        self._state = state
         self._attempt = attempt
         self._seen: Ints = np.full(size, -1, dtype=np.int64)
         self._outcomes: list[PlacementOutcome | None] = [None] * size
         self._picks: list[Nodes | None] = [None] * size
         self._least: LowerBound | None = None
-        self._running = sum(len(leaf.running) for leaf in form.entity.leaves())
+        self._running = sum(len(leaf.running) for leaf in request.entity.leaves())
 
-    def refresh(self, form: PlacementRequest) -> None:
+    def refresh(self, request: PlacementRequest) -> None:
         """Evaluate the domains that changed."""
         first = self.division.first
-        self._site.ledger.grow()
-        now = self._site.ledger.versions[first : first + len(self._seen)]
+        self._state.ledger.grow()
+        now = self._state.ledger.versions[first : first + len(self._seen)]
         stale = (now != self._seen).nonzero()[0]
-        if len(stale) >= _AT_ONCE and self._is_simple(form):
-            self._all_at_once(form, stale)
+        if len(stale) >= _AT_ONCE and self._is_simple(request):
+            self._all_at_once(request, stale)
         else:
-            for row in self._worth_trying(form, stale):
-                self._record(row, self._attempt(form, self.division.domains[row]))
+            for row in self._worth_trying(request, stale):
+                self._record(row, self._attempt(request, self.division.domains[row]))
         self._seen[stale] = now[stale]
 
-    def outcome(self, form: PlacementRequest, row: int) -> PlacementOutcome:
+    def outcome(self, request: PlacementRequest, row: int) -> PlacementOutcome:
         """Return the result of the group in the domain *row*, as of the last refresh."""
         if (found := self._outcomes[row]) is None:
             domain, picks = self.division.domains[row], self._picks[row]
-            found = succeeded(form, domain, picks, self._site) if picks is not None else self._attempt(form, domain)
+            found = succeeded(request, domain, picks, self._state) if picks is not None else self._attempt(request, domain)
             self._outcomes[row] = found
         return found
 
-    def _worth_trying(self, form: PlacementRequest, stale: Ints) -> list[int]:
+    def _worth_trying(self, request: PlacementRequest, stale: Ints) -> list[int]:
         """Return those of *stale* that the lower bound does not rule out; the others are evaluated when their result is requested."""
         rows: list[int] = stale.tolist()
-        if len(rows) < _SEVERAL or not countable(form):
+        if len(rows) < _SEVERAL or not countable(request):
             return rows
         if self._least is None:
-            self._least = LowerBound(form)
-        short = self._least.short(self.division, stale, self._site)
+            self._least = LowerBound(request)
+        short = self._least.short(self.division, stale, self._state)
         for row, without in zip(rows, short.tolist(), strict=True):
             if without:
                 self.able[row] = self.failed[row] = False
@@ -99,26 +99,26 @@ class DomainCache:
         if not outcome.success:
             return
         nodes = self.division.domains[row].nodes
-        taken = self._site.ledger.scored[:, nodes].sum(axis=1).tolist()
+        taken = self._state.ledger.scored[:, nodes].sum(axis=1).tolist()
         cpu, memory = outcome.scored
         self.tight[row] = placement_score.tightness_of(self.division.room(row), (taken[0] + cpu, taken[1] + memory))
         self.counts[row] = self._running + outcome.placed
         if self.holds is not None:
             self.holds[row] = outcome.holds
 
-    def _is_simple(self, form: PlacementRequest) -> bool:
+    def _is_simple(self, request: PlacementRequest) -> bool:
         """Return whether the group has equal pods whose scores need no normalisation."""
-        if not form.leaf or not form.memorable or form.special or len(form.runs) != 1 or form.entity.desired:
+        if not request.leaf or not request.memorable or request.special or len(request.runs) != 1 or request.entity.desired:
             return False
-        return self._site.profile.compile(form.runs[0].shape).plain
+        return self._state.profile.compile(request.runs[0].shape).plain
 
-    def _all_at_once(self, form: PlacementRequest, stale: Ints) -> None:
-        site, run, entity = self._site, form.runs[0], form.entity
+    def _all_at_once(self, request: PlacementRequest, stale: Ints) -> None:
+        state, run, entity = self._state, request.runs[0], request.entity
         filled = equal_pods_by_domain.fill_domains(
-            run, site.profile.compile(run.shape), self.division.members[stale], site.ledger, site.room, whole=site.whole
+            run, state.profile.compile(run.shape), self.division.members[stale], state.ledger, state.room, whole=state.whole
         )
         scheduled = filled.placed + len(entity.running)
-        able = (scheduled >= entity.minimum) & ((filled.placed == run.count) | (not site.options.every_pod))
+        able = (scheduled >= entity.minimum) & ((filled.placed == run.count) | (not state.options.every_pod))
         proposed = np.array(run.shape.scored)[:, None] * filled.placed
         self.able[stale] = able
         self.counts[stale] = scheduled

@@ -34,122 +34,122 @@ _CACHED_DOMAINS = 256
 class Greedy:
     """Greedy placement of entities; the placement state is unchanged afterwards."""
 
-    def __init__(self, site: PlacementState, signatures: Signatures | None = None) -> None:
-        self.site = site
+    def __init__(self, state: PlacementState, signatures: Signatures | None = None) -> None:
+        self.state = state
         self.search = Search("greedy", "not-searched")
         # The verdict of a placement plugin can depend on anything, so nothing is cached.
-        related = (lambda _: True) if site.plugins else site.stateful.touches if site.stateful.active else None
+        related = (lambda _: True) if state.plugins else state.stateful.touches if state.stateful.active else None
         self._signatures = signatures or Signatures(related)
         self._results: dict[tuple[int, int, int], PlacementOutcome] = {}
         self._domain_caches: dict[tuple[int, int], DomainCache] = {}
         self._generated: dict[tuple[str, str, bytes], Placement] = {}
 
-    def form(self, entity: Entity) -> PlacementRequest:
+    def request(self, entity: Entity) -> PlacementRequest:
         """Return *entity* prepared for ``place``."""
-        return self._signatures.form(entity)
+        return self._signatures.request(entity)
 
-    def place(self, form: PlacementRequest) -> PlacementOutcome:
+    def place(self, request: PlacementRequest) -> PlacementOutcome:
         """Return the result of a root.  A root whose minimum is met already and that can place no new pod is Unschedulable."""
-        outcome = self.evaluate(form, self.site.topology.root)
+        outcome = self.evaluate(request, self.state.topology.root)
         if outcome.success and not outcome.placed:
             outcome = dataclasses.replace(outcome, status=Status.UNSCHEDULABLE, message=BARE)
         self.search = Search("greedy", "placed" if outcome.success else "not-searched")
         return outcome
 
-    def assume(self, form: PlacementRequest, outcome: PlacementOutcome) -> None:
-        """Assume the pods that *outcome*, a success of *form*, places."""
-        self.site.ledger.assume(outcome.loads, outcome.cause)
-        if self.site.stateful.active or self.site.ledger.holding:
-            for pod, node in assigned(form, outcome):
-                self.site.stateful.assume(pod, node)
-                self.site.nominations.release_until_rewind(pod)
+    def assume(self, request: PlacementRequest, outcome: PlacementOutcome) -> None:
+        """Assume the pods that *outcome*, a success of *request*, places."""
+        self.state.ledger.assume(outcome.loads, outcome.cause)
+        if self.state.stateful.active or self.state.ledger.holding:
+            for pod, node in assigned(request, outcome):
+                self.state.stateful.assume(pod, node)
+                self.state.nominations.release_until_rewind(pod)
 
-    def evaluate(self, form: PlacementRequest, placement: Placement) -> PlacementOutcome:
-        """Return the best result of *form* inside *placement*."""
-        key = form.entity.key
-        if self.site.plugins.generators or (self.site.plugins and key):
-            return self._best_generated(form, placement)
+    def evaluate(self, request: PlacementRequest, placement: Placement) -> PlacementOutcome:
+        """Return the best result of *request* inside *placement*."""
+        key = request.entity.key
+        if self.state.plugins.generators or (self.state.plugins and key):
+            return self._best_generated(request, placement)
         if not key:
-            return self.attempt(form, placement)
-        if form.pinned:
-            return self._in_pinned_domain(form, placement, key)
-        division = self.site.topology.divide(placement, key)
+            return self.attempt(request, placement)
+        if request.pinned:
+            return self._in_pinned_domain(request, placement, key)
+        division = self.state.topology.divide(placement, key)
         if not division.domains:
             return self._no_placement(placement)
-        return self._best(form, placement, division)
+        return self._best(request, placement, division)
 
-    def placements(self, form: PlacementRequest, placement: Placement) -> tuple[Placement, ...]:
-        """Return the candidate placements of *form* inside *placement*, by name; *placement* alone if nothing divides it.
+    def placements(self, request: PlacementRequest, placement: Placement) -> tuple[Placement, ...]:
+        """Return the candidate placements of *request* inside *placement*, by name; *placement* alone if nothing divides it.
 
         Raises:
             candidate_placements.PinError: running members are not all in one domain.
 
         """
-        key = form.entity.key
-        if self.site.plugins.generators or (self.site.plugins and key):
-            found = candidate_placements.merged(candidate_placements.parts(self.site, form, placement))
+        key = request.entity.key
+        if self.state.plugins.generators or (self.state.plugins and key):
+            found = candidate_placements.merged(candidate_placements.parts(self.state, request, placement))
             return tuple(self._generated_placement(key, name, nodes) for name, nodes in sorted(found.items()))
         if not key:
             return (placement,)
-        domains = self.site.topology.divide(placement, key).domains
-        if not form.pinned:
+        domains = self.state.topology.divide(placement, key).domains
+        if not request.pinned:
             return domains
-        value = candidate_placements.pinned_value(self.site.nodes, key, form.pinned)
+        value = candidate_placements.pinned_value(self.state.nodes, key, request.pinned)
         return tuple(domain for domain in domains if domain.value == value)
 
-    def attempt(self, form: PlacementRequest, placement: Placement) -> PlacementOutcome:
-        """Return the result of *form* on *placement* itself, from the cache if possible."""
-        if not form.memorable:
-            return self._try(form, placement)
-        self.site.ledger.grow()
-        at = (form.number, placement.serial, int(self.site.ledger.versions[placement.serial]))
+    def attempt(self, request: PlacementRequest, placement: Placement) -> PlacementOutcome:
+        """Return the result of *request* on *placement* itself, from the cache if possible."""
+        if not request.memorable:
+            return self._try(request, placement)
+        self.state.ledger.grow()
+        at = (request.number, placement.serial, int(self.state.ledger.versions[placement.serial]))
         if (found := self._results.get(at)) is None:
             if len(self._results) >= _CACHED_RESULTS:
                 self._results.clear()
-            found = self._results[at] = self._try(form, placement)
+            found = self._results[at] = self._try(request, placement)
         return found
 
-    def _try(self, form: PlacementRequest, placement: Placement) -> PlacementOutcome:
-        outcome = try_leaf(form, placement, self.site) if form.leaf else self._try_children(form, placement)
-        return self._checked(form, outcome) if self.site.plugins.checks else outcome
+    def _try(self, request: PlacementRequest, placement: Placement) -> PlacementOutcome:
+        outcome = try_leaf(request, placement, self.state) if request.leaf else self._try_children(request, placement)
+        return self._checked(request, outcome) if self.state.plugins.checks else outcome
 
-    def _in_pinned_domain(self, form: PlacementRequest, placement: Placement, key: str) -> PlacementOutcome:
+    def _in_pinned_domain(self, request: PlacementRequest, placement: Placement, key: str) -> PlacementOutcome:
         try:
-            value = candidate_placements.pinned_value(self.site.nodes, key, form.pinned)
+            value = candidate_placements.pinned_value(self.state.nodes, key, request.pinned)
         except candidate_placements.PinError as error:
             return PlacementOutcome(Status.ERROR, placement, 0, str(error))
-        domain = candidate_placements.in_domain(self.site.topology, placement, key, value)
+        domain = candidate_placements.in_domain(self.state.topology, placement, key, value)
         if domain is None:
             return self._no_placement(placement)
-        outcome = self.attempt(form, domain)
+        outcome = self.attempt(request, domain)
         return outcome if outcome.success or outcome.status is Status.ERROR else _infeasible_outcome(1, outcome)
 
-    def _best(self, form: PlacementRequest, placement: Placement, division: Division) -> PlacementOutcome:
-        cache = self._domain_cache(form, division)
-        cache.refresh(form)
+    def _best(self, request: PlacementRequest, placement: Placement, division: Division) -> PlacementOutcome:
+        cache = self._domain_cache(request, division)
+        cache.refresh(request)
         if cache.failed.any():
-            return cache.outcome(form, int(cache.failed.argmax()))
+            return cache.outcome(request, int(cache.failed.argmax()))
         feasible = cache.able.nonzero()[0]
-        self.site.looked.add(len(division.domains), len(feasible))
+        self.state.looked.add(len(division.domains), len(feasible))
         if not len(feasible):
-            return self._infeasible(len(division.domains), lambda row: cache.outcome(form, row))
-        feasible = self._considered(form, division.domains, feasible)
+            return self._infeasible(len(division.domains), lambda row: cache.outcome(request, row))
+        feasible = self._considered(request, division.domains, feasible)
         row = placement_score.choose(feasible, cache.tight, cache.counts, cache.holds)
         if row < 0:
             return PlacementOutcome(Status.ERROR, placement, 0, NOT_COMPARABLE)
-        return cache.outcome(form, row)
+        return cache.outcome(request, row)
 
     def _infeasible(self, count: int, outcome: Callable[[int], PlacementOutcome]) -> PlacementOutcome:
         """Return the result of a group without a feasible placement: the first one, or the first that preemption could help."""
         chosen = 0
-        if self.site.options.four_statuses:
+        if self.state.options.four_statuses:
             chosen = next((row for row in range(count) if outcome(row).status is Status.UNSCHEDULABLE), 0)
         return _infeasible_outcome(count, outcome(chosen))
 
-    def _considered(self, form: PlacementRequest, places: Sequence[Placement], feasible: Ints) -> Ints:
+    def _considered(self, request: PlacementRequest, places: Sequence[Placement], feasible: Ints) -> Ints:
         """Return the feasible placements to compare: all, unless the options limit them."""
-        options = self.site.options
-        if options.nominated_first and (nominated := {pod.nominated for leaf in form.entity.leaves() for pod in leaf.waiting} - {-1}):
+        options = self.state.options
+        if options.nominated_first and (nominated := {pod.nominated for leaf in request.entity.leaves() for pod in leaf.waiting} - {-1}):
             holding = [row for row in feasible.tolist() if nominated <= set(places[row].nodes.tolist())]
             if holding:
                 return np.array(holding[:1], dtype=np.int64)
@@ -157,78 +157,78 @@ class Greedy:
             return feasible[: candidate_placements.enough(options.percentage_of_placements, places)]
         return feasible
 
-    def _best_generated(self, form: PlacementRequest, placement: Placement) -> PlacementOutcome:
+    def _best_generated(self, request: PlacementRequest, placement: Placement) -> PlacementOutcome:
         """Do the same as ``_best`` with placement plugins."""
         try:
-            parts = candidate_placements.parts(self.site, form, placement)
+            parts = candidate_placements.parts(self.state, request, placement)
         except candidate_placements.PinError as error:
             return PlacementOutcome(Status.ERROR, placement, 0, str(error))
         found = candidate_placements.merged(parts)
         if not found:
             return self._no_placement(placement)
-        places = [self._generated_placement(form.entity.key, name, nodes) for name, nodes in sorted(found.items())]
-        outcomes = [self.attempt(form, place) for place in places]
+        places = [self._generated_placement(request.entity.key, name, nodes) for name, nodes in sorted(found.items())]
+        outcomes = [self.attempt(request, place) for place in places]
         if (failed := next((each for each in outcomes if each.status is Status.ERROR), None)) is not None:
             return failed
         able = np.array([number for number, outcome in enumerate(outcomes) if outcome.success], dtype=np.int64)
-        self.site.looked.add(len(places), len(able))
+        self.state.looked.add(len(places), len(able))
         if not len(able):
             return self._infeasible(len(outcomes), outcomes.__getitem__)
-        feasible = self._considered(form, places, able).tolist()
-        row = self._choose_scored(form, [places[number] for number in feasible], [outcomes[number] for number in feasible])
+        feasible = self._considered(request, places, able).tolist()
+        row = self._choose_scored(request, [places[number] for number in feasible], [outcomes[number] for number in feasible])
         return outcomes[feasible[row]] if row >= 0 else PlacementOutcome(Status.ERROR, placement, 0, NOT_COMPARABLE)
 
-    def _choose_scored(self, form: PlacementRequest, places: list[Placement], outcomes: list[PlacementOutcome]) -> int:
+    def _choose_scored(self, request: PlacementRequest, places: list[Placement], outcomes: list[PlacementOutcome]) -> int:
         """Return the index of the best feasible placement by built-in and plugin scores; -1 if they cannot be compared."""
-        nodes, ledger = self.site.nodes, self.site.ledger
+        nodes, ledger = self.state.nodes, self.state.ledger
         rooms = [nodes.allocatable[:2, place.nodes].sum(axis=1) for place in places]
         taken = [ledger.scored[:, place.nodes].sum(axis=1) + outcome.scored for place, outcome in zip(places, outcomes, strict=True)]
         tight = placement_score.tightness(np.array(rooms).T, np.array(taken).T)
         for row, (place, outcome) in enumerate(zip(places, outcomes, strict=True)):
-            pods = assigned(form, outcome)
-            tight[row] += self.site.plugins.score(form.entity, place.nodes, pods, nodes)
-        running = sum(len(leaf.running) for leaf in form.entity.leaves())
+            pods = assigned(request, outcome)
+            tight[row] += self.state.plugins.score(request.entity, place.nodes, pods, nodes)
+        running = sum(len(leaf.running) for leaf in request.entity.leaves())
         counts = np.array([running + outcome.placed for outcome in outcomes])
-        holds = np.array([outcome.holds for outcome in outcomes]) if form.entity.desired else None
+        holds = np.array([outcome.holds for outcome in outcomes]) if request.entity.desired else None
         return placement_score.choose(np.arange(len(places)), tight, counts, holds)
 
     def _generated_placement(self, key: str, name: str, nodes: Nodes) -> Placement:
         at = (key, name, nodes.tobytes())
         if (made := self._generated.get(at)) is None:
-            made = self._generated[at] = self.site.topology.add(key, name, nodes)
+            made = self._generated[at] = self.state.topology.add(key, name, nodes)
         return made
 
-    def _checked(self, form: PlacementRequest, outcome: PlacementOutcome) -> PlacementOutcome:
+    def _checked(self, request: PlacementRequest, outcome: PlacementOutcome) -> PlacementOutcome:
         """Return *outcome* after the feasibility checks of plugins."""
-        if outcome.success and (reason := self.site.plugins.refusal(form.entity, assigned(form, outcome), self.site.nodes)):
+        if outcome.success and (reason := self.state.plugins.refusal(request.entity, assigned(request, outcome), self.state.nodes)):
             return dataclasses.replace(outcome, status=Status.UNSCHEDULABLE, message=reason, loads=(), placed=0)
         return outcome
 
     def _no_placement(self, placement: Placement) -> PlacementOutcome:
-        status = Status.UNRESOLVABLE if self.site.options.four_statuses else Status.UNSCHEDULABLE
+        status = Status.UNRESOLVABLE if self.state.options.four_statuses else Status.UNSCHEDULABLE
         return PlacementOutcome(status, placement, 0, candidate_placements.NONE_FOUND)
 
-    def _domain_cache(self, form: PlacementRequest, division: Division) -> DomainCache:
-        if not form.memorable:
-            return DomainCache(form, division, self.site, self.attempt)
-        at = (form.number, division.first)
-        cache = self._domain_caches.pop(at, None) or DomainCache(form, division, self.site, self.attempt)
+    def _domain_cache(self, request: PlacementRequest, division: Division) -> DomainCache:
+        if not request.memorable:
+            return DomainCache(request, division, self.state, self.attempt)
+        at = (request.number, division.first)
+        cache = self._domain_caches.pop(at, None) or DomainCache(request, division, self.state, self.attempt)
         # The least recently used cache is dropped.
         self._domain_caches[at] = cache
         if len(self._domain_caches) > _CACHED_DOMAINS:
             del self._domain_caches[next(iter(self._domain_caches))]
         return cache
 
-    def _try_children(self, form: PlacementRequest, placement: Placement) -> PlacementOutcome:
-        by_document = self.site.options.four_statuses
-        progress = CompositeProgress(form.entity.minimum, len(form.children), by_document)
-        outcomes: list[PlacementOutcome | None] = [None] * len(form.children)
+    def _try_children(self, request: PlacementRequest, placement: Placement) -> PlacementOutcome:
+        by_document = self.state.options.four_statuses
+        progress = CompositeProgress(request.entity.minimum, len(request.children), by_document)
+        outcomes: list[PlacementOutcome | None] = [None] * len(request.children)
         if by_document:
-            self._skip_inadmissible(form, placement, progress, outcomes)
-        ledger, stateful = self.site.ledger, self.site.stateful
+            self._skip_inadmissible(request, placement, progress, outcomes)
+        ledger, stateful = self.state.ledger, self.state.stateful
         mark, counted = ledger.mark(), stateful.mark()
-        error, last = "", len(form.children) - 1
-        for number, child in enumerate(form.children):
+        error, last = "", len(request.children) - 1
+        for number, child in enumerate(request.children):
             if progress.judged().hopeless:
                 break
             if outcomes[number] is not None:
@@ -246,9 +246,9 @@ class Greedy:
         return self._composite_outcome(placement, outcomes, progress, error)
 
     def _skip_inadmissible(
-        self, form: PlacementRequest, placement: Placement, progress: CompositeProgress, outcomes: list[PlacementOutcome | None]
+        self, request: PlacementRequest, placement: Placement, progress: CompositeProgress, outcomes: list[PlacementOutcome | None]
     ) -> None:
-        for number, child in enumerate(form.children):
+        for number, child in enumerate(request.children):
             if reason := inadmissible(child):
                 outcomes[number] = PlacementOutcome(Status.UNRESOLVABLE, placement, 0, reason)
                 progress.skip()
@@ -265,7 +265,7 @@ class Greedy:
         return PlacementOutcome(
             Status.SUCCESS,
             placement,
-            self.site.ledger.fresh(),
+            self.state.ledger.fresh(),
             children=tuple(outcomes),
             loads=tuple(load for outcome in good for load in outcome.loads),
             placed=sum(outcome.placed for outcome in good),
@@ -279,18 +279,18 @@ def _infeasible_outcome(tried: int, first: PlacementOutcome) -> PlacementOutcome
     return dataclasses.replace(first, message=message, tried=tried)
 
 
-def assigned(form: PlacementRequest, outcome: PlacementOutcome) -> list[tuple[PodRecord, int]]:
+def assigned(request: PlacementRequest, outcome: PlacementOutcome) -> list[tuple[PodRecord, int]]:
     """Return the pods that a success places, with their nodes."""
-    if form.leaf:
-        return tried(form, outcome)
-    below = zip(form.children, outcome.children, strict=True)
+    if request.leaf:
+        return pods_with_nodes(request, outcome)
+    below = zip(request.children, outcome.children, strict=True)
     return [pair for child, each in below if each is not None and each.success for pair in assigned(child, each)]
 
 
-def tried(form: PlacementRequest, outcome: PlacementOutcome) -> list[tuple[PodRecord, int]]:
+def pods_with_nodes(request: PlacementRequest, outcome: PlacementOutcome) -> list[tuple[PodRecord, int]]:
     """Return the pods that got a node in every leaf that was tried, even if the leaf or a group above it failed."""
-    if form.leaf:
+    if request.leaf:
         nodes = [] if outcome.nodes is None else outcome.nodes.tolist()
-        return [(pod, node) for pod, node in zip(form.entity.waiting, nodes, strict=False) if node >= 0]
-    below = zip(form.children, outcome.children, strict=False)
-    return [pair for child, each in below if each is not None for pair in tried(child, each)]
+        return [(pod, node) for pod, node in zip(request.entity.waiting, nodes, strict=False) if node >= 0]
+    below = zip(request.children, outcome.children, strict=False)
+    return [pair for child, each in below if each is not None for pair in pods_with_nodes(child, each)]

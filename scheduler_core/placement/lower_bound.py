@@ -19,10 +19,10 @@ _SHAPES = 8
 class LowerBound:
     """Smallest amounts that the minimum of a leaf requests."""
 
-    def __init__(self, form: PlacementRequest) -> None:
-        self._pods = max(0, form.entity.minimum - len(form.entity.running))
+    def __init__(self, request: PlacementRequest) -> None:
+        self._pods = max(0, request.entity.minimum - len(request.entity.running))
         self._waiting: dict[int, tuple[PodShape, int]] = {}
-        for run in form.runs:
+        for run in request.runs:
             _, count = self._waiting.get(run.shape.serial, (run.shape, 0))
             self._waiting[run.shape.serial] = run.shape, count + run.count
         parts = [(dict(shape.requests), count) for shape, count in self._waiting.values()]
@@ -31,24 +31,24 @@ class LowerBound:
         self._rows: Ints = np.array(rows, dtype=np.int64)
         self._least: Ints = np.array(least, dtype=np.int64)[:, None]
 
-    def short(self, division: Division, rows: Ints, site: PlacementState) -> Bools:
+    def short(self, division: Division, rows: Ints, state: PlacementState) -> Bools:
         """Return which of the domains *rows* of *division* cannot hold the minimum; shape (rows,)."""
         members = division.members[rows]
         there = members >= 0
         flat = np.where(there, members, 0).ravel()
-        free = site.nodes.allocatable.take(flat, axis=1) - site.ledger.used.take(flat, axis=1)
-        if site.ledger.holding:
-            free -= site.ledger.held.take(flat, axis=1)
+        free = state.nodes.allocatable.take(flat, axis=1) - state.ledger.used.take(flat, axis=1)
+        if state.ledger.holding:
+            free -= state.ledger.held.take(flat, axis=1)
         np.maximum(free, 0, out=free)
         sums = np.where(there, free[self._rows].reshape(len(self._rows), *members.shape), 0).sum(axis=2)
         found: Bools = (sums < self._least).any(axis=0)
-        return found if len(self._waiting) > _SHAPES else found | self._few(free, flat, there, site)
+        return found if len(self._waiting) > _SHAPES else found | self._few(free, flat, there, state)
 
-    def _few(self, free: Ints, flat: Ints, there: Bools, site: PlacementState) -> Bools:
+    def _few(self, free: Ints, flat: Ints, there: Bools, state: PlacementState) -> Bools:
         """Return the domains where too few pods fit, each shape counted by itself."""
         most: Ints = np.zeros(len(there), dtype=np.int64)
         for shape, count in self._waiting.values():
-            profile = site.profile.compile(shape)
+            profile = state.profile.compile(shape)
             slots = (free[profile.rows] // profile.amounts).min(axis=0)
             if profile.mask is not None:
                 slots[~profile.mask[flat]] = 0
@@ -57,6 +57,6 @@ class LowerBound:
         return few
 
 
-def countable(form: PlacementRequest) -> bool:
-    """Return whether ``LowerBound`` applies to *form*: a leaf of many runs whose pods need not be placed one by one."""
-    return form.leaf and form.memorable and not form.special and len(form.runs) >= _RUNS
+def countable(request: PlacementRequest) -> bool:
+    """Return whether ``LowerBound`` applies to *request*: a leaf of many runs whose pods need not be placed one by one."""
+    return request.leaf and request.memorable and not request.special and len(request.runs) >= _RUNS

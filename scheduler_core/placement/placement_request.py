@@ -63,9 +63,9 @@ class Signatures:
         self._numbers: dict[object, int] = {}
         self._unlike = itertools.count(-1, -1)
 
-    def form(self, entity: Entity) -> PlacementRequest:
+    def request(self, entity: Entity) -> PlacementRequest:
         """Return *entity* and all groups below it prepared for placement."""
-        children = tuple(self.form(child) for child in entity.children)
+        children = tuple(self.request(child) for child in entity.children)
         running = {pod.node for pod in entity.running}
         pinned = tuple(sorted(running.union(*(child.pinned for child in children)))) if running or children else ()
         runs = _runs(entity.waiting)

@@ -18,25 +18,25 @@ from scheduler_core.placement.pod_by_pod import PodByPod
 from scheduler_core.placement.state import PlacementState
 
 
-def try_leaf(form: PlacementRequest, placement: Placement, site: PlacementState) -> PlacementOutcome:
-    """Return the result of the leaf *form* on *placement*; ledger and stateful plugins are unchanged afterwards."""
-    entity = form.entity
+def try_leaf(request: PlacementRequest, placement: Placement, state: PlacementState) -> PlacementOutcome:
+    """Return the result of the leaf *request* on *placement*; ledger and stateful plugins are unchanged afterwards."""
+    entity = request.entity
     scheduled, remaining = len(entity.running), len(entity.waiting)
-    judged = _judge(site, entity.minimum, scheduled, remaining, 0)
+    judged = _judge(state, entity.minimum, scheduled, remaining, 0)
     if judged.hopeless:
         return PlacementOutcome(judged.status, placement, 0, judged.message)
-    one_by_one = form.special or not form.memorable
-    nodes, judged = (_pod_by_pod if one_by_one else _run_by_run)(form, placement, site, judged)
-    if not judged.success or (site.options.every_pod and (nodes < 0).any()):
+    one_by_one = request.special or not request.memorable
+    nodes, judged = (_pod_by_pod if one_by_one else _run_by_run)(request, placement, state, judged)
+    if not judged.success or (state.options.every_pod and (nodes < 0).any()):
         return PlacementOutcome(Status.UNSCHEDULABLE, placement, 0, judged.message or "a pod of the group found no node", nodes=nodes)
-    return succeeded(form, placement, nodes, site)
+    return succeeded(request, placement, nodes, state)
 
 
-def succeeded(form: PlacementRequest, placement: Placement, nodes: Nodes, site: PlacementState) -> PlacementOutcome:
+def succeeded(request: PlacementRequest, placement: Placement, nodes: Nodes, state: PlacementState) -> PlacementOutcome:
     """Return the result of a leaf whose minimum is met; *nodes* are those of its pods, -1 for none."""
     loads, start = [], 0
     placed = cpu = memory = 0
-    for run in form.runs:
+    for run in request.runs:
         found = nodes[start : start + run.count]
         found = found[found >= 0]
         start += run.count
@@ -45,25 +45,25 @@ def succeeded(form: PlacementRequest, placement: Placement, nodes: Nodes, site: 
             placed += len(found)
             cpu += run.shape.scored[0] * len(found)
             memory += run.shape.scored[1] * len(found)
-    holds = bool(form.entity.desired) and _holds(form, loads, placement, site)
-    cause = site.ledger.fresh()
+    holds = bool(request.entity.desired) and _holds(request, loads, placement, state)
+    cause = state.ledger.fresh()
     return PlacementOutcome(
         Status.SUCCESS, placement, cause, nodes=nodes, loads=tuple(loads), placed=placed, scored=(cpu, memory), holds=holds
     )
 
 
-def _run_by_run(form: PlacementRequest, placement: Placement, site: PlacementState, judged: Feasibility) -> tuple[Nodes, Feasibility]:
+def _run_by_run(request: PlacementRequest, placement: Placement, state: PlacementState, judged: Feasibility) -> tuple[Nodes, Feasibility]:
     """Place run by run, each run in one step."""
-    entity, nodes = form.entity, placement.nodes
-    steps = _interleaved(form, placement, site) or _RunByRun(placement, site)
+    entity, nodes = request.entity, placement.nodes
+    steps = _interleaved(request, placement, state) or _RunByRun(placement, state)
     found = np.full(len(entity.waiting), -1, dtype=np.int64)
     scheduled, start = len(entity.running), 0
-    for run in form.runs:
+    for run in request.runs:
         picks = steps.place_run(run)
         found[start : start + len(picks)] = nodes[picks]
         start += run.count
         scheduled += len(picks)
-        judged = _feasibility_after(site, entity.minimum, scheduled, len(entity.waiting) - start, run.count - len(picks))
+        judged = _feasibility_after(state, entity.minimum, scheduled, len(entity.waiting) - start, run.count - len(picks))
         if judged.hopeless or start == len(entity.waiting):
             break
     return found, judged
@@ -72,12 +72,12 @@ def _run_by_run(form: PlacementRequest, placement: Placement, site: PlacementSta
 class _RunByRun:
     """Placement under construction, run by run; the ledger is not modified."""
 
-    def __init__(self, placement: Placement, site: PlacementState) -> None:
-        ledger, nodes = site.ledger, placement.nodes
-        self._site = site
+    def __init__(self, placement: Placement, state: PlacementState) -> None:
+        ledger, nodes = state.ledger, placement.nodes
+        self._state = state
         self._nodes = nodes
         self._used, self._scored = ledger.used[:, nodes], ledger.scored[:, nodes]
-        self._room, self._allocatable = site.room[:, nodes], site.nodes.allocatable[:, nodes]
+        self._room, self._allocatable = state.room[:, nodes], state.nodes.allocatable[:, nodes]
         if ledger.holding:
             self._allocatable = self._allocatable - ledger.held[:, nodes]
         self._last: tuple[Run, Nodes] | None = None
@@ -86,10 +86,10 @@ class _RunByRun:
         """Place the pods of *run* and return the positions of their nodes, in order; fewer if no more fit."""
         if self._last is not None:
             self._charge(*self._last)
-        profile = self._site.profile.compile(run.shape)
+        profile = self._state.profile.compile(run.shape)
         mask = None if profile.mask is None else profile.mask[self._nodes]
         slots = slots_of(self._allocatable[profile.rows] - self._used[profile.rows], profile.amounts, mask)
-        room, scored, used, whole = self._room, self._scored, self._used[:2], self._site.whole
+        room, scored, used, whole = self._room, self._scored, self._used[:2], self._state.whole
         if profile.plain:
             picks = fill(profile.local, run.count, slots, room, scored, used, whole=whole)
         else:
@@ -104,68 +104,68 @@ class _RunByRun:
             np.add.at(self._scored[row], picks, amount)
 
 
-def _interleaved(form: PlacementRequest, placement: Placement, site: PlacementState) -> InterleavedShapes | None:
+def _interleaved(request: PlacementRequest, placement: Placement, state: PlacementState) -> InterleavedShapes | None:
     """Return the faster variant for many short runs of few shapes; None if it does not apply."""
-    profiles = [site.profile.compile(run.shape) for run in form.runs]
-    if not site.whole or not worth_while(form.runs) or not all(profile.plain for profile in profiles):
+    profiles = [state.profile.compile(run.shape) for run in request.runs]
+    if not state.whole or not worth_while(request.runs) or not all(profile.plain for profile in profiles):
         return None
-    ledger, nodes = site.ledger, placement.nodes
+    ledger, nodes = state.ledger, placement.nodes
     used = ledger.used[:, nodes]
-    free = site.nodes.allocatable[:, nodes] - used
+    free = state.nodes.allocatable[:, nodes] - used
     if ledger.holding:
         free -= ledger.held[:, nodes]
-    runs = list(zip(form.runs, profiles, strict=True))
-    return InterleavedShapes(runs, nodes, site.room[:, nodes], free, ledger.scored[:, nodes], used[:2])
+    runs = list(zip(request.runs, profiles, strict=True))
+    return InterleavedShapes(runs, nodes, state.room[:, nodes], free, ledger.scored[:, nodes], used[:2])
 
 
-def _feasibility_after(site: PlacementState, minimum: int, scheduled: int, left: int, failed: int) -> Feasibility:
+def _feasibility_after(state: PlacementState, minimum: int, scheduled: int, left: int, failed: int) -> Feasibility:
     """Return the feasibility after a run whose last *failed* pods got no node; kube-scheduler stops at the first that decides."""
     for remaining in range(left + failed - 1, left - 1, -1):
         if scheduled + remaining < minimum:
-            return _judge(site, minimum, scheduled, remaining, left + failed - remaining)
-    return _judge(site, minimum, scheduled, left, failed)
+            return _judge(state, minimum, scheduled, remaining, left + failed - remaining)
+    return _judge(state, minimum, scheduled, left, failed)
 
 
-def _judge(site: PlacementState, minimum: int, scheduled: int, remaining: int, failed: int) -> Feasibility:
-    if site.options.four_statuses:
+def _judge(state: PlacementState, minimum: int, scheduled: int, remaining: int, failed: int) -> Feasibility:
+    if state.options.four_statuses:
         return judge_by_document(minimum, scheduled, remaining, failed, composite=False)
     return judge(minimum, scheduled, remaining, composite=False)
 
 
-def _pod_by_pod(form: PlacementRequest, placement: Placement, site: PlacementState, judged: Feasibility) -> tuple[Nodes, Feasibility]:
+def _pod_by_pod(request: PlacementRequest, placement: Placement, state: PlacementState, judged: Feasibility) -> tuple[Nodes, Feasibility]:
     """Place pod by pod."""
-    entity = form.entity
-    steps = PodByPod(site.profile, site.ledger, site.stateful, site.room, placement.nodes)
+    entity = request.entity
+    steps = PodByPod(state.profile, state.ledger, state.stateful, state.room, placement.nodes)
     found = np.full(len(entity.waiting), -1, dtype=np.int64)
     scheduled = len(entity.running)
-    mark, counted = site.ledger.mark(), site.stateful.mark()
+    mark, counted = state.ledger.mark(), state.stateful.mark()
     for number, pod in enumerate(entity.waiting):
-        before = site.ledger.mark()
-        site.nominations.release_until_rewind(pod)
+        before = state.ledger.mark()
+        state.nominations.release_until_rewind(pod)
         found[number] = steps.place(pod)
         if found[number] < 0:
-            site.ledger.rewind(before)
+            state.ledger.rewind(before)
         scheduled += int(found[number] >= 0)
         left = len(entity.waiting) - number - 1
-        judged = _judge(site, entity.minimum, scheduled, left, len(entity.running) + number + 1 - scheduled)
+        judged = _judge(state, entity.minimum, scheduled, left, len(entity.running) + number + 1 - scheduled)
         if judged.hopeless:
             break
-    site.ledger.rewind(mark)
-    site.stateful.rewind(counted)
+    state.ledger.rewind(mark)
+    state.stateful.rewind(counted)
     return found, judged
 
 
-def _holds(form: PlacementRequest, loads: list[PodLoad], placement: Placement, site: PlacementState) -> bool:
+def _holds(request: PlacementRequest, loads: list[PodLoad], placement: Placement, state: PlacementState) -> bool:
     """Return whether the pods up to desiredCount that do not exist yet would fit too (KEP-4671, desiredCount of the Basic policy)."""
-    entity, shape = form.entity, form.runs[-1].shape if form.runs else None
+    entity, shape = request.entity, request.runs[-1].shape if request.runs else None
     missing = entity.desired - len(entity.running) - sum(len(load.nodes) for load in loads)
     if missing <= 0 or shape is None:
         return missing <= 0
-    profile = site.profile.compile(shape)
-    mark = site.ledger.mark()
-    site.ledger.assume(tuple(loads), site.ledger.fresh())
-    free = site.nodes.allocatable[profile.rows] - site.ledger.used[profile.rows] - site.ledger.held[profile.rows]
-    site.ledger.rewind(mark)
+    profile = state.profile.compile(shape)
+    mark = state.ledger.mark()
+    state.ledger.assume(tuple(loads), state.ledger.fresh())
+    free = state.nodes.allocatable[profile.rows] - state.ledger.used[profile.rows] - state.ledger.held[profile.rows]
+    state.ledger.rewind(mark)
     mask = None if profile.mask is None else profile.mask[placement.nodes]
     slots = slots_of(free[:, placement.nodes], profile.amounts, mask)
     return bool(np.maximum(slots, 0).sum() >= missing)

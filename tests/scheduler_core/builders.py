@@ -134,7 +134,7 @@ def placed(decision: Decision) -> dict[str, str]:
     return {key.partition("/")[2]: where for key, where in decision.assignments.items()}
 
 
-def site(objects: Iterable[Json], options: PlacingOptions = NO_OPTIONS, plugins: Plugins = NO_PLUGINS) -> PlacementState:
+def state(objects: Iterable[Json], options: PlacingOptions = NO_OPTIONS, plugins: Plugins = NO_PLUGINS) -> PlacementState:
     """What placing works on."""
     return PlacementState.from_snapshot(load(objects), options, (), plugins)
 
@@ -144,11 +144,11 @@ def entities(objects: Iterable[Json]) -> dict[str, Entity]:
     return {entity.name.name: entity for entity in queued(load(objects), CycleOptions())}
 
 
-def names(site: PlacementState, outcome: PlacementOutcome | None) -> list[str]:
+def names(state: PlacementState, outcome: PlacementOutcome | None) -> list[str]:
     """The nodes of a leaf's pods in their order; ``-`` where one found none."""
     assert outcome is not None
     assert outcome.nodes is not None
-    return ["-" if index < 0 else site.nodes.names[index] for index in outcome.nodes.tolist()]
+    return ["-" if index < 0 else state.nodes.names[index] for index in outcome.nodes.tolist()]
 
 
 def told(outcome: PlacementOutcome | None) -> Any:
@@ -170,10 +170,10 @@ def tried(
 ) -> tuple[PlacementState, PlacementRequest, PlacementOutcome]:
     """What comes of one root on the cluster as it is."""
     objects = [*objects]
-    here = site(objects, options)
+    here = state(objects, options)
     greedy = Greedy(here)
-    form = greedy.form(entities(objects)[root])
-    return here, form, greedy.place(form)
+    request = greedy.request(entities(objects)[root])
+    return here, request, greedy.place(request)
 
 
 def table(

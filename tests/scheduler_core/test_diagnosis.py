@@ -101,14 +101,14 @@ def tried(
     """Each root that is ready, tried on the cluster as it is."""
     snapshot = load(objects)
     greedy = Greedy(PlacementState.from_snapshot(snapshot, options or PlacingOptions(), plugins=plugins or Plugins()))
-    forms = [greedy.form(entity) for entity in scheduling_queue.build(snapshot, scheduling_queue.QueueOptions()).ready]
-    return [(greedy, form, greedy.place(form)) for form in forms]
+    placement_requests = [greedy.request(entity) for entity in scheduling_queue.build(snapshot, scheduling_queue.QueueOptions()).ready]
+    return [(greedy, request, greedy.place(request)) for request in placement_requests]
 
 
 def diagnosed(objects: list[Object], **how: Any) -> diagnosis.Diagnosis:
     """Of the only root."""
-    [(greedy, form, outcome)] = tried(objects, **how)
-    return diagnosis.explain(greedy, form, outcome)
+    [(greedy, request, outcome)] = tried(objects, **how)
+    return diagnosis.explain(greedy, request, outcome)
 
 
 def placed(objects: list[Object]) -> bool:
@@ -546,9 +546,9 @@ def test_no_message_is_longer_than_a_thousand_characters():
     ],
 )
 def test_a_failure_says_which_feature_may_have_missed_a_placement(objects, cause):
-    [(greedy, form, outcome)] = tried(objects)
+    [(greedy, request, outcome)] = tried(objects)
 
-    found = diagnosis.explain(greedy, form, outcome).uncertain
+    found = diagnosis.explain(greedy, request, outcome).uncertain
 
     assert (f"The greedy algorithm cannot promise that no placement exists: {cause}" if cause else "") == found
 
@@ -589,18 +589,18 @@ def test_a_running_gang_with_no_node_for_more_pods_says_so():
 
 
 def test_pods_that_a_success_leaves_over_have_their_reasons():
-    [(greedy, form, outcome)] = tried([node("n1", "3", rack="r1"), node("n2", "2", rack="r2"), group("g", 2, key=RACK), *pods("g", 5)])
-    greedy.assume(form, outcome)
+    [(greedy, request, outcome)] = tried([node("n1", "3", rack="r1"), node("n2", "2", rack="r2"), group("g", 2, key=RACK), *pods("g", 5)])
+    greedy.assume(request, outcome)
 
     reason = "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match pod group's topology."
-    assert {"default/g-3": reason, "default/g-4": reason} == diagnosis.leftovers(greedy, form, outcome)
+    assert {"default/g-3": reason, "default/g-4": reason} == diagnosis.leftovers(greedy, request, outcome)
 
 
 def test_a_child_that_a_success_leaves_out_has_its_cause():
     made = [node("n1", "3"), composite("w", 1), group("a", 2, parent="w", age=1), group("b", 2, parent="w", age=2)]
-    [(greedy, form, outcome)] = tried([*made, *pods("a", 2), *pods("b", 2)])
+    [(greedy, request, outcome)] = tried([*made, *pods("a", 2), *pods("b", 2)])
 
-    found = diagnosis.explain(greedy, form, outcome)
+    found = diagnosis.explain(greedy, request, outcome)
 
     assert outcome.status is Status.SUCCESS
     assert {
@@ -687,20 +687,20 @@ def test_domains_are_named(values, want):
 @at_random
 @given(clusters())
 def test_a_diagnosis_covers_every_pod_and_group_and_leaves_the_site_as_it_was(objects):
-    for greedy, form, outcome in tried(objects):
-        ledger, known = greedy.site.ledger, greedy.site.topology.count
-        before = ledger.used.copy(), ledger.versions[:known].copy(), greedy.site.stateful.mark()
+    for greedy, request, outcome in tried(objects):
+        ledger, known = greedy.state.ledger, greedy.state.topology.count
+        before = ledger.used.copy(), ledger.versions[:known].copy(), greedy.state.stateful.mark()
 
-        found = diagnosis.explain(greedy, form, outcome)
+        found = diagnosis.explain(greedy, request, outcome)
 
-        waiting = {each.key for leaf in form.entity.leaves() for each in leaf.waiting}
-        nodes = {each.key for each, _ in assigned(form, outcome)} if outcome.success else set()
+        waiting = {each.key for leaf in request.entity.leaves() for each in leaf.waiting}
+        nodes = {each.key for each, _ in assigned(request, outcome)} if outcome.success else set()
         assert waiting - nodes == set(found.pods)
         if not outcome.success and outcome.status is not Status.ERROR and outcome.message != BARE:
-            assert {each.name for each in form.entity.walk()} == set(found.groups)
+            assert {each.name for each in request.entity.walk()} == set(found.groups)
         assert np.array_equal(before[0], ledger.used)
         assert np.array_equal(before[1], ledger.versions[:known])
-        assert before[2] == greedy.site.stateful.mark()
+        assert before[2] == greedy.state.stateful.mark()
 
 
 @at_random
@@ -715,23 +715,23 @@ def test_the_order_of_the_objects_changes_nothing(objects, random):
 @at_random
 @given(clusters())
 def test_what_is_left_over_is_the_same_before_and_after_it_is_assumed(objects):
-    for greedy, form, outcome in tried(objects):
+    for greedy, request, outcome in tried(objects):
         if outcome.success:
-            want = diagnosis.explain(greedy, form, outcome).pods
-            mark = greedy.site.ledger.mark()
-            greedy.assume(form, outcome)
+            want = diagnosis.explain(greedy, request, outcome).pods
+            mark = greedy.state.ledger.mark()
+            greedy.assume(request, outcome)
 
-            assert want == diagnosis.leftovers(greedy, form, outcome)
-            greedy.site.ledger.rewind(mark)
+            assert want == diagnosis.leftovers(greedy, request, outcome)
+            greedy.state.ledger.rewind(mark)
 
 
 @at_random
 @given(clusters(Size(nodes=4, trees=1, depth=3, pending=3, running=1, lone=2)))
 def test_a_failure_without_doubt_has_no_placement_whatever_is_tried(objects):
-    for greedy, form, outcome in tried(objects):
-        waiting = sum(len(leaf.waiting) for leaf in form.entity.leaves())
+    for greedy, request, outcome in tried(objects):
+        waiting = sum(len(leaf.waiting) for leaf in request.entity.leaves())
         if outcome.status is Status.UNSCHEDULABLE and outcome.message != BARE and waiting <= 6:
-            if not diagnosis.explain(greedy, form, outcome).uncertain:
-                name = form.entity.name
+            if not diagnosis.explain(greedy, request, outcome).uncertain:
+                name = request.entity.name
 
                 assert brute.placement(objects, name.kind, name.name, name.namespace) is None

@@ -33,8 +33,8 @@ from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
 
 
-def certificate(site: PlacementState, form: PlacementRequest, steps: int, *, empty: bool = False) -> Proof:
-    """The proof that *form* has no placement on *site* as it stands, or (*empty*) if nothing but its own members ran.
+def certificate(state: PlacementState, request: PlacementRequest, steps: int, *, empty: bool = False) -> Proof:
+    """The proof that *request* has no placement on *state* as it stands, or (*empty*) if nothing but its own members ran.
 
     Raises:
         TooLongError: it would be too long.
@@ -42,4 +42,4 @@ def certificate(site: PlacementState, form: PlacementRequest, steps: int, *, emp
         StepsSpentError: *steps* do not suffice to find it.
 
     """
-    return Refutation(Facts(site, form, empty=empty), StepBudget(steps)).proof()
+    return Refutation(Facts(state, request, empty=empty), StepBudget(steps)).proof()

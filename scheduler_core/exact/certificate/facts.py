@@ -79,17 +79,17 @@ class Facts:
 
     """
 
-    def __init__(self, site: PlacementState, form: PlacementRequest, *, empty: bool) -> None:
-        self._site = site
+    def __init__(self, state: PlacementState, request: PlacementRequest, *, empty: bool) -> None:
+        self._state = state
         self.groups: list[CertificateGroup] = []
         self._shapes: dict[int, int] = {}
         shapes: list[PodShape] = []
-        self._read(form, shapes)
+        self._read(request, shapes)
         self.takes = [dict(shape.requests) for shape in shapes]
-        self.free = self._left(form, empty=empty)
+        self.free = self._left(request, empty=empty)
         self.able = [self._admits(shape) for shape in shapes]
         self.measures = [*self._measures()]
-        self.places = Places(site.nodes)
+        self.places = Places(state.nodes)
         self._rooms: dict[tuple[int, frozenset[int]], list[int]] = {}
         self._least: dict[int, list[int]] = {}
 
@@ -99,7 +99,7 @@ class Facts:
         found = self.places.divided(place, each.key)
         if not each.key or not each.pinned:
             return found
-        column = self._site.nodes.column(each.key)
+        column = self._state.nodes.column(each.key)
         values = {column.values[int(column.ids[node])] if column.ids[node] >= 0 else "" for node in each.pinned}
         return {value: where for value, where in found.items() if values <= {value}}
 
@@ -162,7 +162,7 @@ class Facts:
 
     def written(self, measure: Measure) -> dict[str, int]:
         """A measure by resource, in thousandths."""
-        names = self._site.nodes.resources
+        names = self._state.nodes.resources
         return {names[row]: size if row == CPU else size * 1000 for row, size in measure.sizes.items()}
 
     def _of_pods(self, group: CertificateGroup, weights: Sequence[int]) -> int:
@@ -172,30 +172,32 @@ class Facts:
             total, missing = total + taken * weight, missing - taken
         return total
 
-    def _read(self, form: PlacementRequest, shapes: list[PodShape]) -> int:
+    def _read(self, request: PlacementRequest, shapes: list[PodShape]) -> int:
         number = len(self.groups)
-        self.groups.append(CertificateGroup("", "", 0, (), form.leaf, (), frozenset(), ()))  # its place
-        children = tuple(self._read(child, shapes) for child in form.children if missing(child) > 0)
+        self.groups.append(CertificateGroup("", "", 0, (), request.leaf, (), frozenset(), ()))  # its place
+        children = tuple(self._read(child, shapes) for child in request.children if missing(child) > 0)
         counts: dict[int, int] = {}
-        for run in form.runs if form.leaf else ():
+        for run in request.runs if request.leaf else ():
             if run.shape.serial not in self._shapes:
                 self._shapes[run.shape.serial] = len(shapes)
                 shapes.append(run.shape)
             at = self._shapes[run.shape.serial]
             counts[at] = counts.get(at, 0) + run.count
         below = frozenset(counts).union(*(self.groups[child].shapes for child in children))
-        name = f"{form.entity.name.kind}/{form.entity.name.name}"
+        name = f"{request.entity.name.kind}/{request.entity.name.name}"
         pods = tuple(sorted(counts.items()))
-        self.groups[number] = CertificateGroup(name, form.entity.key, missing(form), children, form.leaf, pods, below, form.pinned)
+        self.groups[number] = CertificateGroup(
+            name, request.entity.key, missing(request), children, request.leaf, pods, below, request.pinned
+        )
         return number
 
-    def _left(self, form: PlacementRequest, *, empty: bool) -> Ints:
-        ledger, nodes = self._site.ledger, self._site.nodes
+    def _left(self, request: PlacementRequest, *, empty: bool) -> Ints:
+        ledger, nodes = self._state.ledger, self._state.nodes
         left: Ints = nodes.allocatable - ledger.used - ledger.held
         if not empty:
             return left.clip(min=0)
         taken: Ints = np.zeros(nodes.allocatable.shape, dtype=np.int64)
-        for leaf in form.entity.leaves():
+        for leaf in request.entity.leaves():
             for pod in leaf.running:
                 for row, amount in pod.shape.requests:
                     taken[row, pod.node] += amount
@@ -206,7 +208,7 @@ class Facts:
         tolerations = tuple(Toleration(key=each.key, operator="Exists") for each in shape.tolerations)
         weak = dataclasses.replace(shape, tolerations=tolerations, affinity=_told(shape.affinity), unmodelled=())
         mask: Bools | None = None
-        for _, each in self._site.profile.filters(weak):
+        for _, each in self._state.profile.filters(weak):
             mask = each if mask is None else mask & each
         return mask
 
@@ -231,10 +233,10 @@ def reached(sums: int, room: int) -> int:
     return (sums & ((2 << room) - 1)).bit_length() - 1
 
 
-def missing(form: PlacementRequest) -> int:
-    """How many more pods, or children, *form* needs."""
-    have = len(form.entity.running) if form.leaf else sum(missing(child) <= 0 for child in form.children)
-    return form.entity.minimum - have
+def missing(request: PlacementRequest) -> int:
+    """How many more pods, or children, *request* needs."""
+    have = len(request.entity.running) if request.leaf else sum(missing(child) <= 0 for child in request.children)
+    return request.entity.minimum - have
 
 
 def _told(affinity: Affinity | None) -> Affinity | None:

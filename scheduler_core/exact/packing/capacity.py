@@ -26,13 +26,13 @@ class Capacity:
     """
 
     def __init__(
-        self, site: PlacementState, shapes: Sequence[PodShape], budget: StepBudget, members: Sequence[PodRecord] | None = None
+        self, state: PlacementState, shapes: Sequence[PodShape], budget: StepBudget, members: Sequence[PodRecord] | None = None
     ) -> None:
-        self._site = site
+        self._state = state
         self._budget = budget
         self.rows = np.array(sorted({row for shape in shapes for row, _ in shape.requests}), dtype=np.int64)
-        taken = site.ledger.used[self.rows] + site.ledger.held[self.rows] if members is None else self._taken(members)
-        self.free: Ints = np.maximum(site.nodes.allocatable[self.rows] - taken, 0)
+        taken = state.ledger.used[self.rows] + state.ledger.held[self.rows] if members is None else self._taken(members)
+        self.free: Ints = np.maximum(state.nodes.allocatable[self.rows] - taken, 0)
         self._amounts = {shape.serial: self._of(shape) for shape in shapes}
         self._shapes = shapes
         self.nothing: Ints = np.zeros(len(self.rows), dtype=np.int64)
@@ -144,13 +144,13 @@ class Capacity:
     def _mask(self, placement: Placement) -> int:
         """The nodes of *placement* as bits."""
         if (found := self._masks.get(placement.serial)) is None:
-            there: Bools = np.zeros(len(self._site.nodes), dtype=bool)
+            there: Bools = np.zeros(len(self._state.nodes), dtype=bool)
             there[placement.nodes] = True
             found = self._masks[placement.serial] = int.from_bytes(np.packbits(there).tobytes())
         return found
 
     def _pack(self, wishes: Sequence[Wish], *, thorough: bool) -> Assigned | None:
-        there: Bools = np.zeros(len(self._site.nodes), dtype=bool)
+        there: Bools = np.zeros(len(self._state.nodes), dtype=bool)
         for _, placement, _ in wishes:
             there[placement.nodes] = True
         nodes = there.nonzero()[0]
@@ -167,7 +167,7 @@ class Capacity:
         }
 
     def _taken(self, members: Sequence[PodRecord]) -> Ints:
-        taken: Ints = np.zeros((len(self.rows), len(self._site.nodes)), dtype=np.int64)
+        taken: Ints = np.zeros((len(self.rows), len(self._state.nodes)), dtype=np.int64)
         for pod in members:
             taken[:, pod.node] += self._of(pod.shape)
         return taken
@@ -182,7 +182,7 @@ class Capacity:
             amounts = self._amounts[shape.serial]
             needed = amounts > 0
             found = (self.free[needed] // amounts[needed][:, None]).min(axis=0)
-            mask = self._site.profile.compile(shape).mask
+            mask = self._state.profile.compile(shape).mask
             if mask is not None:
                 found = np.where(mask, found, 0)
             self._by_shape[shape.serial] = found

@@ -16,7 +16,7 @@ from scheduler_core.placement.placement_request import PlacementRequest
 class PlannedGroup:
     """A group of a plan with its domain, and the pods of a leaf that are placed there: how many of each shape."""
 
-    form: PlacementRequest
+    request: PlacementRequest
     domain: Placement
     counts: tuple[tuple[PodShape, int], ...] = ()
 
@@ -32,7 +32,7 @@ def with_more(plan: Sequence[PlannedGroup], capacity: Capacity) -> list[PlannedG
         StepsSpentError: the budget is spent before that is known.
 
     """
-    offers = [(number, shape, count) for number, chosen in enumerate(plan) if chosen.form.leaf for shape, count in _waiting(chosen)]
+    offers = [(number, shape, count) for number, chosen in enumerate(plan) if chosen.request.leaf for shape, count in _waiting(chosen)]
     offers.sort(key=lambda offer: (len(plan[offer[0]].domain), capacity.amounts(offer[1]).tolist(), offer[0]))
     wishes = [(shape, chosen.domain, count) for chosen in plan for shape, count in chosen.counts]
 
@@ -48,15 +48,15 @@ def with_more(plan: Sequence[PlannedGroup], capacity: Capacity) -> list[PlannedG
     return [dataclasses.replace(chosen, counts=tuple(own.values())) for chosen, own in zip(plan, counts, strict=True)]
 
 
-def raised(form: PlacementRequest, *, whole: bool) -> PlacementRequest:
-    """*form* as if all its children were required, and with *whole* all its pods; in a search of its own its number stands for it."""
-    entity = form.entity
-    if form.leaf:
+def raised(request: PlacementRequest, *, whole: bool) -> PlacementRequest:
+    """*request* as if all its children were required, and with *whole* all its pods; in a search of its own its number stands for it."""
+    entity = request.entity
+    if request.leaf:
         minimum = max(entity.minimum, len(entity.running) + len(entity.waiting)) if whole else entity.minimum
-        return dataclasses.replace(form, entity=dataclasses.replace(entity, minimum=minimum))
-    children = tuple(raised(child, whole=whole) for child in form.children)
-    minimum = max(entity.minimum, sum(not inadmissible(child) for child in form.children))
-    return dataclasses.replace(form, children=children, entity=dataclasses.replace(entity, minimum=minimum))
+        return dataclasses.replace(request, entity=dataclasses.replace(entity, minimum=minimum))
+    children = tuple(raised(child, whole=whole) for child in request.children)
+    minimum = max(entity.minimum, sum(not inadmissible(child) for child in request.children))
+    return dataclasses.replace(request, children=children, entity=dataclasses.replace(entity, minimum=minimum))
 
 
 def most(offers: Sequence[Offer], fit: Callable[[Mapping[int, int]], bool]) -> dict[int, int]:
@@ -82,7 +82,7 @@ def _waiting(chosen: PlannedGroup) -> list[tuple[PodShape, int]]:
     """The pods that wait beside those that *chosen* has already."""
     have = {shape.serial: count for shape, count in chosen.counts}
     left: dict[int, tuple[PodShape, int]] = {}
-    for run in chosen.form.runs:
+    for run in chosen.request.runs:
         _, count = left.get(run.shape.serial, (run.shape, 0))
         left[run.shape.serial] = run.shape, count + run.count
     found = [(shape, count - have.get(serial, 0)) for serial, (shape, count) in left.items()]

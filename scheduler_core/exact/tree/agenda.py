@@ -18,7 +18,7 @@ class Agenda:
 
     """
 
-    form: PlacementRequest
+    request: PlacementRequest
     placement: Placement
     rest: Agenda | None
     number: int
@@ -27,5 +27,5 @@ class Agenda:
         """All of it, in order."""
         at: Agenda | None = self
         while at is not None:
-            yield at.form, at.placement
+            yield at.request, at.placement
             at = at.rest

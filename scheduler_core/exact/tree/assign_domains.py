@@ -53,13 +53,13 @@ class DomainAssignment:
         self._base = tuple(base)
         self._cells = solver.nest.cells
         self._measures = solver.measures
-        self._candidates = {task.form.number: solver.choices.candidates(task.form, cell) for task in tasks}
+        self._candidates = {task.request.number: solver.choices.candidates(task.request, cell) for task in tasks}
         self.tasks = sorted(tasks, key=self._urgency)
         self._loads: list[GroupInCell | None] = []
         self._state = ResidualCapacity(solver.nest, solver.measures, cell, tasks=self.tasks, candidates=self._candidates, base=base)
         for load in base:
             self._state.charge_load(load)
-        self._elastic = any(self._measures.wanted(task.form) > self._measures.lacking(task.form) for task in tasks)
+        self._elastic = any(self._measures.wanted(task.request) > self._measures.lacking(task.request) for task in tasks)
         self._uniform = self._is_uniform()
         self._seen: set[object] = set()
 
@@ -95,16 +95,16 @@ class DomainAssignment:
         return [*self._base, *(load for load in self._loads if load is not None)]
 
     def _urgency(self, task: GroupTask) -> tuple[bool, int, int, int]:
-        return task.optional, len(self._candidates[task.form.number]), -self._measures.lacking(task.form), task.form.number
+        return task.optional, len(self._candidates[task.request.number]), -self._measures.lacking(task.request), task.request.number
 
     def _is_uniform(self) -> bool:
         """Whether domains differ in nothing but how many pods they have room for."""
-        alike = len({task.form.entity.key for task in self.tasks}) == 1 and self._measures.single
-        leaves = all(task.form.leaf for task in self.tasks) and all(load.form.leaf for load in self._base)
+        alike = len({task.request.entity.key for task in self.tasks}) == 1 and self._measures.single
+        leaves = all(task.request.leaf for task in self.tasks) and all(load.request.leaf for load in self._base)
         # What is in a wider domain than theirs takes room from those in it only.
         level = max((self._cells[each].level for found in self._candidates.values() for each in found), default=0)
         apart = all(load.cell == self._cell or self._cells[load.cell].level >= level for load in self._base)
-        return alike and leaves and apart and all(task.form.entity.key and not task.form.pinned for task in self.tasks)
+        return alike and leaves and apart and all(task.request.entity.key and not task.request.pinned for task in self.tasks)
 
     def _promising(self, done: int, floor: int) -> bool:
         """Whether more than *floor* pods may come of the tasks from number *done* on, beside what stands."""
@@ -123,11 +123,11 @@ class DomainAssignment:
     def _ways(self, number: int) -> Iterator[bool]:
         """Each way to place the task of that number; while one is looked at, its load stands."""
         task = self.tasks[number]
-        least = self._measures.least(task.form)
+        least = self._measures.least(task.request)
         for cell in self._choices(number):
-            for counts in self._solver.choices.selections(task.form):
+            for counts in self._solver.choices.selections(task.request):
                 self._solver.budget.step(_WAY)
-                load = loaded(task.form, cell, counts, self._measures)
+                load = loaded(task.request, cell, counts, self._measures)
                 if load.least != least and not self._state.holds(load.least, cell):
                     continue
                 self._state.charge_load(load)
@@ -146,31 +146,31 @@ class DomainAssignment:
 
     def _stands(self, load: GroupInCell) -> bool:
         """Whether the cell of *load* can hold it beside what is in it."""
-        if load.form.leaf:
+        if load.request.leaf:
             if self._measures.single:
                 return True
-            here = [each for each in self._all() if each.cell == load.cell and each.form.leaf]
+            here = [each for each in self._all() if each.cell == load.cell and each.request.leaf]
             return self._solver.bins.fit_together(load.cell, here)
         inside = [each for each in self._all() if load.cell in self._cells[each.cell].above]
         return load.cell == self._cell or self._solver.possible(load.cell, inside)
 
     def _choices(self, number: int) -> list[int]:
         task, state = self.tasks[number], self._state
-        least = self._measures.least(task.form)
+        least = self._measures.least(task.request)
         first = self._after(number)
-        candidates = self._candidates[task.form.number]
+        candidates = self._candidates[task.request.number]
         self._solver.budget.step(2 + len(candidates))
         able = [cell for cell in candidates if cell >= first and state.holds(least, cell)]
         if len(able) > 1:
             able = state.distinct(able) if self._uniform else state.unlike(able, self._solver.pinned)
-        return sorted(able, key=lambda cell: state.preference(task.form, cell, elastic=self._elastic)) if len(able) > 1 else able
+        return sorted(able, key=lambda cell: state.preference(task.request, cell, elastic=self._elastic)) if len(able) > 1 else able
 
     def _after(self, number: int) -> int:
         """The first cell that may be tried: of equal groups each goes no further to the front than the one before."""
         if self._uniform or not number:
             return 0
         before, task = self.tasks[number - 1], self.tasks[number]
-        if before.form.number != task.form.number or before.optional != task.optional:
+        if before.request.number != task.request.number or before.optional != task.optional:
             return 0
         load = self._loads[number - 1]
         return len(self._cells) if load is None else load.cell

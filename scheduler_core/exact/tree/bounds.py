@@ -33,52 +33,52 @@ class Bounds:
         self._shapes: dict[int, PodShape | None] = {}
         self._rows: dict[tuple[int, int], int] = {}
 
-    def room_for(self, form: PlacementRequest, domain: Placement) -> bool:
-        """Whether the sums of what *form* needs are free in *domain*."""
-        if (shape := self._only_shape(form)) is not None:
-            return self._capacity.total(shape, domain) >= self.lacking(form)
-        return bool((self.least(form) <= self._capacity.room(domain)).all())
+    def room_for(self, request: PlacementRequest, domain: Placement) -> bool:
+        """Whether the sums of what *request* needs are free in *domain*."""
+        if (shape := self._only_shape(request)) is not None:
+            return self._capacity.total(shape, domain) >= self.lacking(request)
+        return bool((self.least(request) <= self._capacity.room(domain)).all())
 
     def refute(self, tasks: Iterable[tuple[PlacementRequest, Placement]]) -> bool:
         """Whether *tasks*, an agenda's, cannot be met: the placements of later ones contain those of earlier ones."""
         keyed: dict[tuple[int, str], tuple[Placement, list[PlacementRequest]]] = {}
         needed: Ints | None = None
         last: Placement | None = None
-        for number, (form, placement) in enumerate(tasks):
+        for number, (request, placement) in enumerate(tasks):
             if number >= _FAR:
                 break
             if last is not None and needed is not None and last is not placement and (needed > self._left(last)).any():
                 return True
-            least = self.least(form)
+            least = self.least(request)
             needed = least if needed is None else needed + least
             last = placement
-            if form.entity.key:
-                keyed.setdefault((placement.serial, form.entity.key), (placement, []))[1].append(form)
+            if request.entity.key:
+                keyed.setdefault((placement.serial, request.entity.key), (placement, []))[1].append(request)
         if last is not None and needed is not None and (needed > self._left(last)).any():
             return True
-        return any(self._crowded(forms, placement, key) for (_, key), (placement, forms) in keyed.items())
+        return any(self._crowded(placement_requests, placement, key) for (_, key), (placement, placement_requests) in keyed.items())
 
-    def lacking(self, form: PlacementRequest) -> int:
-        """How many pods of *form* must be placed at least, worked out once."""
-        if (found := self._lacking.get(form.number)) is None:
-            found = self._lacking[form.number] = lacking(form)
+    def lacking(self, request: PlacementRequest) -> int:
+        """How many pods of *request* must be placed at least, worked out once."""
+        if (found := self._lacking.get(request.number)) is None:
+            found = self._lacking[request.number] = lacking(request)
         return found
 
-    def least(self, form: PlacementRequest) -> Ints:
-        """What *form* needs at least of each resource; shape (rows,)."""
-        if (found := self._least.get(form.number)) is None:
-            found = self._least[form.number] = self._work_out(form)
+    def least(self, request: PlacementRequest) -> Ints:
+        """What *request* needs at least of each resource; shape (rows,)."""
+        if (found := self._least.get(request.number)) is None:
+            found = self._least[request.number] = self._work_out(request)
         return found
 
-    def _work_out(self, form: PlacementRequest) -> Ints:
-        if satisfied(form):
+    def _work_out(self, request: PlacementRequest) -> Ints:
+        if satisfied(request):
             return self._capacity.nothing
-        if form.leaf:
-            amounts = [self._capacity.amounts(run.shape) for run in form.runs for _ in range(run.count)]
-            missing = lacking(form)
+        if request.leaf:
+            amounts = [self._capacity.amounts(run.shape) for run in request.runs for _ in range(run.count)]
+            missing = lacking(request)
         else:
-            amounts = [self.least(child) for child in form.children if not satisfied(child)]
-            missing = form.entity.minimum - sum(satisfied(child) for child in form.children)
+            amounts = [self.least(child) for child in request.children if not satisfied(child)]
+            missing = request.entity.minimum - sum(satisfied(child) for child in request.children)
         if not amounts:
             return self._capacity.nothing
         found: Ints = np.sort(np.array(amounts), axis=0)[:missing].sum(axis=0)
@@ -96,7 +96,7 @@ class Bounds:
         parts = [self._capacity.amounts(shape) * count for shape, count in self._wishes.counts_within(placement)]
         return parts[0] if len(parts) == 1 else sum(parts, self._capacity.nothing)
 
-    def _crowded(self, forms: list[PlacementRequest], placement: Placement, key: str) -> bool:
+    def _crowded(self, placement_requests: list[PlacementRequest], placement: Placement, key: str) -> bool:
         """Whether *forms*, each of which takes one domain of *key* in *placement*, have no room in all of these."""
         division = self._topology.divide(placement, key)
         if not division.domains:
@@ -107,14 +107,20 @@ class Bounds:
             rooms = rooms.copy()
             for each, row in inside:
                 rooms[:, row] -= self._wanted(each)
-        needs = np.array([self.least(form) for form in forms]).T.tolist()
+        needs = np.array([self.least(request) for request in placement_requests]).T.tolist()
         if any(_too_many(each, room) for each, room in zip(needs, rooms.tolist(), strict=True)):
             return True
-        return any(self._crowded_by(shape, forms, division, inside) for shape in {self._only_shape(form) for form in forms} if shape)
+        return any(
+            self._crowded_by(shape, placement_requests, division, inside)
+            for shape in {self._only_shape(request) for request in placement_requests}
+            if shape
+        )
 
-    def _crowded_by(self, shape: PodShape, forms: list[PlacementRequest], division: Division, inside: list[tuple[Placement, int]]) -> bool:
+    def _crowded_by(
+        self, shape: PodShape, placement_requests: list[PlacementRequest], division: Division, inside: list[tuple[Placement, int]]
+    ) -> bool:
         """The same for those of *forms* whose pods are all of one shape."""
-        needs = [self.lacking(form) for form in forms if self._only_shape(form) is shape]
+        needs = [self.lacking(request) for request in placement_requests if self._only_shape(request) is shape]
         slots = self._capacity.totals(division, shape)
         if inside:
             slots = slots.copy()
@@ -133,11 +139,11 @@ class Bounds:
             found = self._rows[at] = row if row >= 0 and self._wishes.inside(placement, division.domains[row]) else -1
         return found
 
-    def _only_shape(self, form: PlacementRequest) -> PodShape | None:
-        if form.number not in self._shapes:
-            shapes = {run.shape for leaf in leaves(form) for run in leaf.runs}
-            self._shapes[form.number] = shapes.pop() if len(shapes) == 1 else None
-        return self._shapes[form.number]
+    def _only_shape(self, request: PlacementRequest) -> PodShape | None:
+        if request.number not in self._shapes:
+            shapes = {run.shape for leaf in leaves(request) for run in leaf.runs}
+            self._shapes[request.number] = shapes.pop() if len(shapes) == 1 else None
+        return self._shapes[request.number]
 
 
 def _too_many(needs: list[int], rooms: list[int]) -> bool:

@@ -33,14 +33,14 @@ _LOOKING, _TRYING = 25, 8
 class CrossingDomains:
     """The search for one root on a site, of which *capacity* is free."""
 
-    def __init__(self, site: PlacementState, form: PlacementRequest, budget: StepBudget, capacity: Capacity) -> None:
-        self._site = site
-        self._form = form
+    def __init__(self, state: PlacementState, request: PlacementRequest, budget: StepBudget, capacity: Capacity) -> None:
+        self._state = state
+        self._request = request
         self._budget = budget
         self.capacity = capacity
         self._wishes = Wishes()
-        self._likeness = Symmetry(site, form, self.capacity, self._wishes)
-        self._bounds = Bounds(site.topology, self.capacity, self._wishes)
+        self._likeness = Symmetry(state, request, self.capacity, self._wishes)
+        self._bounds = Bounds(state.topology, self.capacity, self._wishes)
         self._alone: dict[tuple[int, int], bool] = {}
         self._choices: dict[tuple[int, int], list[Placement]] = {}
         self._numbers: dict[tuple[int, int, int], int] = {}
@@ -61,10 +61,10 @@ class CrossingDomains:
         # What was found before still stands, and so does what was being tried when a budget was spent.
         self._chosen = []
         self._wishes.clear()
-        if satisfied(self._form):
+        if satisfied(self._request):
             return []
         # An explicit stack: a tree may have more groups than Python has frames.
-        stack = [self._ways(self._before(self._form, placement, None))]
+        stack = [self._ways(self._before(self._request, placement, None))]
         while stack:
             for way in stack[-1]:
                 if way is None:
@@ -75,9 +75,9 @@ class CrossingDomains:
                 stack.pop()
         return None
 
-    def _before(self, form: PlacementRequest, placement: Placement, rest: Agenda | None) -> Agenda:
-        at = (form.number, placement.serial, rest.number if rest else 0)
-        return Agenda(form, placement, rest, self._numbers.setdefault(at, len(self._numbers) + 1))
+    def _before(self, request: PlacementRequest, placement: Placement, rest: Agenda | None) -> Agenda:
+        at = (request.number, placement.serial, rest.number if rest else 0)
+        return Agenda(request, placement, rest, self._numbers.setdefault(at, len(self._numbers) + 1))
 
     def _ways(self, agenda: Agenda) -> Iterator[Agenda | None]:
         """The agendas that are left after each way to place the first group; while one is looked at, that way stands."""
@@ -86,18 +86,18 @@ class CrossingDomains:
         self._budget.step(_LOOKING)
         if self._bounds.refute(agenda.tasks()):
             return
-        for domain in self._candidates(agenda.form, agenda.placement):
+        for domain in self._candidates(agenda.request, agenda.placement):
             self._budget.step(_TRYING)
-            if agenda.form.leaf:
+            if agenda.request.leaf:
                 yield from self._leaf(agenda, domain)
-            elif (agenda.form.number, domain.serial) not in self._refuted:
+            elif (agenda.request.number, domain.serial) not in self._refuted:
                 yield from self._composite(agenda, domain)
-                self._try_alone(agenda.form, domain)
+                self._try_alone(agenda.request, domain)
         self._dead.add(self._likeness.state(agenda))
 
     def _leaf(self, agenda: Agenda, domain: Placement) -> Iterator[Agenda | None]:
-        for counts in selections(agenda.form):
-            self._chosen.append(PlannedGroup(agenda.form, domain, counts))
+        for counts in selections(agenda.request):
+            self._chosen.append(PlannedGroup(agenda.request, domain, counts))
             self._wishes.add(domain, counts)
             if self.capacity.fits(self._wishes.related_wishes(domain)):
                 yield agenda.rest
@@ -105,9 +105,9 @@ class CrossingDomains:
             self._chosen.pop()
 
     def _composite(self, agenda: Agenda, domain: Placement) -> Iterator[Agenda | None]:
-        form = agenda.form
-        missing = form.entity.minimum - sum(satisfied(child) for child in form.children)
-        able = [child for child in form.children if self._bounds.lacking(child) and self._possible(child, domain)]
+        request = agenda.request
+        missing = request.entity.minimum - sum(satisfied(child) for child in request.children)
+        able = [child for child in request.children if self._bounds.lacking(child) and self._possible(child, domain)]
         able.sort(key=lambda child: (self._bounds.lacking(child), child.number))
         seen: set[tuple[int, ...]] = set()
         for quorum in itertools.combinations(able, missing):
@@ -121,94 +121,95 @@ class CrossingDomains:
             rest = agenda.rest
             for child in sorted(quorum, key=lambda child: self._urgency(child, domain), reverse=True):
                 rest = self._before(child, domain, rest)
-            self._chosen.append(PlannedGroup(form, domain))
+            self._chosen.append(PlannedGroup(request, domain))
             yield rest
             self._chosen.pop()
 
-    def _try_alone(self, form: PlacementRequest, domain: Placement) -> None:
-        """*form* came to nothing in *domain*: if it does so even by itself, it need never be tried there again."""
-        if form is self._form or (form.number, domain.serial) in self._solved:
+    def _try_alone(self, request: PlacementRequest, domain: Placement) -> None:
+        """*request* came to nothing in *domain*: if it does so even by itself, it need never be tried there again."""
+        if request is self._request or (request.number, domain.serial) in self._solved:
             return
-        self._solved.add((form.number, domain.serial))
-        if (part := self._parts.get(form.number)) is None:
-            free = dataclasses.replace(form, entity=dataclasses.replace(form.entity, key=""))
-            part = self._parts[form.number] = CrossingDomains(self._site, free, self._budget, self.capacity)
+        self._solved.add((request.number, domain.serial))
+        if (part := self._parts.get(request.number)) is None:
+            free = dataclasses.replace(request, entity=dataclasses.replace(request.entity, key=""))
+            part = self._parts[request.number] = CrossingDomains(self._state, free, self._budget, self.capacity)
         if part.plan(domain) is None:
-            self._refuted.add((form.number, domain.serial))
+            self._refuted.add((request.number, domain.serial))
 
-    def _is_refuted(self, form: PlacementRequest, placement: Placement) -> bool:
-        """Whether *form* has been refuted by itself in all its domains."""
-        if form.leaf or not self._refuted:
+    def _is_refuted(self, request: PlacementRequest, placement: Placement) -> bool:
+        """Whether *request* has been refuted by itself in all its domains."""
+        if request.leaf or not self._refuted:
             return False
         return all(
-            (form.number, domain.serial) in self._refuted or not self._alone_in(form, domain) for domain in self._domains(form, placement)
+            (request.number, domain.serial) in self._refuted or not self._alone_in(request, domain)
+            for domain in self._domains(request, placement)
         )
 
-    def _urgency(self, form: PlacementRequest, placement: Placement) -> tuple[int, int, int, int]:
+    def _urgency(self, request: PlacementRequest, placement: Placement) -> tuple[int, int, int, int]:
         """Confined groups first, of these the ones with the fewest domains, of these the largest."""
-        domains = self._domains(form, placement)
-        return (max((len(domain) for domain in domains), default=0), len(domains), -self._bounds.lacking(form), form.number)
+        domains = self._domains(request, placement)
+        return (max((len(domain) for domain in domains), default=0), len(domains), -self._bounds.lacking(request), request.number)
 
-    def _candidates(self, form: PlacementRequest, placement: Placement) -> list[Placement]:
+    def _candidates(self, request: PlacementRequest, placement: Placement) -> list[Placement]:
         seen: set[object] = set()
         kept = []
-        for domain in self._domains(form, placement):
-            if not self._alone_in(form, domain):
+        for domain in self._domains(request, placement):
+            if not self._alone_in(request, domain):
                 continue
             if (look := self._likeness.symmetry_key(domain, placement)) is not None:
                 if look in seen:
                     continue
                 seen.add(look)
             kept.append(domain)
-        return sorted(kept, key=lambda domain: self._looseness(form, domain))
+        return sorted(kept, key=lambda domain: self._looseness(request, domain))
 
-    def _looseness(self, form: PlacementRequest, domain: Placement) -> int:
+    def _looseness(self, request: PlacementRequest, domain: Placement) -> int:
         """Where more pods wait than must be placed the roomiest domain comes first, otherwise the tightest."""
-        shape, waiting = self._pods(form)
+        shape, waiting = self._pods(request)
         if shape is None:
             return 0
         total = self.capacity.total(shape, domain)
-        return -min(total, waiting) if waiting > self._bounds.lacking(form) else total
+        return -min(total, waiting) if waiting > self._bounds.lacking(request) else total
 
-    def _pods(self, form: PlacementRequest) -> tuple[PodShape | None, int]:
+    def _pods(self, request: PlacementRequest) -> tuple[PodShape | None, int]:
         """The shape of the first pod that waits, and how many do."""
-        if (found := self._first.get(form.number)) is None:
-            shape = next((run.shape for leaf in leaves(form) for run in leaf.runs), None)
-            found = self._first[form.number] = shape, sum(len(leaf.entity.waiting) for leaf in leaves(form))
+        if (found := self._first.get(request.number)) is None:
+            shape = next((run.shape for leaf in leaves(request) for run in leaf.runs), None)
+            found = self._first[request.number] = shape, sum(len(leaf.entity.waiting) for leaf in leaves(request))
         return found
 
-    def _domains(self, form: PlacementRequest, placement: Placement) -> list[Placement]:
-        """Where *form* may be within *placement*; nowhere if its members that run are apart already."""
-        at = (id(form), placement.serial)
+    def _domains(self, request: PlacementRequest, placement: Placement) -> list[Placement]:
+        """Where *request* may be within *placement*; nowhere if its members that run are apart already."""
+        at = (id(request), placement.serial)
         if (found := self._choices.get(at)) is None:
-            found = self._choices[at] = self._divided(form, placement)
+            found = self._choices[at] = self._divided(request, placement)
         return found
 
-    def _divided(self, form: PlacementRequest, placement: Placement) -> list[Placement]:
-        key = form.entity.key
+    def _divided(self, request: PlacementRequest, placement: Placement) -> list[Placement]:
+        key = request.entity.key
         if not key:
             return [placement]
-        domains = self._site.topology.divide(placement, key).domains
-        if not form.pinned:
+        domains = self._state.topology.divide(placement, key).domains
+        if not request.pinned:
             return list(domains)
         try:
-            value = candidate_placements.pinned_value(self._site.nodes, key, form.pinned)
+            value = candidate_placements.pinned_value(self._state.nodes, key, request.pinned)
         except candidate_placements.PinError:
             return []
         return [domain for domain in domains if domain.value == value]
 
-    def _possible(self, form: PlacementRequest, placement: Placement) -> bool:
-        return not inadmissible(form) and any(self._alone_in(form, domain) for domain in self._domains(form, placement))
+    def _possible(self, request: PlacementRequest, placement: Placement) -> bool:
+        return not inadmissible(request) and any(self._alone_in(request, domain) for domain in self._domains(request, placement))
 
-    def _alone_in(self, form: PlacementRequest, domain: Placement) -> bool:
-        """Whether *form* could be met in *domain* if nothing else of the tree were there, as far as is cheap to say."""
-        at = (form.number, domain.serial)
+    def _alone_in(self, request: PlacementRequest, domain: Placement) -> bool:
+        """Whether *request* could be met in *domain* if nothing else of the tree were there, as far as is cheap to say."""
+        at = (request.number, domain.serial)
         if (found := self._alone.get(at)) is None:
-            found = self._alone[at] = self._bounds.room_for(form, domain) and self._met_alone(form, domain)
+            found = self._alone[at] = self._bounds.room_for(request, domain) and self._met_alone(request, domain)
         return found
 
-    def _met_alone(self, form: PlacementRequest, domain: Placement) -> bool:
+    def _met_alone(self, request: PlacementRequest, domain: Placement) -> bool:
         self._budget.step(_TRYING)
-        if form.leaf:
-            return any(self.capacity.fits([(shape, domain, count) for shape, count in counts]) for counts in selections(form))
-        return sum(satisfied(child) or self._possible(child, domain) for child in form.children) >= form.entity.minimum
+        if request.leaf:
+            return any(self.capacity.fits([(shape, domain, count) for shape, count in counts]) for counts in selections(request))
+        return sum(satisfied(child) or self._possible(child, domain) for child in request.children) >= request.entity.minimum

@@ -64,52 +64,52 @@ class Measures:
             found = self._easier[at] = self._is_easier(one, other)
         return found
 
-    def least(self, form: PlacementRequest) -> Amounts:
-        """What *form* measures at least, each measure by itself."""
-        if (found := self._least.get(form.number)) is None:
-            found = self._least[form.number] = self._work_out(form)
+    def least(self, request: PlacementRequest) -> Amounts:
+        """What *request* measures at least, each measure by itself."""
+        if (found := self._least.get(request.number)) is None:
+            found = self._least[request.number] = self._work_out(request)
         return found
 
-    def exact(self, form: PlacementRequest) -> bool:
-        """Whether *form* measures ``least`` whichever of its pods are taken to meet its minimum."""
-        if (found := self._exact.get(form.number)) is None:
-            found = self._exact[form.number] = self._is_exact(form)
+    def exact(self, request: PlacementRequest) -> bool:
+        """Whether *request* measures ``least`` whichever of its pods are taken to meet its minimum."""
+        if (found := self._exact.get(request.number)) is None:
+            found = self._exact[request.number] = self._is_exact(request)
         return found
 
-    def lacking(self, form: PlacementRequest) -> int:
-        """How many pods of *form* must be placed at least."""
-        if (found := self._lacking.get(form.number)) is None:
-            found = self._lacking[form.number] = lacking(form)
+    def lacking(self, request: PlacementRequest) -> int:
+        """How many pods of *request* must be placed at least."""
+        if (found := self._lacking.get(request.number)) is None:
+            found = self._lacking[request.number] = lacking(request)
         return found
 
-    def wanted(self, form: PlacementRequest) -> int:
-        """How many pods of *form* wait."""
-        if (found := self._wanted.get(form.number)) is None:
-            waiting = sum(run.count for run in form.runs)
-            found = self._wanted[form.number] = waiting + sum(self.wanted(child) for child in form.children)
+    def wanted(self, request: PlacementRequest) -> int:
+        """How many pods of *request* wait."""
+        if (found := self._wanted.get(request.number)) is None:
+            waiting = sum(run.count for run in request.runs)
+            found = self._wanted[request.number] = waiting + sum(self.wanted(child) for child in request.children)
         return found
 
-    def main(self, form: PlacementRequest) -> int:
-        """The measure that tells best how much room *form* has: pods of its first shape."""
+    def main(self, request: PlacementRequest) -> int:
+        """The measure that tells best how much room *request* has: pods of its first shape."""
         if self.single:
             return 0
-        if (found := self._main.get(form.number)) is None:
-            shape = next((run.shape for leaf in leaves(form) for run in leaf.runs), None)
-            found = self._main[form.number] = len(self.nothing) - len(self.weights) + self._order.index(shape.serial) if shape else 0
+        if (found := self._main.get(request.number)) is None:
+            shape = next((run.shape for leaf in leaves(request) for run in leaf.runs), None)
+            found = self._main[request.number] = len(self.nothing) - len(self.weights) + self._order.index(shape.serial) if shape else 0
         return found
 
-    def _work_out(self, form: PlacementRequest) -> Amounts:
-        if satisfied(form):
+    def _work_out(self, request: PlacementRequest) -> Amounts:
+        if satisfied(request):
             return self.nothing
-        if form.leaf:
-            missing = self.lacking(form)
-            kinds = {run.shape.serial for run in form.runs}
+        if request.leaf:
+            missing = self.lacking(request)
+            kinds = {run.shape.serial for run in request.runs}
             if len(kinds) == 1:
                 return tuple(missing * each for each in self.weights[kinds.pop()])
-            parts = [self.weights[run.shape.serial] for run in form.runs for _ in range(run.count)]
+            parts = [self.weights[run.shape.serial] for run in request.runs for _ in range(run.count)]
         else:
-            missing = form.entity.minimum - sum(satisfied(child) for child in form.children)
-            parts = [self.least(child) for child in form.children if not satisfied(child)]
+            missing = request.entity.minimum - sum(satisfied(child) for child in request.children)
+            parts = [self.least(child) for child in request.children if not satisfied(child)]
         return tuple(sum(sorted(each)[:missing]) for each in zip(*parts, strict=True)) if parts else self.nothing
 
     def _is_easier(self, one: int, other: int) -> bool:
@@ -120,10 +120,10 @@ class Measures:
         slots = self.everywhere[resources:]
         return bool((slots[self._order.index(one)] >= slots[self._order.index(other)]).all())
 
-    def _is_exact(self, form: PlacementRequest) -> bool:
-        if satisfied(form):
+    def _is_exact(self, request: PlacementRequest) -> bool:
+        if satisfied(request):
             return True
-        if form.leaf:
-            return self.lacking(form) == self.wanted(form) or len({run.shape.serial for run in form.runs}) == 1
-        open_ = [child for child in form.children if not satisfied(child)]
-        return len(open_) == form.entity.minimum - (len(form.children) - len(open_)) and all(map(self.exact, open_))
+        if request.leaf:
+            return self.lacking(request) == self.wanted(request) or len({run.shape.serial for run in request.runs}) == 1
+        open_ = [child for child in request.children if not satisfied(child)]
+        return len(open_) == request.entity.minimum - (len(request.children) - len(open_)) and all(map(self.exact, open_))

@@ -46,8 +46,8 @@ class NestedDomains:
         self._found: dict[_Keys, Subsolution | None] = {}
         self._verdicts: dict[_Keys, bool] = {}
 
-    def place(self, form: PlacementRequest, *, share: int = 0) -> CellSpot | None:
-        """A place for *form* in the whole nest; None if there is none.
+    def place(self, request: PlacementRequest, *, share: int = 0) -> CellSpot | None:
+        """A place for *request* in the whole nest; None if there is none.
 
         With *share* one for as many pods as can be found with so many steps.
 
@@ -56,14 +56,14 @@ class NestedDomains:
 
         """
         self._enough = self.budget.explored + share if share else None
-        found = DomainAssignment(self, 0, [GroupTask(form, 0, 0)], (), most=bool(share)).run(self.limit(form))
+        found = DomainAssignment(self, 0, [GroupTask(request, 0, 0)], (), most=bool(share)).run(self.limit(request))
         if found is None or (top := found[1][0]) is None:
             return None
         return CellSpot(top.cell, top.counts, found[0].below[0])
 
-    def limit(self, form: PlacementRequest) -> int:
-        """As many pods of *form* as can be placed at most."""
-        return self._cap(0, [loaded(form, 0, (), self.measures)])
+    def limit(self, request: PlacementRequest) -> int:
+        """As many pods of *request* as can be placed at most."""
+        return self._cap(0, [loaded(request, 0, (), self.measures)])
 
     def content(self) -> bool:
         """Whether what was found is good enough."""
@@ -110,7 +110,7 @@ class NestedDomains:
         return (self.nest.symmetry_class(cell), *(key[1:] for key in keys))
 
     def _work_out(self, cell: int, loads: Sequence[GroupInCell], *, most: bool) -> Subsolution | None:
-        opens = [number for number, load in enumerate(loads) if load.cell == cell and not load.form.leaf]
+        opens = [number for number, load in enumerate(loads) if load.cell == cell and not load.request.leaf]
         if not opens:
             return self._split(cell, loads, most=most)
         others = [number for number in range(len(loads)) if number not in opens]
@@ -176,5 +176,5 @@ def _gathered(
         if load is not None:
             spots[task.owner, task.child] = CellSpot(load.cell, load.counts, next(inner))
     for owner in {task.owner for task in tasks}:
-        below[owner] = tuple(spots.get((owner, child)) for child in range(len(loads[owner].form.children)))
+        below[owner] = tuple(spots.get((owner, child)) for child in range(len(loads[owner].request.children)))
     return Subsolution(found.pods, tuple(below))

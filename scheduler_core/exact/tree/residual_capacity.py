@@ -39,16 +39,16 @@ class ResidualCapacity:
         self._pods = 0
         self._bins = sorted({number for found in candidates.values() for number in found})
         self._left = {outer: list(self._cells[outer].room) for each in (cell, *self._bins) for outer in self._path(each)}
-        forms = (*(task.form for task in tasks), *(load.form for load in base))
-        self._forms = {form.number: form for form in forms}
+        placement_requests = (*(task.request for task in tasks), *(load.request for load in base))
+        self._placement_requests = {request.number: request for request in placement_requests}
         self._asked: frozenset[int] | None = None
         self._level = len({self._cells[each].level for each in self._bins}) == 1
-        required = [task.form for task in tasks if not task.optional]
+        required = [task.request for task in tasks if not task.optional]
         self._needed = [sum(each) for each in zip(measures.nothing, *map(measures.least, required), strict=True)]
-        self._groups = [_Group(key, tasks, measures, candidates) for key in sorted({form.entity.key for form in required})]
+        self._groups = [_Group(key, tasks, measures, candidates) for key in sorted({request.entity.key for request in required})]
         self._wanted = [0]
         for task in reversed(tasks):
-            self._wanted.append(self._wanted[-1] + measures.wanted(task.form))
+            self._wanted.append(self._wanted[-1] + measures.wanted(task.request))
         self._wanted.reverse()
 
     def charge_load(self, load: GroupInCell, sign: int = 1) -> None:
@@ -125,15 +125,15 @@ class ResidualCapacity:
                     looks.add(look)
         return [each for each in cells if each not in gone]
 
-    def preference(self, form: PlacementRequest, cell: int, *, elastic: bool) -> tuple[int, int]:
-        """The smaller, the sooner *cell* is tried for *form*.
+    def preference(self, request: PlacementRequest, cell: int, *, elastic: bool) -> tuple[int, int]:
+        """The smaller, the sooner *cell* is tried for *request*.
 
         The tightest first; where optional pods wait, the tightest of those that take them all, then the roomiest.
         """
-        left = self._left[cell][self._measures.main(form)]
+        left = self._left[cell][self._measures.main(request)]
         if not elastic:
             return 0, left
-        over = left - self._waiting.get(cell, 0) - self._measures.wanted(form)
+        over = left - self._waiting.get(cell, 0) - self._measures.wanted(request)
         return (0, over) if over >= 0 else (1, -left)
 
     def _path(self, cell: int) -> tuple[int, ...]:
@@ -157,7 +157,9 @@ class ResidualCapacity:
     def _is_asked_for(self, level: int) -> bool:
         """Whether any of the groups, or one below it, is confined to domains of *level*."""
         if self._asked is None:
-            self._asked = frozenset(self._nest.level(each.key) for form in self._forms.values() for each in form.entity.walk())
+            self._asked = frozenset(
+                self._nest.level(each.key) for request in self._placement_requests.values() for each in request.entity.walk()
+            )
         return level in self._asked
 
     def _untouched(self, cell: int) -> bool:
@@ -174,10 +176,12 @@ class _Group:
     """The tasks of one key."""
 
     def __init__(self, key: str, tasks: Sequence[GroupTask], measures: Measures, candidates: Mapping[int, tuple[int, ...]]) -> None:
-        mine = [not task.optional and task.form.entity.key == key for task in tasks]
-        forms = [task.form for task, its in zip(tasks, mine, strict=True) if its]
-        self._bins = sorted({each for form in forms for each in candidates[form.number]})
-        self._pressure = ResidualBounds([measures.least(form) for form in forms], exact=all(map(measures.exact, forms)))
+        mine = [not task.optional and task.request.entity.key == key for task in tasks]
+        placement_requests = [task.request for task, its in zip(tasks, mine, strict=True) if its]
+        self._bins = sorted({each for request in placement_requests for each in candidates[request.number]})
+        self._pressure = ResidualBounds(
+            [measures.least(request) for request in placement_requests], exact=all(map(measures.exact, placement_requests))
+        )
         self._done = [0, *itertools.accumulate(mine)]
 
     def effort(self, done: int) -> int:

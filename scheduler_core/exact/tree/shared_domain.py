@@ -83,6 +83,6 @@ def _needed(loads: Sequence[GroupInCell]) -> dict[int, int]:
 def _waiting(loads: Sequence[GroupInCell]) -> dict[int, int]:
     counts: dict[int, int] = {}
     for load in loads:
-        for run in load.form.runs:
+        for run in load.request.runs:
             counts[run.shape.serial] = counts.get(run.shape.serial, 0) + run.count
     return counts

@@ -24,7 +24,7 @@ class GroupTask:
 
     """
 
-    form: PlacementRequest
+    request: PlacementRequest
     owner: int
     child: int
     optional: bool = False
@@ -44,7 +44,7 @@ class GroupInCell:
     """
 
     cell: int
-    form: PlacementRequest
+    request: PlacementRequest
     counts: Counts
     least: Amounts
     pods: int
@@ -84,8 +84,8 @@ class Subsolution:
     below: tuple[Spots, ...]
 
 
-def loaded(form: PlacementRequest, cell: int, counts: Counts, measures: Measures) -> GroupInCell:
-    """*form* in *cell*; *counts* as for ``GroupInCell``, or empty where the pods of a leaf are not chosen yet."""
-    least = measures.measure_pods(counts) if counts else measures.least(form)
-    key = (cell, form.number, tuple([(shape.serial, count) for shape, count in counts]))
-    return GroupInCell(cell, form, counts, least, measures.lacking(form), measures.wanted(form), key)
+def loaded(request: PlacementRequest, cell: int, counts: Counts, measures: Measures) -> GroupInCell:
+    """*request* in *cell*; *counts* as for ``GroupInCell``, or empty where the pods of a leaf are not chosen yet."""
+    least = measures.measure_pods(counts) if counts else measures.least(request)
+    key = (cell, request.number, tuple([(shape.serial, count) for shape, count in counts]))
+    return GroupInCell(cell, request, counts, least, measures.lacking(request), measures.wanted(request), key)

@@ -23,12 +23,12 @@ class Symmetry:
     the same domains of all wider keys: groups that are still to be placed may need one of these.
     """
 
-    def __init__(self, site: PlacementState, form: PlacementRequest, capacity: Capacity, wishes: Wishes) -> None:
-        self._site = site
+    def __init__(self, state: PlacementState, request: PlacementRequest, capacity: Capacity, wishes: Wishes) -> None:
+        self._state = state
         self._capacity = capacity
         self._wishes = wishes
-        self._chain = chain(form, site.nodes)
-        self._pinned = site.topology.root.nodes[list(form.pinned)].tolist()
+        self._chain = chain(request, state.nodes)
+        self._pinned = state.topology.root.nodes[list(request.pinned)].tolist()
         self._looks: dict[int, tuple[int, ...]] = {}
         self._numbers: dict[Look, int] = {}
 
@@ -47,17 +47,17 @@ class Symmetry:
     def state(self, agenda: Agenda) -> object:
         """What tells whether *agenda* can be met beside the wishes there are: equal states, equal answers."""
         raw = (agenda.number, frozenset((each.serial, self._wishes.key(each)) for each in self._wishes.placements()))
-        key, parent = agenda.form.entity.key, agenda.placement
+        key, parent = agenda.request.entity.key, agenda.placement
         if self._chain is None or not key:
             return raw
         around: list[object] = []
         inside: dict[int, list[tuple[int, tuple[tuple[int, int], ...]]]] = {}
-        division = self._site.topology.divide(parent, key)
+        division = self._state.topology.divide(parent, key)
         for each in self._wishes.placements():
             if self._wishes.inside(parent, each) or not self._wishes.overlap(parent, each):
                 around.append((each.serial, self._wishes.key(each)))
                 continue
-            value = self._site.nodes.column(key)
+            value = self._state.nodes.column(key)
             row = division.rows.get(value.values[value.ids[each.nodes[0]]], -1) if value.ids[each.nodes[0]] >= 0 else -1
             if row < 0 or not self._wishes.inside(each, division.domains[row]):
                 return raw
@@ -71,7 +71,7 @@ class Symmetry:
         return agenda.number, frozenset(around), tuple(sorted(parts))
 
     def _is_pinned(self, domain: Placement) -> bool:
-        return bool(self._pinned) and domain.serial in self._site.topology.placements_containing(self._pinned)
+        return bool(self._pinned) and domain.serial in self._state.topology.placements_containing(self._pinned)
 
     def _look(self, domain: Placement) -> tuple[int, ...]:
         """A number for what is in *domain*, and the domains of wider keys that it is in."""
@@ -79,21 +79,21 @@ class Symmetry:
             keys = self._chain or ()
             at = keys.index(domain.key) if domain.key in keys else -1
             number = self._numbers.setdefault(self._structure(domain, keys[at + 1 :]), len(self._numbers))
-            around = [int(self._site.nodes.column(key).ids[domain.nodes[0]]) for key in keys[: max(at, 0)]]
+            around = [int(self._state.nodes.column(key).ids[domain.nodes[0]]) for key in keys[: max(at, 0)]]
             found = self._looks[domain.serial] = (number, *around)
         return found
 
     def _structure(self, placement: Placement, keys: tuple[str, ...]) -> Look:
         own = self._capacity.profile(placement)
         if not keys or len(placement) == 1:
-            labels = tuple(int(self._site.nodes.column(key).ids[placement.nodes[0]] >= 0) for key in keys)
+            labels = tuple(int(self._state.nodes.column(key).ids[placement.nodes[0]] >= 0) for key in keys)
             return own + bytes(labels), ()
-        return own, tuple(sorted(self._structure(domain, keys[1:]) for domain in self._site.topology.divide(placement, keys[0]).domains))
+        return own, tuple(sorted(self._structure(domain, keys[1:]) for domain in self._state.topology.divide(placement, keys[0]).domains))
 
 
-def chain(form: PlacementRequest, nodes: NodeTable) -> tuple[str, ...] | None:
+def chain(request: PlacementRequest, nodes: NodeTable) -> tuple[str, ...] | None:
     """The topology keys of a tree from wide to narrow, each domain of one inside one of the next wider; None if they are not so."""
-    keys = sorted({each.key for each in form.entity.walk() if each.key}, key=lambda key: (len(nodes.column(key).values), key))
+    keys = sorted({each.key for each in request.entity.walk() if each.key}, key=lambda key: (len(nodes.column(key).values), key))
     for number, narrow in enumerate(keys[1:]):
         if any(outside < 0 for _, outside in _pairs(keys[number], narrow, nodes)):
             return None

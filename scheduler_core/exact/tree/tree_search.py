@@ -40,14 +40,16 @@ class TreeSearch:
     for the minimum.
     """
 
-    def __init__(self, site: PlacementState, form: PlacementRequest, budget: StepBudget, *, empty: bool = False, share: int = 0) -> None:
-        self._site = site
-        self._form = form
+    def __init__(
+        self, state: PlacementState, request: PlacementRequest, budget: StepBudget, *, empty: bool = False, share: int = 0
+    ) -> None:
+        self._state = state
+        self._request = request
         self._budget = budget
         self._share = share
-        self.capacity = free_for(site, form, budget, empty=empty)
-        self._measures = Measures(self.capacity, shapes(form))
-        self._keys = sorted({each.key for each in form.entity.walk() if each.key})
+        self.capacity = free_for(state, request, budget, empty=empty)
+        self._measures = Measures(self.capacity, shapes(request))
+        self._keys = sorted({each.key for each in request.entity.walk() if each.key})
         self._searches: dict[int, NestedDomains | None] = {}
         self._crossing: CrossingDomains | None = None
 
@@ -58,14 +60,14 @@ class TreeSearch:
             StepsSpentError: the budget is spent before that is known.
 
         """
-        if satisfied(self._form):
+        if satisfied(self._request):
             return []
         if not self._measures.weights:
             # Nobody waits who could meet the minimum.
             return None
         self._budget.step(1 + len(placement) * len(self._measures.nothing) // _AMOUNTS)
         free = self._free(placement)
-        if any(need > there for need, there in zip(self._measures.least(self._form), free, strict=True)):
+        if any(need > there for need, there in zip(self._measures.least(self._request), free, strict=True)):
             return None
         search = self._nested(placement)
         found = None if search is None else self._apart(search, placement)
@@ -74,7 +76,7 @@ class TreeSearch:
     def limit(self, placement: Placement) -> int:
         """As many pods of the root as *placement* has room for."""
         spare = min(there // small for there, small in zip(self._free(placement), self._measures.smallest, strict=True) if small)
-        return min(spare, self._measures.wanted(self._form))
+        return min(spare, self._measures.wanted(self._request))
 
     def _free(self, placement: Placement) -> list[int]:
         """What is free in *placement*, by measure."""
@@ -85,14 +87,14 @@ class TreeSearch:
         """The search where domains are solved by themselves; None where these lie across one another."""
         if placement.serial not in self._searches:
             self._budget.step(_BEGINNING + len(placement) * len(self._keys) * len(self._measures.nothing) // _AMOUNTS)
-            keys = nested(self._keys, placement.nodes, self._site.nodes)
-            nest = None if keys is None else DomainTree(placement.nodes, keys, self._site.nodes, self._measures)
+            keys = nested(self._keys, placement.nodes, self._state.nodes)
+            nest = None if keys is None else DomainTree(placement.nodes, keys, self._state.nodes, self._measures)
             self._searches[placement.serial] = None if nest is None else self._search(nest, self._measures)
         return self._searches[placement.serial]
 
     def _apart(self, search: NestedDomains, placement: Placement) -> _Answer | None:
         """The answer where domains are solved by themselves; None where that does not tell."""
-        spot = search.place(self._form)
+        spot = search.place(self._request)
         if spot is None:
             return _Answer(None)
         plan = self._chosen(search.nest, spot, placement)
@@ -104,7 +106,7 @@ class TreeSearch:
     def _improved(self, plan: list[PlannedGroup], search: NestedDomains, placement: Placement) -> list[PlannedGroup]:
         """*plan* with what is optional, or another one that has more of it."""
         plan = self._with_more(plan, _LITTLE)
-        limit = search.limit(self._form)
+        limit = search.limit(self._request)
         for part, spot in self._others(search):
             if _pods(plan) >= limit:
                 break
@@ -118,17 +120,17 @@ class TreeSearch:
         # Whether everything fits is soon known, one way or the other, more often than not.
         yield 8, lambda: self._all_of(search.nest, whole=True)
         yield 2, lambda: self._all_of(search.nest, whole=False)
-        yield 1, lambda: search.place(self._form, share=self._share // 2)
+        yield 1, lambda: search.place(self._request, share=self._share // 2)
 
     def _all_of(self, nest: DomainTree, *, whole: bool) -> CellSpot | None:
         """A place for all children, with all their pods if *whole*."""
-        form, measures = raised(self._form, whole=whole), Measures(self.capacity, shapes(self._form))
-        if any(need > free for need, free in zip(measures.least(form), nest.cells[0].room, strict=True)):
+        request, measures = raised(self._request, whole=whole), Measures(self.capacity, shapes(self._request))
+        if any(need > free for need, free in zip(measures.least(request), nest.cells[0].room, strict=True)):
             return None
-        return self._search(nest, measures).place(form)
+        return self._search(nest, measures).place(request)
 
     def _search(self, nest: DomainTree, measures: Measures) -> NestedDomains:
-        return NestedDomains(nest, measures, self.capacity, shapes(self._form), self._budget, self._form.pinned)
+        return NestedDomains(nest, measures, self.capacity, shapes(self._request), self._budget, self._request.pinned)
 
     def _with_more(self, plan: list[PlannedGroup], part: int) -> list[PlannedGroup]:
         with contextlib.suppress(StepsSpentError), self._budget.part(self._share // part):
@@ -137,7 +139,7 @@ class TreeSearch:
 
     def _crossed(self, placement: Placement) -> list[PlannedGroup] | None:
         if self._crossing is None:
-            self._crossing = CrossingDomains(self._site, self._form, self._budget, self.capacity)
+            self._crossing = CrossingDomains(self._state, self._request, self._budget, self.capacity)
         plan = self._crossing.plan(placement)
         return self._with_more(plan, _LITTLE) if plan and self._share else plan
 
@@ -145,28 +147,28 @@ class TreeSearch:
         return self.capacity.fits([(shape, chosen.domain, count) for chosen in plan for shape, count in chosen.counts])
 
     def _chosen(self, nest: DomainTree, top: CellSpot, placement: Placement) -> list[PlannedGroup]:
-        return list(self._below(nest, self._form, top, placement))
+        return list(self._below(nest, self._request, top, placement))
 
-    def _below(self, nest: DomainTree, form: PlacementRequest, spot: CellSpot, placement: Placement) -> Iterator[PlannedGroup]:
-        if key := form.entity.key:
-            division = self._site.topology.divide(placement, key)
+    def _below(self, nest: DomainTree, request: PlacementRequest, spot: CellSpot, placement: Placement) -> Iterator[PlannedGroup]:
+        if key := request.entity.key:
+            division = self._state.topology.divide(placement, key)
             placement = division.domains[division.rows[nest.value(spot.cell, key)]]
-        yield PlannedGroup(form, placement, spot.counts)
-        for child, each in zip(form.children, spot.children, strict=bool(spot.children)):
+        yield PlannedGroup(request, placement, spot.counts)
+        for child, each in zip(request.children, spot.children, strict=bool(spot.children)):
             if each is not None:
                 yield from self._below(nest, child, each, placement)
 
 
-def shapes(form: PlacementRequest) -> list[PodShape]:
+def shapes(request: PlacementRequest) -> list[PodShape]:
     """The shapes of the pods that wait, by serial."""
-    found = {run.shape.serial: run.shape for leaf in leaves(form) for run in leaf.runs}
+    found = {run.shape.serial: run.shape for leaf in leaves(request) for run in leaf.runs}
     return [found[serial] for serial in sorted(found)]
 
 
-def free_for(site: PlacementState, form: PlacementRequest, budget: StepBudget, *, empty: bool = False) -> Capacity:
-    """What is free on *site* for *form*; with *empty* if nothing but its own members ran."""
-    members = [pod for leaf in form.entity.leaves() for pod in leaf.running]
-    return Capacity(site, shapes(form), budget, members if empty else None)
+def free_for(state: PlacementState, request: PlacementRequest, budget: StepBudget, *, empty: bool = False) -> Capacity:
+    """What is free on *state* for *request*; with *empty* if nothing but its own members ran."""
+    members = [pod for leaf in request.entity.leaves() for pod in leaf.running]
+    return Capacity(state, shapes(request), budget, members if empty else None)
 
 
 def _pods(plan: Sequence[PlannedGroup]) -> int:

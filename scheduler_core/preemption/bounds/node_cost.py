@@ -70,8 +70,8 @@ class Needs:
 
     """
 
-    def __init__(self, site: PlacementState, shapes: Sequence[PodShape]) -> None:
-        self._site = site
+    def __init__(self, state: PlacementState, shapes: Sequence[PodShape]) -> None:
+        self._state = state
         self._shapes = shapes
         self.rows: Ints = np.unique([row for shape in shapes for row, _ in shape.requests])
         self.amounts: Ints = np.array([[dict(shape.requests).get(row, 0) for row in self.rows.tolist()] for shape in shapes])
@@ -82,7 +82,7 @@ class Needs:
         for shape, amounts, limit in zip(self._shapes, self.amounts, most, strict=True):
             asked = amounts > 0
             slots = np.minimum((room[asked] // amounts[asked, None]).min(axis=0), limit)
-            mask = self._site.profile.compile(shape).mask
+            mask = self._state.profile.compile(shape).mask
             found.append(slots if mask is None else np.where(mask[nodes], slots, 0))
         return np.array(found)
 

@@ -68,11 +68,11 @@ class Shortage:
 
     """
 
-    def __init__(self, site: PlacementState, units: Units, pods: Ints, amounts: Ints, released: Ints) -> None:
+    def __init__(self, state: PlacementState, units: Units, pods: Ints, amounts: Ints, released: Ints) -> None:
         """*pods*: indices of those that may leave; *amounts*: what each takes; *released*: of those that leave anyway."""
-        self._site = site
-        ledger = site.ledger
-        self.free: Ints = site.nodes.allocatable - ledger.used - ledger.held
+        self._state = state
+        ledger = state.ledger
+        self.free: Ints = state.nodes.allocatable - ledger.used - ledger.held
         if len(released):
             np.add.at(self.free.T, units.nodes[released], amounts[:, released].T)
         keys, at = np.unique(units.nodes[pods] * max(len(units), 1) + units.unit_of[pods], return_inverse=True)
@@ -87,7 +87,7 @@ class Shortage:
 
     def at_least(self, demand: GroupDemand, placement: Placement) -> int:
         """Fewest units that must leave so that *demand* can be met inside *placement*; NEVER where it cannot."""
-        inside: Bools = np.zeros(len(self._site.nodes), dtype=bool)
+        inside: Bools = np.zeros(len(self._state.nodes), dtype=bool)
         inside[placement.nodes] = True
         bounds = [0, *(self._for_slots(shape, count, placement) for shape, count in demand.counts)]
         bounds += [self._for_amount(row, amount, inside) for row, amount in demand.amounts]
@@ -104,7 +104,7 @@ class Shortage:
 
     def pairs_of(self, nodes: Ints) -> Ints:
         """The pairs on *nodes*, ascending."""
-        inside: Bools = np.zeros(len(self._site.nodes), dtype=bool)
+        inside: Bools = np.zeros(len(self._state.nodes), dtype=bool)
         inside[nodes] = True
         return np.flatnonzero(inside[self.node])
 
@@ -116,7 +116,7 @@ class Shortage:
     def _in_some_domain(self, demand: GroupDemand, placement: Placement) -> int:
         if not demand.key:
             return self.at_least(demand, placement)
-        domains = self._site.topology.divide(placement, demand.key).domains
+        domains = self._state.topology.divide(placement, demand.key).domains
         return min((self.at_least(demand, domain) for domain in domains), default=NEVER)
 
     def _for_slots(self, shape: PodShape, count: int, placement: Placement) -> int:
@@ -145,7 +145,7 @@ class Shortage:
         return enough if enough <= len(total) else NEVER
 
     def _count(self, shape: PodShape) -> Slots:
-        static = self._site.profile.compile(shape)
+        static = self._state.profile.compile(shape)
         now = np.maximum((self.free[static.rows] // static.amounts).min(axis=0), 0)
         able: Bools = np.ones(len(now), dtype=bool) if static.mask is None else static.mask
         now = np.where(able, now, 0)

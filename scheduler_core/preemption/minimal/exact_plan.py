@@ -41,7 +41,7 @@ class Exact:
         self._weights = CostWeights(problem.worth, problem.able)
         ranks = problem.worth.ranks(problem.able).tolist()
         self._prices = Prices(self._weights.of, dict(zip(problem.able.tolist(), ranks, strict=True)))
-        self._needs = Needs(problem.question.site, self._kinds.shapes)
+        self._needs = Needs(problem.question.state, self._kinds.shapes)
         self._domains = [
             Choosable(problem.shortage.units_on(domain.nodes), bound, functools.partial(self._enter, domain))
             for bound, domain in problem.promising()
@@ -96,7 +96,7 @@ class Exact:
         return found is not None
 
     def _enter(self, domain: Placement) -> tuple[DomainCost, Relaxed]:
-        area = areas(self._problem.question.site, self._wanted, domain, self._effort)
+        area = areas(self._problem.question.state, self._wanted, domain, self._effort)
         if area is None:
             raise TooLargeError
         most = self._kinds.most(self._wanted)

@@ -161,17 +161,17 @@ class _Plans(Generic[ProposalT]):
         One that was searched for is.  Where greedy alone has failed, a single pod is, which was tried on every node, and so are equal
         pods of one group that need resources only: greedy finds as many of them in every domain as there is room for.
         """
-        site = self._question.site
+        state = self._question.state
         waiting = [leaf.waiting for leaf in self._root.leaves() if leaf.waiting]
-        if self._question.exact or len(waiting) != 1 or site.plugins:
+        if self._question.exact or len(waiting) != 1 or state.plugins:
             return self._question.exact
         pods, shape = waiting[0], waiting[0][0].shape
-        equal = all(pod.shape is shape for pod in pods) and not registry.one_by_one(shape) and not site.stateful.touches(pods[0])
+        equal = all(pod.shape is shape for pod in pods) and not registry.one_by_one(shape) and not state.stateful.touches(pods[0])
         return len(pods) == 1 or equal
 
     def _select_among(self, rough: Rough) -> None:
         """Offer who is in the way of the root once as many have left as may leave together."""
-        numbers = rough.many(self._question.site.topology.root)
+        numbers = rough.many(self._question.state.topology.root)
         outcome = self._trials.placed(numbers)
         if outcome.status is Status.SUCCESS:
             rough.offer(self._trials.reprieved(numbers, outcome.assigned, self._budgets))
@@ -198,7 +198,7 @@ class _Plans(Generic[ProposalT]):
         nominations = {pod.key: node for pod, node in outcome.assigned}
         what = "placement for podgroup"
         if self._root.name.kind == "Pod":
-            names = self._question.site.nodes.names
+            names = self._question.state.nodes.names
             what = f"potential placement for pod on node {names[next(iter(nominations.values()))]}"
         return Preemption(
             Status.SUCCESS,

@@ -58,7 +58,7 @@ def problem(question: Question, units: Units, worth: PlanCost, able: Ints, *, br
     chosen[able] = True
     gone: Bools = np.zeros(len(units), dtype=bool)
     gone[list(worth.free)] = True
-    of, amounts = units.unit_of, units.amounts(len(question.site.ledger.used))
-    shortage = Shortage(question.site, units, np.flatnonzero(chosen[of]), amounts, np.flatnonzero(gone[of]))
+    of, amounts = units.unit_of, units.amounts(len(question.state.ledger.used))
+    shortage = Shortage(question.state, units, np.flatnonzero(chosen[of]), amounts, np.flatnonzero(gone[of]))
     bounds = tuple(shortage.at_least(question.demand, domain) for domain in question.domains)
     return PlanProblem(question, units, worth, able, broken, shortage, bounds)

@@ -33,7 +33,7 @@ class Question:
     """What a root asks for.
 
     Attributes:
-        site: where it is to be placed.
+        state: where it is to be placed.
         domains: where all of it may go, one of them; all nodes where it has no constraint.
         demand: what any plan must place.
         exact: whether ``Prover.possible`` decides it, and a unit that leaves can never do harm.  Then only units in the domain matter.
@@ -41,7 +41,7 @@ class Question:
 
     """
 
-    site: PlacementState
+    state: PlacementState
     domains: tuple[Placement, ...]
     demand: GroupDemand
     exact: bool
@@ -68,10 +68,10 @@ class Trials(Generic[ProposalT]):
         self._free = frozenset(free)
         self._prover = prover
         self._effort = effort
-        self._ledger: Ledger = question.site.ledger
+        self._ledger: Ledger = question.state.ledger
         # The search counts its own steps; else pods may have to be tried one by one.
         waiting = sum(len(leaf.waiting) for leaf in root.leaves())
-        self._base = _BASE + len(question.site.nodes) + (0 if question.exact else _POD * waiting)
+        self._base = _BASE + len(question.state.nodes) + (0 if question.exact else _POD * waiting)
         self._known: dict[tuple[frozenset[int], int], bool | None] = {}
 
     def fits(self, numbers: AbstractSet[int], placement: Placement) -> bool | None:

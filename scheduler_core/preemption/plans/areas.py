@@ -47,7 +47,7 @@ class DomainArea:
         return value is not None and (wanted.value is None or wanted.value == value)
 
 
-def areas(site: PlacementState, wanted: RequiredPods, domain: Placement, effort: Effort) -> DomainArea | None:
+def areas(state: PlacementState, wanted: RequiredPods, domain: Placement, effort: Effort) -> DomainArea | None:
     """*domain*, in which all of *wanted* goes, with the areas inside it; None where two of these overlap halfway.
 
     Raises:
@@ -61,23 +61,23 @@ def areas(site: PlacementState, wanted: RequiredPods, domain: Placement, effort:
     while todo:
         group, placement = todo.pop()
         for child in group.children:
-            for place in child.places(site, placement):
+            for place in child.places(state, placement):
                 if (child.number, place.serial) not in seen:
                     effort.spend(20)
                     seen.add((child.number, place.serial))
                     found.setdefault(place.nodes.tobytes(), place.nodes)
                     todo.append((child, place))
-    return _nested(site, sorted(found.values(), key=lambda nodes: (-len(nodes), nodes[0])), keys)
+    return _nested(state, sorted(found.values(), key=lambda nodes: (-len(nodes), nodes[0])), keys)
 
 
 def _keys(wanted: RequiredPods) -> set[str]:
     return {wanted.key}.union(*map(_keys, wanted.children)) - {""}
 
 
-def _nested(site: PlacementState, sets: Iterable[Nodes], keys: list[str]) -> DomainArea | None:
+def _nested(state: PlacementState, sets: Iterable[Nodes], keys: list[str]) -> DomainArea | None:
     """The first of *sets*, which contains all others, with those inside it; the larger come first."""
-    columns = {key: site.nodes.column(key) for key in keys}
-    around = np.full(len(site.nodes), -1, dtype=np.int64)
+    columns = {key: state.nodes.column(key) for key in keys}
+    around = np.full(len(state.nodes), -1, dtype=np.int64)
     made: list[DomainArea] = []
     for nodes in sets:
         values = {}

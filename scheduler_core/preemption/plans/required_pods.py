@@ -32,9 +32,9 @@ class RequiredPods:
     missing: int = 0
     children: tuple[RequiredPods, ...] = ()
 
-    def places(self, site: PlacementState, placement: Placement) -> tuple[Placement, ...]:
+    def places(self, state: PlacementState, placement: Placement) -> tuple[Placement, ...]:
         """Where it may be within *placement*."""
         if not self.key:
             return (placement,)
-        domains = site.topology.divide(placement, self.key).domains
+        domains = state.topology.divide(placement, self.key).domains
         return domains if self.value is None else tuple(domain for domain in domains if domain.value == self.value)

@@ -104,7 +104,7 @@ def decide(
         view, scheduling_queue.QueueOptions(order=tuple(spellings(root)[-1] for root in roots), gates=means.gates)
     )
     site = store.site(means.placing, means.ignore, means.plugins)
-    decider = Decider(store.lazy_snapshot(), forest.conditions, means.placing, means.ignore, means.steps, site=site)
+    decider = Decider(store.lazy_snapshot(), forest.conditions, means.placing, means.ignore, means.steps, state=site)
     decided = []
     try:
         for root in forest.roots:

@@ -69,7 +69,7 @@ class PreparedCluster:
         self._leaves = frozenset((group.name.namespace, group.name.name) for group in subject.groups)
         self.base = self._lean(base)
         self.shapes = Shapes(1 + max((pod.shape.serial for pod in base.pods), default=0))
-        self._site = self._site_of(self.base)
+        self._state = self._site_of(self.base)
         self._solvers: dict[int, Greedy] = {}
         self._own = self._of_root(self.base)
         self._own_keys = frozenset(pod.key for pod in self._own.pods)
@@ -83,7 +83,7 @@ class PreparedCluster:
     @property
     def related(self) -> bool:
         """Whether any pod says something about others, so that a change of one may matter to all."""
-        return self._site.stateful.active
+        return self._state.stateful.active
 
     @property
     def others(self) -> dict[str, PodRecord]:
@@ -113,18 +113,18 @@ class PreparedCluster:
 
         Only where it is asked for as a *whole* are pods beyond its minimums placed as well.
         """
-        site = self._site
-        mark, told = site.ledger.mark(), site.stateful.mark()
+        state = self._state
+        mark, told = state.ledger.mark(), state.stateful.mark()
         leaving = [*leaving]
         self._take(leaving, coming)
         for pod in leaving:
             # The promises that do not count against the root step aside as it is.
             if pod.node < 0 and pod.priority >= entity.priority:
-                site.nominations.release_until_rewind(pod)
-        site.nominations.step_aside(entity.priority)
+                state.nominations.release_until_rewind(pod)
+        state.nominations.step_aside(entity.priority)
         found = self._place(self._known_solver(), entity, whole=whole)
-        site.ledger.rewind(mark)
-        site.stateful.rewind(told)
+        state.ledger.rewind(mark)
+        state.stateful.rewind(told)
         return found
 
     def try_steps(self, steps: Sequence[Step]) -> Tried:
@@ -164,50 +164,50 @@ class PreparedCluster:
         self.shapes.next = max(self.shapes.next, 1 + max((pod.shape.serial for pod in snapshot.pods), default=0))
 
     def _take(self, leaving: Sequence[PodRecord], coming: Iterable[PodRecord]) -> None:
-        site = self._site
+        state = self._state
         gone, come = [pod for pod in leaving if pod.node >= 0], [pod for pod in coming if pod.node >= 0]
         if gone:
-            site.ledger.release(_loads(gone), site.ledger.fresh())
+            state.ledger.release(_loads(gone), state.ledger.fresh())
         if come:
-            site.ledger.assume(_loads(come), site.ledger.fresh())
+            state.ledger.assume(_loads(come), state.ledger.fresh())
         for pod in gone if self.related else ():
-            site.stateful.remove(pod, pod.node)
+            state.stateful.remove(pod, pod.node)
         for pod in come if self.related else ():
-            site.stateful.assume(pod, pod.node)
+            state.stateful.assume(pod, pod.node)
 
     def _afresh(self, steps: Sequence[Step]) -> Tried:
-        counted = not self.related and not self._site.ledger.ports and not any(_key(step) in self.others for step in steps)
+        counted = not self.related and not self._state.ledger.ports and not any(_key(step) in self.others for step in steps)
         changed = applied(self._unbound if counted else self.base, steps)
         # Nodes have new numbers, which a root does not know that has none yet.
         entity = self.entity if self._numberless and not any(map(self._is_of_root, steps)) else self._ready(self._of_root(changed))
         if entity is None:
             return Tried(None)
-        site = self._site_of(self._carried_over(changed) if counted else changed)
+        state = self._site_of(self._carried_over(changed) if counted else changed)
         if counted:
-            self._carry_over(site)
-        site.nominations.step_aside(entity.priority)
-        return self._place(self._solver(site), entity, whole=False)
+            self._carry_over(state)
+        state.nominations.step_aside(entity.priority)
+        return self._place(self._solver(state), entity, whole=False)
 
     def _carried_over(self, changed: ClusterSnapshot) -> ClusterSnapshot:
         """*changed* without the pods of the root that run: what they take is carried over with all the rest."""
         return dataclasses.replace(changed, pods=tuple(pod for pod in changed.pods if pod.node < 0 or pod.key not in self._own_keys))
 
-    def _carry_over(self, site: PlacementState) -> None:
+    def _carry_over(self, state: PlacementState) -> None:
         """What runs on each node that was there before runs there still: taken as sums, as there are many pods."""
-        before, names = self._site.ledger, self.base.nodes.names
-        places = np.array([site.nodes.index[name] for name in names], dtype=np.int64)
-        site.ledger.used[:, places] += before.used
-        site.ledger.scored[:, places] += before.scored
+        before, names = self._state.ledger, self.base.nodes.names
+        places = np.array([state.nodes.index[name] for name in names], dtype=np.int64)
+        state.ledger.used[:, places] += before.used
+        state.ledger.scored[:, places] += before.scored
 
     def _place(self, greedy: Greedy, entity: Entity, *, whole: bool) -> Tried:
         # Greedy lets pods beyond a minimum take what a sibling needs; the search never does.
-        form = greedy.form(entity)
+        request = greedy.request(entity)
         # A root that is not searched for is greedy's, with all of its pods.
-        if not whole and isinstance(greedy, Complete) and not self.related and greedy.searches(form):
-            form = greedy.form(bare(entity))
-        outcome = greedy.place(form)
-        search, names = greedy.search, greedy.site.nodes.names
-        pods = [(pod.key, names[node]) for pod, node in assigned(form, outcome)] if outcome.success else None
+        if not whole and isinstance(greedy, Complete) and not self.related and greedy.searches(request):
+            request = greedy.request(bare(entity))
+        outcome = greedy.place(request)
+        search, names = greedy.search, greedy.state.nodes.names
+        pods = [(pod.key, names[node]) for pod, node in assigned(request, outcome)] if outcome.success else None
         return Tried(pods, search.outcome == "budget", search.explored)
 
     def _site_of(self, snapshot: ClusterSnapshot) -> PlacementState:
@@ -215,13 +215,13 @@ class PreparedCluster:
         placing = dataclasses.replace(options.placing, four_statuses=True) if options.strategy == "complete" else options.placing
         return PlacementState.from_snapshot(snapshot, placing, options.ignore, options.plugins)
 
-    def _solver(self, site: PlacementState) -> Greedy:
-        return Complete(site, min(self.steps, self._options.budget)) if self._options.strategy == "complete" else Greedy(site)
+    def _solver(self, state: PlacementState) -> Greedy:
+        return Complete(state, min(self.steps, self._options.budget)) if self._options.strategy == "complete" else Greedy(state)
 
     def _known_solver(self) -> Greedy:
         """What places on the ground itself; it remembers what it has tried."""
         if self.steps not in self._solvers:
-            self._solvers[self.steps] = self._solver(self._site)
+            self._solvers[self.steps] = self._solver(self._state)
         return self._solvers[self.steps]
 
     def _ready(self, own: ClusterSnapshot) -> Entity | None:

@@ -40,13 +40,13 @@ def test_a_cycle_goes_on_with_the_effects_of_its_decisions(options, objects):
             decider.decide(entity)
         effects = Effects(snapshot.nodes, attempted(decisions[:number], snapshot, options))
         for then in (effects.apply(snapshot), effects.apply(snapshot, drop_pending=True)):
-            assert capacity(PlacementState.from_snapshot(then, options.placing, options.ignore)) == capacity(decider._greedy.site)
+            assert capacity(PlacementState.from_snapshot(then, options.placing, options.ignore)) == capacity(decider._greedy.state)
 
 
-def capacity(site):
+def capacity(state):
     """What is taken on the nodes, and for which pods capacity is held."""
-    held = {key: promise.load.nodes.tolist() for key, promise in site.nominations._promises.items()}
-    return site.ledger.used.tolist(), site.ledger.held.tolist(), held
+    held = {key: promise.load.nodes.tolist() for key, promise in state.nominations._promises.items()}
+    return state.ledger.used.tolist(), state.ledger.held.tolist(), held
 
 
 @settings(max_examples=sampled(40), deadline=None, suppress_health_check=list(HealthCheck))

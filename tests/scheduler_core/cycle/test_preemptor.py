@@ -18,8 +18,8 @@ from tests.scheduler_core.builders import GPU, HOST, Json, composite, decided, e
 
 def set_up(objects: list[Json]) -> tuple[Preemptor, PlacementState, dict[str, PodRecord]]:
     snapshot = load(objects)
-    site = PlacementState.from_snapshot(snapshot, PlacingOptions())
-    return Preemptor(Greedy(site)), site, {each.name: each for each in snapshot.pods}
+    state = PlacementState.from_snapshot(snapshot, PlacingOptions())
+    return Preemptor(Greedy(state)), state, {each.name: each for each in snapshot.pods}
 
 
 def apart(app: str, *, key: str = HOST) -> Json:
@@ -64,24 +64,24 @@ THERE = [pod("fills", on="b-full", cpu="2"), pod("web", on="e-port", host_port=8
     ],
 )
 def test_resolvable_are_nodes_where_eviction_could_help(preemptor, nodes):
-    found, site, records = set_up([*NODES, *THERE, preemptor])
+    found, state, records = set_up([*NODES, *THERE, preemptor])
 
-    assert nodes == [site.nodes.names[index] for index in found.resolvable(records["p"]).tolist()]
+    assert nodes == [state.nodes.names[index] for index in found.resolvable(records["p"]).tolist()]
 
 
 def test_anti_affinity_can_be_helped_by_eviction_and_affinity_cannot():
     here = [node("a"), node("b"), labelled("web", "web", on="a")]
-    found, site, records = set_up([*here, pod("p", **apart("web"))])
-    assert ["a", "b"] == [site.nodes.names[index] for index in found.resolvable(records["p"]).tolist()]
+    found, state, records = set_up([*here, pod("p", **apart("web"))])
+    assert ["a", "b"] == [state.nodes.names[index] for index in found.resolvable(records["p"]).tolist()]
 
-    found, site, records = set_up([*here, pod("p", **near("web"))])
-    assert ["a"] == [site.nodes.names[index] for index in found.resolvable(records["p"]).tolist()]
+    found, state, records = set_up([*here, pod("p", **near("web"))])
+    assert ["a"] == [state.nodes.names[index] for index in found.resolvable(records["p"]).tolist()]
 
 
 def test_placing_leaves_no_trace():
     objects = [node("a", "4"), leaf("g", 2), pod("g-0", "g", cpu="2"), pod("g-1", "g", nominated="a")]
-    found, site, _ = set_up(objects)
-    before = (site.ledger.used.tobytes(), site.ledger.held.tobytes(), site.ledger.mark())
+    found, state, _ = set_up(objects)
+    before = (state.ledger.used.tobytes(), state.ledger.held.tobytes(), state.ledger.mark())
     proposal = found.place(entities(objects)["g"])
 
     assert (Status.SUCCESS, "", [("g-0", 0), ("g-1", 0)]) == (
@@ -89,7 +89,7 @@ def test_placing_leaves_no_trace():
         proposal.message,
         [(each.name, where) for each, where in proposal.assigned],
     )
-    assert before == (site.ledger.used.tobytes(), site.ledger.held.tobytes(), site.ledger.mark())
+    assert before == (state.ledger.used.tobytes(), state.ledger.held.tobytes(), state.ledger.mark())
 
 
 def test_nothing_is_proposed_for_a_root_that_does_not_fit():
@@ -139,12 +139,12 @@ def test_who_is_away_bothers_nobody_and_is_back_afterwards():
 
 def test_proposed_pods_must_get_along_with_each_other_in_their_order():
     objects = [node("a"), node("b"), labelled("x", "p", **apart("x")), labelled("x", "q", **apart("x"))]
-    found, site, records = set_up(objects)
-    mark = site.stateful.mark()
+    found, state, records = set_up(objects)
+    mark = state.stateful.mark()
 
     assert not found.passes_filters([(records["p"], 0), (records["q"], 0)])
     assert found.passes_filters([(records["p"], 0), (records["q"], 1)])
-    assert mark == site.stateful.mark()
+    assert mark == state.stateful.mark()
 
 
 def test_a_pod_by_itself_preempts_on_the_node_where_that_helps():

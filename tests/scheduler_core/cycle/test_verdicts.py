@@ -15,7 +15,7 @@ from scheduler_core.placement.placement_request import PlacementRequest
 SUCCESS, UNSCHEDULABLE, UNRESOLVABLE, ERROR = Status.SUCCESS, Status.UNSCHEDULABLE, Status.UNRESOLVABLE, Status.ERROR
 
 
-def form(name: str, *children: PlacementRequest, key: str = "") -> PlacementRequest:
+def request(name: str, *children: PlacementRequest, key: str = "") -> PlacementRequest:
     kind = "CompositePodGroup" if children else "PodGroup"
     entity = Entity(Name(kind, "default", name), 1, True, key, 0, True, "", tuple(child.entity for child in children))
     return PlacementRequest(entity, 0, (), children, (), special=False)
@@ -31,7 +31,7 @@ def shown(tree: PlacementRequest, came: PlacementOutcome) -> dict[str, tuple[Sta
     return {each.name.name: (each.status, each.message) for each in verdicts(tree, came)}
 
 
-TREE = form("root", form("left", form("deep")), form("right"))
+TREE = request("root", request("left", request("deep")), request("right"))
 
 
 def test_groups_come_parents_first_and_in_order():
@@ -95,7 +95,7 @@ def test_what_is_above_counts_for_what_is_below(came, want):
 
 
 def test_a_group_that_is_placed_has_the_domain_of_its_own_key():
-    tree = form("root", form("a", key="rack"), form("b"), form("c", key="rack"), key="zone")
+    tree = request("root", request("a", key="rack"), request("b"), request("c", key="rack"), key="zone")
     children = (outcome(SUCCESS, value="r1"), outcome(SUCCESS, value="z1"), outcome(UNSCHEDULABLE, "no room", value="r2"))
     found = {each.name.name: each.domain for each in verdicts(tree, outcome(SUCCESS, "", *children, value="z1"))}
 
@@ -103,7 +103,7 @@ def test_a_group_that_is_placed_has_the_domain_of_its_own_key():
 
 
 def test_who_is_overruled_has_no_domain():
-    tree = form("root", form("a", key="rack"))
+    tree = request("root", request("a", key="rack"))
     (_, below) = verdicts(tree, outcome(UNSCHEDULABLE, "too few", outcome(SUCCESS, value="r1")))
 
     assert (UNSCHEDULABLE, None) == (below.status, below.domain)

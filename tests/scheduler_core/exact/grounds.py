@@ -12,7 +12,7 @@ from scheduler_core.exact.tree.tree_search import free_for, shapes
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
-from tests.scheduler_core.builders import Json, composite, entities, leaf, node, pods, site
+from tests.scheduler_core.builders import Json, composite, entities, leaf, node, pods, state
 
 PLENTY = 10_000_000
 ZONE, RACK = "zone", "rack"
@@ -41,14 +41,14 @@ def tree(*below: Iterable[Json], minimum: int, key: str = "", name: str = "t", p
 
 def standing(objects: list[Json], root: str = "t") -> tuple[PlacementState, PlacementRequest]:
     """The site of *objects*, and the form of the root."""
-    here = site(objects)
-    return here, Greedy(here).form(entities(objects)[root])
+    here = state(objects)
+    return here, Greedy(here).request(entities(objects)[root])
 
 
-def measured(here: PlacementState, form: PlacementRequest, budget: StepBudget) -> tuple[Capacity, Measures]:
-    """What is free for *form*, and how it is measured."""
-    capacity = free_for(here, form, budget)
-    return capacity, Measures(capacity, shapes(form))
+def measured(here: PlacementState, request: PlacementRequest, budget: StepBudget) -> tuple[Capacity, Measures]:
+    """What is free for *request*, and how it is measured."""
+    capacity = free_for(here, request, budget)
+    return capacity, Measures(capacity, shapes(request))
 
 
 def nest_of(here: PlacementState, measures: Measures, *keys: str) -> DomainTree:

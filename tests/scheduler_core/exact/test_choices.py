@@ -18,18 +18,18 @@ THERE = cluster([[2, 1], [3]], [[8]])
 
 
 def made(objects: list[Json]) -> tuple[Choices, PlacementRequest, DomainTree]:
-    here, form = standing(objects)
+    here, request = standing(objects)
     budget = StepBudget(PLENTY)
-    _, measures = measured(here, form, budget)
+    _, measures = measured(here, request, budget)
     nest = nest_of(here, measures, ZONE, RACK)
-    return Choices(nest, measures, budget), form, nest
+    return Choices(nest, measures, budget), request, nest
 
 
-def of(choices: Choices, form: PlacementRequest, cell: int = 0) -> list[list[tuple[str, bool]]]:
+def of(choices: Choices, request: PlacementRequest, cell: int = 0) -> list[list[tuple[str, bool]]]:
     """The children of each quorum, and whether each is optional."""
-    load = GroupInCell(cell, form, (), (), 0, 0, (cell, form.number, ()))
+    load = GroupInCell(cell, request, (), (), 0, 0, (cell, request.number, ()))
     return [
-        [(task.form.entity.name.name, task.optional) for task in tasks]
+        [(task.request.entity.name.name, task.optional) for task in tasks]
         for tasks in itertools.chain(choices.expansions([load], [0], most=False), choices.expansions([load], [0], most=True))
     ]
 
@@ -40,27 +40,27 @@ def of(choices: Choices, form: PlacementRequest, cell: int = 0) -> list[list[tup
     ids=["as much as the smallest", "more than the smallest", "more than any"],
 )
 def test_a_domain_without_room_for_a_group_is_no_candidate(need, want):
-    choices, form, nest = made([*THERE, *tree(gang("a", need), minimum=1)])
+    choices, request, nest = made([*THERE, *tree(gang("a", need), minimum=1)])
 
-    assert want == [nest.value(each, RACK) for each in choices.candidates(form.children[0], 0)]
+    assert want == [nest.value(each, RACK) for each in choices.candidates(request.children[0], 0)]
 
 
 def test_a_group_stays_with_its_members_that_run():
     there = [*THERE, leaf("a", 2, RACK, "t"), *pods("a", 2), pod("runs", "a", on="n1-0")]
-    choices, form, nest = made([*there, *tree(minimum=1)])
+    choices, request, nest = made([*there, *tree(minimum=1)])
 
-    assert ["r1"] == [nest.value(each, RACK) for each in choices.candidates(form.children[0], 0)]
+    assert ["r1"] == [nest.value(each, RACK) for each in choices.candidates(request.children[0], 0)]
 
 
 def test_a_composite_needs_room_for_as_many_children_as_it_must_have():
     inner = tree(gang("a", 3, parent="s"), gang("b", 8, parent="s"), minimum=2, key=ZONE, name="s", parent="t")
-    choices, form, nest = made([*THERE, *tree(inner, minimum=1)])
+    choices, request, nest = made([*THERE, *tree(inner, minimum=1)])
 
-    assert [] == [nest.value(each, ZONE) for each in choices.candidates(form.children[0], 0)]
+    assert [] == [nest.value(each, ZONE) for each in choices.candidates(request.children[0], 0)]
 
 
 def test_quorums_are_as_small_as_can_be_and_the_others_are_optional():
-    choices, form, _ = made([*THERE, *tree(gang("a", 3), gang("b", 1), gang("c", 2), minimum=2)])
+    choices, request, _ = made([*THERE, *tree(gang("a", 3), gang("b", 1), gang("c", 2), minimum=2)])
 
     assert [
         [("b", False), ("c", False)],
@@ -69,25 +69,25 @@ def test_quorums_are_as_small_as_can_be_and_the_others_are_optional():
         [("a", True), ("b", False), ("c", False)],
         [("a", False), ("b", False), ("c", True)],
         [("a", False), ("b", True), ("c", False)],
-    ] == of(choices, form)
+    ] == of(choices, request)
 
 
 def test_equal_children_stand_for_each_other():
-    choices, form, _ = made([*THERE, *tree(*(gang(name, 1) for name in "abcd"), minimum=2)])
+    choices, request, _ = made([*THERE, *tree(*(gang(name, 1) for name in "abcd"), minimum=2)])
 
-    assert 2 == len(of(choices, form))
+    assert 2 == len(of(choices, request))
 
 
 def test_a_child_that_has_no_candidate_is_in_no_quorum():
-    choices, form, _ = made([*THERE, *tree(gang("a", 9), gang("b", 1), minimum=1)])
+    choices, request, _ = made([*THERE, *tree(gang("a", 9), gang("b", 1), minimum=1)])
 
-    assert [[("b", False)], [("b", False)]] == of(choices, form)
+    assert [[("b", False)], [("b", False)]] == of(choices, request)
 
 
 def test_of_two_pods_the_one_that_needs_more_is_left_over():
     mixed = [leaf("a", 2, RACK, "t"), *(pod(f"p{cpu}-{number}", "a", cpu=str(cpu)) for cpu in (2, 1) for number in range(2))]
-    choices, form, _ = made([*THERE, *tree(mixed, minimum=1)])
-    found = [[count for _, count in counts] for counts in choices.selections(form.children[0])]
+    choices, request, _ = made([*THERE, *tree(mixed, minimum=1)])
+    found = [[count for _, count in counts] for counts in choices.selections(request.children[0])]
 
     assert [[2]] == found
 
@@ -95,14 +95,14 @@ def test_of_two_pods_the_one_that_needs_more_is_left_over():
 def test_of_two_pods_of_which_none_is_the_easier_either_may_be_left_over():
     kinds = [{"cpu": "2", "memory": "1Gi"}, {"cpu": "1", "memory": "2Gi"}]
     mixed = [leaf("a", 2, "", "t"), *(pod(f"p{kind}-{number}", "a", **kinds[kind]) for kind in (0, 1) for number in range(2))]
-    choices, form, _ = made([*THERE, node("large", "64", "64Gi"), *tree(mixed, minimum=1)])
+    choices, request, _ = made([*THERE, node("large", "64", "64Gi"), *tree(mixed, minimum=1)])
 
-    assert 3 == len(list(choices.selections(form.children[0])))
+    assert 3 == len(list(choices.selections(request.children[0])))
 
 
 def test_of_two_pods_that_are_alike_in_all_that_matters_the_later_one_is_left_over():
     mixed = [leaf("a", 2, RACK, "t"), *pods("a", 2)]
     mixed += [pod(f"tolerant-{number}", "a", tolerations=[toleration("x=y:NoSchedule")]) for number in range(2)]
-    choices, form, _ = made([*THERE, *tree(mixed, minimum=1)])
+    choices, request, _ = made([*THERE, *tree(mixed, minimum=1)])
 
-    assert [[2]] == [[count for _, count in counts] for counts in choices.selections(form.children[0])]
+    assert [[2]] == [[count for _, count in counts] for counts in choices.selections(request.children[0])]

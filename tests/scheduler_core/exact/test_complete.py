@@ -13,22 +13,22 @@ from scheduler_core.model.decision import Status
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.placement.greedy import assigned
 from scheduler_core.placement.outcome import PlacementOutcome
-from tests.scheduler_core.builders import Json, entities, leaf, node, pod, pods, site
+from tests.scheduler_core.builders import Json, entities, leaf, node, pod, pods, state
 from tests.scheduler_core.cp_sat import corpus, model
 from tests.scheduler_core.cp_sat.runs import decide
 from tests.scheduler_core.exact.grounds import RACK, ZONE, cluster, gang, tree
 
 
 def placed(objects: list[Json], steps: int = DEFAULT) -> tuple[PlacementOutcome, Complete]:
-    here = site(objects)
+    here = state(objects)
     complete = Complete(here, steps)
-    return complete.place(complete.form(entities(objects)["t"])), complete
+    return complete.place(complete.request(entities(objects)["t"])), complete
 
 
 def rack_of(outcome: PlacementOutcome, name: str, complete: Complete, objects: list[Json]) -> set[str]:
-    form = complete.form(entities(objects)["t"])
-    nodes = {node for pod, node in assigned(form, outcome) if pod.key.startswith(f"default/{name}-")}
-    return {complete.site.nodes.labels[node][RACK] for node in nodes}
+    request = complete.request(entities(objects)["t"])
+    nodes = {node for pod, node in assigned(request, outcome) if pod.key.startswith(f"default/{name}-")}
+    return {complete.state.nodes.labels[node][RACK] for node in nodes}
 
 
 def zone(name: str, *wide: int, spare: int = 0) -> list[Json]:
@@ -115,8 +115,8 @@ def test_members_that_run_keep_their_group_where_it_is():
 def test_an_outcome_does_not_hang_on_what_was_searched_before():
     objects = [*cluster([[6], [5]]), *tree(gang("a", 3, 6), gang("b", 4, 5), minimum=2)]
     _, complete = placed(objects)
-    form = complete.form(dataclasses.replace(entities(objects)["t"]))
-    first, again = complete.search, complete.place(form)
+    request = complete.request(dataclasses.replace(entities(objects)["t"]))
+    first, again = complete.search, complete.place(request)
 
     assert (first, 11) == (complete.search, again.placed)
 
@@ -125,9 +125,9 @@ def test_an_outcome_does_not_hang_on_what_was_searched_before():
 def test_no_node_is_given_more_than_it_holds_where_every_pod_is_asked_for(steps):
     """What greedy has found before it failed is for the diagnosis, and takes nothing."""
     objects = [node("n1", "4", "64Gi", rack="r"), *tree(gang("a", 2, 6), gang("b", 2, 6), minimum=1)]
-    here = site(objects, PlacingOptions(every_pod=True, four_statuses=True))
+    here = state(objects, PlacingOptions(every_pod=True, four_statuses=True))
     complete = Complete(here, steps)
-    form = complete.form(entities(objects)["t"])
-    outcome = complete.place(form)
+    request = complete.request(entities(objects)["t"])
+    outcome = complete.place(request)
 
-    assert len(assigned(form, outcome) if outcome.success else []) <= 4
+    assert len(assigned(request, outcome) if outcome.success else []) <= 4

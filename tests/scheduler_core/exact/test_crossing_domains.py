@@ -27,18 +27,18 @@ TAKEN_BY_A_ZONE = [
 def test_equal_racks_are_not_alike_where_another_group_needs_the_whole_zone_of_one(
     zones: list[list[list[int]]], groups: list[list[Json]]
 ) -> None:
-    here, form = standing([*cluster(*zones), *tree(*groups, minimum=len(groups))])
+    here, request = standing([*cluster(*zones), *tree(*groups, minimum=len(groups))])
     budget = StepBudget(PLENTY)
 
-    assert CrossingDomains(here, form, budget, free_for(here, form, budget)).plan(here.topology.root) is not None
-    assert TreeSearch(here, form, budget).plan(here.topology.root) is not None
+    assert CrossingDomains(here, request, budget, free_for(here, request, budget)).plan(here.topology.root) is not None
+    assert TreeSearch(here, request, budget).plan(here.topology.root) is not None
 
 
 @pytest.mark.parametrize("steps", range(10, 300, 10))
 def test_what_was_being_tried_when_a_budget_was_spent_is_forgotten(steps: int) -> None:
-    here, form = standing([*cluster([[2], [2]]), *tree(gang("a", 2), gang("b", 2), minimum=2)])
+    here, request = standing([*cluster([[2], [2]]), *tree(gang("a", 2), gang("b", 2), minimum=2)])
     budget = StepBudget(PLENTY)
-    search = CrossingDomains(here, form, budget, free_for(here, form, budget))
+    search = CrossingDomains(here, request, budget, free_for(here, request, budget))
     try:
         with budget.part(steps):
             search.plan(here.topology.root)
@@ -49,9 +49,9 @@ def test_what_was_being_tried_when_a_budget_was_spent_is_forgotten(steps: int) -
 
 
 def test_a_plan_takes_no_room_from_the_next_one() -> None:
-    here, form = standing([*cluster([[2], [2]]), *tree(gang("a", 2), gang("b", 2), minimum=2, key=ZONE)])
+    here, request = standing([*cluster([[2], [2]]), *tree(gang("a", 2), gang("b", 2), minimum=2, key=ZONE)])
     budget = StepBudget(PLENTY)
-    search = CrossingDomains(here, form, budget, free_for(here, form, budget))
+    search = CrossingDomains(here, request, budget, free_for(here, request, budget))
     first = [(each.domain.value, each.counts) for each in search.plan(here.topology.root) or ()]
 
     assert first
@@ -76,9 +76,9 @@ def test_with_the_budget_for_it_such_a_domain_is_found_and_nobody_leaves() -> No
 
 def test_every_quorum_that_is_passed_over_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """There may be very many of them: what is not counted, no budget ends."""
-    here, form = standing([*cluster([[9]] * 2), *tree(*(gang(f"g{number:02}", 1 + number) for number in range(8)), minimum=4)])
+    here, request = standing([*cluster([[9]] * 2), *tree(*(gang(f"g{number:02}", 1 + number) for number in range(8)), minimum=4)])
     budget = StepBudget(PLENTY)
-    search = CrossingDomains(here, form, budget, free_for(here, form, budget))
+    search = CrossingDomains(here, request, budget, free_for(here, request, budget))
     monkeypatch.setattr(search, "_is_refuted", lambda *_: True)
     before = budget.explored
 

@@ -14,8 +14,8 @@ THERE = cluster([[2, 1], [3]], [[3], [1, 2]])
 
 
 def made(there: list[Json], *below: list[Json], keys: tuple[str, ...] = (ZONE, RACK)) -> DomainTree:
-    here, form = standing([*there, *tree(*(below or [gang("a", 1)]), minimum=1)])
-    return nest_of(here, measured(here, form, StepBudget(PLENTY))[1], *keys)
+    here, request = standing([*there, *tree(*(below or [gang("a", 1)]), minimum=1)])
+    return nest_of(here, measured(here, request, StepBudget(PLENTY))[1], *keys)
 
 
 def values(nest: DomainTree, cell: int, key: str) -> list[str]:

@@ -12,11 +12,11 @@ from tests.scheduler_core.exact.grounds import PLENTY, cluster, gang, measured, 
 
 def of(objects: list[Json]) -> tuple[Measures, dict[str, int]]:
     """The measures of the tree ``t``, and what it measures at least, by name; pods of one shape by what they request of cpu."""
-    here, form = standing(objects)
-    capacity, measures = measured(here, form, StepBudget(PLENTY))
+    here, request = standing(objects)
+    capacity, measures = measured(here, request, StepBudget(PLENTY))
     names = [] if measures.single else [here.nodes.resources[row] for row in capacity.rows]
     slots = len(measures.nothing) - len(names)
-    return measures, dict(zip([*names, *(f"slots {number}" for number in range(slots))], measures.least(form), strict=True))
+    return measures, dict(zip([*names, *(f"slots {number}" for number in range(slots))], measures.least(request), strict=True))
 
 
 def test_pods_that_are_all_alike_are_only_counted():
@@ -55,19 +55,19 @@ def test_a_quorum_measures_as_its_smallest_children():
     ],
 )
 def test_it_is_exact_where_there_is_nothing_to_choose(below, minimum, want):
-    here, form = standing([*cluster([[4]]), *tree(*below, minimum=minimum)])
-    _, measures = measured(here, form, StepBudget(PLENTY))
+    here, request = standing([*cluster([[4]]), *tree(*below, minimum=minimum)])
+    _, measures = measured(here, request, StepBudget(PLENTY))
 
-    assert want == measures.exact(form)
+    assert want == measures.exact(request)
 
 
 def test_a_smaller_pod_is_easier_unless_its_nodes_are_others():
     there = [node("n0", "4", disk="ssd"), node("n1", "4")]
     kinds = {"large": {"cpu": "2"}, "small": {"cpu": "1"}, "small and choosy": {"cpu": "1", "nodeSelector": {"disk": "ssd"}}}
     below = [[leaf(f"g{number}", 1, parent="t"), *pods(f"g{number}", 1, **kind)] for number, kind in enumerate(kinds.values())]
-    here, form = standing([*there, *tree(*below, minimum=3)])
-    _, measures = measured(here, form, StepBudget(PLENTY))
-    serials = {name: child.runs[0].shape.serial for name, child in zip(kinds, form.children, strict=True)}
+    here, request = standing([*there, *tree(*below, minimum=3)])
+    _, measures = measured(here, request, StepBudget(PLENTY))
+    serials = {name: child.runs[0].shape.serial for name, child in zip(kinds, request.children, strict=True)}
     easier = {(one, other) for one in kinds for other in kinds if one != other and measures.easier(serials[one], serials[other])}
 
     assert {("small", "large"), ("small", "small and choosy")} <= easier

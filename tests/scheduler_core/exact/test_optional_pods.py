@@ -16,15 +16,15 @@ from tests.scheduler_core.exact.grounds import PLENTY, RACK, cluster, gang, stan
 
 
 def planned(objects: list[Json], share: int = 0) -> tuple[list[PlannedGroup], TreeSearch]:
-    here, form = standing(objects)
-    search = TreeSearch(here, form, StepBudget(PLENTY), share=share)
+    here, request = standing(objects)
+    search = TreeSearch(here, request, StepBudget(PLENTY), share=share)
     plan = search.plan(here.topology.root)
     assert plan is not None
     return plan, search
 
 
 def counted(plan: list[PlannedGroup]) -> dict[str, int]:
-    return {each.form.entity.name.name: sum(count for _, count in each.counts) for each in plan if each.form.leaf}
+    return {each.request.entity.name.name: sum(count for _, count in each.counts) for each in plan if each.request.leaf}
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,9 @@ def test_of_one_offer_after_the_other_as_many_are_taken_as_fit(counts, room):
 @pytest.mark.parametrize(("whole", "want"), [(False, 2 + 3), (True, 4 + 3)], ids=["all children", "all pods of all children"])
 def test_a_raised_tree_needs_all_it_can_have(whole, want):
     objects = [*cluster([[9]]), *tree(gang("a", 2, 4), gang("b", 3), [leaf("none", 4, RACK, "t"), *pods("none", 1)], minimum=1)]
-    _, form = standing(objects)
+    _, request = standing(objects)
 
-    assert want == lacking(optional_pods.raised(form, whole=whole))
+    assert want == lacking(optional_pods.raised(request, whole=whole))
 
 
 def test_with_a_share_domains_are_chosen_for_the_optional_pods_too():

@@ -34,14 +34,16 @@ def searched(objects: Objects, *, crossing: bool = False) -> dict[str, bool]:
     """Whether the search by itself finds a plan for each root of groups that it is for; the one for domains that cross, if told so."""
     complete = [{"apiVersion": "v1" if each["kind"] in {"Node", "Pod"} else "scheduling.k8s.io/v1alpha3", **each} for each in objects]
     snapshot = load([json.dumps(each).encode() for each in complete])
-    site = PlacementState.from_snapshot(snapshot, PlacingOptions())
-    forms = [Greedy(site).form(root) for root in queued(snapshot, CycleOptions()) if root.name.kind != "Pod"]
-    tried = [form for form in forms if searchable(form) and not satisfied(form)]
+    state = PlacementState.from_snapshot(snapshot, PlacingOptions())
+    placement_requests = [Greedy(state).request(root) for root in queued(snapshot, CycleOptions()) if root.name.kind != "Pod"]
+    tried = [request for request in placement_requests if searchable(request) and not satisfied(request)]
     found = {}
-    for form in tried:
+    for request in tried:
         budget = StepBudget(PLENTY)
-        search = CrossingDomains(site, form, budget, free_for(site, form, budget)) if crossing else TreeSearch(site, form, budget)
-        found[form.entity.name.name] = search.plan(site.topology.root) is not None
+        search = (
+            CrossingDomains(state, request, budget, free_for(state, request, budget)) if crossing else TreeSearch(state, request, budget)
+        )
+        found[request.entity.name.name] = search.plan(state.topology.root) is not None
     return found
 
 
@@ -183,7 +185,7 @@ def test_the_search_agrees_with_the_exact_oracle_where_racks_cross_zones(seed):
 
 
 def test_a_tree_that_needs_pods_and_has_none_that_wait_has_no_plan():
-    site = grounds.site(grounds.table([(4, 4)]))
-    form = Greedy(site).form(grounds.composite("t", [grounds.gang("a", (), 1)], 1))
+    state = grounds.state(grounds.table([(4, 4)]))
+    request = Greedy(state).request(grounds.composite("t", [grounds.gang("a", (), 1)], 1))
 
-    assert TreeSearch(site, form, StepBudget(PLENTY)).plan(site.topology.root) is None
+    assert TreeSearch(state, request, StepBudget(PLENTY)).plan(state.topology.root) is None

@@ -56,6 +56,6 @@ def composite(name: str, children: Sequence[Entity], minimum: int, key: str = ""
     return Entity(Name("CompositePodGroup", "d", name), minimum, True, key, 0, True, "", children=tuple(children))
 
 
-def site(nodes: NodeTable, running: tuple[PodRecord, ...] = (), options: PlacingOptions | None = None) -> PlacementState:
+def state(nodes: NodeTable, running: tuple[PodRecord, ...] = (), options: PlacingOptions | None = None) -> PlacementState:
     """A site with nothing but *running* on it."""
     return PlacementState.from_snapshot(ClusterSnapshot(nodes, running, (), {}, {}, (), NOTHING), options or PlacingOptions())

@@ -11,7 +11,7 @@ from scheduler_core.placement.composite_progress import CompositeProgress, inadm
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
-from tests.scheduler_core.builders import cases, composite, entities, leaf, node, pod, pods, site
+from tests.scheduler_core.builders import cases, composite, entities, leaf, node, pod, pods, state
 
 SUCCESS, UNSCHEDULABLE, UNRESOLVABLE = Status.SUCCESS, Status.UNSCHEDULABLE, Status.UNRESOLVABLE
 
@@ -45,7 +45,7 @@ def test_a_child_that_is_skipped_counts_as_one_that_no_eviction_helps():
 
 
 def form_of(objects: list[dict[str, object]], root: str) -> PlacementRequest:
-    return Greedy(site(objects)).form(entities(objects)[root])
+    return Greedy(state(objects)).request(entities(objects)[root])
 
 
 TREE = [
@@ -78,8 +78,8 @@ TREE = [
     ],
 )
 def test_a_group_without_the_members_it_needs_is_inadmissible(path, want):
-    form = form_of(TREE, "root")
+    request = form_of(TREE, "root")
     for name in path:
-        (form,) = [child for child in form.children if child.entity.name.name == name]
+        (request,) = [child for child in request.children if child.entity.name.name == name]
 
-    assert want == inadmissible(form)
+    assert want == inadmissible(request)

@@ -21,10 +21,10 @@ from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.pod_group import try_leaf
 from scheduler_core.placement.state import PlacementState
 from tests.sampling import sampled
-from tests.scheduler_core.builders import Json, entities, leaf, node, pod, pods, racks, site, told
+from tests.scheduler_core.builders import Json, entities, leaf, node, pod, pods, racks, state, told
 
 
-def shown(board: DomainCache, form: PlacementRequest) -> list[Any]:
+def shown(board: DomainCache, request: PlacementRequest) -> list[Any]:
     rows = range(len(board.division.domains))
     able = board.able.tolist()
     return [
@@ -33,12 +33,12 @@ def shown(board: DomainCache, form: PlacementRequest) -> list[Any]:
         # What is not able is not compared.
         [(board.tight.tolist()[row], board.counts.tolist()[row]) for row in rows if able[row]],
         None if board.holds is None else [board.holds.tolist()[row] for row in rows if able[row]],
-        [told(board.outcome(form, row)) for row in rows],
+        [told(board.outcome(request, row)) for row in rows],
     ]
 
 
-def board_of(here: PlacementState, form: PlacementRequest, greedy: Greedy) -> DomainCache:
-    return DomainCache(form, here.topology.divide(here.topology.root, form.entity.key), here, greedy.attempt)
+def board_of(here: PlacementState, request: PlacementRequest, greedy: Greedy) -> DomainCache:
+    return DomainCache(request, here.topology.divide(here.topology.root, request.entity.key), here, greedy.attempt)
 
 
 @st.composite
@@ -65,11 +65,11 @@ randomly = settings(deadline=None, max_examples=sampled(80), suppress_health_che
 def test_a_board_that_followed_every_change_is_as_one_made_anew(there, kind, count, minimum, plan, every_pod, desired):
     objects = [*there, leaf("g", min(minimum, count), "rack"), *pods("g", count, **kind)]
     objects += [pod(f"other-{number}", **each) for number, each in enumerate(KINDS)]
-    here = site(objects, PlacingOptions(every_pod=every_pod))
+    here = state(objects, PlacingOptions(every_pod=every_pod))
     greedy = Greedy(here)
     entity = entities(objects)["g"]
-    form = greedy.form(dataclasses.replace(entity, desired=count + 2) if desired else entity)
-    board = board_of(here, form, greedy)
+    request = greedy.request(dataclasses.replace(entity, desired=count + 2) if desired else entity)
+    board = board_of(here, request, greedy)
     shapes = [entities(objects)[f"other-{number}"].waiting[0].shape for number in range(len(KINDS))]
     # One cause for one load, so that the same versions come again.
     causes: dict[tuple[int, int], int] = {}
@@ -90,15 +90,15 @@ def test_a_board_that_followed_every_change_is_as_one_made_anew(there, kind, cou
             case "rewind":
                 here.ledger.rewind(marks.pop() if len(marks) > 1 else marks[0])
             case _:
-                board.refresh(form)
-                shown(board, form)
-    board.refresh(form)
+                board.refresh(request)
+                shown(board, request)
+    board.refresh(request)
     other = Greedy(here)
-    fresh = board_of(here, form, other)
+    fresh = board_of(here, request, other)
     for row, domain in enumerate(fresh.division.domains):
-        fresh._record(row, try_leaf(form, domain, here))
+        fresh._record(row, try_leaf(request, domain, here))
 
-    assert shown(fresh, form) == shown(board, form)
+    assert shown(fresh, request) == shown(board, request)
 
 
 class Counting:
@@ -108,25 +108,25 @@ class Counting:
         self.asked: list[str] = []
         self._greedy = greedy
 
-    def __call__(self, form: PlacementRequest, placement: Placement) -> PlacementOutcome:
+    def __call__(self, request: PlacementRequest, placement: Placement) -> PlacementOutcome:
         self.asked.append(placement.value)
-        return self._greedy.attempt(form, placement)
+        return self._greedy.attempt(request, placement)
 
 
 def test_only_domains_that_changed_are_tried_again():
     objects = [*racks({f"r{number}": 1 for number in range(4)}), leaf("g", 1, "rack"), *pods("g", 1)]
-    here = site(objects)
+    here = state(objects)
     greedy = Greedy(here)
-    form, attempt = greedy.form(entities(objects)["g"]), Counting(greedy)
-    board = DomainCache(form, here.topology.divide(here.topology.root, "rack"), here, attempt)
-    board.refresh(form)
+    request, attempt = greedy.request(entities(objects)["g"]), Counting(greedy)
+    board = DomainCache(request, here.topology.divide(here.topology.root, "rack"), here, attempt)
+    board.refresh(request)
     first, attempt.asked = attempt.asked, []
     mark = here.ledger.mark()
-    here.ledger.assume((PodLoad(form.runs[0].shape, np.array([2])),), here.ledger.fresh())
-    board.refresh(form)
+    here.ledger.assume((PodLoad(request.runs[0].shape, np.array([2])),), here.ledger.fresh())
+    board.refresh(request)
     here.ledger.rewind(mark)
-    board.refresh(form)
-    board.refresh(form)
+    board.refresh(request)
+    board.refresh(request)
 
     assert (["r0", "r1", "r2", "r3"], ["r2", "r2"]) == (first, attempt.asked)
 
@@ -134,29 +134,29 @@ def test_only_domains_that_changed_are_tried_again():
 @pytest.mark.parametrize("count", [7, 8])
 def test_many_domains_are_tried_in_one_go_with_the_same_result(count):
     objects = [*racks({f"r{number}": 1 + number % 2 for number in range(count)}), leaf("g", 5, "rack"), *pods("g", 6)]
-    here = site(objects)
+    here = state(objects)
     greedy = Greedy(here)
-    form, attempt = greedy.form(entities(objects)["g"]), Counting(greedy)
-    board = DomainCache(form, here.topology.divide(here.topology.root, "rack"), here, attempt)
-    board.refresh(form)
+    request, attempt = greedy.request(entities(objects)["g"]), Counting(greedy)
+    board = DomainCache(request, here.topology.divide(here.topology.root, "rack"), here, attempt)
+    board.refresh(request)
 
     assert [number % 2 == 1 for number in range(count)] == board.able.tolist()
     assert (count if count < 8 else 0) == len(attempt.asked)
-    assert {6} == {len(outcome.nodes) for row in range(count) if (outcome := board.outcome(form, row)).nodes is not None}
-    assert "minCount (5) cannot be satisfied: 4 scheduled, 0 remaining" == board.outcome(form, 0).message
+    assert {6} == {len(outcome.nodes) for row in range(count) if (outcome := board.outcome(request, row)).nodes is not None}
+    assert "minCount (5) cannot be satisfied: 4 scheduled, 0 remaining" == board.outcome(request, 0).message
 
 
 def test_a_domain_whose_trial_ends_in_an_error_is_marked():
     objects = [*racks({"r1": 1, "r2": 1}), leaf("g", 1, "rack"), *pods("g", 1)]
-    here = site(objects)
+    here = state(objects)
     greedy = Greedy(here)
-    form = greedy.form(entities(objects)["g"])
+    request = greedy.request(entities(objects)["g"])
 
-    def attempt(form: PlacementRequest, placement: Placement) -> PlacementOutcome:
-        return greedy.attempt(form, placement) if placement.value == "r1" else PlacementOutcome(Status.ERROR, placement, 0, "conflict")
+    def attempt(request: PlacementRequest, placement: Placement) -> PlacementOutcome:
+        return greedy.attempt(request, placement) if placement.value == "r1" else PlacementOutcome(Status.ERROR, placement, 0, "conflict")
 
-    board = DomainCache(form, here.topology.divide(here.topology.root, "rack"), here, attempt)
-    board.refresh(form)
+    board = DomainCache(request, here.topology.divide(here.topology.root, "rack"), here, attempt)
+    board.refresh(request)
 
     assert ([True, False], [False, True]) == (board.able.tolist(), board.failed.tolist())
 
@@ -164,13 +164,13 @@ def test_a_domain_whose_trial_ends_in_an_error_is_marked():
 def test_a_domain_that_counting_refutes_is_tried_only_when_someone_asks():
     objects = [*racks({"r0": 1, "r1": 3, "r2": 1}), leaf("g", 9, "rack")]
     objects += [pod(f"g-{number}", "g", cpu="500m" if number % 2 else "1") for number in range(10)]
-    here = site(objects)
+    here = state(objects)
     greedy = Greedy(here)
-    form, attempt = greedy.form(entities(objects)["g"]), Counting(greedy)
-    board = DomainCache(form, here.topology.divide(here.topology.root, "rack"), here, attempt)
-    board.refresh(form)
+    request, attempt = greedy.request(entities(objects)["g"]), Counting(greedy)
+    board = DomainCache(request, here.topology.divide(here.topology.root, "rack"), here, attempt)
+    board.refresh(request)
     before = list(attempt.asked)
 
     assert (["r1"], [False, True, False]) == (before, board.able.tolist())
-    assert Status.UNSCHEDULABLE is board.outcome(form, 2).status
+    assert Status.UNSCHEDULABLE is board.outcome(request, 2).status
     assert ["r1", "r2"] == attempt.asked

@@ -17,7 +17,7 @@ from scheduler_core.model.options import PlacingOptions
 from scheduler_core.placement.extension_points import Assigned, Plugins
 from scheduler_core.placement.greedy import Greedy
 from tests.sampling import sampled
-from tests.scheduler_core.builders import Json, composite, decided, entities, leaf, node, placed, pod, pods, promising, run, site
+from tests.scheduler_core.builders import Json, composite, decided, entities, leaf, node, placed, pod, pods, promising, run, state
 
 
 class ByLabel:
@@ -216,9 +216,9 @@ def test_the_domain_of_nominated_members_comes_first_with_plugins_too():
 
 def test_nothing_is_remembered_of_what_plugins_may_see():
     objects = [*NODES, *GANG]
-    greedy = Greedy(site(objects, plugins=Plugins(checks=(NotOn("r1a"),))))
+    greedy = Greedy(state(objects, plugins=Plugins(checks=(NotOn("r1a"),))))
 
-    assert not greedy.form(entities(objects)["g"]).memorable
+    assert not greedy.request(entities(objects)["g"]).memorable
 
 
 def said(objects: list[Json], plugins: Plugins) -> list[Any]:

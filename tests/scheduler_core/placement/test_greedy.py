@@ -15,11 +15,11 @@ from scheduler_core.model.decision import Status
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.placement import greedy as module
-from scheduler_core.placement.greedy import BARE, Greedy, assigned, tried
+from scheduler_core.placement.greedy import BARE, Greedy, assigned, pods_with_nodes
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.preemption.units.units import Below, Units
 from tests.sampling import sampled
-from tests.scheduler_core.builders import Json, composite, entities, leaf, names, node, pod, pods, promising, racks, run, site, told
+from tests.scheduler_core.builders import Json, composite, entities, leaf, names, node, pod, pods, promising, racks, run, state, told
 from tests.scheduler_core.builders import tried as placed_root
 from tests.scheduler_core.oracle.strategies import Size
 
@@ -34,17 +34,17 @@ class Side:
 
     def __init__(self, objects: list[Json], chosen: PlacingOptions, *, remembering: bool) -> None:
         snapshot = load(objects)
-        self.site = PlacementState.from_snapshot(snapshot, chosen)
+        self.state = PlacementState.from_snapshot(snapshot, chosen)
         self.roots = queued(snapshot, CycleOptions())
         self.waiting = [each for each in snapshot.pods if each.node < 0]
         units = Units.from_snapshot(snapshot)
         self.below = [units.below(priority) for priority in (5, 60, 1000)]
-        self._greedy = Greedy(self.site) if remembering else None
+        self._greedy = Greedy(self.state) if remembering else None
         self.marks: list[tuple[int, int]] = []
 
     @property
     def greedy(self) -> Greedy:
-        return self._greedy or Greedy(self.site)
+        return self._greedy or Greedy(self.state)
 
     def step(self, kind: str, number: int, other: int) -> Any:
         """One thing that can happen to the engine in a cycle, and what it answers."""
@@ -59,59 +59,59 @@ class Side:
         return self.place(root, keep=kind == "assume") if kind in {"place", "assume"} else self._aside(root, own=kind == "own")
 
     def _mark(self) -> None:
-        self.marks.append((self.site.ledger.mark(), self.site.stateful.mark()))
+        self.marks.append((self.state.ledger.mark(), self.state.stateful.mark()))
 
     def _nominate(self, number: int, node: int) -> None:
         if self.waiting:
             which = self.waiting[number % len(self.waiting)]
             if node < 0:
-                self.site.nominations.withdraw(which)
+                self.state.nominations.withdraw(which)
             else:
-                self.site.nominations.promise(which, node % len(self.site.nodes))
+                self.state.nominations.promise(which, node % len(self.state.nodes))
             # As in a cycle: a promise is never rewound.
             self.settle()
 
     def _without(self, below: Below) -> Any:
         """All roots while some of what runs is away."""
-        mark = self.site.ledger.mark()
-        self.site.ledger.release(below.loads, below.cause(self.site.ledger))
+        mark = self.state.ledger.mark()
+        self.state.ledger.release(below.loads, below.cause(self.state.ledger))
         found = [self.place(each) for each in self.roots]
-        self.site.ledger.rewind(mark)
+        self.state.ledger.rewind(mark)
         return found
 
     def _aside(self, root: Entity, *, own: bool) -> Any:
         """A root while others' promises step aside; or as a preemption places it, with its own let go of and kept again."""
-        mark = self.site.ledger.mark()
-        self.site.nominations.step_aside(root.priority)
+        mark = self.state.ledger.mark()
+        self.state.nominations.step_aside(root.priority)
         if own:
-            self.site.nominations.own(root, -1)
-            self.site.ledger.release(self.below[0].loads, self.below[0].cause(self.site.ledger))
-            self.site.nominations.own(root, 1)
+            self.state.nominations.own(root, -1)
+            self.state.ledger.release(self.below[0].loads, self.below[0].cause(self.state.ledger))
+            self.state.nominations.own(root, 1)
         found = self.place(root)
-        self.site.ledger.rewind(mark)
+        self.state.ledger.rewind(mark)
         return found
 
     def _rewind(self) -> None:
         if self.marks:
             taken, told_ = self.marks.pop()
-            self.site.ledger.rewind(taken)
-            self.site.stateful.rewind(told_)
+            self.state.ledger.rewind(taken)
+            self.state.stateful.rewind(told_)
 
     def settle(self) -> None:
-        self.site.ledger.forget()
-        self.site.stateful.forget()
+        self.state.ledger.forget()
+        self.state.stateful.forget()
         self.marks.clear()
 
     def place(self, root: Entity, *, keep: bool = False) -> Any:
         greedy = self.greedy
-        form = greedy.form(root)
-        outcome = greedy.place(form)
+        request = greedy.request(root)
+        outcome = greedy.place(request)
         if keep and outcome.success:
-            greedy.assume(form, outcome)
-        return told(outcome), [(each.key, where) for each, where in tried(form, outcome)]
+            greedy.assume(request, outcome)
+        return told(outcome), [(each.key, where) for each, where in pods_with_nodes(request, outcome)]
 
     def taken(self) -> tuple[Any, ...]:
-        ledger = self.site.ledger
+        ledger = self.state.ledger
         ports = {node: dict(taken) for node, taken in ledger.ports.items() if taken}
         return ledger.used.tobytes(), ledger.scored.tobytes(), ledger.held.tobytes(), ports
 
@@ -131,12 +131,12 @@ def test_what_is_remembered_changes_nothing(objects, chosen, plan):
 @given(promising(WIDE, apart=True), options)
 def test_placing_leaves_no_trace(objects, chosen):
     side = Side(objects, chosen, remembering=True)
-    side.site.ledger.grow()
-    before = (side.taken(), side.site.ledger.mark(), side.site.stateful.mark())
+    side.state.ledger.grow()
+    before = (side.taken(), side.state.ledger.mark(), side.state.stateful.mark())
     for root in side.roots:
         side.place(root)
 
-        assert before == (side.taken(), side.site.ledger.mark(), side.site.stateful.mark())
+        assert before == (side.taken(), side.state.ledger.mark(), side.state.stateful.mark())
 
 
 def test_a_group_of_the_same_shape_is_answered_from_memory(monkeypatch):
@@ -144,9 +144,9 @@ def test_a_group_of_the_same_shape_is_answered_from_memory(monkeypatch):
     tries: list[str] = []
     real = module.try_leaf
 
-    def counted(form: Any, placement: Any, site_: PlacementState) -> Any:
+    def counted(request: Any, placement: Any, site_: PlacementState) -> Any:
         tries.append(placement.value)
-        return real(form, placement, site_)
+        return real(request, placement, site_)
 
     monkeypatch.setattr(module, "try_leaf", counted)
     side = Side(objects, PlacingOptions(), remembering=True)
@@ -212,14 +212,14 @@ def test_a_composite_is_placed_in_the_zone_where_all_its_children_find_racks():
     nodes = [node(f"{zone}-{rack}", cpu, zone=zone, rack=rack) for zone, rack, cpu in (("z1", "r1", "4"), ("z1", "r2", "1"))]
     nodes += [node(f"z2-{rack}", "2", zone="z2", rack=rack) for rack in ("r1", "r2")]
     objects = [*nodes, composite("root", 2, "zone"), leaf("a", 2, "rack", "root"), leaf("b", 2, "rack", "root")]
-    here, form, outcome = placed_root([*objects, *pods("a", 2, "2"), *pods("b", 2)], "root")
+    here, request, outcome = placed_root([*objects, *pods("a", 2, "2"), *pods("b", 2)], "root")
 
     # No rack of the second zone holds two pods of 2 CPU, and in the first zone they leave no room for their siblings.
     assert (Status.UNSCHEDULABLE, 2) == (outcome.status, outcome.tried)
     objects.append(node("z2-r1-b", "8", zone="z2", rack="r1"))
-    here, form, outcome = placed_root([*objects, *pods("a", 2, "2"), *pods("b", 2)], "root")
+    here, request, outcome = placed_root([*objects, *pods("a", 2, "2"), *pods("b", 2)], "root")
     assert ("z2", ["r1", "r2"]) == (outcome.placement.value, [each.placement.value for each in outcome.children if each])
-    assert ["z2-r1-b", "z2-r1-b", "z2-r2", "z2-r2"] == sorted(here.nodes.names[where] for _, where in assigned(form, outcome))
+    assert ["z2-r1-b", "z2-r1-b", "z2-r2", "z2-r2"] == sorted(here.nodes.names[where] for _, where in assigned(request, outcome))
 
 
 @pytest.mark.parametrize(
@@ -248,10 +248,10 @@ def test_a_pinned_group_whose_domain_is_not_in_its_parents_placement_finds_none(
     nodes = [node("a", zone="z1", rack="r1"), node("b", "8", zone="z2", rack="r2")]
     objects = [*nodes, composite("root", 1, "zone"), leaf("pinned", 2, "rack", "root"), leaf("other", 1, parent="root")]
     objects += [pod("pinned-9", "pinned", on="a"), *pods("pinned", 1), pod("other-9", "other", on="a")]
-    here = site(objects)
+    here = state(objects)
     greedy = Greedy(here)
-    form = greedy.form(entities(objects)["root"])
-    (pinned,) = [child for child in form.children if child.entity.name.name == "pinned"]
+    request = greedy.request(entities(objects)["root"])
+    (pinned,) = [child for child in request.children if child.entity.name.name == "pinned"]
     zones = here.topology.divide(here.topology.root, "zone").domains
 
     assert ["", "no feasible placements found"] == [greedy.evaluate(pinned, zone).message for zone in zones]
@@ -261,9 +261,9 @@ def test_a_pinned_group_whose_domain_is_not_in_its_parents_placement_finds_none(
 def test_domains_to_choose_from_are_told_by_name(chosen):
     objects = [*racks({"r2": 1, "r1": 1}), leaf("g", 1, "rack"), *pods("g", 1), leaf("h", 1), *pods("h", 1), leaf("p", 2, "rack")]
     objects += [pod("p-9", "p", on="r2-0"), *pods("p", 1)]
-    greedy = Greedy(site(objects, chosen))
-    root, roots = greedy.site.topology.root, entities(objects)
-    found = {name: [each.value for each in greedy.placements(greedy.form(entity), root)] for name, entity in roots.items()}
+    greedy = Greedy(state(objects, chosen))
+    root, roots = greedy.state.topology.root, entities(objects)
+    found = {name: [each.value for each in greedy.placements(greedy.request(entity), root)] for name, entity in roots.items()}
 
     assert {"g": ["r1", "r2"], "h": [""], "p": ["r2"]} == found
 
@@ -271,12 +271,12 @@ def test_domains_to_choose_from_are_told_by_name(chosen):
 def test_the_first_error_of_a_domain_is_the_groups():
     objects = [*racks({"r1": 1, "r2": 1, "r3": 1}), composite("root", 1, "rack"), leaf("a", 1, parent="root"), *pods("a", 1)]
     objects += [leaf("b", 1, "kubernetes.io/hostname", parent="root"), *pods("b", 1)]
-    here = site(objects)
+    here = state(objects)
     greedy = Greedy(here)
-    form = greedy.form(entities(objects)["root"])
+    request = greedy.request(entities(objects)["root"])
     # As if members ran on two hosts.
-    torn = dataclasses.replace(form.children[1], pinned=(0, 1), number=10**6)
-    outcome = greedy.place(dataclasses.replace(form, children=(form.children[0], torn), number=10**6 + 1))
+    torn = dataclasses.replace(request.children[1], pinned=(0, 1), number=10**6)
+    outcome = greedy.place(dataclasses.replace(request, children=(request.children[0], torn), number=10**6 + 1))
 
     assert (Status.ERROR, "r1") == (outcome.status, outcome.placement.value)
     assert outcome.message.startswith("members run in 2 domains of 'kubernetes.io/hostname'")
@@ -284,8 +284,8 @@ def test_the_first_error_of_a_domain_is_the_groups():
 
 def test_pods_of_a_success_are_those_of_its_successful_leaves():
     objects = [node("a", "3"), composite("root", 1), leaf("first", 4, parent="root"), leaf("second", 1, parent="root")]
-    here, form, outcome = placed_root([*objects, *pods("first", 4), *pods("second", 2)], "root")
+    here, request, outcome = placed_root([*objects, *pods("first", 4), *pods("second", 2)], "root")
 
-    assert ["second-0", "second-1"] == [each.name for each, _ in assigned(form, outcome)]
-    assert ["first-0", "first-1", "first-2", "second-0", "second-1"] == [each.name for each, _ in tried(form, outcome)]
+    assert ["second-0", "second-1"] == [each.name for each, _ in assigned(request, outcome)]
+    assert ["first-0", "first-1", "first-2", "second-0", "second-1"] == [each.name for each, _ in pods_with_nodes(request, outcome)]
     assert ["a", "a"] == names(here, outcome.children[1])

@@ -14,7 +14,7 @@ from scheduler_core.placement.placement_request import PlacementRequest, Run
 from scheduler_core.placement.pod_group import try_leaf
 from scheduler_core.placement.state import PlacementState
 from tests.sampling import sampled
-from tests.scheduler_core.builders import Json, entities, leaf, names, node, pod, shape, site, told
+from tests.scheduler_core.builders import Json, entities, leaf, names, node, pod, shape, state, told
 
 KINDS: list[Json] = [
     {"cpu": "500m"},
@@ -41,8 +41,8 @@ def grounds(draw: st.DrawFn) -> list[Json]:
 
 
 def formed(objects: list[Json]) -> tuple[PlacementState, PlacementRequest]:
-    here = site(objects)
-    return here, Greedy(here).form(entities(objects)["g"])
+    here = state(objects)
+    return here, Greedy(here).request(entities(objects)["g"])
 
 
 def mixed(kinds: list[int], minimum: int) -> list[Json]:
@@ -53,11 +53,11 @@ def mixed(kinds: list[int], minimum: int) -> list[Json]:
 @given(grounds(), st.lists(st.integers(0, len(KINDS) - 1), min_size=1, max_size=3, unique=True), st.data())
 def test_by_turns_comes_to_the_same_as_pod_by_pod(there, kinds, data):
     drawn = data.draw(st.lists(st.sampled_from(kinds), min_size=6, max_size=40))
-    here, form = formed([*there, *mixed(drawn, data.draw(st.integers(1, len(drawn))))])
+    here, request = formed([*there, *mixed(drawn, data.draw(st.integers(1, len(drawn))))])
     before = (here.ledger.used.tobytes(), here.ledger.held.tobytes(), here.ledger.mark())
 
-    assert told(try_leaf(dataclasses.replace(form, special=True), here.topology.root, here)) == told(
-        try_leaf(form, here.topology.root, here)
+    assert told(try_leaf(dataclasses.replace(request, special=True), here.topology.root, here)) == told(
+        try_leaf(request, here.topology.root, here)
     )
     assert before == (here.ledger.used.tobytes(), here.ledger.held.tobytes(), here.ledger.mark())
 
@@ -75,8 +75,8 @@ def test_it_is_for_many_short_runs(lengths, want):
 
 
 def test_more_pods_than_nodes_go_on_until_nothing_has_room():
-    here, form = formed([*(node(f"n{number:03}", "3", pods=2) for number in range(300)), *mixed([0, 1] * 400, 1)])
-    outcome = try_leaf(form, here.topology.root, here)
+    here, request = formed([*(node(f"n{number:03}", "3", pods=2) for number in range(300)), *mixed([0, 1] * 400, 1)])
+    outcome = try_leaf(request, here.topology.root, here)
     where = names(here, outcome)
 
     assert 600 == outcome.placed

@@ -13,19 +13,19 @@ from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.pod_group import try_leaf
 from scheduler_core.placement.state import PlacementState
 from tests.sampling import sampled
-from tests.scheduler_core.builders import Json, entities, leaf, node, pod, site
+from tests.scheduler_core.builders import Json, entities, leaf, node, pod, state
 
 KINDS: list[Json] = [{"cpu": "1"}, {"cpu": "2", "memory": "1Gi"}, {"cpu": "1", "nodeSelector": {"disk": "ssd"}}]
 
 
 def formed(objects: list[Json]) -> tuple[PlacementState, PlacementRequest]:
-    here = site(objects)
-    return here, Greedy(here).form(entities(objects)["g"])
+    here = state(objects)
+    return here, Greedy(here).request(entities(objects)["g"])
 
 
-def short(here: PlacementState, form: PlacementRequest) -> list[bool]:
+def short(here: PlacementState, request: PlacementRequest) -> list[bool]:
     division = here.topology.divide(here.topology.root, "rack")
-    found: list[bool] = LowerBound(form).short(division, np.arange(len(division.domains)), here).tolist()
+    found: list[bool] = LowerBound(request).short(division, np.arange(len(division.domains)), here).tolist()
     return found
 
 
@@ -43,11 +43,11 @@ def mixed(kinds: list[int], minimum: int) -> list[Json]:
 def test_no_domain_is_refuted_where_the_leaf_can_be_placed(nodes, kinds, minimum, promised):
     there = [node(f"n{number}", cpu, rack=f"r{rack}", disk="ssd" if ssd else "hdd") for number, (cpu, rack, ssd) in enumerate(nodes)]
     there += [pod("promised", cpu="1", nominated="n0", priority=9, schedulingGates=[{"name": "wait"}])] if promised else []
-    here, form = formed([*there, *mixed(kinds, min(minimum, len(kinds)))])
+    here, request = formed([*there, *mixed(kinds, min(minimum, len(kinds)))])
     domains = here.topology.divide(here.topology.root, "rack").domains
 
-    for domain, refuted in zip(domains, short(here, form), strict=True):
-        assert not (refuted and try_leaf(form, domain, here).success)
+    for domain, refuted in zip(domains, short(here, request), strict=True):
+        assert not (refuted and try_leaf(request, domain, here).success)
 
 
 @pytest.mark.parametrize(
@@ -60,15 +60,15 @@ def test_no_domain_is_refuted_where_the_leaf_can_be_placed(nodes, kinds, minimum
     ],
 )
 def test_a_domain_is_refuted_that_has_too_little(cores, kinds, want):
-    here, form = formed([node("n0", cores, rack="r0"), *mixed(kinds, len(kinds))])
+    here, request = formed([node("n0", cores, rack="r0"), *mixed(kinds, len(kinds))])
 
-    assert [want] == short(here, form)
+    assert [want] == short(here, request)
 
 
 def test_what_has_been_taken_meanwhile_counts():
-    here, form = formed([node("n0", "4", rack="r0"), pod("runs", cpu="3", on="n0"), *mixed([0, 0], 2)])
+    here, request = formed([node("n0", "4", rack="r0"), pod("runs", cpu="3", on="n0"), *mixed([0, 0], 2)])
 
-    assert [True] == short(here, form)
+    assert [True] == short(here, request)
 
 
 @pytest.mark.parametrize(
@@ -78,6 +78,6 @@ def test_what_has_been_taken_meanwhile_counts():
 )
 def test_it_is_for_leaves_of_many_runs_that_nothing_else_decides_about(kinds, more, want):
     objects = [leaf("g", 1, "rack"), *(pod(f"g-{number}", "g", **KINDS[kind], **more) for number, kind in enumerate(kinds))]
-    _, form = formed([node("n0", "4", rack="r0"), *objects])
+    _, request = formed([node("n0", "4", rack="r0"), *objects])
 
-    assert want == countable(form)
+    assert want == countable(request)

@@ -50,13 +50,13 @@ UNLIKE = [
 def test_what_decides_nothing_is_not_in_the_signature(other):
     signatures = Signatures()
 
-    assert signatures.form(BASE).number == signatures.form(other).number
+    assert signatures.request(BASE).number == signatures.request(other).number
 
 
 @pytest.mark.parametrize("other", UNLIKE)
 def test_what_decides_where_a_group_goes_is_in_the_signature(other):
     signatures = Signatures()
-    numbers = [signatures.form(each).number for each in (BASE, other, BASE)]
+    numbers = [signatures.request(each).number for each in (BASE, other, BASE)]
 
     assert (numbers[0], True) == (numbers[2], numbers[0] != numbers[1])
     assert min(numbers) >= 0
@@ -64,7 +64,7 @@ def test_what_decides_where_a_group_goes_is_in_the_signature(other):
 
 def test_members_that_run_elsewhere_are_told_apart_by_node():
     signatures = Signatures()
-    one, other, same = (signatures.form(change(running=(record("r", SMALL, node=node),))) for node in (1, 2, 1))
+    one, other, same = (signatures.request(change(running=(record("r", SMALL, node=node),))) for node in (1, 2, 1))
 
     assert one.number == same.number != other.number
     assert ((1,), (2,)) == (one.pinned, other.pinned)
@@ -73,7 +73,7 @@ def test_members_that_run_elsewhere_are_told_apart_by_node():
 def test_members_that_run_on_one_node_are_counted():
     signatures = Signatures()
     running = record("r", SMALL, node=1), record("s", SMALL, node=1)
-    one, two = (signatures.form(change(running=running[:count])) for count in (1, 2))
+    one, two = (signatures.request(change(running=running[:count])) for count in (1, 2))
 
     assert one.number != two.number
     assert (1,) == one.pinned == two.pinned
@@ -86,26 +86,26 @@ def composite(*children: Entity, minimum: int = 1) -> Entity:
 def test_a_composite_is_its_children_in_their_order():
     signatures = Signatures()
     first, second = BASE, change(minimum=1)
-    forms = [signatures.form(composite(*each)) for each in ((first, second), (first, second), (second, first), (first,))]
+    placement_requests = [signatures.request(composite(*each)) for each in ((first, second), (first, second), (second, first), (first,))]
 
-    assert forms[0].number == forms[1].number
-    assert 3 == len({each.number for each in forms})
+    assert placement_requests[0].number == placement_requests[1].number
+    assert 3 == len({each.number for each in placement_requests})
 
 
 def test_a_composite_is_pinned_where_any_pod_below_it_runs():
     running = [change(running=(record("r", SMALL, node=node),)) for node in (4, 2, 4)]
-    form = Signatures().form(composite(composite(running[0]), *running[1:], BASE))
+    request = Signatures().request(composite(composite(running[0]), *running[1:], BASE))
 
-    assert (2, 4) == form.pinned
-    assert not form.leaf
+    assert (2, 4) == request.pinned
+    assert not request.leaf
 
 
 def test_runs_are_consecutive_pods_of_one_shape():
-    form = Signatures().form(change(waiting=waiting(0, 0, 1, 0)))
+    request = Signatures().request(change(waiting=waiting(0, 0, 1, 0)))
 
-    assert [(SMALL, 2), (LARGE, 1), (SMALL, 1)] == [(run.shape, run.count) for run in form.runs]
-    assert [(SMALL, 3)] == [(run.shape, run.count) for run in Signatures().form(change(waiting=waiting(0, 0, 0))).runs]
-    assert () == Signatures().form(change(waiting=())).runs
+    assert [(SMALL, 2), (LARGE, 1), (SMALL, 1)] == [(run.shape, run.count) for run in request.runs]
+    assert [(SMALL, 3)] == [(run.shape, run.count) for run in Signatures().request(change(waiting=waiting(0, 0, 0))).runs]
+    assert () == Signatures().request(change(waiting=())).runs
 
 
 @pytest.mark.parametrize(
@@ -117,20 +117,20 @@ def test_runs_are_consecutive_pods_of_one_shape():
     ],
 )
 def test_pods_that_must_be_tried_one_by_one_are_special(pods, special):
-    form = Signatures().form(change(waiting=pods))
+    request = Signatures().request(change(waiting=pods))
 
-    assert (special, True) == (form.special, form.memorable)
+    assert (special, True) == (request.special, request.memorable)
 
 
 def test_all_pods_are_tried_one_by_one_where_that_is_asked_for():
-    assert Signatures(one_by_one=True).form(BASE).special
+    assert Signatures(one_by_one=True).request(BASE).special
 
 
 def test_who_hangs_on_others_is_never_remembered_nor_is_what_is_above():
     signatures = Signatures(lambda each: each.name == "p2")
-    first, again = signatures.form(BASE), signatures.form(BASE)
-    above = signatures.form(composite(change(waiting=waiting(0)), BASE))
+    first, again = signatures.request(BASE), signatures.request(BASE)
+    above = signatures.request(composite(change(waiting=waiting(0)), BASE))
 
     assert [False] * 3 == [each.memorable for each in (first, again, above)]
     assert 3 == len({each.number for each in (first, again, above)})
-    assert signatures.form(change(waiting=waiting(0, 0))).memorable
+    assert signatures.request(change(waiting=waiting(0, 0))).memorable

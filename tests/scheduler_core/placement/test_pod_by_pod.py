@@ -19,19 +19,19 @@ TCP, UDP = "TCP", "UDP"
 def steps(objects: list[Json], *where: str) -> tuple[PodByPod, dict[str, PodRecord], PlacementState]:
     """On the nodes named, or on all; and the pods by name."""
     snapshot = load(objects)
-    site = PlacementState.from_snapshot(snapshot, PlacingOptions())
-    nodes = np.array([site.nodes.index[name] for name in where] if where else range(len(site.nodes)), dtype=np.int64)
-    return PodByPod(site.profile, site.ledger, site.stateful, site.room, nodes), {each.name: each for each in snapshot.pods}, site
+    state = PlacementState.from_snapshot(snapshot, PlacingOptions())
+    nodes = np.array([state.nodes.index[name] for name in where] if where else range(len(state.nodes)), dtype=np.int64)
+    return PodByPod(state.profile, state.ledger, state.stateful, state.room, nodes), {each.name: each for each in snapshot.pods}, state
 
 
 def went(objects: list[Json], *where: str) -> list[int]:
     """Where the pending pods go, in the order of their names."""
-    made, records, site = steps(objects, *where)
+    made, records, state = steps(objects, *where)
     found = []
     for _, each in sorted(records.items()):
         if each.node < 0:
             # A pod's own promise does not stand in its way.
-            site.nominations.release_until_rewind(each)
+            state.nominations.release_until_rewind(each)
             found.append(made.place(each))
     return found
 
@@ -174,8 +174,8 @@ def test_what_a_pod_says_of_others_and_is_not_modelled_refuses_it():
 
 def test_the_ledger_is_left_as_it_is():
     snapshot = load([node("a"), pod("p", host_port=80)])
-    site = PlacementState.from_snapshot(snapshot, PlacingOptions())
-    before = (site.ledger.used.tobytes(), site.ledger.scored.tobytes(), {**site.ledger.ports}, site.ledger.mark())
-    PodByPod(site.profile, site.ledger, site.stateful, site.room, site.nodes.everything).place(snapshot.pods[0])
+    state = PlacementState.from_snapshot(snapshot, PlacingOptions())
+    before = (state.ledger.used.tobytes(), state.ledger.scored.tobytes(), {**state.ledger.ports}, state.ledger.mark())
+    PodByPod(state.profile, state.ledger, state.stateful, state.room, state.nodes.everything).place(snapshot.pods[0])
 
-    assert before == (site.ledger.used.tobytes(), site.ledger.scored.tobytes(), {**site.ledger.ports}, site.ledger.mark())
+    assert before == (state.ledger.used.tobytes(), state.ledger.scored.tobytes(), {**state.ledger.ports}, state.ledger.mark())

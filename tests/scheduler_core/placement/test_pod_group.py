@@ -19,7 +19,7 @@ from scheduler_core.placement.pod_by_pod import PodByPod
 from scheduler_core.placement.pod_group import _feasibility_after, try_leaf
 from scheduler_core.placement.state import PlacementState
 from tests.sampling import sampled
-from tests.scheduler_core.builders import Json, entities, leaf, names, node, pod, pods, site, taint, told
+from tests.scheduler_core.builders import Json, entities, leaf, names, node, pod, pods, state, taint, told
 
 KINDS: dict[str, Json] = {
     "small": {"cpu": "500m"},
@@ -77,17 +77,17 @@ def gangs(draw: st.DrawFn) -> list[Json]:
 
 
 def formed(objects: list[Json], chosen: PlacingOptions) -> tuple[PlacementState, PlacementRequest]:
-    here = site(objects, chosen)
-    return here, Greedy(here).form(entities(objects)["g"])
+    here = state(objects, chosen)
+    return here, Greedy(here).request(entities(objects)["g"])
 
 
 @randomly
 @given(nodes(), gangs(), options)
 def test_run_by_run_comes_to_the_same_as_pod_by_pod(there, gang, chosen):
-    here, form = formed([*there, *gang], chosen)
+    here, request = formed([*there, *gang], chosen)
     before = (here.ledger.used.tobytes(), here.ledger.held.tobytes(), here.ledger.mark())
-    by_run = try_leaf(form, here.topology.root, here)
-    by_pod = try_leaf(dataclasses.replace(form, special=True), here.topology.root, here)
+    by_run = try_leaf(request, here.topology.root, here)
+    by_pod = try_leaf(dataclasses.replace(request, special=True), here.topology.root, here)
 
     assert told(by_pod) == told(by_run)
     assert before == (here.ledger.used.tobytes(), here.ledger.held.tobytes(), here.ledger.mark())
@@ -95,7 +95,7 @@ def test_run_by_run_comes_to_the_same_as_pod_by_pod(there, gang, chosen):
 
 @given(st.integers(1, 8), st.integers(0, 8), st.integers(0, 8), st.integers(0, 8), st.booleans())
 def test_a_run_stops_at_the_first_pod_that_decides_it(minimum, scheduled, left, failed, by_document):
-    here = site([], PlacingOptions(four_statuses=by_document))
+    here = state([], PlacingOptions(four_statuses=by_document))
     want = None
     for number in range(failed + 1):
         # So many pods of the run have failed by now, and the others of it are still to come.
@@ -113,8 +113,8 @@ def test_a_run_stops_at_the_first_pod_that_decides_it(minimum, scheduled, left, 
 
 
 def came(objects: list[Json], **chosen: Any) -> tuple[PlacementOutcome, list[str]]:
-    here, form = formed(objects, PlacingOptions(**chosen))
-    outcome = try_leaf(form, here.topology.root, here)
+    here, request = formed(objects, PlacingOptions(**chosen))
+    outcome = try_leaf(request, here.topology.root, here)
     return outcome, [] if outcome.nodes is None else names(here, outcome)
 
 
@@ -161,8 +161,8 @@ def test_members_that_run_count():
     ],
 )
 def test_too_few_members_are_not_tried_at_all(chosen, status, words):
-    here, form = formed([node("a"), leaf("g", 2), *pods("g", 2)], PlacingOptions(**chosen))
-    short = dataclasses.replace(form, entity=dataclasses.replace(form.entity, minimum=3))
+    here, request = formed([node("a"), leaf("g", 2), *pods("g", 2)], PlacingOptions(**chosen))
+    short = dataclasses.replace(request, entity=dataclasses.replace(request.entity, minimum=3))
     outcome = try_leaf(short, here.topology.root, here)
 
     assert (status, words, None) == (outcome.status, outcome.message, outcome.nodes)
@@ -198,12 +198,12 @@ def test_a_placement_holds_the_desired_count_where_that_many_would_find_a_node(t
     objects += [pod(f"run-{number}", "g", cpu="100m", on="n0") for number in range(running)]
     if promised:
         objects.append(pod("promised", cpu="1", nominated="n0", priority=9, schedulingGates=[{"name": "wait"}]))
-    here, form = formed(objects, PlacingOptions())
-    outcome = try_leaf(dataclasses.replace(form, entity=dataclasses.replace(form.entity, desired=desired)), here.topology.root, here)
+    here, request = formed(objects, PlacingOptions())
+    outcome = try_leaf(dataclasses.replace(request, entity=dataclasses.replace(request.entity, desired=desired)), here.topology.root, here)
     if not outcome.success:
         return
     steps, found = PodByPod(here.profile, here.ledger, here.stateful, here.room, here.nodes.everything), 0
-    while found + running < desired and steps.place(form.entity.waiting[0]) >= 0:
+    while found + running < desired and steps.place(request.entity.waiting[0]) >= 0:
         found += 1
 
     # A count that is reached already, or none at all, is no wish.

@@ -24,7 +24,7 @@ from scheduler_core.plugins.base import (
 from scheduler_core.plugins.noderesources import NodeResources
 from scheduler_core.plugins.pod_counts import PodCounts
 from scheduler_core.plugins.stateful_plugins import StatefulPlugins
-from tests.scheduler_core.builders import Json, decided, leaf, node, placed, pod, pods, run, site
+from tests.scheduler_core.builders import Json, decided, leaf, node, placed, pod, pods, run, state
 
 STRATEGIES = pytest.mark.parametrize("strategy", ["greedy", "complete"])
 OLD, CROWDED, LICENSED = "node(s) were too old", "node(s) were not empty", "node(s) had no licence left in their zone"
@@ -214,5 +214,5 @@ def test_every_plugin_says_what_it_is():
         assert plugin.events <= set(ClusterEvent)
         assert plugin.weight >= 0
         assert not plugin.resolvable("any reason") or plugin.about_pods
-    here = site([node("n")])
+    here = state([node("n")])
     assert here.profile.compile(load([node("n"), pod("p")]).pods[0].shape).plain

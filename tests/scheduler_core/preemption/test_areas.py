@@ -19,8 +19,8 @@ def built(wanted, *racks, effort=10_000):
         node(f"n{number}", 1, **{key: value for key, value in (("zone", zone), ("rack", rack)) if value})
         for number, (zone, rack) in enumerate(racks)
     ]
-    site = asked([*nodes, *gang(1, 1)]).site
-    return areas(site, wanted, site.topology.root, Effort(effort))
+    state = asked([*nodes, *gang(1, 1)]).state
+    return areas(state, wanted, state.topology.root, Effort(effort))
 
 
 def shown(area: DomainArea):

@@ -56,9 +56,9 @@ def scene(objects: Any, most: tuple[int, int] = (4, 4), weights: dict[str, int] 
     prices = Prices(
         {number: (weights or {}).get(name, 10) for name, number in called.items()}, {number: number for number in called.values()}
     )
-    nodes = np.arange(len(problem.question.site.nodes))
+    nodes = np.arange(len(problem.question.state.nodes))
     kinds = Kinds(problem.question.wanted)
-    scope = DomainCost(Needs(problem.question.site, kinds.shapes), problem.shortage, nodes, most, prices, Effort(effort))
+    scope = DomainCost(Needs(problem.question.state, kinds.shapes), problem.shortage, nodes, most, prices, Effort(effort))
     return Scene(problem, scope, DomainArea(0, nodes, {}), called)
 
 

@@ -106,7 +106,7 @@ def test_the_order_of_the_objects_does_not_matter(objects, random):
 @given(crowded())
 def test_the_ledger_is_as_it_was(objects):
     decider, root = prepared(objects)
-    ledger = decider._greedy.site.ledger
+    ledger = decider._greedy.state.ledger
     before = [ledger.used.copy(), ledger.held.copy(), ledger.scored.copy()]
     decider._preempt(root, fewest=True)
 
@@ -312,13 +312,13 @@ def test_a_plan_that_cannot_be_proved_is_refused(monkeypatch):
     assert isinstance(greedy, Complete)
     proving = Proving(greedy, root)
     first = select_victims(root, decider._units(), decider._budgets, decider._ledger, Preemptor(greedy))
-    before = greedy.site.ledger.used.copy()
+    before = greedy.state.ledger.used.copy()
     nothing = proving.place(root)
     monkeypatch.setattr(proving, "place", lambda _: nothing)
     found = fewest_victims(root, first, proving, decider._units(), decider._budgets)
 
     assert (Status.UNSCHEDULABLE, NOT_PROVED, ()) == (found.status, found.message, found.victims)
-    assert np.array_equal(before, greedy.site.ledger.used)
+    assert np.array_equal(before, greedy.state.ledger.used)
 
 
 def test_pods_that_keep_away_from_others_get_a_plan_too():

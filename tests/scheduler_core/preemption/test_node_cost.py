@@ -16,8 +16,8 @@ def looked(objects, most=(9,), weights=None):
     called = {number: found.units.unit(number).pods[0].name for number in found.able.tolist()}
     shapes = found.question.wanted.ways[0]
     prices = Prices({number: (weights or {}).get(name, 12) for number, name in called.items()}, dict.fromkeys(called, 0))
-    needs = Needs(found.question.site, [shape for shape, _ in shapes])
-    made, shares = spots(needs, found.shortage, np.arange(len(found.question.site.nodes)), most, prices)
+    needs = Needs(found.question.state, [shape for shape, _ in shapes])
+    made, shares = spots(needs, found.shortage, np.arange(len(found.question.state.nodes)), most, prices)
     return made, {(called[unit], node): share for (unit, node), share in shares.items()}, called
 
 
@@ -61,7 +61,7 @@ def test_of_units_that_cost_the_same_those_of_the_lowest_rank_come_first(rank):
     found = task([node("a", 2), low("x", 1, "a"), low("y", 1, "a"), *gang(1, 2)])
     numbers = found.able.tolist()
     prices = Prices(dict.fromkeys(numbers, 5), {numbers[0]: rank, numbers[1]: 1 - rank})
-    needs = Needs(found.question.site, [found.question.wanted.ways[0][0][0]])
+    needs = Needs(found.question.state, [found.question.wanted.ways[0][0][0]])
     made, _ = spots(needs, found.shortage, np.arange(1), (1,), prices)
 
     assert [numbers[rank], numbers[1 - rank]] == [unit for unit, _, _ in made[0].units]

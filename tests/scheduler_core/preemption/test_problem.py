@@ -45,5 +45,5 @@ def test_domains_are_promising_by_their_bounds_and_then_by_what_the_units_are_wo
 def test_the_units_on_nodes_are_those_with_a_pod_there():
     found = task([*FULL, *gang(1, 2)], broken=True)
 
-    assert ["a", "b0", "b1"] == names(found.units, found.shortage.units_on(found.question.site.nodes.everything[:2]))
-    assert [] == found.shortage.units_on(found.question.site.nodes.everything[:0]).tolist()
+    assert ["a", "b0", "b1"] == names(found.units, found.shortage.units_on(found.question.state.nodes.everything[:2]))
+    assert [] == found.shortage.units_on(found.question.state.nodes.everything[:0]).tolist()

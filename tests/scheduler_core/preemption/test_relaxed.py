@@ -26,8 +26,8 @@ class Scene:
         prices = Prices(dict.fromkeys(self.called.values(), 60), {number: number for number in self.called.values()})
         (domain,) = question.domains
         kinds = Kinds(wanted)
-        scope = DomainCost(Needs(question.site, kinds.shapes), problem.shortage, domain.nodes, kinds.most(wanted), prices, self.effort)
-        self.relaxed = Relaxed(wanted, kinds, areas(question.site, wanted, domain, self.effort), scope, self.effort)
+        scope = DomainCost(Needs(question.state, kinds.shapes), problem.shortage, domain.nodes, kinds.most(wanted), prices, self.effort)
+        self.relaxed = Relaxed(wanted, kinds, areas(question.state, wanted, domain, self.effort), scope, self.effort)
 
     def least(self, leaving=(), staying=(), limit=ENDLESS):
         """The cost, and on how many nodes each unit is made use of."""

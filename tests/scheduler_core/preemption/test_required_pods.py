@@ -21,6 +21,6 @@ NODES = [node("a", 1, rack="r1"), node("b", 1, rack="r2"), node("c", 1, rack="r1
     ],
 )
 def test_it_may_be(key, value, want):
-    site = asked([*NODES, *gang(1, 1)]).site
+    state = asked([*NODES, *gang(1, 1)]).state
 
-    assert want == [place.nodes.tolist() for place in RequiredPods(0, key, value).places(site, site.topology.root)]
+    assert want == [place.nodes.tolist() for place in RequiredPods(0, key, value).places(state, state.topology.root)]

@@ -28,9 +28,9 @@ def refuted(objects, name, *, empty=False, steps=20_000):
     """The proof for one root on the cluster as it is."""
     snapshot = load([json.dumps(each).encode() for each in objects])
     root = next(entity for entity in queued(snapshot, CycleOptions(strategy="complete")) if entity.name == name)
-    site = PlacementState.from_snapshot(snapshot, COMPLETE.placing, COMPLETE.ignore)
-    site.nominations.step_aside(root.priority)
-    return certificate(site, Greedy(site).form(root), steps, empty=empty)
+    state = PlacementState.from_snapshot(snapshot, COMPLETE.placing, COMPLETE.ignore)
+    state.nominations.step_aside(root.priority)
+    return certificate(state, Greedy(state).request(root), steps, empty=empty)
 
 
 @MANY
