@@ -19,7 +19,17 @@ from prometheus_client.metrics import MetricWrapperBase
 from scheduler_core.diagnosis.fragmentation import Fragment
 from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.placement.counters import Counters
-from scheduler_core.sidecar.queue.entities import Phase
+from scheduler_core.sidecar.queue.states import (
+    Active,
+    Backoff,
+    Binding,
+    Gated,
+    Preempting,
+    PreemptionProposed,
+    Scheduling,
+    State,
+    Unschedulable,
+)
 
 CONTENT_TYPE = prometheus_client.CONTENT_TYPE_PLAIN_0_0_4
 SECONDS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 2.048, 4.096, 8.192, 16.384)
@@ -31,15 +41,17 @@ _SCHEDULED, _UNSCHEDULABLE, _PREEMPTING, _ERROR = "scheduled", "unschedulable", 
 _RESULTS = {Status.SUCCESS: _SCHEDULED, Status.UNSCHEDULABLE: _UNSCHEDULABLE, Status.UNRESOLVABLE: _UNSCHEDULABLE}
 """kube-scheduler's results; all else is an error."""
 _OF_A_ROOT = ("result", "profile")
-_QUEUES = {
-    Phase.ACTIVE: "active",
-    Phase.BACKOFF: "backoff",
-    Phase.PARKED: "unschedulable",
-    Phase.PREEMPTING: "unschedulable",
-    Phase.WAITING: "gated",
+_QUEUES: dict[type[State], str] = {
+    Active: "active",
+    Scheduling: "active",
+    Backoff: "backoff",
+    Unschedulable: "unschedulable",
+    PreemptionProposed: "unschedulable",
+    Preempting: "unschedulable",
+    Gated: "gated",
 }
 """In which of kube-scheduler's queues a root would be; one whose binds are under way has been taken out of all of them."""
-_UNDER_WAY = {Phase.FLYING: "binding", Phase.PREEMPTING: "preempting"}
+_UNDER_WAY: dict[type[State], str] = {Binding: "binding", PreemptionProposed: "preempting", Preempting: "preempting"}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -219,13 +231,13 @@ class SidecarMetrics:
         if victims:
             (self.pod_victims if _is_pod(root) else self.victims).observe(victims)
 
-    def waiting(self, roots: Mapping[tuple[Phase, str], int]) -> None:
+    def waiting(self, roots: Mapping[tuple[type[State], str], int]) -> None:
         """Tell how many roots wait, by what for and by their kind."""
         for named, gauge in ((_QUEUES, self.queued), (_UNDER_WAY, self.under_way)):
             sums = {(name, kind): 0 for name in named.values() for kind in ("pod", "podgroup")}
-            for (phase, kind), count in roots.items():
-                if phase in named:
-                    sums[named[phase], "pod" if kind == "Pod" else "podgroup"] += count
+            for (state, kind), count in roots.items():
+                if state in named:
+                    sums[named[state], "pod" if kind == "Pod" else "podgroup"] += count
             for labels, count in sums.items():
                 gauge.labels(*labels).set(count)
 

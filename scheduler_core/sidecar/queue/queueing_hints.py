@@ -41,7 +41,7 @@ NOTHING = QueueingHint()
 """Of a root that only a change of its own can help."""
 
 
-class UnschedulableRoots:
+class UnschedulableEntities:
     """Roots that wait for something to change."""
 
     def __init__(self, store: Cache, ignore: frozenset[str]) -> None:

@@ -8,7 +8,8 @@ gone the root is left alone.
 from __future__ import annotations
 
 import collections
-from collections.abc import Collection, Mapping
+import dataclasses
+from collections.abc import Collection, Iterable, Mapping
 
 from scheduler_core.cycle.effects import held_nominations
 from scheduler_core.model.conditions import disruption_target
@@ -17,7 +18,7 @@ from scheduler_core.preemption.units.units import Units
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.pod_cache import LivePod
-from scheduler_core.sidecar.queue.entities import PreemptionPlan
+from scheduler_core.sidecar.queue.states import Preempting, PreemptionPlan
 from scheduler_core.sidecar.scheduling.binding import NORMAL
 from scheduler_core.sidecar.writes import Condition, Evict, Evicting, Nominate, Ref, SetCondition, Tell, Write
 
@@ -34,12 +35,9 @@ class PreemptionPlans:
 
         Evictions that break a disruption budget are refused, so that a plan with such a one would evict in vain.
         """
-        pods = self._victims(decision)
-        if not pods or not self.is_allowed(decision):
+        if not self._victims(decision) or not self.is_allowed(decision):
             return None
-        plan = PreemptionPlan(decision.root, {pod.key: pod.ref for pod in pods}, self._nominations(decision), now)
-        self._hold(plan)
-        return plan
+        return self._hold(decision, now)
 
     def victims(self, decision: Decision) -> frozenset[Ref]:
         """Who is to leave."""
@@ -62,51 +60,50 @@ class PreemptionPlans:
         """The plan does not come about: its victims stay, and its room is kept no more."""
         for ref in plan.victims.values():
             self._assumed.cancel_deletion(ref)
-        for pod in self._nominated(plan):
+        for pod in self._nominated(plan.nominations):
             self._assumed.unpromise(pod.ref)
 
-    def renew(self, plan: PreemptionPlan, decision: Decision) -> bool:
-        """Take over what *decision*, which proved it again, leaves of a plan that was released; False if nothing is left of it."""
-        pods = self._victims(decision)
+    def renew(self, plan: PreemptionPlan, decision: Decision) -> PreemptionPlan | None:
+        """Return what *decision*, which proved it again, leaves of a plan that was released; None if nothing is left of it."""
+        victims = self.victims(decision)
         # A pod of the same name made since is another, whose eviction was not tried.
-        if not pods or not self.victims(decision) <= {*plan.victims.values()}:
-            return False
-        plan.victims = {pod.key: pod.ref for pod in pods}
-        plan.nominations = self._nominations(decision)
-        self._hold(plan)
-        return True
+        return self._hold(decision, plan.since) if victims and victims <= {*plan.victims.values()} else None
 
-    def begin(self, plan: PreemptionPlan) -> tuple[Write, ...]:
-        """What is written once the plan stands: where the root's pods will go, who is disrupted, and who leaves."""
-        plan.under_way = True
+    def begin(self, plan: PreemptionPlan) -> tuple[Preempting, tuple[Write, ...]]:
+        """Return what is under way once the plan is approved, and its writes.
+
+        They say where the root's pods will go, who is disrupted, and who leaves.
+        """
         pods = [pod for ref in plan.victims.values() if (pod := self._store.pod(ref)) is not None]
         message = f"{self._told_by}: preempting to accommodate a higher priority {plan.root.kind.lower()}"
-        plan.disrupted = groups = self._disrupted(pods)
+        groups = self._disrupted(pods)
         condition = disruption_target(message)
         wanted = Condition(condition.type, condition.status, condition.reason, condition.message)
         by = f"Preempted by {plan.root.kind} {plan.root.namespace}/{plan.root.name}"
-        return (
-            *(Nominate(pod.ref, plan.nominations[pod.key]) for pod in self._nominated(plan)),
+        writes: tuple[Write, ...] = (
+            *(Nominate(pod.ref, plan.nominations[pod.key]) for pod in self._nominated(plan.nominations)),
             *(SetCondition(target, wanted) for target in groups),
             *self.evictions(plan),
             *(Tell(target, NORMAL, "Preempted", by) for target in groups),
             *(Tell(target, NORMAL, "Preempted", f"{by}: {count} of its pods") for target, count in self._thinned(pods, groups)),
             *(Tell(pod.ref, NORMAL, "Preempted", f"{by} on node {self._store.standing.place_of(pod)}") for pod in pods),
         )
+        return Preempting(plan, groups), writes
 
-    def stays(self, plan: PreemptionPlan, ref: Ref) -> tuple[Write, ...]:
-        """What is written now that the victim *ref* does not leave: a group of which nobody does is disrupted no more."""
-        del plan.victims[ref.key]
-        plan.disrupted = {group: victims - {ref} for group, victims in plan.disrupted.items()}
-        spared = sorted(group for group, victims in plan.disrupted.items() if not victims)
-        for group in spared:
-            del plan.disrupted[group]
-        return tuple(SetCondition(group, Condition(disruption_target("").type, "", "", "")) for group in spared)
+    def stays(self, preempting: Preempting, ref: Ref) -> tuple[Preempting, tuple[Write, ...]]:
+        """Return what is under way, and written, now that the victim *ref* stays: a group of which nobody leaves is not disrupted."""
+        victims = {key: victim for key, victim in preempting.plan.victims.items() if victim != ref}
+        disrupted = {group: victims - {ref} for group, victims in preempting.disrupted.items()}
+        spared = sorted(group for group, victims in disrupted.items() if not victims)
+        left = Preempting(
+            dataclasses.replace(preempting.plan, victims=victims), {group: victims for group, victims in disrupted.items() if victims}
+        )
+        return left, tuple(SetCondition(group, Condition(disruption_target("").type, "", "", "")) for group in spared)
 
-    def prune(self, plan: PreemptionPlan) -> bool:
-        """Leave out the victims that are gone; whether none is left."""
-        plan.victims = {key: ref for key, ref in plan.victims.items() if self._store.pod(ref) is not None}
-        return not plan.victims
+    def prune(self, plan: PreemptionPlan) -> PreemptionPlan:
+        """Return *plan* without the victims that are gone."""
+        victims = {key: ref for key, ref in plan.victims.items() if self._store.pod(ref) is not None}
+        return dataclasses.replace(plan, victims=victims)
 
     def _nominations(self, decision: Decision) -> dict[str, str]:
         """Return the nominations of *decision* that the plan holds capacity for."""
@@ -125,16 +122,18 @@ class PreemptionPlans:
         pods = self._store.standing.pods.pods
         return [pods[key] for key in decision.victims if key in pods]
 
-    def _nominated(self, plan: PreemptionPlan) -> list[LivePod]:
+    def _nominated(self, nominations: Iterable[str]) -> list[LivePod]:
         pods = self._store.standing.pods.pods
-        return [pods[key] for key in sorted(plan.nominations) if key in pods]
+        return [pods[key] for key in sorted(nominations) if key in pods]
 
-    def _hold(self, plan: PreemptionPlan) -> None:
-        for ref in plan.victims.values():
-            self._assumed.expect_deletion(ref, evicted=True)
-        for pod in self._nominated(plan):
-            self._assumed.promise(pod.ref, plan.nominations[pod.key])
-        plan.changes = self._store.report.changes
+    def _hold(self, decision: Decision, since: float) -> PreemptionPlan:
+        """Have the victims of *decision* count as leaving, and hold capacity for its nominations."""
+        pods, nominations = self._victims(decision), self._nominations(decision)
+        for pod in pods:
+            self._assumed.expect_deletion(pod.ref, evicted=True)
+        for pod in self._nominated(nominations):
+            self._assumed.promise(pod.ref, nominations[pod.key])
+        return PreemptionPlan(decision.root, {pod.key: pod.ref for pod in pods}, nominations, since, self._store.report.changes)
 
     def _disrupted(self, pods: list[LivePod]) -> dict[Ref, frozenset[Ref]]:
         """The groups of disruption mode ``all`` that leave as a whole, in the order of their names, each with those of *pods* in it."""

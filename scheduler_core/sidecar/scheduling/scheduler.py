@@ -14,11 +14,13 @@ from scheduler_core.model.decision import Name as Root
 from scheduler_core.placement.counters import Counters
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.cache import Cache
-from scheduler_core.sidecar.queue.entities import Attempt, EntityState, Phase
-from scheduler_core.sidecar.queue.next_action import Action, RootQueue
+from scheduler_core.sidecar.queue.entities import QueuedEntity
+from scheduler_core.sidecar.queue.next_action import Action
+from scheduler_core.sidecar.queue.priority_queue import SchedulingQueue
 from scheduler_core.sidecar.queue.root_status import RootStatus
 from scheduler_core.sidecar.queue.scheduler_options import SchedulerOptions
-from scheduler_core.sidecar.scheduling.apply_decision import DecisionApplier
+from scheduler_core.sidecar.queue.states import STATES, PreemptionPlan, PreemptionProposed, State
+from scheduler_core.sidecar.scheduling.apply_decision import Attempt, DecisionApplier
 from scheduler_core.sidecar.scheduling.binding import Binder
 from scheduler_core.sidecar.scheduling.decide import CycleParameters, decide, refused
 from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlans
@@ -51,7 +53,7 @@ class Scheduler:
 
     def due(self, now: float) -> float | None:
         """When there is something to be done: at most *now*: at once; None: not before the next event."""
-        return now if self._store.report.news else self._queue.turns.due(now, full=self._is_full())
+        return now if self._store.report.news else self._queue.entities.due(now, full=self._is_full())
 
     def attempt(self, now: float, clock: Clock | None = None) -> tuple[Attempt, ...]:
         """One cycle over some of the roots whose turn it is; with a *clock*, none is begun after ``options.seconds``."""
@@ -66,14 +68,15 @@ class Scheduler:
         by_root = {each.decision.root: each for each in decided}
         attempts = list(done)
         kept_in_vain = False
-        for state, survey in batch:
+        for entity, survey in batch:
             each = by_root.get(survey.root)
             if each is None or (kept_in_vain and each.decision.status is not Status.SUCCESS):
-                self._queue.turns.ready(state, survey)
+                self._queue.entities.activate(entity, entity.waiting, survey.order)
                 continue
-            attempts.append(self._outcomes.apply_decision(state, survey, each, now))
+            attempt = self._outcomes.apply_decision(entity, survey, each, now)
+            attempts.append(attempt)
             # Those after it did not find the room that its victims were to make, though nobody leaves.
-            kept_in_vain |= bool(each.decision.victims) and state.plan is None
+            kept_in_vain |= bool(each.decision.victims) and not attempt.plan
         return tuple(attempts)
 
     def done(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> tuple[Write, ...]:
@@ -82,38 +85,35 @@ class Scheduler:
 
     def awaits(self, root: Root, evictions: tuple[Evict, ...]) -> bool:
         """Whether the plan of *root* waits for the dry run of just these, and not of those of an earlier one."""
-        state = self._queue.turns.states.get(root)
-        plan = state.plan if state is not None else None
-        return plan is not None and not plan.under_way and self._preemption.evictions(plan) == evictions
+        plan = self._proposed(root)
+        return plan is not None and self._preemption.evictions(plan) == evictions
 
     def approve(self, root: Root, now: float) -> tuple[Write, ...]:
         """What is written now that the plan of *root* passed its dry run; nothing if it does not stand any more."""
-        queue = self._queue
-        state = queue.turns.states.get(root)
-        plan = state.plan if state is not None else None
-        if state is None or plan is None or plan.under_way:
+        queue, plan, entity = self._queue, self._proposed(root), self._queue.get(root)
+        if entity is None or plan is None:
             return ()
         if not self._preemption.is_proved(plan):
             self._preemption.release(plan)
             survey = queue.survey(root)
             decision = self._decided_again(survey) if survey is not None else None
-            if decision is None or not self._preemption.renew(plan, decision):
-                queue.close(state)
-                if state.attempts < MOST_EAGER:
-                    state.not_before = now
-                queue.reconsider(root, now, hint=True)
-                return ()
-        return self._preemption.begin(plan)
+            plan = self._preemption.renew(plan, decision) if decision is not None else None
+        if plan is None:
+            queue.preemption_done(entity, retry_at=now if entity.attempts < MOST_EAGER else None)
+            queue.reconsider(root, now, hint=True)
+            return ()
+        preempting, writes = self._preemption.begin(plan)
+        queue.preempt(entity, preempting)
+        return writes
 
     def eviction_refused(self, root: Root, pod: Ref, why: str, now: float) -> tuple[Write, ...]:
         """What is written now that the API server would not evict *pod*: the plan of *root* is dropped."""
-        queue = self._queue
-        state = queue.turns.states.get(root)
-        if state is None or state.plan is None or state.plan.under_way:
+        queue, plan, entity = self._queue, self._proposed(root), self._queue.get(root)
+        if entity is None or plan is None:
             return ()
-        self._preemption.release(state.plan)
-        queue.close(state)
-        self._outcomes.refused(state, frozenset({pod}), now)
+        self._preemption.release(plan)
+        queue.preemption_done(entity)
+        queue.evictions_refused(entity, frozenset({pod}), now)
         survey = queue.survey(root)
         if survey is None:
             return ()
@@ -134,22 +134,22 @@ class Scheduler:
         """Whether it looks for others that could leave."""
         return self._options.preempt
 
-    def counts(self) -> dict[tuple[Phase, str], int]:
-        """Roots, by what they wait for and by kind."""
-        return {(phase, kind): self._queue.turns.counts[phase, kind] for phase in Phase for kind in _ROOTS}
+    def counts(self) -> dict[tuple[type[State], str], int]:
+        """Roots, by state and by kind."""
+        return {(state, kind): self._queue.entities.counts[state, kind] for state in STATES for kind in _ROOTS}
 
     def _is_full(self) -> bool:
         """Whether so many binds are under way that no further cycle is begun; once there are fewer, a whole batch is tried."""
-        return len(self._queue.flights) >= self._options.most_flying
+        return len(self._queue.in_flight) >= self._options.most_flying
 
     def _begin(self) -> None:
         options = self._options
         self._assumed = AssumedPods(self._store)
         binder = Binder(self._store, self._assumed, options.whose)
         self._preemption = PreemptionPlans(self._store, self._assumed, options.evicting, options.scheduler_name)
-        self._queue = RootQueue(self._store, options, self._assumed, self._preemption)
+        self._queue = SchedulingQueue(self._store, options, self._assumed, self._preemption)
         self._outcomes = DecisionApplier(self._queue, binder, self._preemption)
-        self._landing = WriteResults(self._queue, binder, self._preemption, self._assumed, self._outcomes)
+        self._landing = WriteResults(self._queue, binder, self._preemption, self._assumed)
         self._store.report.news.roots.update(self._all_roots())
 
     def _all_roots(self) -> Iterator[Root]:
@@ -160,26 +160,25 @@ class Scheduler:
             if not pod.draft.group and not pod.draft.node and (root := self._store.report.root(pod)) is not None:
                 yield root
 
-    def _gathered(self, now: float) -> tuple[tuple[Attempt, ...], list[tuple[EntityState, RootStatus]]]:
+    def _gathered(self, now: float) -> tuple[tuple[Attempt, ...], list[tuple[QueuedEntity, RootStatus]]]:
         """What is done without a decision, and the roots to decide on."""
         queue, options = self._queue, self._options
         done: list[Attempt] = []
-        batch: list[tuple[EntityState, RootStatus]] = []
+        batch: list[tuple[QueuedEntity, RootStatus]] = []
         pods = 0
-        while len(batch) < options.batch_roots and pods < options.batch_pods and (state := queue.turns.next()) is not None:
-            survey = queue.survey(state.root)
+        while len(batch) < options.batch_roots and pods < options.batch_pods and (entity := queue.entities.pop()) is not None:
+            survey = queue.survey(entity.root)
             if survey is None:
-                queue.forget(state.root)
+                queue.forget(entity.root)
                 continue
-            match queue.task(state, survey, now):
+            match queue.task(entity, survey, now):
                 case Action.TRY:
-                    batch.append((state, survey))
+                    batch.append((entity, survey))
                     pods += len(survey.to_place)
                 case None:
-                    queue.route(state, survey, now)
+                    queue.route(entity, survey, now)
                 case task:
-                    done.append(Attempt(state.root, None, self._landing.chore(task, state, survey, now)))
-                    queue.reconsider(state.root, now, hint=False)
+                    done.append(Attempt(entity.root, None, self._landing.chore(task, entity, survey, now)))
         return tuple(done), batch
 
     def _decided_again(self, survey: RootStatus) -> Decision | None:
@@ -189,6 +188,11 @@ class Scheduler:
         (decided,) = decide(self._store, [survey.root], self._parameters, survey.held)
         decision = decided.decision
         return decision if decision.status is not Status.SUCCESS and self._preemption.is_allowed(decision) else None
+
+    def _proposed(self, root: Root) -> PreemptionPlan | None:
+        """The plan of *root* whose evictions are tried dry; None if there is none."""
+        entity = self._queue.get(root)
+        return entity.state.plan if entity is not None and isinstance(entity.state, PreemptionProposed) else None
 
     def _stray(self, namespace: str, name: str) -> Decision | None:
         """What a pod waits for whose group is not there."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
-from scheduler_core.sidecar.queue import backoff
-from scheduler_core.sidecar.queue.entities import EntityState, Phase
-from scheduler_core.sidecar.queue.next_action import Action, RootQueue
+from scheduler_core.sidecar.queue.entities import QueuedEntity
+from scheduler_core.sidecar.queue.next_action import Action
+from scheduler_core.sidecar.queue.priority_queue import SchedulingQueue
 from scheduler_core.sidecar.queue.root_status import RootStatus
-from scheduler_core.sidecar.scheduling.apply_decision import DecisionApplier
+from scheduler_core.sidecar.queue.states import Backoff, Binding, Preempting
 from scheduler_core.sidecar.scheduling.binding import NORMAL, WARNING, Binder
 from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlans
 from scheduler_core.sidecar.writes import (
@@ -27,11 +27,8 @@ from scheduler_core.sidecar.writes import (
 class WriteResults:
     """Hears of the ends of writes."""
 
-    def __init__(
-        self, queue: RootQueue, binder: Binder, preemption: PreemptionPlans, assumed: AssumedPods, outcomes: DecisionApplier
-    ) -> None:
+    def __init__(self, queue: SchedulingQueue, binder: Binder, preemption: PreemptionPlans, assumed: AssumedPods) -> None:
         self._queue, self._binder, self._preemption, self._assumed = queue, binder, preemption, assumed
-        self._outcomes = outcomes
 
     def handle_result(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> tuple[Write, ...]:
         """What is to be written next."""
@@ -51,107 +48,71 @@ class WriteResults:
                 pass
         return ()
 
-    def chore(self, task: Action, state: EntityState, survey: RootStatus, now: float) -> tuple[Write, ...]:
+    def chore(self, task: Action, entity: QueuedEntity, survey: RootStatus, now: float) -> tuple[Write, ...]:
         """What is written for a *task* that needs no decision."""
         queue = self._queue
-        if task is Action.COMMIT:
-            return self._binder.committed(survey, queue.decisions.get(state.root))
-        if task is Action.REBIND:
-            binds = tuple(state.unsure.values())
-            state.unsure = {}
-            self._outcomes.launch(state, binds)
-            return binds
-        state.failures = 0
-        # What cannot be deleted is not asked for again at once.
-        state.hanging_since = None
-        queue.back_off(state, now)
-        return self._binder.undone(
-            survey, "what it still needs did not come" if survey.loose else "its pods were not bound where they are pinned to"
-        )
+        match task:
+            case Action.REBIND if isinstance(waiting := entity.waiting, Backoff):
+                binds = tuple(waiting.unconfirmed.values())
+                queue.bind(entity, binds, waiting.decision)
+                return binds
+            case Action.COMMIT:
+                writes = self._binder.committed(survey, queue.decisions.get(entity.root))
+                queue.reconsider(entity.root, now, hint=False)
+                return writes
+        why = "what it still needs did not come" if survey.loose else "its pods were not bound where they are pinned to"
+        writes = self._binder.undone(survey, why)
+        queue.undone(entity, now)
+        return writes
 
     def _bound(self, write: Bind | Ungate, outcome: WriteOutcome, now: float) -> tuple[Write, ...]:
-        queue, ref = self._queue, write.pod
-        root = queue.flights.get(ref)
-        state = queue.turns.states.get(root) if root is not None else None
-        if state is not None and state.flying.get(ref, write) != write:
-            # It was begun before a restart; of the bind that was begun since nothing is known yet.
-            return ()
-        queue.flights.pop(ref, None)
-        mine = state is not None and state.flying.pop(ref, None) is not None
-        if outcome is WriteOutcome.DONE:
-            self._assumed.acknowledge(ref)
-        elif outcome is not WriteOutcome.FAILED or state is None or not mine:
-            self._assumed.forget(ref)
-        else:
-            # It may have been carried out: nobody else gets the room before that is known.
-            state.unsure[ref] = write
-        if state is None or not mine:
-            return ()
-        state.broken |= outcome is not WriteOutcome.DONE
-        return () if state.flying else self._landed(state, write, now)
+        ended = self._queue.bind_ended(write, outcome, now)
+        return self._landed(*ended, write, now) if ended is not None else ()
 
-    def _landed(self, state: EntityState, write: Bind | Ungate, now: float) -> tuple[Write, ...]:
+    def _landed(self, entity: QueuedEntity, binding: Binding, write: Bind | Ungate, now: float) -> tuple[Write, ...]:
         """All binds of a root have ended."""
-        queue, broken = self._queue, state.broken
-        if broken:
-            state.failures += 1
-            queue.back_off(state, now)
-        else:
-            state.failures = state.attempts = 0
-        state.broken = False
-        queue.turns.set_phase(state, Phase.BACKOFF)
-        survey = queue.survey(state.root)
+        queue, root = self._queue, entity.root
+        survey = queue.survey(root)
         writes: tuple[Write, ...] = ()
-        if survey is not None and not state.unsure:
-            if (live := queue.store.group(state.root.kind, state.root.namespace, state.root.name)) is not None:
+        if survey is not None and not binding.unconfirmed:
+            if (live := queue.store.group(root.kind, root.namespace, root.name)) is not None:
                 live.landed |= bool(survey.finished) and survey.finished[0] is live
-            writes = self._binder.committed(survey, state.decision)
-        if state.root.kind == "Pod" and not broken:
+            writes = self._binder.committed(survey, binding.decision)
+        if root.kind == "Pod" and not binding.failed:
             writes = (*writes, *_of_single(write))
-        queue.reconsider(state.root, now, hint=True)
+        queue.reconsider(root, now, hint=True)
         return writes
 
     def _told(self, write: SetCondition, outcome: WriteOutcome, now: float) -> None:
         if outcome is WriteOutcome.DONE:
             return
-        queue, target, condition = self._queue, write.target, write.condition
+        target, condition = write.target, write.condition
         self._assumed.unpresume(target, condition.type)
-        root = queue.store.book.root_of((target.kind, target.namespace, target.name))
+        root = self._queue.store.book.root_of((target.kind, target.namespace, target.name))
         commits = condition.status == "True" and condition.type == INITIALLY_SCHEDULED.get(target.kind)
-        if root is None or outcome is WriteOutcome.GONE or not commits:
-            return
-        state = queue.turns.states.get(root)
-        if state is None:
-            queue.reconsider(root, now, hint=False)
-            state = queue.turns.states.get(root)
-        # The conditions of a tree are written together, and fail together.
-        if state is not None and now >= state.commit_after:
-            state.commit_failures += 1
-            state.commit_after = now + backoff.seconds(state.commit_failures, 1)
-        queue.reconsider(root, now, hint=False)
+        if root is not None and outcome is not WriteOutcome.GONE and commits:
+            self._queue.record_failed(root, now)
 
     def _nominated(self, write: Nominate, outcome: WriteOutcome) -> None:
         """A nomination that could not be written is none, but what a plan has promised holds as long as the plan."""
         queue = self._queue
-        if outcome is not WriteOutcome.DONE and not any(write.pod.key in plan.nominations for plan in queue.plans.values()):
+        if outcome is not WriteOutcome.DONE and not any(write.pod.key in plan.nominations for plan in queue.entities.plans.values()):
             self._assumed.unpromise(write.pod)
 
     def _evicted(self, write: Evict, outcome: WriteOutcome, now: float) -> tuple[Write, ...]:
         if outcome in {WriteOutcome.DONE, WriteOutcome.GONE}:
             return ()
-        queue, ref = self._queue, write.pod
-        self._assumed.cancel_deletion(ref)
+        queue, victim = self._queue, write.pod
+        self._assumed.cancel_deletion(victim)
         writes: list[Write] = []
-        for root, plan in list(queue.plans.items()):
-            state = queue.turns.states.get(root)
-            if state is None or plan.victims.get(ref.key) != ref:
+        for root, plan in [*queue.entities.plans.items()]:
+            entity = queue.get(root)
+            if entity is None or plan.victims.get(victim.key) != victim:
                 continue
-            writes += self._preemption.stays(plan, ref)
-            if not plan.victims:
-                # What was to leave besides has left, or stays: what is left is planned anew, in time.
-                queue.close(state)
-                queue.back_off(state, now)
-                self._outcomes.refused(state, frozenset({ref}), now)
+            if isinstance(entity.state, Preempting):
+                left, more = self._preemption.stays(entity.state, victim)
+                queue.victim_stays(entity, left, victim, now)
+                writes += more
         return tuple(writes)
 
 

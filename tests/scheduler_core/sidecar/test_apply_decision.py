@@ -9,15 +9,16 @@ import pytest
 from scheduler_core.model.decision import Decision, GroupDecision, Name, Status
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.cluster_changes import ClusterChanges
-from scheduler_core.sidecar.queue.entities import Attempt, EntityState, Phase
-from scheduler_core.sidecar.queue.next_action import RootQueue
+from scheduler_core.sidecar.queue.entities import QueuedEntity
+from scheduler_core.sidecar.queue.priority_queue import SchedulingQueue
 from scheduler_core.sidecar.queue.root_status import RootStatus
 from scheduler_core.sidecar.queue.scheduler_options import SchedulerOptions
-from scheduler_core.sidecar.scheduling.apply_decision import DecisionApplier
+from scheduler_core.sidecar.queue.states import Backoff, Binding, PreemptionProposed, Unschedulable
+from scheduler_core.sidecar.scheduling.apply_decision import Attempt, DecisionApplier
 from scheduler_core.sidecar.scheduling.binding import Binder
 from scheduler_core.sidecar.scheduling.decide import Decided
 from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlans
-from scheduler_core.sidecar.writes import Bind, Evict, Nominate, Ref, Remove, SetCondition, Tell
+from scheduler_core.sidecar.writes import Bind, Evict, Nominate, Ref, Remove, SetCondition, Tell, WriteOutcome
 from tests.scheduler_core.builders import HOST, leaf, node, pod, pods
 from tests.scheduler_core.sidecar.histories import Json, Watched
 from tests.scheduler_core.sidecar.test_preemption_plan import budget
@@ -34,7 +35,7 @@ class Office(Watched):
         wanted = SchedulerOptions(**{"settle_seconds": 0.0, **options})
         assumed = AssumedPods(self.store)
         preemption = PreemptionPlans(self.store, assumed, wanted.evicting, wanted.scheduler_name)
-        self.queue = RootQueue(self.store, wanted, assumed, preemption)
+        self.queue = SchedulingQueue(self.store, wanted, assumed, preemption)
         self.outcomes = DecisionApplier(self.queue, Binder(self.store, assumed, wanted.whose), preemption)
         self.root = root
         self.store.report.pop_changes()
@@ -46,16 +47,19 @@ class Office(Watched):
         return found
 
     @property
-    def state(self) -> EntityState:
-        return self.queue.turns.state(self.survey)
+    def entity(self) -> QueuedEntity:
+        return self.queue.entities.add(self.survey)
 
     def comes(self, decision: Decision, now: float = 0.0, **more: Any) -> Attempt:
-        """What comes of *decision*."""
-        return self.outcomes.apply_decision(self.state, self.survey, Decided(decision, **more), now)
+        """What comes of *decision*, made in an attempt that begins now."""
+        self.queue.entities.activate(self.entity, Backoff(), self.survey.order)
+        entity = self.queue.entities.pop()
+        assert entity is not None
+        return self.outcomes.of(entity, self.survey, Decided(decision, **more), now)
 
     def wakes(self, **news: Any) -> bool:
         """Whether such news wake the root; it stays parked if not."""
-        return [self.root] == self.queue.parked.woken(ClusterChanges(**news))
+        return [self.root] == self.queue.entities.unschedulable.woken(ClusterChanges(**news))
 
 
 def waiting(count: int = 2, cpu: str = "1", **more: Any) -> list[Json]:
@@ -88,9 +92,9 @@ def test_binds_of_what_was_placed_are_under_way():
     attempt = office.comes(placed("g-0", "g-1"))
     binds = of(Bind, [*attempt.writes])
     assert {"g-0": "n1", "g-1": "n1"} == nodes_of(binds)
-    assert {bind.pod: bind for bind in binds} == office.state.flying
-    assert {bind.pod: G for bind in binds} == office.queue.flights
-    assert (Phase.FLYING, False) == (office.state.phase, G in office.queue.parked)
+    assert {bind.pod: bind for bind in binds} == office.entity.state.binds
+    assert {bind.pod: office.entity for bind in binds} == office.queue.in_flight
+    assert (Binding, False) == (type(office.entity.state), G in office.queue.entities.unschedulable)
 
 
 def test_failures_are_counted_on_while_binds_are_under_way():
@@ -98,14 +102,15 @@ def test_failures_are_counted_on_while_binds_are_under_way():
     office.comes(failed())
     office.comes(failed(), 1.0)
     office.comes(placed("g-0", "g-1"), 3.0)
-    assert 2 == office.state.attempts
+    assert 2 == office.entity.attempts
 
 
 def test_bind_that_failed_before_is_forgotten_when_others_begin():
     office = Office(*waiting())
-    office.state.broken = True
-    office.comes(placed("g-0", "g-1"))
-    assert not office.state.broken
+    for bind in of(Bind, [*office.comes(placed("g-0", "g-1")).writes]):
+        office.queue.bind_ended(bind, WriteOutcome.REFUSED, 0.0)
+    office.comes(placed("g-0", "g-1"), 1.0)
+    assert not office.entity.state.failed
 
 
 def test_pods_that_are_left_over_are_told_after_the_binds():
@@ -117,7 +122,7 @@ def test_pods_that_are_left_over_are_told_after_the_binds():
 def test_root_that_was_placed_with_nothing_to_bind_is_left_alone():
     office = Office(leaf("g", 1), bound(pod("g-0", "g", **MUSTER), "n1"), pod("g-1", "g", **MUSTER))
     assert () == office.comes(placed()).writes
-    assert (1, True) == (office.state.attempts, G in office.queue.parked)
+    assert (1, True) == (office.entity.attempts, G in office.queue.entities.unschedulable)
 
 
 def test_every_decision_is_kept_to_be_told():
@@ -131,16 +136,16 @@ def test_every_decision_is_kept_to_be_told():
 def test_a_root_itself_keeps_no_decision_but_the_one_that_placed_it(decision, kept):
     office = Office(*waiting(1))
     office.comes(decision)
-    assert (decision if kept else None) is office.state.decision
+    assert (decision if kept else None) is getattr(office.entity.state, "decision", None)
 
 
 def test_root_that_failed_is_left_alone_longer_each_time_and_waits_for_what_could_help_it():
     office = Office(*waiting())
     for now, seconds in ((0.0, 1.0), (1.0, 2.0), (3.0, 4.0), (7.0, 8.0), (15.0, 10.0), (25.0, 10.0)):
         attempt = office.comes(failed(), now)
-        assert now + seconds == office.state.not_before
-        assert ((), Phase.PARKED) == (attempt.plan, office.state.phase)
-        assert now + 300.0 == office.state.flush_at
+        assert now + seconds == office.entity.backoff_expiration
+        assert ((), Unschedulable) == (attempt.plan, type(office.entity.state))
+        assert now + 300.0 == office.entity.state.flush_at
 
 
 @pytest.mark.parametrize(
@@ -187,10 +192,10 @@ def test_node_of_a_member_wakes_the_root():
 def test_victims_are_asked_for_and_the_root_waits_for_the_answer():
     office = preempting(plan_seconds=600.0)
     attempt = office.comes(failed("low-0", nominated=("g-0",)), 7.0)
-    assert (["low-0"], Phase.PREEMPTING) == (evicts(attempt), office.state.phase)
-    assert office.state.plan is office.queue.plans[G]
+    assert (["low-0"], PreemptionProposed) == (evicts(attempt), type(office.entity.state))
+    assert office.entity.state.plan is office.queue.entities.plans[G]
     assert ([], [("g", "FailedScheduling")]) == (of(Evict, [*attempt.writes]), told([*attempt.writes]))
-    assert 607.0 == office.queue.turns.due(7.0)
+    assert 607.0 == office.queue.entities.due(7.0)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +209,7 @@ def test_victims_are_asked_for_and_the_root_waits_for_the_answer():
 def test_nobody_is_asked_to_leave(status, options):
     office = preempting(**options)
     assert () == office.comes(failed("low-0", status=status)).plan
-    assert {} == office.queue.plans
+    assert {} == office.queue.entities.plans
 
 
 @pytest.mark.parametrize(
@@ -220,7 +225,7 @@ def test_refused_eviction_is_not_asked_for_again_as_things_stand(victim, now, ch
     office = preempting(flush_seconds=300.0)
     office.happens(budget(0))
     refused = office.store.standing.pods.pods["default/low-0"].ref
-    office.outcomes.refused(office.state, frozenset({refused}), 10.0)
+    office.queue.evictions_refused(office.entity, frozenset({refused}), 10.0)
     if change:
         office.happens(budget(1))
     assert want == evicts(office.comes(failed(victim, nominated=("g-0",)), now))
@@ -228,28 +233,28 @@ def test_refused_eviction_is_not_asked_for_again_as_things_stand(victim, now, ch
 
 def test_plan_of_which_one_victim_was_refused_is_not_made_with_others_besides():
     office = preempting()
-    office.outcomes.refused(office.state, frozenset({office.store.standing.pods.pods["default/low-0"].ref}), 0.0)
+    office.queue.evictions_refused(office.entity, frozenset({office.store.standing.pods.pods["default/low-0"].ref}), 0.0)
     assert [] == evicts(office.comes(failed("low-0", "low-1")))
-    assert G in office.queue.parked
+    assert G in office.queue.entities.unschedulable
 
 
 def test_root_whose_victims_would_not_leave_is_tried_again_after_its_back_off():
     office = preempting()
     office.comes(failed("low-0", nominated=("g-0",)))
-    state = office.state
-    office.queue.close(state)
-    office.outcomes.refused(state, frozenset(), 0.5)
-    assert (Phase.BACKOFF, False) == (state.phase, G in office.queue.parked)
-    assert 1.0 == office.queue.turns.due(0.5)
+    entity = office.entity
+    office.queue.preemption_done(entity)
+    office.queue.evictions_refused(entity, frozenset(), 0.5)
+    assert (Backoff, False) == (type(entity.state), G in office.queue.entities.unschedulable)
+    assert 1.0 == office.queue.entities.due(0.5)
 
 
 def test_root_that_is_gone_when_its_victims_refuse_is_forgotten():
     office = preempting()
-    state = office.state
+    entity = office.entity
     office.server.delete(("Pod", "default", "g-0"))
     office.happens()
-    office.outcomes.refused(state, frozenset(), 0.0)
-    assert {} == office.queue.turns.states
+    office.queue.evictions_refused(entity, frozenset(), 0.0)
+    assert {} == office.queue.entities.by_root
 
 
 def test_pods_are_pinned_to_no_node_without_a_host_name():
@@ -292,7 +297,7 @@ def test_gang_that_is_partial_and_finds_no_room_is_undone(decision, want):
 
 def test_gang_that_is_partial_and_whose_victims_refuse_is_undone():
     office = partial()
-    office.outcomes.refused(office.state, frozenset({office.store.standing.pods.pods["default/low-0"].ref}), 0.0)
+    office.queue.evictions_refused(office.entity, frozenset({office.store.standing.pods.pods["default/low-0"].ref}), 0.0)
     writes = [*office.comes(failed("low-0", nominated=("g-0",))).writes]
     assert ["g-1"] == [write.pod.name for write in of(Remove, writes)]
 
@@ -315,7 +320,7 @@ def test_root_awaits_only_those_who_leave_already(first, then, want):
     office = partial()
     office.comes(first)
     office.comes(then, 1.0)
-    assert want == office.state.awaits
+    assert want == office.entity.awaits_victims
 
 
 @pytest.mark.parametrize(
@@ -363,7 +368,7 @@ def test_single_pod_keeps_its_nomination_where_it_may_not_preempt(policy, want):
 def test_refusal_names_who_would_not_leave():
     office = preempting()
     ref = Ref("Pod", "default", "low-0", "uid")
-    office.outcomes.refused(office.state, frozenset({ref}), 3.0)
-    refusal = office.state.refusal
+    office.queue.evictions_refused(office.entity, frozenset({ref}), 3.0)
+    refusal = office.entity.refusal
     assert refusal is not None
     assert (frozenset({ref}), office.store.report.budgets, 303.0) == (refusal.victims, refusal.budgets, refusal.until)

@@ -16,7 +16,8 @@ from scheduler_core.sidecar.cache.informers import Changed, Listed, Unserved
 from scheduler_core.sidecar.process.loop import IDLE_SECONDS, SETTLE_SECONDS, STUCK_SECONDS, Loop, Parts
 from scheduler_core.sidecar.process.mailbox import Done, Mailbox, Rehearsed
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
-from scheduler_core.sidecar.queue.entities import Attempt, Phase
+from scheduler_core.sidecar.queue.states import Active
+from scheduler_core.sidecar.scheduling.apply_decision import Attempt
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
 from scheduler_core.sidecar.writes import AddFinalizer, Bind, Evict, Ref, Tell, WriteOutcome
 from tests.scheduler_core.builders import leaf, node, pod
@@ -92,7 +93,7 @@ class Planner:
         return found
 
     def counts(self):
-        return {(Phase.ACTIVE, "PodGroup"): 2}
+        return {(Active, "PodGroup"): 2}
 
     def done(self, write, outcome, _, __):
         self.calls.append((write, outcome))

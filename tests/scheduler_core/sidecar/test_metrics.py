@@ -9,7 +9,7 @@ from scheduler_core.diagnosis.fragmentation import Fragment
 from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.placement.counters import Counters
 from scheduler_core.sidecar.process.metrics import SECONDS, SidecarMetrics
-from scheduler_core.sidecar.queue.entities import Phase
+from scheduler_core.sidecar.queue.states import STATES, Active, Backoff, Binding, Gated, Preempting, PreemptionProposed, Unschedulable
 
 ROOT = Name("PodGroup", "default", "g")
 TREE, LONE = Name("CompositePodGroup", "default", "top"), Name("Pod", "default", "p")
@@ -288,21 +288,22 @@ def queues(telemetry, name):
 
 
 @pytest.mark.parametrize(
-    ("phase", "queue", "work"),
+    ("state", "queue", "work"),
     [
-        pytest.param(Phase.ACTIVE, "active", "", id="its turn"),
-        pytest.param(Phase.BACKOFF, "backoff", "", id="left alone"),
-        pytest.param(Phase.PARKED, "unschedulable", "", id="tried in vain"),
-        pytest.param(Phase.WAITING, "gated", "", id="held back"),
-        pytest.param(Phase.PREEMPTING, "unschedulable", "preempting", id="victims on their way"),
-        pytest.param(Phase.FLYING, "", "binding", id="binds on their way"),
+        pytest.param(Active, "active", "", id="its turn"),
+        pytest.param(Backoff, "backoff", "", id="left alone"),
+        pytest.param(Unschedulable, "unschedulable", "", id="tried in vain"),
+        pytest.param(Gated, "gated", "", id="held back"),
+        pytest.param(PreemptionProposed, "unschedulable", "preempting", id="evictions tried dry"),
+        pytest.param(Preempting, "unschedulable", "preempting", id="victims on their way"),
+        pytest.param(Binding, "", "binding", id="binds on their way"),
     ],
 )
 @pytest.mark.parametrize(("kind", "type_"), [("Pod", "pod"), ("PodGroup", "podgroup"), ("CompositePodGroup", "podgroup")])
-def test_roots_are_told_by_the_queue_in_which_kube_scheduler_would_have_them(phase, queue, work, kind, type_):
+def test_roots_are_told_by_the_queue_in_which_kube_scheduler_would_have_them(state, queue, work, kind, type_):
     telemetry = SidecarMetrics()
-    telemetry.waiting({(each, of): 7 for each in Phase for of in ("Pod", "PodGroup", "CompositePodGroup")})
-    telemetry.waiting({(phase, kind): 3})
+    telemetry.waiting({(each, of): 7 for each in STATES for of in ("Pod", "PodGroup", "CompositePodGroup")})
+    telemetry.waiting({(state, kind): 3})
 
     assert ({(queue, type_): 3.0} if queue else {}) == queues(telemetry, "muster_queued_entities")
     assert ({(work, type_): 3.0} if work else {}) == queues(telemetry, "muster_under_way_entities")
@@ -310,7 +311,7 @@ def test_roots_are_told_by_the_queue_in_which_kube_scheduler_would_have_them(pha
 
 def test_roots_of_one_queue_are_added_up():
     telemetry = SidecarMetrics()
-    telemetry.waiting({(Phase.PARKED, "PodGroup"): 1, (Phase.PREEMPTING, "PodGroup"): 2, (Phase.PARKED, "CompositePodGroup"): 4})
+    telemetry.waiting({(Unschedulable, "PodGroup"): 1, (Preempting, "PodGroup"): 2, (Unschedulable, "CompositePodGroup"): 4})
 
     assert {("unschedulable", "podgroup"): 7.0} == queues(telemetry, "muster_queued_entities")
 
@@ -328,7 +329,7 @@ def exercised():
             telemetry.decided([decision], 1.0)
         telemetry.preempted(root, 1)
         telemetry.preempted(root, 0)
-    telemetry.waiting({(phase, root.kind): 1 for phase in Phase for root in (ROOT, TREE, LONE)})
+    telemetry.waiting({(state, root.kind): 1 for state in STATES for root in (ROOT, TREE, LONE)})
     return telemetry
 
 

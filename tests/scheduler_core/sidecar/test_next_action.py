@@ -11,15 +11,27 @@ from scheduler_core.model.decision import Decision, Eviction, Name, Status
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.pod_cache import LivePod
 from scheduler_core.sidecar.client.requests import GATE
-from scheduler_core.sidecar.queue.entities import EntityState, Phase, PreemptionPlan
-from scheduler_core.sidecar.queue.next_action import Action, RootQueue
+from scheduler_core.sidecar.queue.entities import QueuedEntity
+from scheduler_core.sidecar.queue.next_action import Action
+from scheduler_core.sidecar.queue.priority_queue import SchedulingQueue
 from scheduler_core.sidecar.queue.queueing_hints import NOTHING, QueueingHint
 from scheduler_core.sidecar.queue.root_status import RootStatus
 from scheduler_core.sidecar.queue.scheduler_options import SchedulerOptions
+from scheduler_core.sidecar.queue.states import (
+    Active,
+    Backoff,
+    Binding,
+    Gated,
+    Preempting,
+    PreemptionPlan,
+    PreemptionProposed,
+    State,
+    Unschedulable,
+)
 from scheduler_core.sidecar.scheduling.binding import Binder
 from scheduler_core.sidecar.scheduling.decide import CycleParameters
 from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlans
-from scheduler_core.sidecar.writes import Bind
+from scheduler_core.sidecar.writes import Bind, WriteOutcome
 from tests.scheduler_core.builders import HOST, composite, leaf, node, pod, pods
 from tests.scheduler_core.sidecar.histories import Json, Watched
 from tests.scheduler_core.sidecar.test_scheduler import GATED, MUSTER, G, bound
@@ -35,21 +47,34 @@ class Room(Watched):
         self.assumed = AssumedPods(self.store)
         self.binder = Binder(self.store, self.assumed, wanted.whose)
         self.preemption = PreemptionPlans(self.store, self.assumed, wanted.evicting, wanted.scheduler_name)
-        self.queue = RootQueue(self.store, wanted, self.assumed, self.preemption)
+        self.queue = SchedulingQueue(self.store, wanted, self.assumed, self.preemption)
         self.store.report.pop_changes()
 
     def pod(self, name: str) -> LivePod:
         return self.store.standing.pods.pods[f"default/{name}"]
 
-    def looks(self, now: float = 0.0, *, hint: bool = True, root: Name = G) -> Phase | None:
-        """The phase of a root once it was looked at; None if it is not there any more."""
+    def looks(self, now: float = 0.0, *, hint: bool = True, root: Name = G) -> type[State] | None:
+        """The state of a root once it was looked at; None if it is not there any more."""
         self.queue.reconsider(root, now, hint=hint)
-        state = self.queue.turns.states.get(root)
-        return state.phase if state is not None else None
+        entity = self.queue.get(root)
+        return type(entity.state) if entity is not None else None
 
     @property
-    def state(self) -> EntityState:
-        return self.queue.turns.states[G]
+    def entity(self) -> QueuedEntity:
+        return self.queue.entities.by_root[G]
+
+    @property
+    def state(self) -> type[State]:
+        return type(self.entity.state)
+
+    def attempt(self) -> QueuedEntity:
+        """G, an attempt at which begins."""
+        assert self.entity is self.queue.entities.pop()
+        return self.entity
+
+    def parks(self, hint: QueueingHint) -> None:
+        """An attempt at g failed at the moment 0, so that it backs off until 1."""
+        self.queue.add_unschedulable(self.attempt(), hint, 0.0)
 
     def plans(self, *victims: str, under_way: bool = False) -> PreemptionPlan:
         """A plan of g, made at the moment 0."""
@@ -57,23 +82,23 @@ class Room(Watched):
         decision = Decision(G, Status.UNSCHEDULABLE, nominations={"default/g-0": "n2"}, victims=names, preemption=Eviction(1, 1))
         plan = self.preemption.plan(decision, 0.0)
         assert plan is not None
-        self.state.plan = self.queue.plans[G] = plan
-        plan.under_way = under_way
+        self.queue.propose(self.attempt(), plan, 0.0)
+        if under_way:
+            self.queue.preempt(self.entity, Preempting(plan))
         self._goes_on()
         return plan
 
     def flies(self) -> Bind:
         """A bind of g-0 is under way."""
         write = Bind(self.pod("g-0").ref, "n1")
+        entity = self.attempt()
         self.assumed.assume(write.pod, "n1")
-        self.state.flying = {write.pod: write}
-        self.queue.flights[write.pod] = G
+        self.queue.bind(entity, (write,), None)
         self._goes_on()
         return write
 
     def _goes_on(self) -> None:
-        """It is not its turn any more: it waits for what was begun."""
-        self.state.turn = False
+        """It waits for what was begun."""
         self.store.report.pop_changes()
         self.looks()
 
@@ -99,7 +124,7 @@ def deleted(each: Json) -> Json:
 class Case:
     """The facts on which it hangs what is to be done, each as it is asked for."""
 
-    def __init__(self, *, parked: bool = False, **facts: Any) -> None:
+    def __init__(self, *, parked: bool = False, unsure: Any = None, **facts: Any) -> None:
         objects = [leaf("g", 3), pod("g-0", "g", **MUSTER), bound(pod("g-1", "g", **MUSTER), "n1"), bound(pod("g-2", "g"), "n1")]
         self.room = Room(*objects, pinned_seconds=300.0, patience_seconds=30.0, most_failures=3)
         waits, runs, foreign = (self.room.pod(f"g-{number}") for number in range(3))
@@ -111,12 +136,12 @@ class Case:
         blank = {"to_place": (), "loose": (), "placed": (), "finished": (), "hanging": False}
         of_survey = {name: named[value] if isinstance(value, str) else value for name, value in facts.items() if name in fields}
         self.survey = dataclasses.replace(found, **{**blank, **of_survey})
-        self.state = EntityState(G, found.ref.uid, **{name: value for name, value in facts.items() if name not in fields})
-        if parked:
-            self.room.queue.parked.park(G, NOTHING)
+        waiting = Unschedulable(NOTHING, 300.0) if parked else Backoff(unsure or {})
+        counted = {name: value for name, value in facts.items() if name not in fields}
+        self.entity = QueuedEntity(G, found.ref.uid, state=waiting, **counted)
 
     def task(self, now: float) -> Action | None:
-        return self.room.queue.task(self.state, self.survey, now)
+        return self.room.queue.task(self.entity, self.survey, now)
 
 
 UNSURE: Any = {"a bind": None}
@@ -127,15 +152,18 @@ UNSURE: Any = {"a bind": None}
     [
         pytest.param({}, 0.0, None, id="nothing"),
         pytest.param({"to_place": "waits"}, 0.0, Action.TRY, id="pods wait"),
-        pytest.param({"to_place": "waits", "not_before": 5.0}, 4.75, None, id="before its back-off is over"),
-        pytest.param({"to_place": "waits", "not_before": 5.0}, 5.0, Action.TRY, id="once its back-off is over"),
+        pytest.param({"to_place": "waits", "backoff_expiration": 5.0}, 4.75, None, id="before its back-off is over"),
+        pytest.param({"to_place": "waits", "backoff_expiration": 5.0}, 5.0, Action.TRY, id="once its back-off is over"),
         pytest.param({"to_place": "waits", "ready": False}, 0.0, None, id="members are missing"),
         pytest.param({"to_place": "waits", "leaving": True}, 0.0, None, id="a member leaves first"),
         pytest.param({"to_place": "waits", "parked": True}, 0.0, None, id="nothing could help it"),
         pytest.param(
-            {"to_place": "waits", "unsure": UNSURE, "not_before": 5.0}, 4.0, None, id="a bind is unknown, before its back-off is over"
+            {"to_place": "waits", "unsure": UNSURE, "backoff_expiration": 5.0},
+            4.0,
+            None,
+            id="a bind is unknown, before its back-off is over",
         ),
-        pytest.param({"to_place": "waits", "unsure": UNSURE, "not_before": 5.0}, 5.0, Action.REBIND, id="a bind is unknown"),
+        pytest.param({"to_place": "waits", "unsure": UNSURE, "backoff_expiration": 5.0}, 5.0, Action.REBIND, id="a bind is unknown"),
         pytest.param({"finished": "g"}, 0.0, Action.COMMIT, id="it has what it needs"),
         pytest.param({"finished": "g", "commit_after": 5.0}, 4.75, None, id="before it may be recorded again"),
         pytest.param({"finished": "g", "commit_after": 5.0}, 5.0, Action.COMMIT, id="once it may be recorded again"),
@@ -160,11 +188,11 @@ LOOSE = {"loose": "runs", "partial_since": 0.0}
         pytest.param(LOOSE, 30.0, Action.UNDO, id="what it needs did not come"),
         pytest.param({**LOOSE, "partial_since": None}, 99.0, None, id="it is not known since when"),
         pytest.param({**LOOSE, "leaving": True}, 99.0, None, id="it is being undone"),
-        pytest.param({**LOOSE, "awaits": True}, 99.0, None, id="others leave for it"),
+        pytest.param({**LOOSE, "awaits_victims": True}, 99.0, None, id="others leave for it"),
         pytest.param({**LOOSE, "to_place": "waits"}, 99.0, Action.TRY, id="the rest can be tried"),
-        pytest.param({**LOOSE, "to_place": "waits", "not_before": 100.0}, 99.0, None, id="the rest can be tried later"),
-        pytest.param({**LOOSE, "to_place": "waits", "failures": 2}, 0.0, Action.TRY, id="binds of the rest failed twice"),
-        pytest.param({**LOOSE, "to_place": "waits", "failures": 3}, 0.0, Action.UNDO, id="binds of the rest failed too often"),
+        pytest.param({**LOOSE, "to_place": "waits", "backoff_expiration": 100.0}, 99.0, None, id="the rest can be tried later"),
+        pytest.param({**LOOSE, "to_place": "waits", "bind_failures": 2}, 0.0, Action.TRY, id="binds of the rest failed twice"),
+        pytest.param({**LOOSE, "to_place": "waits", "bind_failures": 3}, 0.0, Action.UNDO, id="binds of the rest failed too often"),
         pytest.param({**LOOSE, "to_place": "waits", "parked": True}, 29.75, None, id="nothing could help the rest, for a while"),
         pytest.param({**LOOSE, "to_place": "waits", "parked": True}, 30.0, Action.UNDO, id="nothing could help the rest"),
         pytest.param({**LOOSE, "to_place": "waits", "ready": False}, 30.0, Action.UNDO, id="the rest has a gate"),
@@ -188,15 +216,15 @@ def closed(*, by: str) -> list[Json]:
 @pytest.mark.parametrize(
     ("objects", "want"),
     [
-        pytest.param([leaf("g", 1), *pods("g", 1, **MUSTER)], Phase.ACTIVE, id="it can be tried"),
-        pytest.param([leaf("g", 2), *pods("g", 1, **MUSTER)], Phase.WAITING, id="it lacks members"),
-        pytest.param(closed(by="other"), Phase.WAITING, id="a gate holds it"),
-        pytest.param([leaf("g", 1, parent="top"), *pods("g", 1, **MUSTER)], Phase.WAITING, id="it lacks its parent"),
+        pytest.param([leaf("g", 1), *pods("g", 1, **MUSTER)], Active, id="it can be tried"),
+        pytest.param([leaf("g", 2), *pods("g", 1, **MUSTER)], Gated, id="it lacks members"),
+        pytest.param(closed(by="other"), Gated, id="a gate holds it"),
+        pytest.param([leaf("g", 1, parent="top"), *pods("g", 1, **MUSTER)], Gated, id="it lacks its parent"),
         pytest.param([leaf("g", 1), *pods("g", 1)], None, id="its pods are another scheduler's"),
         pytest.param([leaf("g", 1)], None, id="it has no pods"),
         pytest.param(pods("g", 1, **MUSTER), None, id="it is not there"),
-        pytest.param([leaf("g", 1), bound(pod("g-0", "g", **MUSTER), "n1")], Phase.ACTIVE, id="it is to be recorded as placed"),
-        pytest.param([leaf("g"), bound(pod("g-0", "g", **MUSTER), "n1")], Phase.ACTIVE, id="it is to be recorded, without a minimum"),
+        pytest.param([leaf("g", 1), bound(pod("g-0", "g", **MUSTER), "n1")], Active, id="it is to be recorded as placed"),
+        pytest.param([leaf("g"), bound(pod("g-0", "g", **MUSTER), "n1")], Active, id="it is to be recorded, without a minimum"),
     ],
 )
 def test_root_is_counted_by_what_it_waits_for(objects, want):
@@ -205,32 +233,32 @@ def test_root_is_counted_by_what_it_waits_for(objects, want):
 
 def test_root_waits_for_further_members_before_it_is_first_tried_and_only_then():
     here = Room(leaf("g", 1), *pods("g", 1, **MUSTER), settle_seconds=5.0)
-    assert Phase.BACKOFF is here.looks()
-    assert 5.0 == here.queue.turns.due(0.0)
+    assert Backoff is here.looks()
+    assert 5.0 == here.queue.entities.due(0.0)
     here.happens(pod("g-1", "g", **MUSTER))
-    assert Phase.BACKOFF is here.looks(4.75)
-    assert Phase.ACTIVE is here.looks(5.0)
+    assert Backoff is here.looks(4.75)
+    assert Active is here.looks(5.0)
 
 
 def test_time_to_wait_for_further_members_begins_once_there_are_enough():
     here = Room(leaf("g", 2), pod("g-0", "g", **MUSTER), settle_seconds=5.0)
-    assert Phase.WAITING is here.looks()
+    assert Gated is here.looks()
     here.happens(pod("g-1", "g", **MUSTER))
-    assert Phase.BACKOFF is here.looks(10.0)
-    assert 15.0 == here.queue.turns.due(10.0)
+    assert Backoff is here.looks(10.0)
+    assert 15.0 == here.queue.entities.due(10.0)
 
 
 def test_gang_that_is_partial_is_finished_at_once():
     here = Room(leaf("g", 2), bound(pod("g-0", "g", **MUSTER), "n1"), pod("g-1", "g", **MUSTER), settle_seconds=5.0)
-    assert Phase.ACTIVE is here.looks()
+    assert Active is here.looks()
 
 
 def test_root_for_which_nothing_is_left_to_do_is_dropped():
     here = room(count=1, minimum=1)
     here.assumed.assume(here.pod("g-0").ref, "n1")
-    assert Phase.WAITING is here.looks(), "until it is bound"
+    assert Gated is here.looks(), "until it is bound"
     here.happens(bound(pod("g-0", "g", **MUSTER), "n1"))
-    assert Phase.ACTIVE is here.looks(), "until that is recorded"
+    assert Active is here.looks(), "until that is recorded"
     found = here.queue.survey(G)
     assert found is not None
     here.binder.committed(found, None)
@@ -240,21 +268,21 @@ def test_root_for_which_nothing_is_left_to_do_is_dropped():
 def test_root_whose_binds_are_under_way_is_left_alone_whatever_happens():
     here = room()
     here.flies()
-    assert Phase.FLYING is here.looks(1000.0)
+    assert Binding is here.looks(1000.0)
 
 
 def test_root_whose_binds_are_under_way_is_not_gone_through_for_each_of_them(monkeypatch):
     here = room()
     here.flies()
     monkeypatch.setattr(here.queue, "survey", None)
-    assert Phase.FLYING is here.looks()
+    assert Binding is here.looks()
 
 
 @pytest.mark.parametrize(
     ("changes", "want"),
     [
         pytest.param([gone("g", "PodGroup")], None, id="it is gone"),
-        pytest.param([gone("g", "PodGroup"), leaf("g", 2)], Phase.ACTIVE, id="it is made anew"),
+        pytest.param([gone("g", "PodGroup"), leaf("g", 2)], Active, id="it is made anew"),
         pytest.param([composite("top", 1), leaf("g", 2, parent="top")], None, id="it is part of another tree by now"),
     ],
 )
@@ -265,22 +293,20 @@ def test_root_whose_binds_are_under_way_is_given_up_where_it_is_not_what_it_was(
     assert want is here.looks()
 
 
-@pytest.mark.parametrize(("hint", "want"), [(True, Phase.ACTIVE), (False, Phase.PARKED)])
+@pytest.mark.parametrize(("hint", "want"), [(True, Active), (False, Unschedulable)])
 def test_parked_root_is_tried_again_on_a_hint_alone(hint, want):
     here = room()
-    here.queue.parked.park(G, QueueingHint())
-    here.state.flush_at, here.state.turn = 300.0, False
-    assert want is here.looks(hint=hint)
-    assert (not hint) == (G in here.queue.parked)
+    here.parks(QueueingHint())
+    assert want is here.looks(1.0, hint=hint)
+    assert (not hint) == (G in here.queue.entities.unschedulable)
 
 
 def test_root_that_is_made_anew_has_nothing_of_the_one_before():
     here = room()
-    here.queue.back_off(here.state, 0.0)
-    here.queue.parked.park(G, NOTHING)
+    here.parks(NOTHING)
     here.happens(gone("g", "PodGroup"), leaf("g", 2))
-    assert Phase.ACTIVE is here.looks()
-    assert (0, 0.0, False) == (here.state.attempts, here.state.not_before, G in here.queue.parked)
+    assert Active is here.looks()
+    assert (0, 0.0, False) == (here.entity.attempts, here.entity.backoff_expiration, G in here.queue.entities.unschedulable)
 
 
 # Plans.
@@ -289,12 +315,12 @@ def test_root_that_is_made_anew_has_nothing_of_the_one_before():
 @pytest.mark.parametrize(
     ("under_way", "left", "now", "want"),
     [
-        pytest.param(False, True, 599.75, Phase.PREEMPTING, id="proposed"),
-        pytest.param(True, True, 599.75, Phase.PREEMPTING, id="under way"),
-        pytest.param(False, False, 1.0, Phase.PREEMPTING, id="proposed, and its victim is gone by itself"),
-        pytest.param(True, False, 1.0, Phase.ACTIVE, id="its victim has left"),
-        pytest.param(False, True, 600.0, Phase.ACTIVE, id="proposed for too long"),
-        pytest.param(True, True, 600.0, Phase.ACTIVE, id="its victim has not left in time"),
+        pytest.param(False, True, 599.75, PreemptionProposed, id="proposed"),
+        pytest.param(True, True, 599.75, Preempting, id="under way"),
+        pytest.param(False, False, 1.0, PreemptionProposed, id="proposed, and its victim is gone by itself"),
+        pytest.param(True, False, 1.0, Active, id="its victim has left"),
+        pytest.param(False, True, 600.0, Active, id="proposed for too long"),
+        pytest.param(True, True, 600.0, Active, id="its victim has not left in time"),
     ],
 )
 def test_root_with_a_plan_waits_for_its_victims(under_way, left, now, want):
@@ -303,8 +329,8 @@ def test_root_with_a_plan_waits_for_its_victims(under_way, left, now, want):
     if not left:
         here.happens(gone("low"))
     assert want is here.looks(now)
-    over = want is Phase.ACTIVE
-    assert (over, over) == (here.state.plan is None, G not in here.queue.plans)
+    over = want is Active
+    assert (over, over) == (not isinstance(here.entity.state, PreemptionProposed | Preempting), G not in here.queue.entities.plans)
 
 
 def test_plan_that_was_proposed_for_too_long_holds_nothing_any_more_and_one_that_is_under_way_does():
@@ -318,17 +344,17 @@ def test_plan_that_was_proposed_for_too_long_holds_nothing_any_more_and_one_that
 def test_root_whose_victims_have_left_does_not_wait_for_its_back_off():
     here = room()
     here.plans(under_way=True)
-    here.state.not_before = 50.0
+    here.entity.backoff_expiration = 50.0
     here.happens(gone("low"))
     here.queue.handle_changes(5.0)
-    assert (Phase.ACTIVE, 5.0) == (here.state.phase, here.state.not_before)
+    assert (Active, 5.0) == (here.state, here.entity.backoff_expiration)
 
 
 def test_root_is_woken_when_its_plan_has_lasted_too_long():
     here = room(plan_seconds=600.0)
     here.plans()
     here.looks(1.0)
-    assert 600.0 == here.queue.turns.due(1.0)
+    assert 600.0 == here.queue.entities.due(1.0)
 
 
 @pytest.mark.parametrize(
@@ -340,7 +366,7 @@ def test_victims_of_a_root_that_is_gone(under_way, want):
     here.plans(under_way=under_way)
     here.happens(gone("g", "PodGroup"))
     assert None is here.looks()
-    assert (want, {}) == (here.pod("low").leaving, here.queue.plans)
+    assert (want, {}) == (here.pod("low").leaving, here.queue.entities.plans)
 
 
 # What is forgotten.
@@ -357,7 +383,7 @@ def test_victims_of_a_root_that_is_gone(under_way, want):
 def test_room_of_a_bind_of_which_nothing_is_known_is_given_back_with_the_root(change):
     here = room(count=1, minimum=1)
     write = here.flies()
-    here.state.flying, here.state.unsure = {}, {write.pod: write}
+    here.queue.bind_ended(write, WriteOutcome.FAILED, 0.0)
     change(here)
     here.looks(1.0)
     assert "" == here.store.standing.place_of(here.pod("g-0"))
@@ -366,11 +392,11 @@ def test_room_of_a_bind_of_which_nothing_is_known_is_given_back_with_the_root(ch
 def test_pod_whose_room_is_given_back_is_placed_for_the_group_that_was_made_anew():
     here = room(count=1, minimum=1)
     write = here.flies()
-    here.state.flying, here.state.unsure = {}, {write.pod: write}
+    here.queue.bind_ended(write, WriteOutcome.FAILED, 0.0)
     here.happens(gone("g", "PodGroup"), leaf("g", 1))
     here.queue.handle_changes(1.0)
     here.queue.handle_changes(1.0)
-    assert Phase.ACTIVE is here.state.phase
+    assert Active is here.state
 
 
 @pytest.mark.parametrize(
@@ -387,35 +413,34 @@ def test_pod_whose_room_is_given_back_is_placed_for_the_group_that_was_made_anew
 def test_bind_of_which_nothing_is_known_is_repeated_while_nothing_shows(change, want):
     here = room()
     write = here.flies()
-    here.state.flying, here.state.unsure = {}, {write.pod: write}
+    here.queue.bind_ended(write, WriteOutcome.FAILED, 0.0)
     change(here)
     here.looks(1.0)
-    assert ({write.pod: write} if want else {}) == here.state.unsure
+    assert ({write.pod: write} if want else {}) == here.entity.waiting.unconfirmed
 
 
 def test_root_of_whose_binds_nothing_is_known_is_woken_to_repeat_them():
     here = room(count=1, minimum=1)
     write = here.flies()
-    here.state.flying, here.state.unsure = {}, {write.pod: write}
-    here.queue.back_off(here.state, 1.0)
-    assert Phase.BACKOFF is here.looks(1.0)
-    assert 2.0 == here.queue.turns.due(1.0)
+    here.queue.bind_ended(write, WriteOutcome.FAILED, 1.0)
+    assert Backoff is here.looks(1.0)
+    assert 2.0 == here.queue.entities.due(1.0)
     here.queue.handle_changes(2.0)
-    assert Phase.ACTIVE is here.state.phase
+    assert Active is here.state
 
 
 def test_root_that_is_gone_is_not_parked_any_more():
     here = room()
-    here.queue.parked.park(G, NOTHING)
+    here.parks(NOTHING)
     here.happens(gone("g", "PodGroup"))
     here.looks(hint=False)
-    assert 0 == len(here.queue.parked)
+    assert 0 == len(here.queue.entities.unschedulable)
 
 
 def test_root_that_is_not_known_can_be_forgotten():
     here = room()
     here.queue.forget(Name("PodGroup", "default", "h"))
-    assert [G] == [*here.queue.turns.states]
+    assert [G] == [*here.queue.entities.by_root]
 
 
 def test_decision_on_a_root_that_is_gone_is_not_told_any_more():
@@ -433,29 +458,29 @@ def test_gang_is_partial_since_it_was_first_seen_so_and_no_more_once_it_is_not()
     here = Room(leaf("g", 2), bound(pod("g-0", "g", **MUSTER), "n1"), patience_seconds=30.0)
     here.looks(5.0)
     here.looks(9.0)
-    assert (5.0, 35.0) == (here.state.partial_since, here.queue.turns.due(9.0))
+    assert (5.0, 35.0) == (here.entity.partial_since, here.queue.entities.due(9.0))
     here.happens(bound(pod("g-1", "g", **MUSTER), "n1"))
     here.looks(20.0)
-    assert None is here.state.partial_since
+    assert None is here.entity.partial_since
 
 
 def test_gang_hangs_since_it_was_first_seen_pinned_and_no_more_once_it_is_bound():
     pinned = pod("g-0", "g", nodeSelector={HOST: "n1"})
     pinned["metadata"]["annotations"] = {GATE: "n1"}
     here = Room(leaf("g", 1), pinned, place=False, ungate=True, pinned_seconds=300.0)
-    assert Phase.WAITING is here.looks(5.0)
-    assert (5.0, 305.0) == (here.state.hanging_since, here.queue.turns.due(5.0))
+    assert Gated is here.looks(5.0)
+    assert (5.0, 305.0) == (here.entity.hanging_since, here.queue.entities.due(5.0))
     here.happens(bound(pinned, "n1"))
     here.looks(9.0)
-    assert None is here.state.hanging_since
+    assert None is here.entity.hanging_since
 
 
 def test_record_that_may_be_made_again_later_wakes_the_root():
     here = Room(leaf("g", 1), bound(pod("g-0", "g", **MUSTER), "n1"))
     here.looks()
-    here.state.commit_after = 7.0
-    assert Phase.WAITING is here.looks(2.0)
-    assert 7.0 == here.queue.turns.due(2.0)
+    here.entity.commit_after = 7.0
+    assert Gated is here.looks(2.0)
+    assert 7.0 == here.queue.entities.due(2.0)
 
 
 # News.
@@ -463,56 +488,51 @@ def test_record_that_may_be_made_again_later_wakes_the_root():
 
 def test_root_is_woken_once_its_time_has_come_though_nothing_happened():
     here = room()
-    here.state.turn = False
-    here.queue.back_off(here.state, 0.0)
-    here.queue.parked.park(G, NOTHING)
-    here.state.flush_at = 300.0
+    here.parks(NOTHING)
     here.looks(hint=False)
     here.queue.handle_changes(299.75)
-    assert Phase.PARKED is here.state.phase
+    assert Unschedulable is here.state
     here.queue.handle_changes(300.0)
-    assert Phase.ACTIVE is here.state.phase
+    assert Active is here.state
 
 
 def test_parked_root_is_tried_when_news_come_that_could_help_it():
     here = room()
-    here.queue.parked.park(G, QueueingHint(related=True))
-    here.state.flush_at, here.state.turn = 300.0, False
+    here.parks(QueueingHint(related=True))
     here.happens(pod("other", on="n1"))
     here.queue.handle_changes(1.0)
-    assert (Phase.ACTIVE, False) == (here.state.phase, G in here.queue.parked)
+    assert (Active, False) == (here.state, G in here.queue.entities.unschedulable)
 
 
 def test_parked_root_is_woken_early_without_being_tried_where_it_is_not_time_to_try_it():
     here = room(patience_seconds=30.0)
-    here.queue.parked.park(G, NOTHING)
-    here.state.flush_at, here.state.turn = 300.0, False
+    here.parks(NOTHING)
     here.looks(hint=False)
-    here.queue.turns.wake_at(here.state, 30.0, 0.0)
+    here.queue.entities.wake_at(here.entity, 30.0, 0.0)
     here.queue.handle_changes(30.0)
-    assert (Phase.PARKED, True) == (here.state.phase, G in here.queue.parked)
+    assert (Unschedulable, True) == (here.state, G in here.queue.entities.unschedulable)
 
 
 def test_root_is_looked_at_when_it_comes_and_when_it_goes():
     here = Room()
     here.happens(leaf("g", 1), pod("g-0", "g", **MUSTER))
     here.queue.handle_changes(0.0)
-    assert Phase.ACTIVE is here.state.phase
+    assert Active is here.state
     here.happens(gone("g-0"))
     here.queue.handle_changes(0.0)
-    assert {} == here.queue.turns.states
+    assert {} == here.queue.entities.by_root
 
 
 def test_plan_closes_when_the_last_of_its_victims_has_left():
     here = Room(leaf("g", 2), *pods("g", 2, **MUSTER), pod("low-2", on="n2", priority=0))
     here.looks()
-    plan = here.plans("low", "low-2", under_way=True)
+    here.plans("low", "low-2", under_way=True)
     here.happens(gone("low"))
     here.queue.handle_changes(1.0)
-    assert (Phase.PREEMPTING, ["default/low-2"]) == (here.state.phase, [*plan.victims])
+    assert (Preempting, ["default/low-2"]) == (here.state, [*here.queue.entities.plans[G].victims])
     here.happens(gone("low-2"))
     here.queue.handle_changes(2.0)
-    assert (Phase.ACTIVE, {}) == (here.state.phase, here.queue.plans)
+    assert (Active, {}) == (here.state, here.queue.entities.plans)
 
 
 # What is ours.
@@ -544,15 +564,15 @@ def test_options_tell_how_roots_are_decided_on(strategy, steps):
 )
 def test_back_off_grows_with_failures_and_size(size, want):
     here = room()
-    here.state.size = size
+    here.entity.size = size
     for seconds in want:
-        here.queue.back_off(here.state, 100.0)
-        assert 100.0 + seconds == here.state.not_before
+        here.entity.back_off(100.0)
+        assert 100.0 + seconds == here.entity.backoff_expiration
 
 
 def test_root_that_leaves_its_tree_to_a_pod_that_is_being_deleted_waits():
     here = Room(leaf("g", 2), deleted(bound(pod("g-0", "g", **MUSTER), "n1")), *(pod(f"g-{each}", "g", **MUSTER) for each in (1, 2)))
-    assert Phase.WAITING is here.looks()
+    assert Gated is here.looks()
     here.happens(gone("g-0"))
     here.queue.handle_changes(1.0)
-    assert Phase.ACTIVE is here.state.phase
+    assert Active is here.state

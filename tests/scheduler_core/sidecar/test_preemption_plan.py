@@ -8,7 +8,8 @@ import pytest
 
 from scheduler_core.model.decision import Decision, Eviction, Status
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
-from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlan, PreemptionPlans
+from scheduler_core.sidecar.queue.states import Preempting, PreemptionPlan
+from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlans
 from scheduler_core.sidecar.writes import Evict, Evicting, Nominate, Ref, SetCondition, Tell
 from tests.scheduler_core.builders import composite, leaf, node, pod, pods
 from tests.scheduler_core.sidecar.histories import Json, Watched
@@ -35,7 +36,8 @@ class Scarce(Watched):
         return found
 
     def begin(self, *victims: str) -> list[Any]:
-        return [*self.preempting.begin(self.plan(*victims))]
+        _, writes = self.preempting.begin(self.plan(*victims))
+        return [*writes]
 
     def leaving(self) -> list[str]:
         return sorted(each.name[1] for each in self.store.standing.pods.pods.values() if each.leaving and each.evicted)
@@ -88,7 +90,7 @@ def test_decision_that_makes_nobody_leave_has_no_plan(scarce, victims):
 
 def test_plan_says_who_leaves_for_whom_since_when(scarce):
     plan = scarce.plan()
-    assert (G, 5.0, False) == (plan.root, plan.since, plan.under_way)
+    assert (G, 5.0) == (plan.root, plan.since)
     assert {"default/low-0": "low-0", "default/low-1": "low-1"} == {key: ref.name for key, ref in plan.victims.items()}
     assert all(ref.uid for ref in plan.victims.values())
 
@@ -101,9 +103,8 @@ def test_victims_of_a_plan_count_as_leaving_and_its_room_is_promised(scarce):
 def test_promise_to_a_pod_that_is_gone_is_none():
     scarce = Scarce()
     scarce.goes("g-1")
-    plan = scarce.plan()
+    assert ["g-0"] == [write.pod.name for write in of(Nominate, scarce.begin())]
     assert {"g-0": "n1"} == scarce.nominated()
-    assert ["g-0"] == [write.pod.name for write in of(Nominate, [*scarce.preempting.begin(plan)])]
 
 
 @pytest.mark.parametrize("by", list(Evicting))
@@ -193,12 +194,14 @@ def test_plan_that_is_proved_again_may_only_need_fewer(scarce, again, want):
     plan = scarce.plan()
     scarce.happens(pod("new"))
     scarce.preempting.release(plan)
-    assert want == scarce.preempting.renew(plan, decision(*again, nominated={"g-0": "n1"}))
+    left = scarce.preempting.renew(plan, decision(*again, nominated={"g-0": "n1"}))
+    assert want == (left is not None)
     assert (sorted(again) if want else []) == scarce.leaving()
     assert ({"g-0": "n1"} if want else {}) == scarce.nominated()
-    assert want == scarce.preempting.is_proved(plan)
-    if want:
-        assert [*again] == [each.pod.name for each in scarce.preempting.evictions(plan)]
+    if left is not None:
+        assert scarce.preempting.is_proved(left)
+        assert [*again] == [each.pod.name for each in scarce.preempting.evictions(left)]
+    assert not scarce.preempting.is_proved(plan)
 
 
 def test_pod_of_the_same_name_made_since_is_no_victim_of_the_plan(scarce):
@@ -206,7 +209,7 @@ def test_pod_of_the_same_name_made_since_is_no_victim_of_the_plan(scarce):
     scarce.goes("low-0")
     scarce.happens(pod("low-0", on="n1", priority=0))
     scarce.preempting.release(plan)
-    assert not scarce.preempting.renew(plan, decision("low-0", "low-1"))
+    assert None is scarce.preempting.renew(plan, decision("low-0", "low-1"))
     assert [] == scarce.leaving()
 
 
@@ -223,14 +226,14 @@ def test_room_is_promised_before_groups_are_told_before_pods_leave_before_events
 
 
 def test_nominations_say_where_each_pod_of_the_root_goes_by_name(scarce):
-    writes = scarce.preempting.begin(scarce.plan("low-0", nominated={"g-1": "n1", "g-0": "n1"}))
+    _, writes = scarce.preempting.begin(scarce.plan("low-0", nominated={"g-1": "n1", "g-0": "n1"}))
     assert [("g-0", "n1"), ("g-1", "n1")] == [(write.pod.name, write.node) for write in of(Nominate, [*writes])]
 
 
 def test_plan_is_under_way_once_it_has_begun(scarce):
     plan = scarce.plan()
-    scarce.preempting.begin(plan)
-    assert plan.under_way
+    preempting, _ = scarce.preempting.begin(plan)
+    assert Preempting(plan) == preempting
 
 
 def test_group_that_leaves_as_a_whole_is_told_once_and_why():
@@ -295,8 +298,7 @@ def test_a_group_that_only_some_pods_leave_is_told_how_many():
 def test_plan_awaits_those_who_are_still_there(scarce, change, want):
     plan = scarce.plan()
     change(scarce)
-    assert (want == []) == scarce.preempting.prune(plan)
-    assert want == sorted(ref.name for ref in plan.victims.values())
+    assert want == sorted(ref.name for ref in scarce.preempting.prune(plan).victims.values())
 
 
 def ended(name: str) -> Json:

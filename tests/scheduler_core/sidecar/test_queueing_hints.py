@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.cluster_changes import ClusterChanges
-from scheduler_core.sidecar.queue.entities import EntityState
-from scheduler_core.sidecar.queue.entities import Phase as Standing
-from scheduler_core.sidecar.queue.queueing_hints import NOTHING, QueueingHint, UnschedulableRoots
+from scheduler_core.sidecar.queue.entities import QueuedEntity
+from scheduler_core.sidecar.queue.queueing_hints import NOTHING, QueueingHint, UnschedulableEntities
+from scheduler_core.sidecar.queue.states import Unschedulable
 from scheduler_core.sidecar.scheduling.decide import decide
 from scheduler_core.sidecar.scheduling.scheduler import SchedulerOptions
 from tests.sampling import sampled
@@ -115,7 +115,7 @@ def test_root_that_waits_could_not_be_placed(objects, seed, strategy, preempt):
     for _ in range(4):
         Happening(world, chance).happen()
         world.run(200)
-        world.hear(everything=True)
+        world.handle_changes(everything=True)
         assert [] == _missed(world)
 
 
@@ -123,8 +123,8 @@ def _missed(world: World) -> list[Any]:
     """The roots that are parked, although they could be placed, or others made to leave for them."""
     queue = world.scheduler._queue
     missed = []
-    for root, state in queue.turns.states.items():
-        if state.phase is not Standing.PARKED:
+    for root, entity in queue.entities.by_root.items():
+        if not isinstance(entity.state, Unschedulable):
             continue
         fresh = Cache()
         world.server.fill(fresh)
@@ -132,15 +132,15 @@ def _missed(world: World) -> list[Any]:
         assert survey is not None
         (found,) = decide(fresh, [root], world.scheduler._parameters, survey.held)
         decision = found.decision
-        allowed = world.scheduler._preemption.is_allowed(decision) and not _is_refused(world, state, decision)
+        allowed = world.scheduler._preemption.is_allowed(decision) and not _is_refused(world, entity, decision)
         if decision.status is Status.SUCCESS or (decision.victims and allowed):
             missed.append(decision)
     return missed
 
 
-def _is_refused(world: World, state: EntityState, decision: Decision) -> bool:
+def _is_refused(world: World, entity: QueuedEntity, decision: Decision) -> bool:
     """Whether the server would not let one of these leave when it was asked, and no budget has changed since."""
-    queue, refusal = world.scheduler._queue, state.refusal
+    queue, refusal = world.scheduler._queue, entity.refusal
     unchanged = refusal is not None and refusal.budgets == queue.store.report.budgets
     return refusal is not None and unchanged and bool(world.scheduler._preemption.victims(decision) & refusal.victims)
 
@@ -148,7 +148,7 @@ def _is_refused(world: World, state: EntityState, decision: Decision) -> bool:
 ROOT = Name("PodGroup", "default", "g")
 
 
-def parked(interest_of: Any) -> tuple[UnschedulableRoots, Cache]:
+def parked(interest_of: Any) -> tuple[UnschedulableEntities, Cache]:
     """A root that needs 2 cpu, on a cluster where n1 has 1 free, n2 has 3, and n3, tainted, has all."""
     server = Server()
     objects = [
@@ -159,7 +159,7 @@ def parked(interest_of: Any) -> tuple[UnschedulableRoots, Cache]:
         server.put(each)
     store = Cache()
     server.fill(store)
-    found = UnschedulableRoots(store, frozenset())
+    found = UnschedulableEntities(store, frozenset())
     found.park(ROOT, interest_of(frozenset({store.standing.pods.pods["default/g-0"].draft.form})))
     return found, store
 

@@ -11,6 +11,7 @@ from scheduler_core.model.decision import Name, Status
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.pod_cache import SCHEDULED
 from scheduler_core.sidecar.client.requests import GATE
+from scheduler_core.sidecar.queue.states import Active, Gated, Preempting, Unschedulable
 from scheduler_core.sidecar.scheduling.scheduler import MOST_EAGER, Scheduler, SchedulerOptions
 from scheduler_core.sidecar.writes import Bind, Evict, Nominate, Remove, SetCondition, Tell, Ungate, WriteOutcome
 from tests.scheduler_core.builders import HOST, composite, leaf, node, pod, pods, racks
@@ -43,14 +44,14 @@ class Scene:
     def put(self, *objects: Json) -> None:
         for each in objects:
             self.server.put(each)
-        self.hear()
+        self.handle_changes()
 
     def delete(self, kind: str, *names: str) -> None:
         for name in names:
             self.server.delete((kind, "" if kind == "Node" else "default", name))
-        self.hear()
+        self.handle_changes()
 
-    def hear(self) -> None:
+    def handle_changes(self) -> None:
         histories.feed(self.store, self.server.events[self.heard :])
         self.heard = len(self.server.events)
 
@@ -176,7 +177,7 @@ def test_only_pods_of_our_scheduler_are_bound():
 def test_gang_waits_for_its_members_without_being_told_anything():
     scene = Scene(node("n1"), leaf("g", 2), pod("g-0", "g", **MUSTER))
     assert [] == scene.wait(1000)
-    assert 1 == scene.scheduler.counts()["waiting", "PodGroup"]
+    assert 1 == scene.scheduler.counts()[Gated, "PodGroup"]
     found = scene.scheduler.explain("default", "g")
     assert found is not None
     assert (Status.WAIT, True) == (found.status, "1 of 2 pods" in found.message)
@@ -258,7 +259,7 @@ def test_root_is_tried_again_when_something_could_help_it_and_not_before_its_bac
 def test_root_is_tried_again_after_a_long_time_though_nothing_happened():
     scene = Scene(node("n1", cpu="1"), *gang("g", 2), flush_seconds=300.0)
     scene.writes()
-    assert ([], 1) == (told(scene.wait(299)), scene.scheduler.counts()["parked", "PodGroup"])
+    assert ([], 1) == (told(scene.wait(299)), scene.scheduler.counts()[Unschedulable, "PodGroup"])
     assert [("g", "FailedScheduling")] == told(scene.wait(1))
 
 
@@ -495,7 +496,7 @@ G = Name("PodGroup", "default", "g")
 def desk_plans(scene: Scene) -> tuple[Evict, ...]:
     """The evictions of all plans that are not under way."""
     queue = scene.scheduler._queue
-    return tuple(write for plan in queue.plans.values() for write in scene.scheduler._preemption.evictions(plan))
+    return tuple(write for plan in queue.entities.plans.values() for write in scene.scheduler._preemption.evictions(plan))
 
 
 def of_plans(scene: Scene, seconds: float) -> list[Any]:
@@ -519,7 +520,7 @@ def test_root_is_left_alone_until_its_victims_are_gone_and_then_placed_at_once()
     scene = Crowded()
     victims = [write.pod.name for write in scene.plan()]
     scene.end(list(scene.scheduler.approve(G, scene.now)))
-    assert ([], 1) == (scene.wait(100), scene.scheduler.counts()["preempting", "PodGroup"])
+    assert ([], 1) == (scene.wait(100), scene.scheduler.counts()[Preempting, "PodGroup"])
     scene.delete("Pod", victims[0])
     assert [] == scene.wait(0)
     scene.delete("Pod", victims[1])
@@ -703,7 +704,7 @@ def test_what_was_decided_is_told_for_as_long_as_the_root_is_there():
 def test_batch_is_bounded_and_the_rest_keeps_its_turn():
     scene = Scene(node("n1", cpu="100"), *(each for number in range(5) for each in gang(f"g{number}", 2)), batch_pods=3)
     first = scene.scheduler.attempt(0.0)
-    assert (2, 3) == (len(first), scene.scheduler.counts()["active", "PodGroup"])
+    assert (2, 3) == (len(first), scene.scheduler.counts()[Active, "PodGroup"])
     assert 10 == len(nodes_of([write for each in first for write in each.writes])) + len(nodes_of(scene.writes()))
 
 
@@ -711,7 +712,7 @@ def test_cycle_ends_when_its_time_is_spent_and_the_rest_keeps_its_turn():
     scene = Scene(node("n1", cpu="100"), *(each for number in range(5) for each in gang(f"g{number}", 1)), seconds=1.0)
     ticks = iter(range(100))
     first = scene.scheduler.attempt(0.0, lambda: float(next(ticks)))
-    assert (2, 3) == (len(first), scene.scheduler.counts()["active", "PodGroup"])
+    assert (2, 3) == (len(first), scene.scheduler.counts()[Active, "PodGroup"])
     assert 3 == len(nodes_of(scene.writes()))
 
 

@@ -9,8 +9,9 @@ import pytest
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED
 from scheduler_core.model.decision import Name
 from scheduler_core.sidecar.cache.pod_cache import SCHEDULED
-from scheduler_core.sidecar.queue.entities import EntityState, Phase
-from scheduler_core.sidecar.queue.next_action import RootQueue
+from scheduler_core.sidecar.queue.entities import QueuedEntity
+from scheduler_core.sidecar.queue.priority_queue import SchedulingQueue
+from scheduler_core.sidecar.queue.states import Backoff, Binding, Preempting
 from scheduler_core.sidecar.writes import (
     AddFinalizer,
     Bind,
@@ -49,12 +50,12 @@ OPEN = [WriteOutcome.REFUSED, WriteOutcome.FAILED, WriteOutcome.DROPPED]
 PLACED = INITIALLY_SCHEDULED["PodGroup"]
 
 
-def queue_of(scene: Scene) -> RootQueue:
+def queue_of(scene: Scene) -> SchedulingQueue:
     return scene.scheduler._queue
 
 
-def state_of(scene: Scene, root: Name = G) -> EntityState:
-    return queue_of(scene).turns.states[root]
+def entity_of(scene: Scene, root: Name = G) -> QueuedEntity:
+    return queue_of(scene).entities.by_root[root]
 
 
 def place_of(scene: Scene, name: str = "g-0") -> str:
@@ -84,7 +85,7 @@ def test_room_is_given_back_only_where_it_is_known_that_the_bind_was_not_made(ou
     scene, binds = flying()
     scene.end(binds, outcome)
     assert want == place_of(scene)
-    assert {} == queue_of(scene).flights
+    assert {} == queue_of(scene).in_flight
 
 
 @pytest.mark.parametrize(
@@ -110,7 +111,7 @@ def test_bind_of_which_nothing_is_known_is_repeated_after_its_back_off_and_as_of
         scene.end(binds, WriteOutcome.FAILED)
         assert [] == of(Bind, scene.wait(seconds - 0.25))
         assert binds == of(Bind, scene.wait(0.25))
-        assert Phase.FLYING is state_of(scene).phase
+        assert Binding is type(entity_of(scene).state)
     assert TRUE == said(scene.end(binds))
 
 
@@ -130,7 +131,7 @@ def test_gang_is_not_said_to_be_placed_while_nothing_is_known_of_one_bind():
 def test_root_is_left_alone_until_its_last_bind_has_ended(outcome):
     scene, binds = flying(2)
     scene.end(binds[:1], outcome)
-    assert (Phase.FLYING, [binds[1].pod]) == (state_of(scene).phase, [*state_of(scene).flying])
+    assert (Binding, [binds[1].pod]) == (type(entity_of(scene).state), [*queue_of(scene).in_flight])
     assert [] == scene.wait(1000)
 
 
@@ -139,7 +140,7 @@ def test_attempt_in_which_a_bind_failed_counts_once_however_many_failed(outcome)
     scene, binds = flying(3)
     scene.end(binds[:1])
     scene.end(binds[1:], outcome)
-    assert (1, 1) == (state_of(scene).failures, state_of(scene).attempts)
+    assert (1, 1) == (entity_of(scene).bind_failures, entity_of(scene).attempts)
 
 
 @pytest.mark.parametrize("outcome", [WriteOutcome.REFUSED, WriteOutcome.FAILED, WriteOutcome.DROPPED])
@@ -150,9 +151,9 @@ def test_back_off_grows_while_binds_fail_and_begins_anew_once_they_succeed(outco
         assert [] == of(Bind, scene.wait(seconds - 0.25))
         binds = of(Bind, scene.wait(0.25))
         assert {"g-0": "n1"} == nodes_of(binds)
-    state = state_of(scene)
+    entity = entity_of(scene)
     scene.end(binds)
-    assert (0, 0) == (state.failures, state.attempts)
+    assert (0, 0) == (entity.bind_failures, entity.attempts)
 
 
 def test_bind_of_a_root_that_is_forgotten_gives_its_room_back_unless_it_was_made():
@@ -162,7 +163,7 @@ def test_bind_of_a_root_that_is_forgotten_gives_its_room_back_unless_it_was_made
         scene.wait(0)
         assert [] == said(scene.end(binds, outcome))
         assert ("n1" if outcome is WriteOutcome.DONE else "") == place_of(scene)
-        assert {} == queue_of(scene).flights
+        assert {} == queue_of(scene).in_flight
 
 
 @pytest.mark.parametrize("outcome", OPEN)
@@ -173,7 +174,7 @@ def test_pod_whose_bind_fails_after_its_group_was_made_anew_is_bound_for_the_new
     scene.put(leaf("g", 1))
     scene.wait(0)
     scene.end(binds, outcome)
-    assert (0, "") == (state_of(scene).failures, place_of(scene))
+    assert (0, "") == (entity_of(scene).bind_failures, place_of(scene))
     assert {"g-0": "n1"} == nodes_of(scene.wait(0))
 
 
@@ -186,7 +187,7 @@ def test_bind_of_before_a_restart_is_not_taken_for_the_one_that_was_begun_since(
     new = of(Bind, scene.wait(0))
     assert {old[0].node, new[0].node} == {"n1", "n2"}
     assert [] == said(scene.end(old, outcome))
-    assert (new[0].node, Phase.FLYING) == (place_of(scene), state_of(scene).phase)
+    assert (new[0].node, Binding) == (place_of(scene), type(entity_of(scene).state))
     assert TRUE == said(scene.end(new))
 
 
@@ -291,7 +292,7 @@ def test_failures_of_one_record_count_once_however_many_groups_there_are():
     scene = Scene(node("n1"), *tree)
     writes = of(SetCondition, scene.end(of(Bind, scene.writes())))
     scene.end(writes, WriteOutcome.REFUSED)
-    assert (4, 1) == (len(writes), state_of(scene, Name("CompositePodGroup", "default", "top")).commit_failures)
+    assert (4, 1) == (len(writes), entity_of(scene, Name("CompositePodGroup", "default", "top")).commit_failures)
     assert [] == said(scene.wait(0.75))
     assert writes == of(SetCondition, scene.wait(0.25))
 
@@ -301,9 +302,9 @@ def test_record_that_failed_is_forgotten_once_nothing_failed_for_a_long_time():
     scene.end(writes, WriteOutcome.REFUSED)
     scene.end(of(SetCondition, scene.wait(1.0)))
     assert [] == scene.wait(299.75)
-    assert 1 == state_of(scene).commit_failures
+    assert 1 == entity_of(scene).commit_failures
     assert [] == scene.wait(0.25)
-    assert {} == queue_of(scene).turns.states
+    assert {} == queue_of(scene).entities.by_root
 
 
 @pytest.mark.parametrize(
@@ -322,7 +323,7 @@ def test_other_conditions_are_not_repeated(target, type_, status, outcome):
     scene.writes()
     ref = Ref("Pod" if target == "g-0" else "PodGroup", "default", target)
     assert [] == scene.end([SetCondition(ref, Condition(type_, status, "Reason", ""))], outcome)
-    assert (0, 0.0) == (state_of(scene).commit_failures, state_of(scene).commit_after)
+    assert (0, 0.0) == (entity_of(scene).commit_failures, entity_of(scene).commit_after)
 
 
 @pytest.mark.parametrize("outcome", NOT_DONE)
@@ -384,17 +385,16 @@ def test_victim_counts_as_leaving_unless_its_eviction_failed(outcome, want):
 def test_plan_goes_on_with_the_victims_that_are_left(outcome):
     scene, evictions = under_way()
     scene.end(evictions[:1], outcome)
-    plan = state_of(scene).plan
-    assert plan is not None
+    plan = queue_of(scene).entities.plans[G]
     assert [evictions[1].pod] == [*plan.victims.values()]
-    assert ([], Phase.PREEMPTING) == (scene.wait(100), state_of(scene).phase)
+    assert ([], Preempting) == (scene.wait(100), type(entity_of(scene).state))
 
 
 @pytest.mark.parametrize("outcome", OPEN)
 def test_plan_is_over_when_nobody_is_left_who_would_leave_and_not_made_again_as_things_stand(outcome):
     scene, evictions = under_way()
     scene.end(evictions, outcome)
-    assert (None, {}) == (state_of(scene).plan, queue_of(scene).plans)
+    assert (Backoff, {}) == (type(entity_of(scene).state), queue_of(scene).entities.plans)
     again = [each for each in scene.scheduler.attempt(scene.now + 2) if each.root == G]
     assert [()] == [each.plan for each in again]
 
@@ -433,7 +433,7 @@ def test_eviction_that_fails_leaves_the_plans_of_others_alone():
     for root in plans:
         scene.scheduler.approve(root, scene.now)
     scene.end([*plans[G]], WriteOutcome.REFUSED)
-    (left,) = queue_of(scene).plans.values()
+    (left,) = queue_of(scene).entities.plans.values()
     assert ("h", {each.pod for each in plans[Name("PodGroup", "default", "h")]}) == (left.root.name, {*left.victims.values()})
 
 
@@ -443,6 +443,17 @@ def test_eviction_that_fails_when_its_root_is_gone_leaves_the_victim_where_it_is
     scene.wait(0)
     assert [] == scene.end(evictions, WriteOutcome.REFUSED)
     assert [False, False] == [leaves(scene, each) for each in evictions]
+
+
+@pytest.mark.parametrize("outcome", OPEN)
+def test_eviction_of_before_a_restart_leaves_a_plan_that_is_proposed_since_to_be_proved_again(outcome):
+    scene, evictions = under_way()
+    scene.scheduler.restart()
+    plan = scene.plan()
+    assert {each.pod for each in evictions} == {each.pod for each in plan}
+    assert [] == scene.end(evictions, outcome)
+    assert scene.scheduler.awaits(G, plan)
+    assert plan == tuple(of(Evict, [*scene.scheduler.approve(G, scene.now)]))
 
 
 def test_gang_of_a_victim_that_stays_after_all_is_looked_at_again():
@@ -505,8 +516,8 @@ def test_gang_that_is_undone_is_left_alone_for_a_while_and_its_failures_count_no
         removals = of(Remove, writes)
         scene.end(of(Bind, writes), WriteOutcome.REFUSED)
     assert "what it still needs did not come" in of(Tell, writes)[-1].message
-    state = state_of(scene)
-    assert (0, True) == (state.failures, scene.now < state.not_before)
+    entity = entity_of(scene)
+    assert (0, True) == (entity.bind_failures, scene.now < entity.backoff_expiration)
 
 
 def pinned(*more: Json, **options: Any) -> Scene:
@@ -548,6 +559,6 @@ def test_pinned_gang_is_undone_once_where_what_is_left_of_it_is_not_ours():
 )
 def test_nothing_follows_from_how_it_ended(write, outcome):
     scene, _ = flying()
-    before = queue_of(scene).turns.due(scene.now)
+    before = queue_of(scene).entities.due(scene.now)
     assert [] == scene.end([write], outcome)
-    assert before == queue_of(scene).turns.due(scene.now)
+    assert before == queue_of(scene).entities.due(scene.now)
