@@ -84,12 +84,12 @@ class SchedulingQueue:
             waiting = entity.waiting
             self.reconsider(entity.root, now, hint=isinstance(waiting, Unschedulable) and waiting.flush_at <= now)
 
-    def reconsider(self, root: Root, now: float, *, hint: bool) -> None:
-        """See what is to be done about *root*; *hint*: something changed that could help it."""
+    def reconsider(self, root: Root, now: float, *, hint: bool, status: RootStatus | None = None) -> None:
+        """See what is to be done about *root*; *hint*: something changed that could help it; *status*: as it is now, if that is known."""
         known = self.get(root)
         if known is not None and self._binds_on(known):
             return
-        status = self.survey(root)
+        status = status or self.survey(root)
         if status is None or (known is not None and known.uid != status.ref.uid):
             self.forget(root)
         if status is None:
@@ -139,12 +139,14 @@ class SchedulingQueue:
         """Return what is to be done about *entity* now; None: nothing but to wait."""
         return next_action(entity, entity.waiting, status, self.options, now)
 
-    def add_unschedulable(self, entity: QueuedEntity, hint: QueueingHint, now: float, *, awaits_victims: bool = False) -> None:
-        """The attempt failed; *hint* says what could help."""
+    def add_unschedulable(
+        self, entity: QueuedEntity, hint: QueueingHint, status: RootStatus | None, now: float, *, awaits_victims: bool = False
+    ) -> None:
+        """The attempt failed; *hint* says what could help; *status* as in ``look``."""
         entity.back_off(now)
         entity.awaits_victims = awaits_victims
         self.entities.move(entity, Event.ADD_UNSCHEDULABLE, Unschedulable(hint, now + self.options.flush_seconds))
-        self.reconsider(entity.root, now, hint=False)
+        self.reconsider(entity.root, now, hint=False, status=status)
 
     def undone(self, entity: QueuedEntity, now: float) -> None:
         """What was bound of *entity* is being deleted."""
@@ -156,13 +158,14 @@ class SchedulingQueue:
 
     def record_failed(self, root: Root, now: float) -> None:
         """That *root* was placed could not be recorded: it is recorded again later."""
+        status = self.survey(root)
         if self.get(root) is None:
-            self.reconsider(root, now, hint=False)
+            self.reconsider(root, now, hint=False, status=status)
         # The conditions of a tree are written together, and fail together.
         if (entity := self.get(root)) is not None and now >= entity.commit_after:
             entity.commit_failures += 1
             entity.commit_after = now + backoff.seconds(entity.commit_failures, 1)
-        self.reconsider(root, now, hint=False)
+        self.reconsider(root, now, hint=False, status=status)
 
     def reports_again(self, entity: QueuedEntity, now: float) -> bool:
         """Return whether pods that know that they are unschedulable are told another reason now, which is seldom."""
@@ -236,13 +239,13 @@ class SchedulingQueue:
             entity.backoff_expiration = retry_at
         self.entities.move(entity, Event.PREEMPTION_DONE, Backoff())
 
-    def evictions_refused(self, entity: QueuedEntity, victims: frozenset[Ref], now: float) -> None:
-        """*victims* would not leave for the root: as things stand they are not asked again.
+    def evictions_refused(self, entity: QueuedEntity, victims: frozenset[Ref], now: float, status: RootStatus | None = None) -> None:
+        """*victims* would not leave for the root: as things stand they are not asked again; *status* as in ``look``.
 
         The root is tried again after its back-off: what could have helped it while it had a plan did not wake it.
         """
         entity.refusal = RefusedEvictions(victims, self.store.report.budgets, now + self.options.flush_seconds)
-        self.reconsider(entity.root, now, hint=True)
+        self.reconsider(entity.root, now, hint=True, status=status)
 
     def _preempts_on(self, entity: QueuedEntity, now: float) -> bool:
         """Whether *entity* still waits for its victims."""

@@ -84,6 +84,10 @@ class RootStatus:
         """Partial roots first, then as the queue has it: priority, age, name."""
         return not self.loose, -self.priority, self.age, self.root.namespace, self.root.name, self.root.kind
 
+    def recorded(self) -> RootStatus:
+        """Return the same once its finished groups are recorded as placed."""
+        return dataclasses.replace(self, finished=(), settled=True, hanging=False, leaving=False) if self.finished else self
+
 
 def survey(store: Cache, root: Root, whose: OurPods) -> RootStatus | None:
     """How it stands with *root*; None if it is not there, or nothing of it is ours."""

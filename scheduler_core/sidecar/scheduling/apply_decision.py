@@ -61,7 +61,7 @@ class DecisionApplier:
         if binds:
             queue.bind(entity, binds, decision)
         else:
-            queue.add_unschedulable(entity, self._hint(survey, decided), now)
+            queue.add_unschedulable(entity, self._hint(survey, decided), survey, now)
         return Attempt(entity.root, decision, (*binds, *told))
 
     def _failed(self, entity: QueuedEntity, survey: RootStatus, decided: Decided, decision: Decision, now: float) -> Attempt:
@@ -75,9 +75,11 @@ class DecisionApplier:
         preempts = any(pod.record is not None and pod.record.preempts for pod in survey.to_place)
         if queue.options.preempt and failure_clears_nominations(entity.root, preempts=preempts):
             writes = (*writes, *self._binder.nominations(decision, survey))
+        status: RootStatus | None = survey
         if survey.loose and not awaits_victims and decision.status in _UNPLACED:
             writes = (*writes, *self._binder.undone(survey, decision.message))
-        queue.add_unschedulable(entity, self._hint(survey, decided), now, awaits_victims=awaits_victims)
+            status = queue.survey(entity.root)
+        queue.add_unschedulable(entity, self._hint(survey, decided), status, now, awaits_victims=awaits_victims)
         return Attempt(entity.root, decision, writes)
 
     def _plan(self, entity: QueuedEntity, decision: Decision, now: float) -> PreemptionPlan | None:

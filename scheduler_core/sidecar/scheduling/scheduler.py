@@ -98,10 +98,10 @@ class Scheduler:
             survey = queue.survey(root)
             decision = self._decided_again(survey) if survey is not None else None
             plan = self._preemption.renew(plan, decision) if decision is not None else None
-        if plan is None:
-            queue.preemption_done(entity, retry_at=now if entity.attempts < MOST_EAGER else None)
-            queue.reconsider(root, now, hint=True)
-            return ()
+            if plan is None:
+                queue.preemption_done(entity, retry_at=now if entity.attempts < MOST_EAGER else None)
+                queue.reconsider(root, now, hint=True, status=survey)
+                return ()
         preempting, writes = self._preemption.begin(plan)
         queue.preempt(entity, preempting)
         return writes
@@ -113,8 +113,8 @@ class Scheduler:
             return ()
         self._preemption.release(plan)
         queue.preemption_done(entity)
-        queue.evictions_refused(entity, frozenset({pod}), now)
         survey = queue.survey(root)
+        queue.evictions_refused(entity, frozenset({pod}), now, survey)
         if survey is None:
             return ()
         return (Tell(survey.ref, "Warning", "FailedScheduling", f"{pod.key} would have to leave, and must not: {why}"),)

@@ -58,7 +58,7 @@ class WriteResults:
                 return binds
             case Action.COMMIT:
                 writes = self._binder.committed(survey, queue.decisions.get(entity.root))
-                queue.reconsider(entity.root, now, hint=False)
+                queue.reconsider(entity.root, now, hint=False, status=survey.recorded())
                 return writes
         why = "what it still needs did not come" if survey.loose else "its pods were not bound where they are pinned to"
         writes = self._binder.undone(survey, why)
@@ -78,9 +78,10 @@ class WriteResults:
             if (live := queue.store.group(root.kind, root.namespace, root.name)) is not None:
                 live.landed |= bool(survey.finished) and survey.finished[0] is live
             writes = self._binder.committed(survey, binding.decision)
+            survey = survey.recorded()
         if root.kind == "Pod" and not binding.failed:
             writes = (*writes, *_of_single(write))
-        queue.reconsider(root, now, hint=True)
+        queue.reconsider(root, now, hint=True, status=survey)
         return writes
 
     def _told(self, write: SetCondition, outcome: WriteOutcome, now: float) -> None:

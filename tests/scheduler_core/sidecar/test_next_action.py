@@ -74,7 +74,7 @@ class Room(Watched):
 
     def parks(self, hint: QueueingHint) -> None:
         """An attempt at g failed at the moment 0, so that it backs off until 1."""
-        self.queue.add_unschedulable(self.attempt(), hint, 0.0)
+        self.queue.add_unschedulable(self.attempt(), hint, None, 0.0)
 
     def plans(self, *victims: str, under_way: bool = False) -> PreemptionPlan:
         """A plan of g, made at the moment 0."""

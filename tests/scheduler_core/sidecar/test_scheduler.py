@@ -493,6 +493,56 @@ class Crowded(Scene):
 G = Name("PodGroup", "default", "g")
 
 
+def surveyed(scene: Scene, do: Any) -> list[Name]:
+    """The roots that are surveyed while *do* is done, after everything was heard."""
+    queue, found = scene.scheduler._queue, []
+    queue.hear(scene.now)
+    survey = queue.survey
+
+    def counted(root: Name) -> Any:
+        found.append(root)
+        return survey(root)
+
+    queue.survey = counted  # type: ignore[method-assign]
+    do()
+    queue.survey = survey  # type: ignore[method-assign]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("objects", "want"),
+    [
+        pytest.param([node("n1"), *gang("g", 2)], [G], id="it is placed"),
+        pytest.param([node("n1", cpu="1"), *gang("g", 2)], [G], id="it is not"),
+        pytest.param([node("n1", cpu="1"), pod("low", on="n1", priority=0), *gang("g", 1, priority=9)], [G], id="others are to leave"),
+        pytest.param([node("n1"), leaf("g", 1), bound(pod("g-0", "g", **MUSTER), "n1")], [G], id="it is recorded as placed"),
+        pytest.param(
+            [node("n1", cpu="1"), leaf("g", 2), bound(pod("g-0", "g", **MUSTER), "n1"), pod("g-1", "g", **MUSTER)],
+            [G, G],
+            id="it is undone, which changes it",
+        ),
+    ],
+)
+def test_root_is_surveyed_once_an_attempt(objects, want):
+    scene = Scene(*objects, preempt=True)
+    assert want == surveyed(scene, lambda: scene.scheduler.attempt(scene.now))
+
+
+def test_root_is_surveyed_once_when_its_binds_have_ended():
+    scene = Scene(node("n1"), *gang("g", 2))
+    binds = of(Bind, scene.writes())
+    assert [G] == surveyed(scene, lambda: scene.end(binds))
+
+
+@pytest.mark.parametrize("refused", [True, False], ids=["a victim must not leave", "it is out of date"])
+def test_root_is_surveyed_once_when_its_plan_comes_to_nothing(refused):
+    scene = Crowded()
+    plan = scene.plan()
+    scene.put(node("n2", cpu="4"))
+    end = (lambda: scene.scheduler.eviction_refused(G, plan[0].pod, "", 0.0)) if refused else (lambda: scene.scheduler.approve(G, 0.0))
+    assert [G] == surveyed(scene, end)
+
+
 def desk_plans(scene: Scene) -> tuple[Evict, ...]:
     """The evictions of all plans that are not under way."""
     queue = scene.scheduler._queue

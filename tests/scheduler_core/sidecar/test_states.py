@@ -175,7 +175,18 @@ def test_whatever_happens_what_is_kept_by_state_is_true(steps):
 
 
 class Watchful(World):
-    """A world in which the queue is checked after each step."""
+    """A world in which the queue is checked after each step, and each status that it is given."""
+
+    def start(self) -> None:
+        super().start()
+        queue = self.scheduler._queue
+        look = queue.look
+
+        def checked(root: Name, now: float, *, hint: bool, status: RootStatus | None = None) -> None:
+            assert status in (None, queue.survey(root)), "it was surveyed before, and is so still"
+            look(root, now, hint=hint, status=status)
+
+        queue.look = checked  # type: ignore[method-assign]
 
     def step(self) -> bool:
         done = super().step()
