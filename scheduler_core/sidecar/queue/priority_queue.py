@@ -22,6 +22,7 @@ from scheduler_core.sidecar.queue.scheduler_options import SchedulerOptions
 from scheduler_core.sidecar.queue.states import (
     Backoff,
     Binding,
+    Binds,
     Event,
     Gated,
     Preempting,
@@ -176,11 +177,11 @@ class SchedulingQueue:
 
     # Binds.
 
-    def bind(self, entity: QueuedEntity, binds: tuple[Bind | Ungate, ...], decision: Decision | None) -> None:
+    def bind(self, entity: QueuedEntity, binds: Binds, decision: Decision | None) -> None:
         """*binds*, which carry out *decision*, are sent."""
         entity.awaits_victims = False
-        self.entities.move(entity, Event.BIND, Binding({write.pod: write for write in binds}, decision))
-        self.in_flight |= dict.fromkeys((write.pod for write in binds), entity)
+        self.entities.move(entity, Event.BIND, Binding(binds, decision))
+        self.in_flight |= dict.fromkeys(binds, entity)
 
     def bind_ended(self, write: Bind | Ungate, outcome: WriteOutcome, now: float) -> tuple[QueuedEntity, Binding] | None:
         """Take in how a bind ended; return the entity with all its binds if it was the last of them."""

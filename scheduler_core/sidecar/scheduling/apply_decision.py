@@ -59,7 +59,7 @@ class DecisionApplier:
         binds = self._binder.binds(decision, survey)
         told = self._told(entity, survey, decision, now)
         if binds:
-            queue.bind(entity, binds, decision)
+            queue.bind(entity, {write.pod: write for write in binds}, decision)
         else:
             queue.add_unschedulable(entity, self._hint(survey, decided), survey, now)
         return Attempt(entity.root, decision, (*binds, *told))

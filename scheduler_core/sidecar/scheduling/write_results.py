@@ -49,20 +49,26 @@ class WriteResults:
         return ()
 
     def chore(self, task: Action, entity: QueuedEntity, survey: RootStatus, now: float) -> tuple[Write, ...]:
-        """What is written for a *task* that needs no decision."""
+        """What is written for a *task* that needs no decision.
+
+        Raises:
+            ValueError: it needs one, or there is no bind to repeat.
+
+        """
         queue = self._queue
-        match task:
-            case Action.REBIND if isinstance(waiting := entity.waiting, Backoff):
-                binds = tuple(waiting.unconfirmed.values())
-                queue.bind(entity, binds, waiting.decision)
-                return binds
-            case Action.COMMIT:
+        match task, entity.waiting:
+            case Action.REBIND, Backoff(unconfirmed, decision) if unconfirmed:
+                writes: tuple[Write, ...] = tuple(unconfirmed.values())
+                queue.bind(entity, unconfirmed, decision)
+            case Action.COMMIT, _:
                 writes = self._binder.committed(survey, queue.decisions.get(entity.root))
                 queue.reconsider(entity.root, now, hint=False, status=survey.recorded())
-                return writes
-        why = "what it still needs did not come" if survey.loose else "its pods were not bound where they are pinned to"
-        writes = self._binder.undone(survey, why)
-        queue.undone(entity, now)
+            case Action.UNDO, _:
+                why = "what it still needs did not come" if survey.loose else "its pods were not bound where they are pinned to"
+                writes = self._binder.undone(survey, why)
+                queue.undone(entity, now)
+            case _:
+                raise ValueError(f"internal error: {task} of {entity.root} in {entity.state}")
         return writes
 
     def _bound(self, write: Bind | Ungate, outcome: WriteOutcome, now: float) -> tuple[Write, ...]:

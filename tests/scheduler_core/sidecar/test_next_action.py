@@ -93,7 +93,7 @@ class Room(Watched):
         write = Bind(self.pod("g-0").ref, "n1")
         entity = self.attempt()
         self.assumed.assume(write.pod, "n1")
-        self.queue.bind(entity, (write,), None)
+        self.queue.bind(entity, {write.pod: write}, None)
         self._goes_on()
         return write
 

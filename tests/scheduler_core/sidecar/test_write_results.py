@@ -10,6 +10,7 @@ from scheduler_core.model.conditions import INITIALLY_SCHEDULED
 from scheduler_core.model.decision import Name
 from scheduler_core.sidecar.cache.pod_cache import SCHEDULED
 from scheduler_core.sidecar.queue.entities import QueuedEntity
+from scheduler_core.sidecar.queue.next_action import Action
 from scheduler_core.sidecar.queue.priority_queue import SchedulingQueue
 from scheduler_core.sidecar.queue.states import Backoff, Binding, Preempting
 from scheduler_core.sidecar.writes import (
@@ -543,6 +544,18 @@ def test_pinned_gang_is_undone_once_where_what_is_left_of_it_is_not_ours():
     writes = scene.wait(0) + scene.wait(300)
     assert ([("g", "PlacementUndone")], 1) == (told(writes), len(of(Remove, writes)))
     assert [] == scene.wait(1000)
+
+
+@pytest.mark.parametrize("task", [Action.TRY, Action.REBIND], ids=["it needs a decision", "there is no bind to repeat"])
+def test_task_that_cannot_be_done_without_a_decision_is_a_mistake(task):
+    scene = Scene(node("n1"), *gang("g", 1))
+    queue = queue_of(scene)
+    queue.hear(0.0)
+    entity, found = queue.entities.pop(), queue.survey(G)
+    assert entity is not None
+    assert found is not None
+    with pytest.raises(ValueError, match="internal error"):
+        scene.scheduler._landing.chore(task, entity, found, 0.0)
 
 
 # Others.
