@@ -55,7 +55,7 @@ class Office(Watched):
         self.queue.entities.activate(self.entity, Backoff(), self.survey.order)
         entity = self.queue.entities.pop()
         assert entity is not None
-        return self.outcomes.of(entity, self.survey, Decided(decision, **more), now)
+        return self.outcomes.apply_decision(entity, self.survey, Decided(decision, **more), now)
 
     def wakes(self, **news: Any) -> bool:
         """Whether such news wake the root; it stays parked if not."""

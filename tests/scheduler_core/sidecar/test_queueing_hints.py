@@ -115,7 +115,7 @@ def test_root_that_waits_could_not_be_placed(objects, seed, strategy, preempt):
     for _ in range(4):
         Happening(world, chance).happen()
         world.run(200)
-        world.handle_changes(everything=True)
+        world.hear(everything=True)
         assert [] == _missed(world)
 
 

@@ -496,7 +496,7 @@ G = Name("PodGroup", "default", "g")
 def surveyed(scene: Scene, do: Any) -> list[Name]:
     """The roots that are surveyed while *do* is done, after everything was heard."""
     queue, found = scene.scheduler._queue, []
-    queue.hear(scene.now)
+    queue.handle_changes(scene.now)
     survey = queue.survey
 
     def counted(root: Name) -> Any:

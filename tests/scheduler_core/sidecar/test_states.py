@@ -180,13 +180,13 @@ class Watchful(World):
     def start(self) -> None:
         super().start()
         queue = self.scheduler._queue
-        look = queue.look
+        reconsider = queue.reconsider
 
         def checked(root: Name, now: float, *, hint: bool, status: RootStatus | None = None) -> None:
             assert status in (None, queue.survey(root)), "it was surveyed before, and is so still"
-            look(root, now, hint=hint, status=status)
+            reconsider(root, now, hint=hint, status=status)
 
-        queue.look = checked  # type: ignore[method-assign]
+        queue.reconsider = checked  # type: ignore[method-assign]
 
     def step(self) -> bool:
         done = super().step()

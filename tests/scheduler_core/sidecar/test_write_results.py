@@ -550,7 +550,7 @@ def test_pinned_gang_is_undone_once_where_what_is_left_of_it_is_not_ours():
 def test_task_that_cannot_be_done_without_a_decision_is_a_mistake(task):
     scene = Scene(node("n1"), *gang("g", 1))
     queue = queue_of(scene)
-    queue.hear(0.0)
+    queue.handle_changes(0.0)
     entity, found = queue.entities.pop(), queue.survey(G)
     assert entity is not None
     assert found is not None
