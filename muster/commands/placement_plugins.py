@@ -16,6 +16,9 @@ GROUPS = {
 }
 """Where each kind is registered: an entry point names a class, or a function, that is called without arguments and gives the plugin."""
 
+NAMES_NONE = "names no placement plugin: give the name of one that is installed, or leave the option out"
+"""What is wrong with an option that is given, and has nothing but commas and spaces."""
+
 
 class PluginError(ValueError):
     """A plugin that is not there, or that cannot be loaded."""

@@ -128,6 +128,8 @@ def _plugins(given: tuple[str, ...]) -> Any:
     from muster.commands import placement_plugins
 
     names = [name.strip() for each in given for name in each.split(",") if name.strip()]
+    if given and not names:
+        raise click.UsageError(f"--plugin {','.join(given)!r} {placement_plugins.NAMES_NONE}")
     try:
         return placement_plugins.load(names)
     except placement_plugins.PluginError as error:

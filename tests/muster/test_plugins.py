@@ -9,6 +9,8 @@ from click.testing import CliRunner
 
 from muster.commands import placement_plugins
 from muster.commands.sidecar import sidecar
+from muster.commands.simulate import request
+from muster.commands.simulate.command import simulate
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
 from tests.muster.test_sidecar import KUBECONFIG
@@ -137,6 +139,51 @@ def test_the_sidecar_takes_plugins(settings_of, options, environ):
     assert 0 == result.exit_code
     kinds = [type(each).__name__ for each in (*settings.plugins.generators, *settings.plugins.scorers, *settings.plugins.checks)]
     assert ["Last", "NotOnN4"] == kinds
+
+
+@pytest.mark.parametrize(
+    ("options", "environ"),
+    [
+        pytest.param(("--plugin", ",,"), {}, id="commas"),
+        pytest.param(("--plugin", ""), {}, id="empty"),
+        pytest.param(("--plugin", " , ", "--plugin", ","), {}, id="twice"),
+        pytest.param((), {"MUSTER_PLUGIN": ",,"}, id="in the environment"),
+    ],
+)
+def test_the_sidecar_does_not_begin_with_a_plugin_without_a_name(settings_of, options, environ):
+    result, found = settings_of(*options, **environ)
+
+    assert (2, []) == (result.exit_code, found)
+    assert "Error: --plugin " in result.stderr
+    assert "names no placement plugin: give the name of one that is installed" in " ".join(result.stderr.split())
+
+
+def test_an_empty_variable_is_no_plugin(settings_of):
+    result, (settings,) = settings_of(MUSTER_PLUGIN="")
+
+    assert 0 == result.exit_code
+    assert not settings.plugins
+
+
+@pytest.mark.parametrize("value", [",,", "", " , "])
+def test_simulate_with_a_plugin_without_a_name_is_a_mistake(value):
+    result = CliRunner().invoke(simulate, ["--plugin", value, "cluster.yaml"])
+
+    assert 2 == result.exit_code
+    assert f"Error: option plugin {value!r} names no placement plugin: " in result.stderr
+
+
+@pytest.mark.parametrize("value", [",,", [""], [" "]])
+def test_a_line_of_a_batch_with_a_plugin_without_a_name_is_a_mistake(value):
+    with pytest.raises(request.BadQuestion, match=r"option plugin .* names no placement plugin"):
+        request.with_options(request.Asked(), {"plugin": value})
+
+
+def test_an_empty_list_takes_plugins_back():
+    before = request.with_options(request.Asked(), {"plugin": ["last"]})
+
+    assert before.cycle.plugins
+    assert not request.with_options(before, {"plugin": []}).cycle.plugins
 
 
 @pytest.mark.parametrize(

@@ -162,8 +162,12 @@ def _ignore(asked: Asked, key: str, value: object) -> Asked:
 
 
 def _plugin(asked: Asked, key: str, value: object) -> Asked:
+    found = names(key, value)
+    # An empty list of a line takes back what the command line says.
+    if not found and value != []:
+        raise BadQuestion(f"option {key} {value!r} {placement_plugins.NAMES_NONE}")
     try:
-        return _cycle(asked, plugins=placement_plugins.load(names(key, value)))
+        return _cycle(asked, plugins=placement_plugins.load(found))
     except placement_plugins.PluginError as error:
         raise BadQuestion(str(error)) from None
 
