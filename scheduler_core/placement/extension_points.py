@@ -7,6 +7,7 @@ Interfaces; KEP-6012, PlacementFeasible).  They must be pure functions of their 
 from __future__ import annotations
 
 import dataclasses
+import traceback
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -86,4 +87,24 @@ def _call(plugin: object, method: str, *arguments: object) -> Any:
     try:
         return getattr(plugin, method)(*arguments)
     except Exception as error:
-        raise PluginFailedError(f"placement plugin {type(plugin).__name__}.{method} failed: {type(error).__name__}: {error}") from error
+        what = f"placement plugin {type(plugin).__name__}.{method} failed: {type(error).__name__}: {error}"
+        raise PluginFailedError(f"{what}{_location(plugin, error)}") from error
+
+
+def _location(plugin: object, error: Exception) -> str:
+    """Return `` (FILE:LINE)``, where in the plugin's package *error* was raised, also if by a library that it called.
+
+    Without a frame of that package it is the last that is not ours, and empty where there is none: the method is missing, or in C.
+    """
+    frames = [
+        (str(frame.f_globals.get("__name__")).partition(".")[0], frame, line) for frame, line in traceback.walk_tb(error.__traceback__)
+    ]
+    others = [each for each in frames if each[0] not in _OURS]
+    package = type(plugin).__module__.partition(".")[0]
+    for _, frame, line in ([each for each in others if each[0] == package] or others)[-1:]:
+        return f" ({frame.f_code.co_filename}:{line})"
+    return ""
+
+
+_OURS = frozenset({"scheduler_core", "validators"})
+"""Packages that a plugin is called by, and may call."""

@@ -18,6 +18,7 @@ class NotInRackZero:
             raise RuntimeError("no licence")
         return "r0 is being rebuilt" if any(nodes.names[node].startswith("r0-") for _, node in assigned) else ""
 '''
+RAISES = '            raise RuntimeError("no licence")'
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +49,7 @@ def test_a_plugin_has_its_say_and_one_that_fails_costs_its_group_only(started, a
     )
     told = condition_of(group, SCHEDULED["PodGroup"])
     assert "SchedulerError" == told["reason"]
-    assert "placement plugin NotInRackZero.check failed: RuntimeError: no licence" in told["message"]
+    assert "placement plugin NotInRackZero.check failed: RuntimeError: no licence (" in told["message"]
+    assert f"racks_example.py:{PLUGIN.splitlines().index(RAISES) + 1})" in told["message"]
     until(lambda: "FailedScheduling" in events_of(api, namespace, "broken"))
     assert 200 == started.get("/healthz")[0]

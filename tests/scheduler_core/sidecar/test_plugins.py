@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import types
 from collections.abc import Mapping
 
 import pytest
@@ -10,7 +12,7 @@ from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Status
 from scheduler_core.model.entity import Entity
-from scheduler_core.model.nodes import Nodes, NodeTable
+from scheduler_core.model.nodes import Nodes, NodeTable, Rows
 from scheduler_core.placement.extension_points import Assigned, PluginFailedError, Plugins
 from scheduler_core.sidecar.writes import Bind, SetCondition
 from tests.scheduler_core.builders import leaf, node, pod, pods
@@ -62,6 +64,9 @@ class Fails:
     def _fail(self, entity: Entity) -> None:
         if entity.name.name == self.name:
             raise RuntimeError("no licence")
+
+
+FAILED = f"failed: RuntimeError: no licence ({__file__}:{Fails._fail.__code__.co_firstlineno + 2})"
 
 
 NODES = [node(name, "4", rack=name) for name in ("n1", "n2", "n3")]
@@ -117,7 +122,7 @@ def test_a_plugin_that_fails_costs_its_root_only(plugins, method, strategy):
     assert ("g", "FailedScheduling") in told(writes)
     (condition,) = [write.condition for write in of(SetCondition, writes) if write.target.name == "g" and write.target.kind == "PodGroup"]
     assert "SchedulerError" == condition.reason
-    assert f"placement plugin Fails.{method} failed: RuntimeError: no licence" in condition.message
+    assert f"placement plugin Fails.{method} {FAILED}" in condition.message
 
 
 def test_a_root_whose_plugin_failed_is_tried_again():
@@ -142,13 +147,56 @@ def test_a_cycle_tells_of_a_plugin_that_fails_and_goes_on(plugins, method, strat
     }
 
     assert Status.ERROR is by_name["g"].status
-    assert f"placement plugin Fails.{method} failed: RuntimeError: no licence" == by_name["g"].message
+    assert f"placement plugin Fails.{method} {FAILED}" == by_name["g"].message
     assert {"default/g-0", "default/g-1"} == {*by_name["g"].pending}
     # What was tried before it failed is given back.
     assert without["h"].assignments == by_name["h"].assignments
 
 
+def failure_of(check: object) -> PluginFailedError:
+    """The exception that a call of *check* ends with."""
+    with pytest.raises(PluginFailedError) as raised:
+        Plugins(checks=(check,)).refusal(type("E", (), {"name": type("N", (), {"name": "x"})})(), (), None)  # type: ignore[arg-type]
+    return raised.value
+
+
 def test_an_exception_of_a_plugin_keeps_its_cause():
-    with pytest.raises(PluginFailedError, match=r"placement plugin Fails\.check failed: RuntimeError: no licence") as raised:
-        Plugins(checks=(Fails("x"),)).refusal(type("E", (), {"name": type("N", (), {"name": "x"})})(), (), None)  # type: ignore[arg-type]
-    assert isinstance(raised.value.__cause__, RuntimeError)
+    failure = failure_of(Fails("x"))
+
+    assert f"placement plugin Fails.check {FAILED}" == str(failure)
+    assert isinstance(failure.__cause__, RuntimeError)
+
+
+class AsksMuster:
+    """A check that calls a function of ours, which raises."""
+
+    def check(self, _entity: Entity, _assigned: Assigned, _nodes: NodeTable) -> str:
+        return str(Rows()["cpu"])
+
+
+class AsksALibrary:
+    """A check that calls a library, which raises."""
+
+    def check(self, _entity: Entity, _assigned: Assigned, _nodes: NodeTable) -> str:
+        return str(json.loads("{"))
+
+
+@pytest.mark.parametrize(
+    ("plugin", "check", "words"),
+    [
+        pytest.param(AsksMuster(), AsksMuster.check, "AsksMuster.check failed: KeyError: ", id="Muster raised it"),
+        pytest.param(AsksALibrary(), AsksALibrary.check, "AsksALibrary.check failed: JSONDecodeError: ", id="a library raised it"),
+        pytest.param(
+            types.SimpleNamespace(check=AsksMuster().check), AsksMuster.check, "SimpleNamespace.check failed: ", id="a class of nobody's"
+        ),
+    ],
+)
+def test_a_failure_names_the_line_of_the_plugin(plugin, check, words):
+    message = str(failure_of(plugin))
+
+    assert words in message
+    assert message.endswith(f" ({__file__}:{check.__code__.co_firstlineno + 1})")
+
+
+def test_a_plugin_without_the_method_has_no_line():
+    assert "placement plugin Likes.check failed: AttributeError: 'Likes' object has no attribute 'check'" == str(failure_of(Likes("n1")))
