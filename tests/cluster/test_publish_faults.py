@@ -65,8 +65,8 @@ def test_the_servers_word_to_wait_holds_for_all(through, api, namespace, nodes):
     targets = [ref(each) for each in api.create_all([pod(f"p{number}", namespace) for number in range(6)])]
     through.proxy.decide = lambda asked: Fault(code=429, retry_after=1) if asked.number == 1 else WELL
     through.publisher.submit([Bind(targets[0], "n1")])
-    until(lambda: through.publisher._lanes.paused_until > 0)
-    resumes = through.publisher._lanes.paused_until
+    until(lambda: through.publisher._work_queue.paused_until > 0)
+    resumes = through.publisher._work_queue.paused_until
     began = []
     through.proxy.decide = lambda asked: began.append(time.monotonic()) or WELL
     assert {WriteOutcome.DONE} == through.submit(*(Bind(each, "n1") for each in targets[1:])) | set(through.outcomes(1).values())

@@ -81,7 +81,7 @@ class Cache:
         self.book = GroupCache()
         self.standing = NodeUsage(self.book)
         self.report = ChangeReporter(self.standing, self.book)
-        self._assembler = LiveSnapshots(self.standing, self.book, self._unusable)
+        self._snapshots = LiveSnapshots(self.standing, self.book, self._unusable)
 
     @property
     def synced(self) -> bool:
@@ -114,23 +114,23 @@ class Cache:
 
     def snapshot(self, roots: Iterable[Root] | None = None) -> ClusterSnapshot:
         """Everything, or the trees of *roots* with their pods (then without problems)."""
-        return self._assembler.full_snapshot() if roots is None else self._assembler.snapshot_of_roots(roots)
+        return self._snapshots.full_snapshot() if roots is None else self._snapshots.snapshot_of_roots(roots)
 
     def lazy_snapshot(self) -> ClusterSnapshot:
         """Everything, put together as far as it is looked at, while nothing changes; without problems."""
-        return self._assembler.lazy_snapshot()
+        return self._snapshots.lazy_snapshot()
 
     def site(self, options: PlacingOptions, ignore: frozenset[str], plugins: Plugins = NO_PLUGINS) -> PlacementState:
         """What placing works on; its stateful plugins must be given back before anything changes."""
         standing = self.standing
         ground = standing.ground()
         nominated = [standing.record(standing.pods.nominated[key]) for key in sorted(standing.pods.nominated)]
-        stateful = standing.neighbours.stateful(self._assembler.snapshot_of_roots(()), ground.nodes, standing.meeting)
+        stateful = standing.neighbours.stateful(self._snapshots.snapshot_of_roots(()), ground.nodes, standing.meeting)
         return ground.site(options, ignore, stateful, nominated, plugins)
 
     def problems(self) -> tuple[Problem, ...]:
         """The objects that cannot be used, or not wholly."""
-        return self._assembler.problems()
+        return self._snapshots.problems()
 
     def unreadable(self, namespace: str, *kinds: str) -> bool:
         """Whether an object of these kinds is there that cannot be read, and so may name any group of its namespace."""

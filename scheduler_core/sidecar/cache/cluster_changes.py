@@ -54,10 +54,10 @@ class ChangeReporter:
 
     """
 
-    def __init__(self, standing: NodeUsage, book: GroupCache) -> None:
+    def __init__(self, node_usage: NodeUsage, book: GroupCache) -> None:
         self.news = ClusterChanges()
         self.changes = self.budgets = 0
-        self._standing = standing
+        self._node_usage = node_usage
         self._book = book
         self._came: set[str] = set()
 
@@ -96,7 +96,7 @@ class ChangeReporter:
         elif kind == "Workload":
             self.news.roots.update(root for key in self._book.made_from(name) if (root := self._book.root_of(key)) is not None)
         elif kind == "PriorityClass":
-            self._standing.rank()
+            self._node_usage.rank()
             self.news.ranks = True
         else:
             self.news.budgets = True
@@ -105,7 +105,7 @@ class ChangeReporter:
 
     def pod(self, before: LivePod | None, after: LivePod | None, was: str) -> None:
         """A pod came, went or changed; *was* is the node where it counted before."""
-        at = self._standing.place_of(after) if after is not None else ""
+        at = self._node_usage.place_of(after) if after is not None else ""
         moved = was != at or (bool(at) and _differs(before, after))
         if was and (was != at or _form(before) is not _form(after)):
             self.news.freed.add(was)
@@ -129,7 +129,7 @@ class ChangeReporter:
 
     def _counting_again(self, nodes: set[str]) -> Iterator[Root]:
         """The roots of members that are bound to one of *nodes*: while it was away they did not count, and nothing told so of them."""
-        for pod in self._standing.pods.pods.values():
+        for pod in self._node_usage.pods.pods.values():
             if pod.draft.group and pod.draft.node in nodes and (root := self.root(pod)) is not None:
                 yield root
 
@@ -149,7 +149,7 @@ class ChangeReporter:
         below = [(kind, *name)]
         if kind == "CompositePodGroup":
             below = [live.key for child in self._book.children(*name) for live in self._book.tree(Root(*child.key))]
-        pods, place_of = self._standing.pods, self._standing.place_of
+        pods, place_of = self._node_usage.pods, self._node_usage.place_of
         return any(place_of(pod) for key in below if key[0] == "PodGroup" for pod in pods.members(*key[1:]))
 
 

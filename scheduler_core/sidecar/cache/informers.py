@@ -70,9 +70,9 @@ class Informers:
     ``paths`` has where each kind is served, before anything of it is told; ``health`` how it stands with each.
     """
 
-    def __init__(self, api: Api, inbox: Receiver, log: Callable[[str, str], None], *, silence: float) -> None:
+    def __init__(self, api: Api, receiver: Receiver, log: Callable[[str, str], None], *, silence: float) -> None:
         """*log* hears, once each, of a kind that cannot be watched and why."""
-        self._api, self.inbox, self._log, self._silence = api, inbox, log, silence
+        self._api, self.receiver, self._log, self._silence = api, receiver, log, silence
         self.paths: dict[str, str] = {}
         self.health: dict[str, Health] = {each.kind: Health() for each in WATCHED}
         self._watchers = tuple(self._watcher(each) for each in WATCHED)
@@ -123,18 +123,18 @@ class Informers:
 class _Told:
     """One kind's ``apiserver.watch.Sink``."""
 
-    def __init__(self, feed: Informers, kind: str) -> None:
-        self._feed, self._kind = feed, kind
-        self._health = feed.health[kind]
+    def __init__(self, informers: Informers, kind: str) -> None:
+        self._informers, self._kind = informers, kind
+        self._health = informers.health[kind]
 
     def replace(self, objects: Sequence[msgspec.Raw]) -> None:
         """See Sink."""
-        self._feed.inbox.enqueue(Listed(self._kind, objects))
+        self._informers.receiver.enqueue(Listed(self._kind, objects))
         self._health.listed = self._health.served = True
 
     def change(self, event: str, content: msgspec.Raw) -> None:
         """See Sink."""
-        self._feed.inbox.enqueue(Changed(self._kind, event, content))
+        self._informers.receiver.enqueue(Changed(self._kind, event, content))
 
     def tell(self, standing: Standing, reason: str) -> None:
         """See Sink."""
@@ -144,8 +144,8 @@ class _Told:
             self._health.complaint = ""
         elif standing is Standing.UNSERVED:
             self._health.served = self._health.listed = False
-            self._feed.inbox.enqueue(Unserved(self._kind))
+            self._informers.receiver.enqueue(Unserved(self._kind))
             if self._kind in NEEDED:
-                self._feed.complain(self._kind, UNSERVED.format(kind=self._kind))
+                self._informers.complain(self._kind, UNSERVED.format(kind=self._kind))
         else:
-            self._feed.complain(self._kind, reason)
+            self._informers.complain(self._kind, reason)

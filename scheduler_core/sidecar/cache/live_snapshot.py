@@ -23,13 +23,13 @@ T = TypeVar("T")
 
 
 class LiveSnapshots:
-    """Makes snapshots of what *standing* and *groups* hold; *unusable* are the pods that cannot be used."""
+    """Makes snapshots of what *node_usage* and *groups* hold; *unusable* are the pods that cannot be used."""
 
-    def __init__(self, standing: NodeUsage, groups: GroupCache, unusable: dict[Key, str]) -> None:
-        self._standing = standing
+    def __init__(self, node_usage: NodeUsage, groups: GroupCache, unusable: dict[Key, str]) -> None:
+        self._node_usage = node_usage
         self._groups = groups
         self._unusable = unusable
-        self._known = Known(groups, standing.nodes)
+        self._known = Known(groups, node_usage.nodes)
 
     def full_snapshot(self) -> ClusterSnapshot:
         """Everything, as ``load`` has it of the same objects."""
@@ -45,36 +45,36 @@ class LiveSnapshots:
 
     def lazy_snapshot(self) -> ClusterSnapshot:
         """Everything, put together as far as it is looked at, while nothing changes; without problems."""
-        standing = self._standing
-        standing.ground()
+        node_usage = self._node_usage
+        node_usage.ground()
         found = self._of((), ())
-        pods = Lazy(lambda: sorted(standing.records(), key=lambda pod: pod.key))
+        pods = Lazy(lambda: sorted(node_usage.records(), key=lambda pod: pod.key))
         return dataclasses.replace(
             found, pods=pods, groups=Lazy(lambda: self._sorted(self._complete())), priorities=LivePriorities(self._groups)
         )
 
     def snapshot_of_roots(self, roots: Iterable[Root]) -> ClusterSnapshot:
         """The trees of *roots* alone, with their pods; and single pods that are roots."""
-        standing = self._standing
-        standing.ground()
+        node_usage = self._node_usage
+        node_usage.ground()
         groups: list[Group] = []
         pods: list[LivePod] = []
         for root in roots:
             if root.kind == "Pod":
-                pod = standing.pods.pods.get(f"{root.namespace}/{root.name}")
+                pod = node_usage.pods.pods.get(f"{root.namespace}/{root.name}")
                 pods += [pod] if pod is not None else []
                 continue
             for live in self._groups.tree(root):
                 groups.append(self._groups.completed(live))
                 if live.key[0] == "PodGroup":
-                    pods += standing.pods.members(*live.key[1:])
-        records = sorted((standing.record(pod) for pod in pods if standing.is_here(pod)), key=lambda pod: pod.key)
+                    pods += node_usage.pods.members(*live.key[1:])
+        records = sorted((node_usage.record(pod) for pod in pods if node_usage.is_here(pod)), key=lambda pod: pod.key)
         return self._of(self._sorted(groups), records)
 
     def _of(self, groups: tuple[Group, ...], pods: Iterable[PodRecord]) -> ClusterSnapshot:
         budgets = self._groups.budgets
         return ClusterSnapshot(
-            nodes=self._standing.ground().nodes,
+            nodes=self._node_usage.ground().nodes,
             pods=tuple(pods),
             groups=groups,
             priorities=LivePriorities(self._groups),
@@ -85,15 +85,15 @@ class LiveSnapshots:
 
     def _joined(self) -> tuple[v1alpha1.Made, list[PodRecord]]:
         """The groups that v1alpha1's pods make, and all pods, these as members of them."""
-        standing = self._standing
-        standing.ground()
-        here = sorted((pod for pod in standing.pods.pods.values() if standing.is_here(pod)), key=lambda pod: pod.key)
-        if not standing.pods.foreign:
-            return v1alpha1.Made((), {}), [standing.record(pod) for pod in here]
+        node_usage = self._node_usage
+        node_usage.ground()
+        here = sorted((pod for pod in node_usage.pods.pods.values() if node_usage.is_here(pod)), key=lambda pod: pod.key)
+        if not node_usage.pods.foreign:
+            return v1alpha1.Made((), {}), [node_usage.record(pod) for pod in here]
         drafts = [dataclasses.replace(pod.draft) for pod in here]
         groups = [each.group for each in self._groups.groups.values()]
         made = v1alpha1.join(drafts, self._groups.workloads.values(), groups, self._groups.priorities)
-        records = [dataclasses.replace(standing.record(pod), group=draft.group) for pod, draft in zip(here, drafts, strict=True)]
+        records = [dataclasses.replace(node_usage.record(pod), group=draft.group) for pod, draft in zip(here, drafts, strict=True)]
         return made, records
 
     def _complete(self) -> list[Group]:
@@ -103,21 +103,21 @@ class LiveSnapshots:
         return tuple(sorted(groups, key=lambda each: (each.metadata.namespace, each.metadata.name, each.kind)))
 
     def _problems(self, groups: tuple[Group, ...], pods: list[PodRecord]) -> tuple[Problem, ...]:
-        standing, book = self._standing, self._groups
+        node_usage, book = self._node_usage, self._groups
         found: list[Problem] = []
-        unusable = {**book.unusable, **self._unusable, **{("Node", "", name): why for name, why in standing.nodes.unusable.items()}}
+        unusable = {**book.unusable, **self._unusable, **{("Node", "", name): why for name, why in node_usage.nodes.unusable.items()}}
         found += [Problem(label(key[0], key[1:]), left_out(key[0], why)) for key, why in unusable.items()]
-        table = standing.nodes.table((), found)
+        table = node_usage.nodes.table((), found)
         completed(groups, book.priorities, found)
         for budget in book.budgets.values():
             found += problems_of_budget(budget)
-        for pod in standing.pods.pods.values():
+        for pod in node_usage.pods.pods.values():
             draft = pod.draft
-            if not standing.is_here(pod):
+            if not node_usage.is_here(pod):
                 found.append(homeless(draft))
                 continue
             rank = book.priorities.rank(draft.priority, draft.class_name, draft.policy)
-            found += problems_of(draft, rank, standing.nodes.nodes)
+            found += problems_of(draft, rank, node_usage.nodes.nodes)
         found += label_case.problems(table, groups, pods)
         return tuple(sorted(set(found), key=lambda each: (each.object, each.message)))
 

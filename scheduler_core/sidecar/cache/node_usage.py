@@ -38,7 +38,7 @@ class NodeUsage:
         self.neighbours = PodAffinityCache()
         self._groups = groups
         self._ungates, self._binds = False, ""
-        self._ground: LivePlacementState | None = None
+        self._placement_state: LivePlacementState | None = None
         self._stale = False
         """Whether a node changed since the ground was made; if nodes came or went there is no ground at all."""
         self._shapes: dict[PodForm, PodShape] = {}
@@ -51,7 +51,7 @@ class NodeUsage:
         """
         if (ungates, binds) != (self._ungates, self._binds):
             self._ungates, self._binds = ungates, binds
-            self._ground = None
+            self._placement_state = None
             self.rank()
 
     def place_of(self, pod: LivePod) -> str:
@@ -109,14 +109,14 @@ class NodeUsage:
         name, changed, renumbered = self.nodes.add_or_update(found)
         self._stale |= changed
         if renumbered:
-            self._ground = None
+            self._placement_state = None
         return name, changed
 
     def drop_node(self, name: str) -> bool:
         """Whether there was such a node."""
         there = self.nodes.remove(name)
         if there:
-            self._ground = None
+            self._placement_state = None
         return there
 
     def rank(self) -> None:
@@ -126,12 +126,12 @@ class NodeUsage:
 
     def ground(self) -> LivePlacementState:
         """The nodes, and what is taken on them."""
-        if self._ground is None or (self._stale and not self._renewed(self._ground)):
+        if self._placement_state is None or (self._stale and not self._renewed(self._placement_state)):
             self._build()
         self._stale = False
-        if self._ground is None:
+        if self._placement_state is None:
             raise RuntimeError("the ground was just built")
-        return self._ground
+        return self._placement_state
 
     def shape(self, form: PodForm) -> PodShape | None:
         """What pods of *form* need; None if it is of something that no node has and no pod here needs."""
@@ -154,15 +154,15 @@ class NodeUsage:
         """Forget shapes that no pod has; *forms* are those that pods have."""
         self._shapes = {form: shape for form, shape in self._shapes.items() if form in forms}
         self.neighbours.sweep(set(self._shapes.values()))
-        if self._ground is not None:
-            self._ground.profiles.clear()
+        if self._placement_state is not None:
+            self._placement_state.profiles.clear()
 
     def _renewed(self, before: LivePlacementState) -> bool:
         """Whether the ground could be made anew under what stands on it: nodes are numbered as they were."""
         table = self.nodes.table(before.nodes.resources, [])
         if table.names != before.nodes.names or table.resources != before.nodes.resources:
             return False
-        ground = self._ground = LivePlacementState.from_nodes(table)
+        ground = self._placement_state = LivePlacementState.from_nodes(table)
         ground.taken = before.taken
         self.neighbours.recount()
         for pod in list(self.pods.hanging.values()):
@@ -172,7 +172,7 @@ class NodeUsage:
     def _build(self) -> None:
         forms = {pod.draft.form for pod in self.pods.pods.values()}
         requested = {name for form in forms for name, _ in form.demand.requests}
-        ground = self._ground = LivePlacementState.from_nodes(self.nodes.table(requested, []))
+        ground = self._placement_state = LivePlacementState.from_nodes(self.nodes.table(requested, []))
         self._stale = False
         self._shapes.clear()
         self.neighbours.reset()
@@ -182,8 +182,8 @@ class NodeUsage:
             self._count_on(ground, pod)
 
     def _count(self, pod: LivePod) -> None:
-        if self._ground is not None:
-            self._count_on(self._ground, pod)
+        if self._placement_state is not None:
+            self._count_on(self._placement_state, pod)
 
     def _count_on(self, ground: LivePlacementState, pod: LivePod) -> None:
         self.pods.hang(pod)
@@ -192,7 +192,7 @@ class NodeUsage:
         form, nodes = pod.draft.form, ground.nodes
         if form not in self._shapes and not all(nodes.row.has(name) for name, _ in form.demand.requests):
             # A resource that nobody has asked for before: the rows are others.
-            self._ground = None
+            self._placement_state = None
             return
         shape, node = self._shape(form, nodes), nodes.index.get(self.place_of(pod), -1)
         if node >= 0:
@@ -209,11 +209,11 @@ class NodeUsage:
         counted, met = pod.counted, pod.met
         pod.counted = pod.met = None
         self.pods.nominated.pop(pod.key, None)
-        if counted is None or self._ground is None:
+        if counted is None or self._placement_state is None:
             return
         shape, node = counted
         if node >= 0:
-            self._ground.taken.add(shape, node, -1)
+            self._placement_state.taken.add(shape, node, -1)
         self.neighbours.count(shape, -1)
         if met is not None:
             self.neighbours.part(met)

@@ -45,10 +45,10 @@ class Parts:
 
     store: Cache
     scheduler: Scheduler | None
-    keeping: ControllerRunner
-    publisher: Dispatcher
-    inbox: Mailbox
-    telemetry: SidecarMetrics
+    controllers: ControllerRunner
+    dispatcher: Dispatcher
+    mailbox: Mailbox
+    metrics: SidecarMetrics
     term: Callable[[], int]
     log: Log
 
@@ -63,7 +63,7 @@ class Loop:
         self._frozen = False
         self._term = parts.term()
         self._leading_since = float("-inf")
-        self._grievances = WriteFailures()
+        self._write_failures = WriteFailures()
         self._preempts = parts.scheduler is not None and parts.scheduler.preempts
 
     def run(self) -> None:
@@ -75,7 +75,7 @@ class Loop:
     def stop(self) -> None:
         """End after this turn."""
         self._stopped.set()
-        self._parts.inbox.enqueue(None)
+        self._parts.mailbox.enqueue(None)
 
     def dead(self) -> tuple[str, ...]:
         """Why it does its work no more; for any thread."""
@@ -90,13 +90,13 @@ class Loop:
 
         """
         answer: Future[Any] = Future()
-        self._parts.inbox.enqueue(Asked(look, answer))
+        self._parts.mailbox.enqueue(Asked(look, answer))
         return answer.result(ANSWER_SECONDS)
 
     def turn(self, wait: float) -> float:
         """Hear what is new, waiting up to *wait* seconds for it, and do what is due; the seconds until more is."""
         parts = self._parts
-        rehearsed = [each for each in map(self._hear, parts.inbox.dequeue(wait, MOST_NEWS)) if each is not None]
+        rehearsed = [each for each in map(self._hear, parts.mailbox.dequeue(wait, MOST_NEWS)) if each is not None]
         now = self._turned = time.monotonic()
         leads = self._leads(now)
         if not leads or parts.scheduler is None:
@@ -116,7 +116,7 @@ class Loop:
             return SETTLE_SECONDS
         # What waits for a place waits for nothing else.
         self._place(now)
-        self._submit(parts.keeping.wanted(time.monotonic()))
+        self._submit(parts.controllers.wanted(time.monotonic()))
         return self._rest(time.monotonic())
 
     def _leads(self, now: float) -> bool:
@@ -126,9 +126,9 @@ class Loop:
             self._leading_since = now
             if self._parts.scheduler is not None:
                 self._parts.scheduler.restart()
-            self._parts.keeping.restart()
+            self._parts.controllers.restart()
         self._term = term
-        self._parts.telemetry.leader.set(term > 0)
+        self._parts.metrics.leader.set(term > 0)
         return term > 0
 
     def _hear(self, news: News) -> Rehearsed | None:
@@ -136,14 +136,14 @@ class Loop:
         match news:
             case Changed(kind, event, content):
                 store.apply(kind, event, content)
-                self._parts.telemetry.events.labels(kind=kind).inc()
-                self._parts.keeping.changed(kind)
+                self._parts.metrics.events.labels(kind=kind).inc()
+                self._parts.controllers.changed(kind)
             case Listed(kind, objects):
                 store.replace(kind, objects)
-                self._parts.keeping.changed(kind)
+                self._parts.controllers.changed(kind)
             case Unserved(kind):
                 store.unserved(kind)
-                self._parts.keeping.changed(kind)
+                self._parts.controllers.changed(kind)
             case Done(write, outcome, why):
                 self._done(write, outcome, why, time.monotonic())
             case Asked(look, answer):
@@ -154,8 +154,8 @@ class Loop:
 
     def _done(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> None:
         parts = self._parts
-        parts.telemetry.writes.labels(kind=type(write).__name__, outcome=outcome.value).inc()
-        if (told := self._grievances.log_fields(write, outcome, why, now)) is not None:
+        parts.metrics.writes.labels(kind=type(write).__name__, outcome=outcome.value).inc()
+        if (told := self._write_failures.log_fields(write, outcome, why, now)) is not None:
             parts.log("warning", "write", told)
         if parts.scheduler is not None:
             self._submit(parts.scheduler.done(write, outcome, why, now))
@@ -165,16 +165,16 @@ class Loop:
         if scheduler is None or not scheduler.awaits(news.root, news.plan):
             return
         if news.refused is not None:
-            self._parts.telemetry.preempted(news.root, 0)
+            self._parts.metrics.preempted(news.root, 0)
             self._submit(scheduler.eviction_refused(news.root, news.refused.pod, news.why, now))
             return
         writes = scheduler.approve(news.root, now)
-        self._parts.telemetry.preempted(news.root, sum(isinstance(each, Evict) for each in writes))
+        self._parts.metrics.preempted(news.root, sum(isinstance(each, Evict) for each in writes))
         self._submit(writes)
 
     def _submit(self, writes: Iterable[Write]) -> None:
         """Hand on what was decided on in the term as it was when this turn began, whatever it is by now."""
-        self._parts.publisher.submit(writes, self._term)
+        self._parts.dispatcher.submit(writes, self._term)
 
     def _place(self, now: float) -> None:
         """Try what is due."""
@@ -186,28 +186,28 @@ class Loop:
             began = time.monotonic()
             attempts = parts.scheduler.attempt(now, time.monotonic)
             seconds = time.monotonic() - began
-            parts.telemetry.decided([each.decision for each in attempts if each.decision is not None], seconds)
-            parts.telemetry.looked_at(parts.scheduler.looked, seconds)
+            parts.metrics.decided([each.decision for each in attempts if each.decision is not None], seconds)
+            parts.metrics.looked_at(parts.scheduler.looked, seconds)
             for each in attempts:
                 self._attempted(each, (time.monotonic() - began) / len(attempts))
-        parts.telemetry.waiting(parts.scheduler.counts())
+        parts.metrics.waiting(parts.scheduler.counts())
 
     def _rest(self, now: float) -> float:
         """The seconds until something is due."""
         due = self._parts.scheduler.due(now) if self._parts.scheduler is not None else None
-        return max(0.0, min(self._parts.keeping.due(now), IDLE_SECONDS, IDLE_SECONDS if due is None else due - now))
+        return max(0.0, min(self._parts.controllers.due(now), IDLE_SECONDS, IDLE_SECONDS if due is None else due - now))
 
     def _attempted(self, attempt: Attempt, seconds: float) -> None:
         parts = self._parts
         self._submit(attempt.writes)
         if attempt.plan:
             root, plan = attempt.root, attempt.plan
-            parts.publisher.rehearse(plan, lambda refused, why: parts.inbox.enqueue(Rehearsed(root, plan, refused, why)))
+            parts.dispatcher.rehearse(plan, lambda refused, why: parts.mailbox.enqueue(Rehearsed(root, plan, refused, why)))
         if attempt.decision is not None:
-            parts.telemetry.attempted(attempt.decision, seconds, planned=bool(attempt.plan))
+            parts.metrics.attempted(attempt.decision, seconds, planned=bool(attempt.plan))
             # What becomes of a plan is told when its dry run has ended.
             if self._preempts and attempt.decision.status is Status.UNSCHEDULABLE and not attempt.plan:
-                parts.telemetry.preempted(attempt.root, 0)
+                parts.metrics.preempted(attempt.root, 0)
             if not all(isinstance(each, Tell) for each in attempt.writes):
                 parts.log("info", "attempt", _fields(attempt))
 

@@ -52,46 +52,46 @@ class Sidecar:
     def __init__(self, configuration: client.Configuration, settings: Settings, minor: int, log: Log) -> None:
         configuration.connection_pool_maxsize = settings.writers + 12
         self._settings, self._log = settings, log
-        self._inbox = Mailbox()
+        self._mailbox = Mailbox()
         api = Api(configuration)
-        self._feed = Informers(
+        self._informers = Informers(
             api,
-            self._inbox,
+            self._mailbox,
             lambda kind, reason: log("warning", "watch", {"kind": kind, "reason": reason}),
             silence=settings.silence_seconds,
         )
-        self._telemetry = SidecarMetrics(settings.scheduler_name)
+        self._metrics = SidecarMetrics(settings.scheduler_name)
         self._lease = self._candidate(api)
-        self._publisher = Dispatcher(
+        self._dispatcher = Dispatcher(
             api,
-            Paths(self._feed.paths),
-            lambda *told: self._inbox.enqueue(Done(*told)),
+            Paths(self._informers.paths),
+            lambda *told: self._mailbox.enqueue(Done(*told)),
             remaining=self._remaining,
             term=self._term,
             recorder=EventRecorder(CONTROLLER, settings.identity),
         )
         store = Cache(LABELS if settings.by_label else ())
         self._scheduler = Scheduler(store, options(settings)) if settings.places else None
-        keeping = ControllerRunner(tuple(enabled_controllers(settings, store, self._telemetry, minor)))
-        self.loop = Loop(Parts(store, self._scheduler, keeping, self._publisher, self._inbox, self._telemetry, self._term, log))
+        controllers = ControllerRunner(tuple(enabled_controllers(settings, store, self._metrics, minor)))
+        self.loop = Loop(Parts(store, self._scheduler, controllers, self._dispatcher, self._mailbox, self._metrics, self._term, log))
 
     def start(self) -> None:
         """Begin to watch, to stand for the lease, and to write."""
-        self._feed.start()
-        self._publisher.start(self._settings.writers)
+        self._informers.start()
+        self._dispatcher.start(self._settings.writers)
         if self._lease is not None:
             self._lease.start()
 
     def stop(self) -> None:
         """What is being written is finished before the lease is given up."""
-        self._feed.stop()
-        self._publisher.stop()
+        self._informers.stop()
+        self._dispatcher.stop()
         if self._lease is not None:
             self._lease.stop()
 
     def answers(self, as_json: Callable[[Decision], Any]) -> Answers:
         """What is told over HTTP; *as_json* writes a decision."""
-        return Answers(self.loop.dead, self._unready, lambda namespace, name: self._explain(namespace, name, as_json), self._telemetry.text)
+        return Answers(self.loop.dead, self._unready, lambda namespace, name: self._explain(namespace, name, as_json), self._metrics.text)
 
     def _candidate(self, api: Api) -> Lease | None:
         if self._settings.lease is None:
@@ -108,7 +108,7 @@ class Sidecar:
         return 1 if self._lease is None else self._lease.term()
 
     def _unready(self) -> tuple[str, ...]:
-        reasons = self._feed.unsynced() or self._feed.silent(2 * self._settings.silence_seconds)
+        reasons = self._informers.unsynced() or self._informers.silent(2 * self._settings.silence_seconds)
         trouble = self._lease.trouble() if self._lease is not None else ""
         return (*reasons, trouble) if trouble else reasons
 

@@ -87,7 +87,7 @@ class _Room:
     """Whether a pod of some form could use one of the nodes that changed; asked once for each form."""
 
     def __init__(self, ground: LivePlacementState, store: Cache, ignore: frozenset[str], news: ClusterChanges) -> None:
-        self._ground, self._store = ground, store
+        self._placement_state, self._store = ground, store
         self._profile = ground.profile(ignore)
         self._nodes = _indices(ground, news.freed | news.nodes)
         self._known: dict[tuple[PodForm, bool], bool] = {}
@@ -106,11 +106,11 @@ class _Room:
             return False
         profile = self._profile.compile(shape)
         nodes = self._nodes if profile.mask is None else self._nodes[profile.mask[self._nodes]]
-        left = self._ground.nodes.allocatable[profile.rows][:, nodes]
+        left = self._placement_state.nodes.allocatable[profile.rows][:, nodes]
         if free:
-            left = left - self._ground.taken.sums()[profile.rows][:, nodes]
+            left = left - self._placement_state.taken.sums()[profile.rows][:, nodes]
         return bool((left >= profile.amounts).all(axis=0).any())
 
 
-def _indices(ground: LivePlacementState, names: Iterable[str]) -> Nodes:
-    return np.array(sorted(ground.nodes.index[name] for name in names if name in ground.nodes.index), dtype=np.int64)
+def _indices(placement_state: LivePlacementState, names: Iterable[str]) -> Nodes:
+    return np.array(sorted(placement_state.nodes.index[name] for name in names if name in placement_state.nodes.index), dtype=np.int64)

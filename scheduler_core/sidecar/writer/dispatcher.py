@@ -47,8 +47,8 @@ class Dispatcher:
         recorder: EventRecorder,
     ) -> None:
         self._told, self._remaining, self._term = told, remaining, term
-        self._carrier = Executor(api, paths, recorder, remaining)
-        self._lanes = WorkQueue()
+        self._executor = Executor(api, paths, recorder, remaining)
+        self._work_queue = WorkQueue()
         self._changed = threading.Condition()
         self._threads: list[threading.Thread] = []
         self._stopped = False
@@ -90,13 +90,13 @@ class Dispatcher:
     @property
     def requests(self) -> int:
         """Requests made so far, about."""
-        return self._carrier.requests
+        return self._executor.requests
 
     @property
     def pressing(self) -> int:
         """Writes that are not done, without events."""
         with self._changed:
-            return self._lanes.pressing
+            return self._work_queue.pressing
 
     def _put(self, tasks: Iterable[QueuedWrite]) -> None:
         new = tuple(tasks)
@@ -104,7 +104,7 @@ class Dispatcher:
             return
         with self._changed:
             for each in new:
-                self._lanes.add(each)
+                self._work_queue.add(each)
             self._changed.notify(len(new))
 
     def _work(self) -> None:
@@ -115,9 +115,9 @@ class Dispatcher:
         with self._changed:
             while not self._stopped:
                 now = time.monotonic()
-                if (task := self._lanes.get(now)) is not None:
+                if (task := self._work_queue.get(now)) is not None:
                     return task
-                moment = self._lanes.next_at()
+                moment = self._work_queue.next_at()
                 self._changed.wait(None if moment is None else max(0.0, moment - now))
             return None
 
@@ -126,10 +126,10 @@ class Dispatcher:
         with self._changed:
             if outcome is None:
                 wait = min(FIRST_WAIT * 2 ** (task.tries - 1), LONGEST_WAIT) * random.uniform(0.5, 1.0)  # noqa: S311 - not for secrets
-                self._lanes.add_after(task, time.monotonic() + wait)
+                self._work_queue.add_after(task, time.monotonic() + wait)
                 self._changed.notify()
                 return
-            self._lanes.done(task)
+            self._work_queue.done(task)
             over = task.plan is None or _rehearsed(task.plan, task.write, outcome, why)
             # What was next in the lane: one thread is enough for it.
             self._changed.notify()
@@ -180,12 +180,12 @@ class Dispatcher:
     def _pause(self, seconds: float) -> None:
         with self._changed:
             # Requests that were on their way together may be told different times.
-            self._lanes.paused_until = max(self._lanes.paused_until, time.monotonic() + seconds)
+            self._work_queue.paused_until = max(self._work_queue.paused_until, time.monotonic() + seconds)
 
     def _whose(self, task: QueuedWrite, error: ReplyError) -> tuple[WriteOutcome | None, str]:
         """A patch that names another's uid is invalid: then the object is not there; otherwise the write is."""
         try:
-            found = outcome_from_object(task.write, self._carrier.get_object(task.write))
+            found = outcome_from_object(task.write, self._executor.get_object(task.write))
         except (ReplyError, NotLeadingError, ValueError, *TRANSPORT):
             return self._later(task, str(error))
         return found if found is not None and found[0] is WriteOutcome.GONE else (WriteOutcome.REFUSED, str(error))
@@ -200,10 +200,10 @@ class Dispatcher:
             return WriteOutcome.DROPPED, _LOST
         if task.looked and not isinstance(write, Tell):
             task.looked = False
-            if (found := outcome_from_object(write, self._carrier.get_object(write))) is not None:
+            if (found := outcome_from_object(write, self._executor.get_object(write))) is not None:
                 return found
             task.unknown = False
-        return self._carrier.carry(write, rehearsal=task.plan is not None)
+        return self._executor.carry(write, rehearsal=task.plan is not None)
 
 
 def _rehearsed(plan: EvictionRehearsal, write: Write, outcome: WriteOutcome, why: str) -> bool:

@@ -39,7 +39,7 @@ class Watching:
                 sink.tell(Standing.HEARD, "")
 
     def news(self):
-        return [*self.feed.inbox.dequeue(0.0, 100)]
+        return [*self.feed.receiver.dequeue(0.0, 100)]
 
 
 def test_every_kind_that_is_kept_is_watched():
