@@ -22,6 +22,8 @@ LONGEST_LINE = 16 * 1024 * 1024
 """Bytes of one watch event; the API server keeps objects well below."""
 LARGEST_ANSWER = 512 * 1024 * 1024
 """Bytes of one answer that is read whole."""
+_MANAGED = frozenset({"POST", "PUT", "PATCH"})
+"""Methods with a parameter ``fieldManager``."""
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
@@ -75,13 +77,16 @@ _SHOWN = 500
 class Api:
     """Requests with the client library's address, trust and credentials; safe to be used by many threads.
 
+    What is written bears *field_manager*, for ``metadata.managedFields``; empty leaves the name to the API server: the User-Agent.
+
     Attributes:
         host: where the API server is.
 
     """
 
-    def __init__(self, configuration: client.Configuration) -> None:
+    def __init__(self, configuration: client.Configuration, field_manager: str = "") -> None:
         self.host: str = configuration.host
+        self._field_manager = (("fieldManager", field_manager),) if field_manager else ()
         self._configuration = configuration
         self._credentials: tuple[dict[str, str], float] = {}, float("-inf")
         manager: urllib3.PoolManager = client.ApiClient(configuration).rest_client.pool_manager
@@ -108,6 +113,8 @@ class Api:
         self, method: str, path: str, body: bytes | None, *, content_type: str = JSON, query: Query = (), seconds: float = READ_SECONDS
     ) -> bytes:
         """The whole answer to a request that changes something.  Raises as ``open``; 2xx is no error."""
+        if method in _MANAGED:
+            query = (*query, *self._field_manager)
         return _whole(self._request(method, path, query, seconds, body, {"Content-Type": content_type} if body is not None else {}))
 
     def _request(

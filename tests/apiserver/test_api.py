@@ -27,6 +27,24 @@ def test_a_request_bears_the_credentials_and_its_kind_of_body():
 
 
 @pytest.mark.parametrize(
+    ("method", "query", "want"),
+    [
+        pytest.param("POST", [], "?fieldManager=x+y", id="created"),
+        pytest.param("PUT", [], "?fieldManager=x+y", id="replaced"),
+        pytest.param("PATCH", [("dryRun", "All")], "?dryRun=All&fieldManager=x+y", id="patched"),
+        pytest.param("DELETE", [], "", id="deleted"),
+        pytest.param("GET", [("limit", "5")], "?limit=5", id="read"),
+    ],
+)
+def test_what_is_written_names_its_field_manager(method, query, want):
+    with serving(always(200, {})) as (server, _):
+        api = Api(client.Configuration(host=f"http://127.0.0.1:{server.server_address[1]}"), "x y")
+        api.send(method, "/api/v1/pods", None, query=query)
+
+    assert (method, f"/api/v1/pods{want}") == server.requests[0][:2]
+
+
+@pytest.mark.parametrize(
     ("header", "want"),
     [
         pytest.param({"Retry-After": "3"}, 3.0, id="in seconds"),

@@ -34,6 +34,7 @@ class Asked:
 
     method: str
     path: str
+    query: str
     body: bytes
     number: int
     """Which of the writes it is, counted from 1; 0 for one that changes nothing."""
@@ -44,7 +45,12 @@ class Asked:
 
     @property
     def watches(self) -> bool:
-        return "watch=true" in self.path
+        return "watch=true" in self.query
+
+    @property
+    def target(self) -> str:
+        """Path and query."""
+        return f"{self.path}?{self.query}" if self.query else self.path
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -133,7 +139,8 @@ class _Passing(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         with self.server.lock:
             changes = self.command in CHANGING and "dryRun=All" not in self.path
-            asked = Asked(self.command, self.path, body, len(self.server.writes) + 1 if changes else 0)
+            path, _, query = self.path.partition("?")
+            asked = Asked(self.command, path, query, body, len(self.server.writes) + 1 if changes else 0)
             if changes:
                 self.server.writes.append(asked)
                 self.server.wrote = time.monotonic()
@@ -168,7 +175,7 @@ class _Passing(BaseHTTPRequestHandler):
         upstream = http.client.HTTPSConnection(self.server.upstream.hostname or "", self.server.upstream.port, context=self.server.tls)
         try:
             headers = {name: value for name, value in self.headers.items() if name.lower() not in HOP}
-            upstream.request(asked.method, asked.path, asked.body or None, headers)
+            upstream.request(asked.method, asked.target, asked.body or None, headers)
             answer = upstream.getresponse()
             if fault.lose:
                 answer.read()

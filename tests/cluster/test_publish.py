@@ -53,7 +53,7 @@ class Writing:
     def __init__(self, kubeconfig, leads=lambda: 100.0):
         self.told = queue.Queue()
         self.publisher = Dispatcher(
-            Caller(configuration(str(kubeconfig))),
+            Caller(configuration(str(kubeconfig)), "muster-sidecar"),
             PATHS,
             lambda *told: self.told.put(told),
             remaining=leads,

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from tests.cluster.groups import condition_of, conditions, pod_group
+from apiserver.api import Api as Caller
+from apiserver.connect import configuration
+from scheduler_core.sidecar.client import requests
+from scheduler_core.sidecar.writes import Condition, SetCondition
+from tests.cluster.groups import SCHEDULED, condition_of, conditions, pod_group
 from tests.cluster.heeded import priority_classes
 from tests.cluster.kubelet import pod
 from tests.cluster.sidecars import sidecar
-from tests.cluster.test_publish import budget
+from tests.cluster.test_publish import PATHS, budget, ref
 from tests.cluster.test_sidecar_place import bound, in_step, ours, places, racks, scheduled
 from tests.cluster.waiting import until
 
@@ -43,6 +49,15 @@ def left(api, name, namespace):
     api.wait("Pod", name, namespace, until=lambda found: found is None or "deletionTimestamp" in found["metadata"])
 
 
+def managers(group):
+    """The field managers of its condition DisruptionTarget."""
+    key = 'k:{"type":"DisruptionTarget"}'
+    fields = [
+        (each["manager"], each["fieldsV1"].get("f:status", {}).get("f:conditions", {})) for each in group["metadata"]["managedFields"]
+    ]
+    return {manager for manager, conditions in fields if key in conditions}
+
+
 def test_a_gang_of_lower_priority_leaves_whole_and_says_why(preempting, api, namespace, nodes, kubelet):
     nodes(*racks(1))
     gang(api, namespace, "low", "low", mode="all")
@@ -59,12 +74,39 @@ def test_a_gang_of_lower_priority_leaves_whole_and_says_why(preempting, api, nam
         assert "high" in condition_of(found, "DisruptionTarget")["message"]
     api.wait("PodGroup", "low", namespace, until=lambda found: condition_of(found, "DisruptionTarget"))
     assert "PreemptionByScheduler" == conditions(api, "PodGroup", "low", namespace)["DisruptionTarget"]["reason"]
+    assert {"muster-sidecar"} == managers(api.get("PodGroup", "low", namespace))
     assert {"high0": "", "high1": ""} == {name: where for name, where in places(api, namespace).items() if name.startswith("high")}
 
     kubelet.finish()
     bound(api, namespace, 2)
     scheduled(api, "PodGroup", "high", namespace)
     until(lambda: "Preempted" in {each["reason"] for each in api.objects("Event", namespace)})
+
+
+def test_only_its_own_conditions_are_taken_back(plane, preempting, api, namespace, nodes, kubelet):
+    """By field manager; and those of the version before, which set none, by their text too."""
+    nodes(*racks(1))
+    text = "muster: preempting to accommodate a higher priority podgroup"
+    written = {
+        "another": ("kube-scheduler", text, {"kube-scheduler"}),
+        "before": ("", text, {"muster"}),
+        "before-another": ("", "default-scheduler: preempting", {"muster"}),
+        "ours": ("muster-sidecar", "in other words", {"muster-sidecar"}),
+    }
+    for name in written:
+        gang(api, namespace, name, "low", count=1, cpu=1)
+    bound(api, namespace, len(written))
+    for name, (manager, message, recorded) in written.items():
+        made = api.wait("PodGroup", name, namespace, until=lambda found: condition_of(found, SCHEDULED["PodGroup"]))
+        write = SetCondition(ref(made), Condition("DisruptionTarget", "True", "PreemptionByScheduler", message))
+        request = requests.set_condition(write, PATHS, "2026-01-01T00:00:00Z")
+        caller = Caller(configuration(str(plane.kubeconfig)), manager)
+        answer = caller.send(request.method, request.path, request.body, content_type=request.content_type)
+        assert recorded == managers(json.loads(answer))
+    for name in ("before", "ours"):
+        api.wait("PodGroup", name, namespace, until=lambda found: not condition_of(found, "DisruptionTarget"))
+
+    assert {"another", "before-another"} == {each for each in written if "DisruptionTarget" in conditions(api, "PodGroup", each, namespace)}
 
 
 def test_as_few_as_can_be_leave(preempting, api, namespace, nodes, kubelet):

@@ -6,6 +6,7 @@ freshness        which event is news: uid and resourceVersion
 pod_cache        pods
 group_cache      groups, Workloads, priority classes, disruption budgets
 node_cache       nodes
+field_managers   who wrote a condition
 assumed_pods     what is being written and does not show yet
 node_usage       who is on which node, and what is taken there
 placement_state  nodes, usage and pod counts in the arrays that placement reads

@@ -12,8 +12,10 @@ from scheduler_core.loading.gather import GatheredObjects, Name, Unusable
 from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_budget, read_one
 from scheduler_core.loading.read_objects import attempt
+from scheduler_core.model.conditions import DISRUPTION_TARGET
 from scheduler_core.model.decision import Name as Root
 from scheduler_core.model.snapshot import DisruptionBudget, Problem
+from scheduler_core.sidecar.cache.field_managers import managers_of_condition
 from scheduler_core.sidecar.cache.freshness import Stamp
 from scheduler_core.sidecar.cache.node_cache import NodeCache
 from scheduler_core.sidecar.writes import Condition
@@ -44,6 +46,8 @@ class LiveGroup:
     """Conditions that were written and that no event has shown since, by type."""
     landed: bool = False
     """Whether all binds of it were acknowledged to this process, as the root of a tree."""
+    disrupted_by: frozenset[str] = frozenset()
+    """The field managers of its condition DisruptionTarget."""
     complete: Group | None = None
     """With what its priority class says; None until it is asked for."""
     priority: int = 0
@@ -138,6 +142,8 @@ class GroupCache:
             self._unlink(key)
             landed = before is not None and before.landed and before.uid == stamp.uid
             live = self.groups[key] = LiveGroup(key, stamp, value, landed=landed)
+            if live.condition(DISRUPTION_TARGET) is not None:
+                live.disrupted_by = managers_of_condition(found.text, DISRUPTION_TARGET)
             if live.parent:
                 self._children.setdefault((key[1], live.parent), {})[key] = live
             if live.workload:

@@ -7,6 +7,7 @@ conditions are merged by their type.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,6 +34,8 @@ GATE = "muster.dev/placement"
 """The scheduling gate that we remove, and the annotation that says where a pod without it goes."""
 HOSTNAME = "kubernetes.io/hostname"
 
+_LONGEST_NAME = 120
+"""Of a scheduler, in characters: a field manager has 128 bytes at most."""
 _ENCODE = msgspec.json.Encoder(order="deterministic").encode
 
 Json = Any
@@ -64,6 +67,14 @@ class Paths:
         """``scheduling.k8s.io/v1beta1``; ``v1`` for the core."""
         parts = self.collections[kind].split("/")[1:-1]
         return "/".join(parts[1:])
+
+
+def field_manager(scheduler_name: str) -> str:
+    """Return under which name, in ``metadata.managedFields``, the sidecar of *scheduler_name* writes: each of several in a cluster its own.
+
+    All characters are printable, as the API server demands.
+    """
+    return f"{re.sub(r'[^ -~]', '-', scheduler_name)[:_LONGEST_NAME]}-sidecar"
 
 
 def bind(write: Bind, paths: Paths) -> Request:

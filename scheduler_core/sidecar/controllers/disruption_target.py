@@ -2,7 +2,7 @@
 
 DisruptionTarget says that a group is about to be terminated (the API of PodGroup and CompositePodGroup).  Its pods take theirs
 with them; the group stays, and its pods may come again and run.  Or nobody was made to leave: the process died in between, or the
-last victim may stay.  Told what there is; writes nothing itself.
+last victim may stay.  Only what this sidecar wrote is taken back, known by its field manager.  Told what there is; writes nothing itself.
 """
 
 from __future__ import annotations
@@ -11,17 +11,22 @@ from scheduler_core.model.conditions import DISRUPTION_TARGET
 from scheduler_core.model.decision import Name
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.group_cache import LiveGroup
+from scheduler_core.sidecar.client.requests import field_manager
 from scheduler_core.sidecar.controllers.pending_writes import PendingWrites
 from scheduler_core.sidecar.writes import Condition, Ref, SetCondition
 
 _GONE = Condition(DISRUPTION_TARGET, "", "", "")
+_DEFAULT_MANAGER = "muster"
+"""The field manager where the request names none: the API server takes the User-Agent.  So wrote the version before; its conditions are
+known by their text as well.  To be removed with the next version."""
 
 
 class DisruptionTargets:
-    """What has been written and not been seen yet; *told_by* is what our messages begin with."""
+    """What has been written and not been seen yet; our conditions are those of the sidecar of *scheduler_name*."""
 
-    def __init__(self, told_by: str) -> None:
-        self._prefix = f"{told_by}: preempting "
+    def __init__(self, scheduler_name: str) -> None:
+        self._manager = field_manager(scheduler_name)
+        self._prefix = f"{scheduler_name}: preempting "
         self._pending = PendingWrites()
 
     @property
@@ -39,7 +44,11 @@ class DisruptionTargets:
     def _is_told(self, live: LiveGroup) -> bool:
         """Whether it says that it leaves, and it was us who said so."""
         condition = live.condition(DISRUPTION_TARGET)
-        return condition is not None and condition.status == "True" and condition.message.startswith(self._prefix)
+        if condition is None or condition.status != "True":
+            return False
+        if DISRUPTION_TARGET in live.presumed or self._manager in live.disrupted_by:
+            return True
+        return _DEFAULT_MANAGER in live.disrupted_by and condition.message.startswith(self._prefix)
 
 
 def _runs(store: Cache, live: LiveGroup) -> bool:

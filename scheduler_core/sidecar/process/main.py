@@ -25,7 +25,7 @@ from scheduler_core.model.decision import Decision
 from scheduler_core.sidecar.cache.cache import LABELS, Cache
 from scheduler_core.sidecar.cache.informers import Informers
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
-from scheduler_core.sidecar.client.requests import Paths
+from scheduler_core.sidecar.client.requests import Paths, field_manager
 from scheduler_core.sidecar.controllers.runner import ControllerRunner
 from scheduler_core.sidecar.process.enabled_controllers import enabled_controllers
 from scheduler_core.sidecar.process.http import Answers, Server, create_app, unreached
@@ -53,7 +53,7 @@ class Sidecar:
         configuration.connection_pool_maxsize = settings.writers + 12
         self._settings, self._log = settings, log
         self._mailbox = Mailbox()
-        api = Api(configuration)
+        api = Api(configuration, field_manager(settings.scheduler_name))
         self._informers = Informers(
             api,
             self._mailbox,

@@ -31,6 +31,19 @@ def test_an_object_is_where_its_kind_is_served(ref, path, api_version):
     assert (path, api_version) == (PATHS.object_path(ref), PATHS.api_version(ref.kind))
 
 
+@pytest.mark.parametrize(
+    ("name", "want"),
+    [
+        pytest.param("muster", "muster-sidecar", id="as it is by default"),
+        pytest.param("gpu", "gpu-sidecar", id="of another scheduler"),
+        pytest.param("g\tpü\n", "g-p---sidecar", id="what is not printable"),
+        pytest.param("x" * 253, "x" * 120 + "-sidecar", id="longer than it may be"),
+    ],
+)
+def test_a_sidecar_writes_as_that_of_its_scheduler(name, want):
+    assert want == requests.field_manager(name)
+
+
 def test_a_kind_that_is_not_served_has_no_path():
     with pytest.raises(KeyError, match="CompositePodGroup"):
         PATHS.object_path(Ref("CompositePodGroup", "a", "c"))

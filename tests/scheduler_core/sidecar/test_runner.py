@@ -11,6 +11,7 @@ from scheduler_core.sidecar.process.enabled_controllers import enabled_controlle
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.process.settings import Mode, Settings
 from scheduler_core.sidecar.writes import AddFinalizer, RemoveFinalizer, SetCondition
+from tests.scheduler_core.sidecar.test_disruption_target import owns
 from tests.scheduler_core.sidecar.test_validity import circle, composite, condition, group
 
 
@@ -92,7 +93,9 @@ def test_a_group_that_runs_again_leaves_no_more_where_anybody_is_made_to_leave(m
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
     member = pod("p", "leaf")
     member["spec"]["nodeName"] = "n1"
-    _, found, _ = keeping(group("leaf", conditions=[said]), node, member, modes=frozenset({mode}))
+    ours = group("leaf", conditions=[said])
+    ours["metadata"]["managedFields"] = [owns("muster-sidecar")]
+    _, found, _ = keeping(ours, node, member, modes=frozenset({mode}))
 
     assert want == [(each.condition.type, each.condition.status) for each in found.wanted(0.0)]
 

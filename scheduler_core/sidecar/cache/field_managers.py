@@ -1,0 +1,54 @@
+"""Who wrote a condition of an object: the field managers in its ``metadata.managedFields``.
+
+Sources: metav1.ManagedFieldsEntry, and FieldsV1 of structured-merge-diff: ``f:`` and the name of a field, ``k:`` and the key of a list's
+item.  Managed fields are often the larger half of an object: they are read here where they are needed, and nothing keeps them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from scheduler_core.model import wire
+
+
+class _Status(msgspec.Struct, frozen=True, rename={"conditions": "f:conditions"}):
+    conditions: dict[str, dict[str, Any]] = {}
+
+
+class _FieldsV1(msgspec.Struct, frozen=True, rename={"status": "f:status"}):
+    status: _Status = _Status()
+
+
+class _Entry(wire.Wire, frozen=True):
+    manager: str = ""
+    subresource: str = ""
+    fields_v1: _FieldsV1 = _FieldsV1()
+
+
+class _Metadata(wire.Wire, frozen=True):
+    managed_fields: tuple[_Entry, ...] = ()
+
+
+class _Object(wire.Wire, frozen=True):
+    metadata: _Metadata = _Metadata()
+
+
+_OBJECT: Final = msgspec.json.Decoder(_Object)
+
+
+def managers_of_condition(text: wire.Text, type_: str) -> frozenset[str]:
+    """Return the managers that own the message of the status condition of *type_*; none where the object does not say.
+
+    The message, because an update owns what it changed: of a condition that another writer overwrites with the same status, the first one
+    keeps the status.
+    """
+    key = f'k:{{"type":"{type_}"}}'
+    try:
+        entries = _OBJECT.decode(text).metadata.managed_fields
+    except (ValueError, RecursionError):
+        return frozenset()
+    return frozenset(
+        each.manager for each in entries if each.subresource == "status" and "f:message" in each.fields_v1.status.conditions.get(key, ())
+    )
