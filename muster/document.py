@@ -8,9 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import click
-
-from muster.commands.sidecar import sidecar
+from scheduler_core.sidecar import settings as sidecar_settings
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from validators import rules
 from validators.reports import explain
@@ -59,21 +57,11 @@ _ABOUT_PRESENCE = frozenset({"parent-exists", "scheduling-group-exists", "priori
 def sidecar_table() -> str:
     """The options of the sidecar: option, variable, default and what for."""
     rows = ["| option | variable | default | what for |\n|---|---|---|---|\n"]
-    for each in sidecar.params:
-        if isinstance(each, click.Option) and each.name is not None:
-            about = (each.help or "").split("  [default:")
-            default = about[1].rstrip("]").strip() if len(about) > 1 else _default(each)
-            rows.append(
-                f"| `{each.opts[0]}` | `MUSTER_{each.opts[0][2:].upper().replace('-', '_')}` | {default} | {_escaped(about[0])} |\n"
-            )
+    for field, knob in sidecar_settings.knobs().items():
+        default = sidecar_settings.default_value(field)
+        told = ("on" if default else "off") if isinstance(default, bool) else f"`{default}`"
+        rows.append(f"| `{knob.flag}` | `{knob.variable}` | {told if knob.unset is None else knob.unset} | {_escaped(knob.help)} |\n")
     return "".join(rows)
-
-
-def _default(option: click.Option) -> str:
-    if option.is_flag:
-        return "on" if option.default else "off"
-    # What click has in place of a default that was not given is its own affair.
-    return f"`{option.default}`" if isinstance(option.default, str | int | float) else ""
 
 
 def metrics_table() -> str:

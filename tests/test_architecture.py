@@ -67,6 +67,7 @@ STOREYS: dict[str, tuple[frozenset[str], ...]] = {
     ),
     "scheduler_core.sidecar": (
         frozenset({"writes"}),
+        frozenset({"settings"}),
         frozenset({"client"}),
         frozenset({"cache"}),
         frozenset({"queue"}),

@@ -52,6 +52,16 @@ class CycleOptions:
     plugins: Plugins = dataclasses.field(default_factory=Plugins)
     progress: Callable[[int, int], None] | None = None
 
+    @property
+    def steps(self) -> int:
+        """Steps of the search for a root; 0 where the strategy does not search."""
+        return self.budget if self.strategy == "complete" else 0
+
+    @property
+    def effective_placing(self) -> PlacingOptions:
+        """``placing``, with four statuses where the strategy searches."""
+        return dataclasses.replace(self.placing, four_statuses=True) if self.strategy == "complete" else self.placing
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Result:
@@ -123,9 +133,7 @@ def _forest(snapshot: ClusterSnapshot, options: CycleOptions) -> Forest:
 
 
 def _decider(snapshot: ClusterSnapshot, forest: Forest, options: CycleOptions) -> Decider:
-    complete = options.strategy == "complete"
-    placing = dataclasses.replace(options.placing, four_statuses=True) if complete else options.placing
-    return Decider(snapshot, forest.conditions, placing, options.ignore, options.budget if complete else 0, options.plugins)
+    return Decider(snapshot, forest.conditions, options.effective_placing, options.ignore, options.steps, options.plugins)
 
 
 class _Cycle:

@@ -20,6 +20,7 @@ from scheduler_core.model.wording import LONGEST, listed
 from scheduler_core.queueing import tree_violations
 from scheduler_core.queueing.trees import Tree, Trees, name_of
 from scheduler_core.sidecar.controllers.pending_writes import PendingWrites
+from scheduler_core.sidecar.settings import Settings
 from scheduler_core.sidecar.writes import Condition, Ref, SetCondition, Tell, Write
 from validators.gates import Gates
 from validators.model.group import Condition as Held
@@ -28,7 +29,7 @@ from validators.versions.releases import FIRST_WITH_COMPOSITE_CONDITIONS, TODAY
 
 VALID = "muster.dev/Valid"
 """Our own condition, where the one that the API has for it is taken."""
-SETTLE_SECONDS = 2.0
+SETTLE_SECONDS = Settings.settle_seconds
 PATIENCE = 5
 """A tree that keeps changing and stays invalid is told after so many times the settling."""
 PREFIX = "the tree is invalid: "

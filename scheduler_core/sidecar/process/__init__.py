@@ -1,7 +1,6 @@
 """The sidecar as a process; imports all the other layers.
 
 main                 the parts joined, started and stopped
-settings             options, each with its default and its reason
 enabled_controllers  the controllers that the modes ask for
 mailbox              what is told to the loop by watches, writers and the lease
 loop                 the thread that keeps the cache and decides

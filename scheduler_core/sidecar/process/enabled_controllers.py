@@ -13,7 +13,7 @@ from scheduler_core.sidecar.controllers.finalizers import Finalizers
 from scheduler_core.sidecar.controllers.runner import SHORTEST_SECONDS, Controller, Reconcile
 from scheduler_core.sidecar.controllers.validity import Validity
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
-from scheduler_core.sidecar.process.settings import Mode, Settings
+from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.writes import Write
 
 FRAGMENTATION_SECONDS = 60.0

@@ -22,6 +22,7 @@ from apiserver.election import Election
 from apiserver.lease import Lease
 from scheduler_core.exact.step_budget import DEFAULT
 from scheduler_core.model.decision import Decision
+from scheduler_core.placement.state import NO_PLUGINS
 from scheduler_core.sidecar.cache.cache import LABELS, Cache
 from scheduler_core.sidecar.cache.informers import Informers
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
@@ -32,8 +33,8 @@ from scheduler_core.sidecar.process.http import Answers, Server, create_app, unr
 from scheduler_core.sidecar.process.loop import Log, Loop, Parts
 from scheduler_core.sidecar.process.mailbox import Done, Mailbox
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
-from scheduler_core.sidecar.process.settings import Mode, Settings
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
+from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.writer.dispatcher import Dispatcher
 
 CONTROLLER = "muster.dev/sidecar"
@@ -134,7 +135,7 @@ def options(settings: Settings) -> SchedulerOptions:
         strategy=settings.strategy,
         budget=settings.budget or DEFAULT,
         gates=settings.gates,
-        plugins=settings.plugins,
+        plugins=settings.plugins or NO_PLUGINS,
     )
 
 

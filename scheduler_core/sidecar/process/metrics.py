@@ -30,6 +30,7 @@ from scheduler_core.sidecar.queue.states import (
     State,
     Unschedulable,
 )
+from scheduler_core.sidecar.settings import Settings
 
 CONTENT_TYPE = prometheus_client.CONTENT_TYPE_PLAIN_0_0_4
 SECONDS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 2.048, 4.096, 8.192, 16.384)
@@ -66,7 +67,7 @@ class Described:
 class SidecarMetrics:
     """The figures of one process."""
 
-    def __init__(self, profile: str = "muster") -> None:
+    def __init__(self, profile: str = Settings.scheduler_name) -> None:
         """*profile* is what kube-scheduler calls so: the name of the scheduler."""
         self._profile = profile
         self._looked = Counters()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 
+from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.exact.step_budget import DEFAULT
+from scheduler_core.model.options import PlacingOptions
 from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.placement.state import NO_PLUGINS
 from scheduler_core.sidecar.queue.root_status import OurPods
+from scheduler_core.sidecar.settings import Settings
 from scheduler_core.sidecar.writes import Evicting
 from validators.gates import Gates
-
-COMPLETE = "complete"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,12 +45,12 @@ class SchedulerOptions:
 
     """
 
-    scheduler_name: str = "muster"
+    scheduler_name: str = Settings.scheduler_name
     place: bool = True
     ungate: bool = False
     preempt: bool = False
-    evicting: Evicting = Evicting.EVICT
-    strategy: str = COMPLETE
+    evicting: Evicting = Settings.evicting
+    strategy: str = Settings.strategy
     budget: int = DEFAULT
     ignore: frozenset[str] = frozenset()
     gates: Gates = dataclasses.field(default_factory=Gates)
@@ -65,6 +66,14 @@ class SchedulerOptions:
     plan_seconds: float = 600.0
     most_failures: int = 3
     retell_seconds: float = 60.0
+
+    @property
+    def cycle(self) -> CycleOptions:
+        """How roots are decided on."""
+        placing = PlacingOptions(preempt=self.preempt)
+        return CycleOptions(
+            strategy=self.strategy, budget=self.budget, placing=placing, ignore=self.ignore, gates=self.gates, plugins=self.plugins
+        )
 
     @property
     def whose(self) -> OurPods:

@@ -22,7 +22,7 @@ from scheduler_core.sidecar.queue.scheduler_options import SchedulerOptions
 from scheduler_core.sidecar.queue.states import STATES, PreemptionPlan, PreemptionProposed, State
 from scheduler_core.sidecar.scheduling.apply_decision import Attempt, DecisionApplier
 from scheduler_core.sidecar.scheduling.binding import Binder
-from scheduler_core.sidecar.scheduling.decide import CycleParameters, decide, refused
+from scheduler_core.sidecar.scheduling.decide import decide, refused
 from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlans
 from scheduler_core.sidecar.scheduling.write_results import WriteResults
 from scheduler_core.sidecar.writes import Evict, Ref, Tell, Write, WriteOutcome
@@ -41,7 +41,7 @@ class Scheduler:
 
     def __init__(self, store: Cache, options: SchedulerOptions) -> None:
         self._store, self._options = store, options
-        self._parameters = CycleParameters.from_options(options)
+        self._parameters = options.cycle
         self.looked = Counters()
         """Candidate placements looked at so far."""
         self._begin()

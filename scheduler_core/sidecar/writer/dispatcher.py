@@ -20,7 +20,6 @@ from scheduler_core.sidecar.writer.executor import REQUEST_SECONDS, Executor, No
 from scheduler_core.sidecar.writer.work_queue import EvictionRehearsal, QueuedWrite, WorkQueue
 from scheduler_core.sidecar.writes import Evict, Tell, Write, WriteOutcome
 
-WORKERS = 8
 TRIED_SECONDS = 60.0
 FORBIDDEN_SECONDS = 10.0
 """A server that has just begun knows no roles yet, and forbids what it will allow."""
@@ -53,7 +52,7 @@ class Dispatcher:
         self._threads: list[threading.Thread] = []
         self._stopped = False
 
-    def start(self, workers: int = WORKERS) -> None:
+    def start(self, workers: int) -> None:
         """Begin, with so many threads."""
         self._threads = [threading.Thread(target=self._work, name=f"publish-{number}", daemon=True) for number in range(workers)]
         for each in self._threads:

@@ -212,8 +212,7 @@ class PreparedCluster:
 
     def _site_of(self, snapshot: ClusterSnapshot) -> PlacementState:
         options = self._options
-        placing = dataclasses.replace(options.placing, four_statuses=True) if options.strategy == "complete" else options.placing
-        return PlacementState.from_snapshot(snapshot, placing, options.ignore, options.plugins)
+        return PlacementState.from_snapshot(snapshot, options.effective_placing, options.ignore, options.plugins)
 
     def _solver(self, state: PlacementState) -> Greedy:
         return Complete(state, min(self.steps, self._options.budget)) if self._options.strategy == "complete" else Greedy(state)

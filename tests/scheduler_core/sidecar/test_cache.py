@@ -11,10 +11,11 @@ from muster.render.answer import Answer
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Name, Status
+from scheduler_core.model.options import PlacingOptions
 from scheduler_core.sidecar.cache.cache import KINDS, LABELS, Cache
 from scheduler_core.sidecar.cache.freshness import REMEMBERED
 from scheduler_core.sidecar.client.requests import GATE
-from scheduler_core.sidecar.scheduling.decide import CycleParameters, decide
+from scheduler_core.sidecar.scheduling.decide import decide
 from tests.sampling import sampled
 from tests.scheduler_core.builders import HOST, leaf, node, pod, promising
 from tests.scheduler_core.sidecar import histories
@@ -47,7 +48,7 @@ def fed(draw, *, apart=True):
         if number % looks == 0:
             # What is kept between two looks must not show in the second.
             store.snapshot()
-            store.site(CycleParameters().placing, frozenset()).stateful.give_back()
+            store.site(CycleOptions(strategy="complete").effective_placing, frozenset()).stateful.give_back()
     return server, store
 
 
@@ -70,7 +71,7 @@ def test_cycle_over_a_store_decides_as_over_loaded_objects(case, strategy):
     roots = [each.root for each in wanted]
     for _ in range(2):
         # The second time as the first: a cycle leaves the store as it found it.
-        got = [each.decision for each in decide(store, roots, CycleParameters(strategy=strategy))]
+        got = [each.decision for each in decide(store, roots, CycleOptions(strategy=strategy))]
         assert json_of(wanted) == json_of(got)
 
 
@@ -236,7 +237,7 @@ def test_what_a_pod_said_that_is_gone_binds_nobody():
         node("n1"), pod("shy", on="n1", affinity=apart), pod("other", on="n1", affinity=apart), leaf("g", 1), pod("a", "g")
     )
     root = Name("PodGroup", "default", "g")
-    means = CycleParameters(preempt=False)
+    means = CycleOptions(strategy="complete", placing=PlacingOptions(preempt=False))
     assert Status.UNSCHEDULABLE is decide(store, [root], means)[0].decision.status
     server.delete(("Pod", "default", "shy"))
     histories.feed(store, server.events[-1:])

@@ -11,7 +11,7 @@ from kubernetes import client
 
 from scheduler_core.sidecar.process.loop import Loop
 from scheduler_core.sidecar.process.main import run
-from scheduler_core.sidecar.process.settings import Mode, Settings
+from scheduler_core.sidecar.settings import Mode, Settings
 from tests.apiserver.fake import serving
 
 ANYWHERE = ("127.0.0.1", 0)

@@ -29,7 +29,6 @@ from scheduler_core.sidecar.queue.states import (
     Unschedulable,
 )
 from scheduler_core.sidecar.scheduling.binding import Binder
-from scheduler_core.sidecar.scheduling.decide import CycleParameters
 from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlans
 from scheduler_core.sidecar.writes import Bind, WriteOutcome
 from tests.scheduler_core.builders import HOST, composite, leaf, node, pod, pods
@@ -554,8 +553,9 @@ def test_roots_that_are_ours_are_told_by_the_options(options, pod_, want):
 
 @pytest.mark.parametrize(("strategy", "steps"), [("complete", 7), ("greedy", 0)])
 def test_options_tell_how_roots_are_decided_on(strategy, steps):
-    means = CycleParameters.from_options(SchedulerOptions(strategy=strategy, budget=7, preempt=True, ignore=frozenset({"f"})))
-    assert (steps, True, frozenset({"f"})) == (means.steps, means.preempt, means.ignore)
+    cycle = SchedulerOptions(strategy=strategy, budget=7, preempt=True, ignore=frozenset({"f"})).cycle
+    assert (steps, True, frozenset({"f"})) == (cycle.steps, cycle.placing.preempt, cycle.ignore)
+    assert (strategy == "complete") is cycle.effective_placing.four_statuses
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from kubernetes import client
 
 from scheduler_core.exact.step_budget import DEFAULT
 from scheduler_core.sidecar.process.main import options, run
-from scheduler_core.sidecar.process.settings import Mode, Settings
+from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.writes import Evicting
 from tests.apiserver.fake import serving
 from tests.apiserver.test_lease import Leases

@@ -9,7 +9,7 @@ from scheduler_core.sidecar.controllers.runner import LONGEST_DELAY, SHARE, SHOR
 from scheduler_core.sidecar.controllers.validity import SETTLE_SECONDS
 from scheduler_core.sidecar.process.enabled_controllers import enabled_controllers
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
-from scheduler_core.sidecar.process.settings import Mode, Settings
+from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.writes import AddFinalizer, RemoveFinalizer, SetCondition
 from tests.scheduler_core.sidecar.test_disruption_target import owns
 from tests.scheduler_core.sidecar.test_validity import circle, composite, condition, group

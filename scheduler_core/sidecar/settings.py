@@ -1,0 +1,154 @@
+"""The settings of the sidecar: each is declared here, once, with its option, its bounds, its default and what it is for.
+
+``muster sidecar`` derives its options and their help from them, and the documentation its table; all layers above take their defaults from
+here.  The variable of a setting is ``MUSTER_`` and the name of its option.  Little is imported: ``muster sidecar --help`` is to be quick.
+"""
+
+import dataclasses
+import enum
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, get_args
+
+from scheduler_core.sidecar.writes import Evicting
+from validators.gates import Gates
+
+if TYPE_CHECKING:
+    from scheduler_core.placement.extension_points import Plugins
+
+COMPLETE, GREEDY = "complete", "greedy"
+LEASE_NAMESPACE, LEASE_NAME = "muster-system", "muster-sidecar"
+NAMESPACE_VARIABLE = "MUSTER_LEASE_NAMESPACE"
+"""The variable with the namespace of the lease, where none is given."""
+
+
+class Mode(enum.StrEnum):
+    """What the sidecar does; each on or off."""
+
+    VALIDATE = "validate"
+    """Tells the groups of a tree that breaks a rule."""
+    PLACE = "place"
+    """Binds the pods whose ``spec.schedulerName`` is ours."""
+    UNGATE = "ungate"
+    """Pins the pods with our scheduling gate, of any scheduler, and opens it."""
+    PREEMPT = "preempt"
+    """Makes room for roots that are placed."""
+    PROTECT = "protect"
+    """Adds and removes the protection finalizers of groups."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Knob:
+    """How a setting is given.
+
+    Attributes:
+        option: ``--writers``, or ``--labels/--no-labels``.
+        help: what it is for.
+        metavar: what a value is called.
+        choices: the values, where they are few.
+        bounds: the least and the largest number, whole if the least is; None: there is none.
+        unset: what holds where it is not given, in words, possibly none; None: the default of the field is shown.
+        repeatable: whether it can be given several times.
+
+    """
+
+    option: str
+    help: str
+    metavar: str | None = None
+    choices: tuple[str, ...] = ()
+    bounds: tuple[float, float | None] | None = None
+    unset: str | None = None
+    repeatable: bool = False
+
+    @property
+    def flag(self) -> str:
+        """The option alone: ``--labels`` of ``--labels/--no-labels``."""
+        return self.option.partition("/")[0]
+
+    @property
+    def name(self) -> str:
+        """The option as a variable of a program: ``scheduler_name``."""
+        return self.flag.removeprefix("--").replace("-", "_")
+
+    @property
+    def variable(self) -> str:
+        """The variable of the environment: ``MUSTER_SCHEDULER_NAME``."""
+        return f"MUSTER_{self.name.upper()}"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How the sidecar is run; what each field is for is said by its knob.
+
+    A *budget* of 0 is the usual one of a search.  Without a *lease* there is one replica at most.
+    """
+
+    kubeconfig: Annotated[
+        str | None, Knob("--kubeconfig", "Where the API server is.", "FILE", unset="as kubectl finds it; in a pod its service account")
+    ] = None
+    context: Annotated[str | None, Knob("--context", "The context of the kubeconfig.", "NAME", unset="its current one")] = None
+    modes: Annotated[frozenset[Mode], Knob("--mode", f"What it does: {', '.join(Mode)}.", "MODE,…")] = frozenset(
+        {Mode.VALIDATE, Mode.PLACE, Mode.PREEMPT, Mode.PROTECT}
+    )
+    scheduler_name: Annotated[str, Knob("--scheduler-name", "The spec.schedulerName of the pods that it binds.", "NAME")] = "muster"
+    strategy: Annotated[
+        str,
+        Knob(
+            "--strategy",
+            "How it places: searching where greedy, which decides as kube-scheduler, leaves pods out; or greedy alone.",
+            choices=(COMPLETE, GREEDY),
+        ),
+    ] = COMPLETE
+    budget: Annotated[int, Knob("--budget", "Steps that the search may take for a root.", "STEPS", bounds=(1, None), unset="")] = 0
+    evicting: Annotated[Evicting, Knob("--evict", "How victims leave; evict honours budgets.", choices=tuple(Evicting))] = Evicting.EVICT
+    by_label: Annotated[
+        bool, Knob("--labels/--no-labels", "Whether pods are members by label where the server drops spec.schedulingGroup.")
+    ] = True
+    settle_seconds: Annotated[float, Knob("--settle", "How long a breach stands before it is told.", "SECONDS", bounds=(0.0, 600.0))] = 2.0
+    lease: Annotated[
+        tuple[str, str] | None,
+        Knob(
+            "--lease",
+            "By which one of several replicas leads.",
+            "NAMESPACE/NAME|none",
+            unset=f"{LEASE_NAME}, in {NAMESPACE_VARIABLE} or {LEASE_NAMESPACE}",
+        ),
+    ] = (LEASE_NAMESPACE, LEASE_NAME)
+    identity: Annotated[str, Knob("--identity", "Who this replica is.", "NAME", unset="the host's name and the process")] = ""
+    gates: Annotated[
+        Gates, Knob("--gates", "Feature gates of the API server; all on where not named.", "A=true,B=false", unset="", repeatable=True)
+    ] = dataclasses.field(default_factory=Gates)
+    plugins: Annotated[
+        "Plugins | None",
+        Knob("--plugin", "A placement plugin that is installed beside Muster (repeatable).", "NAME,…", unset="", repeatable=True),
+    ] = None
+    writers: Annotated[int, Knob("--writers", "Writes at once.", "N", bounds=(1, 64))] = 8
+    silence_seconds: Annotated[
+        float,
+        Knob(
+            "--silence",
+            "How long a watch may say nothing before it is begun anew; the server speaks at least once a minute.",
+            "SECONDS",
+            bounds=(5.0, 600.0),
+        ),
+    ] = 90.0
+    probe_bind: Annotated[
+        str, Knob("--probe-bind", "Where probes, figures and /explain are served; port 0 takes a free one.", "HOST:PORT")
+    ] = "127.0.0.1:8080"
+
+    @property
+    def places(self) -> bool:
+        """Whether it places anything."""
+        return bool(self.modes & {Mode.PLACE, Mode.UNGATE})
+
+
+def knobs() -> Mapping[str, Knob]:
+    """Return the knob of each field of Settings, in the order in which they are told."""
+    return {each.name: get_args(each.type)[1] for each in dataclasses.fields(Settings)}
+
+
+def default_value(field: str) -> str | float | None:
+    """Return the default of a field as its option has it; None where it has none that is shown."""
+    default = None if knobs()[field].unset is not None else getattr(Settings, field)
+    if isinstance(default, frozenset):
+        return ",".join(each for each in Mode if each in default)
+    return str(default) if isinstance(default, enum.Enum) else default
