@@ -1,4 +1,4 @@
-"""What a knob of the webhook server is, and how the text of one is read.
+"""What a knob of the webhook server is, and how the text of each kind is read.
 
 Each reader raises ValueError with what must hold; who asked adds the name and the value.
 """
@@ -27,23 +27,49 @@ class Address:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Knob:
-    """One setting: environment variable, option of ``muster serve`` (empty: none), default, reason and reader."""
+class Kind:
+    """How the text of a knob is read, and what its option takes: a value called *metavar*, several, or none at all."""
 
-    name: str
-    option: str
+    read: Callable[[str], Any]
+    metavar: str | None = None
+    repeatable: bool = False
+    is_flag: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Knob:
+    """How a setting is given.
+
+    Attributes:
+        kind: how its text is read.
+        default: the text of the default.
+        reason: what it is for, and why the default is what it is.
+        option: its option of ``muster serve``; empty: none.
+        help: what ``--help`` says of the option.
+        field: the field of Settings that it sets.
+
+    """
+
+    kind: Kind
     default: str
     reason: str
-    read: Callable[[str], Any]
+    option: str = ""
+    help: str = ""
+    field: str = ""
 
     @property
-    def field(self) -> str:
-        """The field of Settings that holds it."""
-        return self.name.removeprefix("MUSTER_").lower()
+    def name(self) -> str:
+        """The variable of the environment."""
+        return f"MUSTER_{self.field.upper()}"
+
+    @property
+    def label(self) -> str:
+        """How messages name it."""
+        return f"{self.option} ({self.name})" if self.option else self.name
 
 
-def whole_number(low: int, high: int) -> Callable[[str], int]:
-    """A reader of whole numbers from *low* to *high*."""
+def whole(low: int, high: int) -> Kind:
+    """Whole numbers from *low* to *high*."""
 
     def read(text: str) -> int:
         must = f"must be a whole number from {low} to {high}"
@@ -55,11 +81,11 @@ def whole_number(low: int, high: int) -> Callable[[str], int]:
             raise ValueError(must)
         return number
 
-    return read
+    return Kind(read, "N")
 
 
-def seconds(low: float, high: float) -> Callable[[str], float]:
-    """A reader of durations in seconds from *low* to *high*."""
+def seconds(low: float, high: float) -> Kind:
+    """Durations in seconds from *low* to *high*."""
 
     def read(text: str) -> float:
         must = f"must be a number of seconds from {low:g} to {high:g}"
@@ -71,10 +97,21 @@ def seconds(low: float, high: float) -> Callable[[str], float]:
             raise ValueError(must)
         return number
 
-    return read
+    return Kind(read, "SECONDS")
 
 
-def address(text: str) -> Address:
+def one_of(names: tuple[str, ...]) -> Kind:
+    """One of *names*."""
+    return Kind(lambda text: _one_of(names, text), "|".join(names))
+
+
+def _one_of(names: tuple[str, ...], text: str) -> str:
+    if text not in names:
+        raise ValueError(f"must be one of {', '.join(names)}")
+    return text
+
+
+def _address(text: str) -> Address:
     """HOST:PORT."""
     host, colon, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
@@ -86,46 +123,19 @@ def address(text: str) -> Address:
     return Address(host, int(port))
 
 
-def maybe_address(text: str) -> Address | None:
-    """HOST:PORT, or nothing."""
-    return address(text) if text else None
-
-
-def switch(text: str) -> bool:
+def _switch(text: str) -> bool:
     """True or false."""
     if text.lower() not in ("true", "false"):
         raise ValueError("must be true or false")
     return text.lower() == "true"
 
 
-def lines(text: str) -> tuple[str, ...]:
+def _lines(text: str) -> tuple[str, ...]:
     """One value a line."""
     return tuple(line for line in text.split("\n") if line)
 
 
-def one_of(names: tuple[str, ...]) -> Callable[[str], str]:
-    """A reader of one of *names*."""
-
-    def read(text: str) -> str:
-        if text not in names:
-            raise ValueError(f"must be one of {', '.join(names)}")
-        return text
-
-    return read
-
-
-def profile(text: str) -> Profile:
-    """The profile of that name."""
-    return Profile(one_of(tuple(Profile))(text))
-
-
-def version(text: str) -> int:
-    """The minor version out of an API server's version."""
-    known = releases.names()
-    return known[one_of(tuple(known))(text)]
-
-
-def gates(text: str) -> Gates:
+def _gates(text: str) -> Gates:
     """A=true,B=false: feature gates.  Raises GateError where no API server starts with them."""
     switches = []
     for part in filter(None, (part.strip() for part in text.replace("\n", ",").split(","))):
@@ -136,7 +146,7 @@ def gates(text: str) -> Gates:
     return Gates.from_switches(switches)
 
 
-def rules(text: str) -> tuple[tuple[str, Severity], ...]:
+def _rules(text: str) -> tuple[tuple[str, Severity], ...]:
     """ID=warning,ID=off: severities by rule, in order of their ids; of two for one rule the later counts."""
     switched: dict[str, Severity] = {}
     for part in filter(None, (part.strip() for part in text.replace("\n", ",").split(","))):
@@ -145,3 +155,14 @@ def rules(text: str) -> tuple[tuple[str, Severity], ...]:
             raise ValueError("must be ID=error, ID=warning or ID=off, several separated by commas")
         switched[name.strip()] = Severity(value)
     return tuple(sorted(switched.items()))
+
+
+ADDRESS = Kind(_address, "HOST:PORT")
+MAYBE_ADDRESS = Kind(lambda text: _address(text) if text else None, "HOST:PORT")
+FILE = Kind(str, "FILE")
+SWITCH = Kind(_switch, is_flag=True)
+LINES = Kind(_lines, "PATH", repeatable=True)
+PROFILE = Kind(lambda text: Profile(_one_of(tuple(Profile), text)), "|".join(Profile))
+VERSION = Kind(lambda text: releases.names()[_one_of(tuple(releases.names()), text)], "VERSION")
+GATES = Kind(_gates, "A=true,B=false", repeatable=True)
+RULES = Kind(_rules, "ID=SEVERITY", repeatable=True)

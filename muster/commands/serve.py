@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import textwrap
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -33,26 +34,28 @@ def environment_help() -> str:
     return "\n".join(lines)
 
 
+_LAST = ("profile", "kubernetes", "gates", "rules", "finalizers")
+"""Options that ``--help`` has last: how objects are judged."""
+
+
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give *command* an option for each knob that has one; what is not given is left to the environment."""
+    for knob in sorted((each for each in reversed(knobs.KNOBS) if each.option), key=lambda each: each.field not in _LAST):
+        kind = knob.kind
+        option = click.option(
+            knob.option, knob.field, metavar=kind.metavar, multiple=kind.repeatable, is_flag=kind.is_flag, default=None, help=knob.help
+        )
+        command = option(command)
+    return command
+
+
 @click.command(
     "serve",
     help=f"The webhook server: POST /validate and /mutate over TLS.\n\n{EXAMPLE}",
     epilog=environment_help(),
     context_settings={"max_content_width": 120},
 )
-@click.option("--bind", metavar="HOST:PORT", help="Where to serve over TLS; port 0 takes a free one.")
-@click.option("--probe-bind", metavar="HOST:PORT", help="Where to serve probes and metrics without TLS.")
-@click.option("--tls-cert", metavar="FILE", help="Certificate chain, PEM; re-read when it changes.")
-@click.option("--tls-key", metavar="FILE", help="Private key, PEM; re-read when it changes.")
-@click.option("--objects", metavar="PATH", multiple=True, help="Cluster objects that rules may look up (repeatable).")
-@click.option("--cluster", is_flag=True, default=None, help="Look objects up in the API server.")
-@click.option("--kubeconfig", metavar="FILE", help="How --cluster finds it; default: the pod's service account.")
-@click.option("--server", metavar="uvicorn|gunicorn", help="The library that serves HTTP.")
-@click.option("--workers", metavar="N", help="Processes.")
-@click.option("--profile", metavar="kep|upstream", help="All that the documents demand, or what the API server does.")
-@click.option("--kubernetes", metavar="VERSION", help="The API server to be mirrored: 1.35 to 1.38.")
-@click.option("--gates", metavar="A=true,B=false", multiple=True, help="Its feature gates; all on where not named.")
-@click.option("--rule", "rules", metavar="ID=SEVERITY", multiple=True, help="error, warning or off (repeatable).")
-@click.option("--finalizers", metavar="none|podgroup|all", help="Which protection finalizers /mutate adds.")
+@with_options
 def command(**options: Any) -> None:
     """Run the server until it is told to stop."""
     from webhooks.server.process import StartError, serve
@@ -108,4 +111,4 @@ def demand_known_rules(settings: knobs.Settings) -> None:
     names = rules.discover()
     for name, _ in settings.rules:
         if name not in names:
-            raise knobs.SettingError(f"--rule (MUSTER_RULES): there is no rule {name!r}{options.near(name, names)}")
+            raise knobs.SettingError(f"{knobs.label('rules')}: there is no rule {name!r}{options.near(name, names)}")

@@ -11,9 +11,12 @@ import click
 import pytest
 
 from muster import document
+from muster.commands import serve
+from muster.commands.review import review
 from muster.commands.sidecar import sidecar
 from scheduler_core.sidecar import settings as of_sidecar
 from tests.muster.test_sidecar import invoke, kubeconfig, started
+from webhooks import settings as of_webhooks
 
 __all__ = ["kubeconfig", "started"]
 
@@ -97,6 +100,38 @@ def literals(source: str, names: frozenset[str]) -> Iterator[str]:
             yield from (f"{ast.unparse(node.args[0])}" for each in node.keywords if each.arg == "default" and written(each.value))
 
 
+def test_every_option_of_the_webhook_server_is_that_of_its_knob_and_has_no_default_of_its_own():
+    options = {each.name: each for each in serve.command.params if isinstance(each, click.Option) and each.name != "help"}
+    given = {knob.field: knob for knob in of_webhooks.KNOBS if knob.option}
+
+    assert options.keys() == given.keys()
+    for field, knob in given.items():
+        option = options[field]
+        assert ([knob.option], knob.help) == (option.opts, option.help)
+        assert not option.get_default(click.Context(serve.command))
+    assert {} == serve.as_environment(serve.command.make_context("serve", []).params)
+
+
+@pytest.mark.parametrize("knob", of_webhooks.KNOBS, ids=lambda each: each.name)
+def test_help_and_documentation_of_a_variable_are_those_of_its_knob(knob):
+    option, default = (f"`{each}`" if each else "" for each in (knob.option, knob.default))
+    told = " ".join((serve.command.epilog or "").split())
+
+    assert f"| `{knob.name}` | {option} | {default} | {knob.reason} |" in document.README.read_text(encoding="utf-8").splitlines()
+    assert f"{knob.name}{f' ({knob.option})' if knob.option else ''}, default {knob.default or 'none'} {knob.reason}" in told
+
+
+@pytest.mark.parametrize("field", ["profile", "kubernetes", "finalizers"])
+def test_review_answers_by_default_as_the_server_does(field):
+    (knob,) = (each for each in of_webhooks.KNOBS if each.field == field)
+    (option,) = (each for each in review.params if each.name == field)
+
+    assert knob.default == option.get_default(click.Context(review))
+    if knob.kind.metavar != "VERSION":
+        assert isinstance(option.type, click.Choice)
+        assert knob.kind.metavar == "|".join(option.type.choices)
+
+
 NOT_THE_KNOB = {"SchedulerOptions.settle_seconds"}
 """How long a new root waits for members, which no option sets."""
 
@@ -108,6 +143,13 @@ def test_a_default_of_the_sidecar_is_written_once():
     again = {each for file in files for each in literals(file.read_text(encoding="utf-8"), names)}
 
     assert again == NOT_THE_KNOB
+
+
+def test_a_default_of_the_webhook_server_is_written_once():
+    names = frozenset(each.name for each in dataclasses.fields(of_webhooks.Settings))
+    files = {*(ROOT / "webhooks").rglob("*.py"), Path(serve.__file__)}
+
+    assert [] == [each for file in files for each in literals(file.read_text(encoding="utf-8"), names)]
 
 
 @pytest.mark.parametrize(
