@@ -232,7 +232,7 @@ def test_a_shorter_word_does_not_end_a_longer_wait(publishing):
     server = Server(reply(429, retry_after=4.0), reply(429, retry_after=1.0))
     found = publishing(server)
     found.publisher.submit([BIND, Bind(pod("other"), "n2")])
-    both = [found.dispatcher._work_queue.get(0.0) for _ in range(2)]
+    both = [found.publisher._work_queue.get(0.0) for _ in range(2)]
     for each in both:
         found.publisher._settle(each, *found.publisher._attempt(each))
     found.work()
