@@ -1,7 +1,7 @@
-"""What is right: the rules about Workload, PodGroup and CompositePodGroup, as pure code.
+"""Validation rules for Workload, PodGroup and CompositePodGroup, as pure code.
 
-Give it an object, what it was before, and a way to look up others; it answers with every breach of every rule, each
-with Kubernetes' own error type and the exact field path.  It reads no file, no clock and no network; the linter, the
+``validate`` gets an object, its old version and a lookup of other objects.  It returns all errors, each with
+Kubernetes' own error type and the exact field path.  It reads no file, no clock and no network.  The linter, the
 webhooks and the scheduler are built on it.
 """
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ErrorType", "FieldError", "FieldPath", "validate"]
 
-# Found when asked for: whoever wants a path alone need not wait for the rules.
-_ELSEWHERE = {"validate": ("validators.pipeline", "validate")}
+# Imported on first use: code that needs only a FieldPath must not wait for the import of all rules.
+_LAZY = {"validate": ("validators.pipeline", "validate")}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _ELSEWHERE:
+    if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, attribute = _ELSEWHERE[name]
+    module, attribute = _LAZY[name]
     return getattr(importlib.import_module(module), attribute)

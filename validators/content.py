@@ -1,6 +1,7 @@
-"""Is a text a DNS label, a DNS subdomain, a label key, a path segment?  Each answers with messages; none means yes.
+"""Formats of names, labels and condition reasons (apimachinery, ``pkg/api/validate/content``).
 
-Limits count bytes of UTF-8, as the API server does (apimachinery, ``pkg/api/validate/content``).
+Functions that validate one text return error messages; an empty list means that the text is valid.  Limits count bytes
+of UTF-8, as the API server does.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ _is_subdomain = re.compile(_SUBDOMAIN, re.ASCII).fullmatch
 _is_key_name = re.compile(_KEY_NAME, re.ASCII).fullmatch
 _is_condition_reason = re.compile(_CONDITION_REASON, re.ASCII).fullmatch
 
-_FEW = 64
-_MOST_KNOWN = 4096
-_labels: set[str] = set()
-_subdomains: set[str] = set()
-_label_keys: set[str] = set()
-"""Texts known to be sound: the same few names and keys come again and again, and are matched once."""
+_MAX_MATCHED_ONE_BY_ONE = 64
+_MAX_CACHED = 4096
+_valid_labels: set[str] = set()
+_valid_subdomains: set[str] = set()
+_valid_label_keys: set[str] = set()
+"""Caches of valid texts: the same few names and keys occur again and again."""
 _DOTS = frozenset({".", ".."})
 
 _LABEL_TEXT = (
@@ -47,56 +48,56 @@ _REASON_TEXT = (
 
 
 def label(value: str, *, unit: str = "bytes") -> list[str]:
-    """A DNS label of at most 63 bytes ("short name")."""
-    if value in _labels:
+    """Return error messages unless *value* is a DNS label of at most 63 bytes ("short name")."""
+    if value in _valid_labels:
         return []
     messages = _too_long(value, 63, unit)
     if not _is_label(value):
         messages.append("must not contain dots" if _is_subdomain(value) else _LABEL_TEXT)
-    return messages or _keep(value, _labels)
+    return messages or _cache(value, _valid_labels)
 
 
 def all_labels(values: Sequence[str]) -> bool:
-    """Whether each of many texts is a DNS label: of very many by one match over all, for the common case that they are."""
-    if _labels.issuperset(values):
+    """Return whether all *values* are DNS labels.  Long lists are matched at once, which is faster if all are valid."""
+    if _valid_labels.issuperset(values):
         return True
-    if len(values) <= _FEW:
+    if len(values) <= _MAX_MATCHED_ONE_BY_ONE:
         return not any(label(value) for value in values)
     text = "".join([f"{value}\n" for value in values])
     return text.count("\n") == len(values) and _are_labels(text) is not None
 
 
 def subdomain(value: str, *, unit: str = "bytes") -> list[str]:
-    """A DNS subdomain of at most 253 bytes ("long name")."""
-    if value in _subdomains:
+    """Return error messages unless *value* is a DNS subdomain of at most 253 bytes ("long name")."""
+    if value in _valid_subdomains:
         return []
     messages = _too_long(value, 253, unit)
     if not _is_subdomain(value):
         messages.append(_SUBDOMAIN_TEXT)
-    return messages or _keep(value, _subdomains)
+    return messages or _cache(value, _valid_subdomains)
 
 
 def all_subdomains(values: Iterable[str]) -> bool:
-    """Whether each of many texts is a DNS subdomain."""
-    return _subdomains.issuperset(values) or not any(subdomain(value) for value in values)
+    """Return whether all *values* are DNS subdomains."""
+    return _valid_subdomains.issuperset(values) or not any(subdomain(value) for value in values)
 
 
 def label_key(value: str) -> list[str]:
-    """A label key: an optional DNS subdomain and ``/``, then a name of at most 63 bytes."""
-    return [] if value in _label_keys else _label_key_messages(value) or _keep(value, _label_keys)
+    """Return error messages unless *value* is a label key: optionally a DNS subdomain and ``/``, then a name of at most 63 bytes."""
+    return [] if value in _valid_label_keys else _label_key_messages(value) or _cache(value, _valid_label_keys)
 
 
 def all_label_keys(values: Iterable[str]) -> bool:
-    """Whether each of many texts is a label key."""
-    return _label_keys.issuperset(values) or not any(label_key(value) for value in values)
+    """Return whether all *values* are label keys."""
+    return _valid_label_keys.issuperset(values) or not any(label_key(value) for value in values)
 
 
-def _keep(value: str, known: set[str]) -> list[str]:
-    """Add a text without faults to those *known* to have none; returns none."""
-    # Threads may do this at the same time: the worst that comes of it is that a text is matched again.
-    if len(known) >= _MOST_KNOWN:
-        known.clear()
-    known.add(value)
+def _cache(value: str, valid: set[str]) -> list[str]:
+    """Add a valid text to the cache *valid* and return no messages."""
+    # Several threads may do this at the same time.  At worst a text is matched again.
+    if len(valid) >= _MAX_CACHED:
+        valid.clear()
+    valid.add(value)
     return []
 
 
@@ -116,7 +117,7 @@ def _label_key_messages(value: str) -> list[str]:
 
 
 def label_value(value: str) -> list[str]:
-    """A label value: empty, or a name of at most 63 bytes."""
+    """Return error messages unless *value* is a label value: empty, or a name of at most 63 bytes."""
     messages = _too_long(value, 63)
     if value and not _is_key_name(value):
         messages.append(f"a valid label must be an empty string or {_KEY_NAME_TEXT.removeprefix('must ')}")
@@ -124,19 +125,19 @@ def label_value(value: str) -> list[str]:
 
 
 def path_segment(value: str) -> list[str]:
-    """A name that can stand in a URL path: neither ``.`` nor ``..``, and no ``/`` or ``%``."""
+    """Return error messages unless *value* can be a segment of a URL path: not ``.`` or ``..``, without ``/`` and ``%``."""
     if "/" not in value and "%" not in value:
         return [f"may not be '{value}'"] if value in _DOTS else []
     return [f"may not contain '{character}'" for character in "/%" if character in value]
 
 
 def condition_reason(value: str) -> list[str]:
-    """A condition's reason, as metav1 wants it."""
+    """Return error messages unless *value* is a condition reason of metav1."""
     return [] if _is_condition_reason(value) else [_REASON_TEXT]
 
 
-def generated(prefix: str) -> str:
-    """The name that stands for what ``generateName`` will make: its last dash gives way to a letter."""
+def mask_trailing_dash(prefix: str) -> str:
+    """Return a ``generateName`` as it is validated: a trailing dash and the character before it become ``a``."""
     return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
 
 

@@ -1,8 +1,8 @@
-"""Where something is wrong in an object, what kind of wrong it is, and the words for it.
+"""Field paths and field errors, as in apimachinery, ``pkg/util/validation/field``.
 
-The vocabulary is Kubernetes' own (apimachinery, ``pkg/util/validation/field``): an error has a type that becomes a
-cause's ``reason`` on the wire, a path in wire names, the offending value, and a sentence saying what must hold.
-Errors are made by the constructors below and never by hand, so that phrase, plural and quoting are decided once.
+An error has a type (the ``reason`` of a cause on the wire), a path in wire names, the bad value, and a detail that
+states what is required.  Errors are made only by the constructors below, so that wording, plural and quoting are
+decided once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Part = str | int
 
 
 class ErrorType(enum.StrEnum):
-    """The type of a field error: the ``reason`` of its cause in a Status."""
+    """Type of a field error: the ``reason`` of its cause in a Status."""
 
     REQUIRED = "FieldValueRequired"
     INVALID = "FieldValueInvalid"
@@ -44,7 +44,7 @@ _WITHOUT_VALUE = frozenset({ErrorType.REQUIRED, ErrorType.FORBIDDEN, ErrorType.T
 
 
 class FieldPath:
-    """A place in an object, in wire names: ``spec.podGroupTemplates[0].name``.  Immutable; the empty path is the object.
+    """Path of a field in wire names: ``spec.podGroupTemplates[0].name``.  Immutable; the empty path is the object.
 
     >>> str(FieldPath("spec") / "podGroupTemplates" / 0 / "name")
     'spec.podGroupTemplates[0].name'
@@ -62,11 +62,11 @@ class FieldPath:
         return FieldPath(*self.parts, part)
 
     def join(self, parts: Iterable[Part]) -> FieldPath:
-        """The path below this one, by *parts*."""
+        """Return this path with *parts* appended."""
         return FieldPath(*self.parts, *parts)
 
     def starts_with(self, other: FieldPath) -> bool:
-        """Whether this place is *other*, or lies inside it."""
+        """Return whether this path is *other* or lies below it."""
         return self.parts[: len(other.parts)] == other.parts
 
     def __str__(self) -> str:
@@ -83,7 +83,7 @@ class FieldPath:
 
 
 class Key(str):
-    """A key of a map with free keys (labels, annotations): written in brackets, as Kubernetes does."""
+    """Key of a map with free keys (labels, annotations), written in brackets as Kubernetes does."""
 
     __slots__ = ()
 
@@ -100,9 +100,9 @@ def _pieces(parts: tuple[Part, ...]) -> Iterator[str]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FieldError:
-    """One thing wrong with an object.
+    """One validation error of an object.
 
-    ``origin`` is the id of the rule that says so; the pipeline fills it in, so a rule never names itself.
+    ``origin`` is the id of the rule that reports it.  The pipeline sets it, so a rule never names itself.
     """
 
     type: ErrorType
@@ -112,73 +112,73 @@ class FieldError:
     origin: str = ""
 
     def __str__(self) -> str:
-        """What stands in a cause's message: phrase, value, and what must hold (as ``field.Error.ErrorBody`` has it)."""
+        """Return the message of a cause: type, value and detail, as ``field.Error.ErrorBody`` does."""
         text = _PHRASES[self.type]
         if self.type not in _WITHOUT_VALUE and self.value is not _NO_VALUE:
-            text += f": {_shown(self.value)}"
+            text += f": {_format_value(self.value)}"
         return f"{text}: {self.detail}" if self.detail else text
 
 
 class _NoValue:
-    """Stands for a value that is not to be shown."""
+    """Marker for a value that is not shown."""
 
 
 _NO_VALUE = _NoValue()
-_LONGEST_SHOWN = 200
+_MAX_SHOWN = 200
 
 
-def _shown(value: object) -> str:
-    """A value as Kubernetes prints it: JSON, cut where it would bury the sentence that follows."""
+def _format_value(value: object) -> str:
+    """Return a value as Kubernetes prints it, as JSON, cut after 200 characters so that the detail stays readable."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
 
 
 def required(path: FieldPath, detail: str = "") -> FieldError:
-    """A value that must be given is absent, or empty where emptiness means absence."""
+    """Return an error for a required value that is absent, or empty where empty means absent."""
     return FieldError(ErrorType.REQUIRED, path, "", detail)
 
 
 def invalid(path: FieldPath, value: object, detail: str) -> FieldError:
-    """A value is malformed or out of bounds."""
+    """Return an error for a value that is malformed or out of bounds."""
     return FieldError(ErrorType.INVALID, path, value, detail)
 
 
 def invalid_struct(path: FieldPath, detail: str) -> FieldError:
-    """A struct is wrong as a whole; its value would bury the message and is left out."""
+    """Return an error for a struct as a whole; its value is too long to be shown."""
     return FieldError(ErrorType.INVALID, path, _NO_VALUE, detail)
 
 
 def duplicate(path: FieldPath, value: object, detail: str = "") -> FieldError:
-    """A value that must be unique appears again."""
+    """Return an error for a repeated value that must be unique."""
     return FieldError(ErrorType.DUPLICATE, path, value, detail)
 
 
 def forbidden(path: FieldPath, detail: str = "") -> FieldError:
-    """A value is well formed but not allowed here and now."""
+    """Return an error for a value that is well formed but not permitted in this state."""
     return FieldError(ErrorType.FORBIDDEN, path, "", detail)
 
 
 def not_found(path: FieldPath, value: object, detail: str = "") -> FieldError:
-    """A value names something that is not there."""
+    """Return an error for a reference to an object that does not exist."""
     return FieldError(ErrorType.NOT_FOUND, path, value, detail)
 
 
 def not_supported(path: FieldPath, value: object, supported: Iterable[str]) -> FieldError:
-    """A value is not one of an enumeration."""
+    """Return an error for a value that is not one of *supported*."""
     listed = ", ".join(json.dumps(each) for each in supported)
     return FieldError(ErrorType.NOT_SUPPORTED, path, value, f"supported values: {listed}")
 
 
 def too_long(path: FieldPath, limit: int) -> FieldError:
-    """A text has more than *limit* bytes; the text itself is never echoed."""
+    """Return an error for a text of more than *limit* bytes; the text itself is not shown."""
     return FieldError(ErrorType.TOO_LONG, path, "", f"may not be more than {limit} bytes")
 
 
 def too_many(path: FieldPath, count: int, limit: int) -> FieldError:
-    """A list has more than *limit* items."""
+    """Return an error for a list of *count* items, more than *limit*."""
     return FieldError(ErrorType.TOO_MANY, path, count, f"must have at most {limit} {'item' if limit == 1 else 'items'}")
 
 
 def type_invalid(path: FieldPath, value: object, detail: str) -> FieldError:
-    """A value has the wrong JSON type."""
+    """Return an error for a value of the wrong JSON type."""
     return FieldError(ErrorType.TYPE_INVALID, path, value, detail)

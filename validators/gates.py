@@ -1,4 +1,4 @@
-"""The API server's feature gates: which there are, what each needs, and a set of them switched on or off.
+"""Feature gates of the API server: names, dependencies, and a set of gates that are on or off.
 
 Source: Kubernetes 1.37.1, ``pkg/features``; KEP-4671 for 1.35's WorkloadBasicPolicyDesiredCount.
 """
@@ -25,11 +25,11 @@ NEEDS = {
     WITH_JOB: (GENERIC_WORKLOAD,),
     DESIRED_COUNT: (GENERIC_WORKLOAD,),
 }
-"""Each gate with those that must be on with it: otherwise no API server starts."""
+"""The gates that must be on for each gate: otherwise no API server starts."""
 
 
 class GateError(ValueError):
-    """A gate that does not exist, or a combination with which no API server starts."""
+    """Unknown gate, or a combination of gates with which no API server starts."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -40,23 +40,23 @@ class Gates:
 
     @classmethod
     def from_switches(cls, switches: Iterable[tuple[str, bool]]) -> Gates:
-        """The gates after *switches*, the later of two for one gate counting.
+        """Return the gates after *switches*; if a gate is switched twice, the last one counts.
 
         Raises:
-            GateError: an unknown gate, or one that is on while what it needs is off.
+            GateError: a gate is unknown, or is on while a gate that it needs is off.
         """
         explicit = dict(switches)
         for name in explicit.keys() - NEEDS.keys():
             raise GateError(f"there is no feature gate {name!r}; known are {', '.join(NEEDS)}")
         state = dict.fromkeys(NEEDS, True) | explicit
         for name, needed in NEEDS.items():
-            lacking = [each for each in needed if not state[each]]
-            if lacking and name == DESIRED_COUNT and name not in explicit:
+            missing = [each for each in needed if not state[each]]
+            if missing and name == DESIRED_COUNT and name not in explicit:
                 state[name] = False
-            elif state[name] and lacking:
-                raise GateError(f"no API server starts with {name} on and {' and '.join(lacking)} off: switch {name} off too")
+            elif state[name] and missing:
+                raise GateError(f"no API server starts with {name} on and {' and '.join(missing)} off: switch {name} off too")
         return cls(frozenset(name for name, on in state.items() if not on))
 
     def enabled(self, name: str) -> bool:
-        """Whether the gate is on."""
+        """Return whether the gate is on."""
         return name not in self.off

@@ -1,7 +1,7 @@
-"""How a rule asks for another object: a Protocol, and the answer over a fixed set of objects.
+"""Lookup of other objects by the rules: a Protocol, and an implementation for a fixed set of objects.
 
-What is not known is never refused: ``everything`` answers None for a kind of which nothing is known, which differs from
-an empty answer (known, and there is none).
+A reference to an unknown object is not an error.  ``everything`` returns None for a kind of which nothing is known, and
+an empty sequence for a kind of which no object exists.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from validators.model.pod import Job, Pod
 
 
 class Lookup(Protocol):
-    """Other objects, as far as the caller knows them.  Same cluster, same answers, in the same order."""
+    """Other objects that the caller knows.  The same cluster gives the same results in the same order."""
 
     def get(self, kind: str, namespace: str, name: str) -> Object | None:
-        """The object of that name, or None.  *namespace* is ignored for kinds that have none."""
+        """Return the object of that name, or None.  *namespace* is ignored for cluster-scoped kinds."""
 
     def children(self, kind: str, namespace: str, name: str) -> Sequence[Object]:
-        """Objects of *kind* that name the group *name* as theirs: child groups, or (kind Pod) member pods and Jobs."""
+        """Return the objects of *kind* that refer to the group *name*: child groups or, for kind Pod, member pods and Jobs."""
 
     def everything(self, kind: str) -> Sequence[Object] | None:
-        """All objects of *kind*; None where nothing is known of that kind."""
+        """Return all objects of *kind*; None if nothing is known of that kind."""
 
 
 def parent_of(item: Object) -> str:
-    """The name of the group that *item* says it belongs to: a pod's (or a Job's pods') PodGroup, a group's parent; empty if none."""
+    """Return the group that *item* refers to: the PodGroup of a pod or of a Job's pods, the parent of a group; empty if none."""
     if isinstance(item, Pod):
         return item.spec.group
     if isinstance(item, Job):
@@ -40,10 +40,10 @@ def parent_of(item: Object) -> str:
 
 
 class KnownObjects:
-    """A Lookup over the objects given.
+    """Lookup in a fixed set of objects.
 
-    With ``complete`` they are all there is; without, a kind of which none is given is unknown.  Of two objects of one
-    name the first counts.  The built-in system priority classes always exist.
+    If the set is *complete*, no other objects exist.  Otherwise nothing is known of a kind of which the set has no object.
+    Of two objects with one name the first counts.  The built-in system priority classes always exist.
     """
 
     def __init__(self, objects: Iterable[Object], *, complete: bool) -> None:
@@ -56,14 +56,14 @@ class KnownObjects:
             self._kinds.setdefault(item.kind, []).append(item)
             self._names.setdefault((item.kind, namespace, item.metadata.name), item)
             if parent := parent_of(item):
-                # The pods that a Job will make belong to the group as pods do.
+                # The pods that a Job will create belong to the group too.
                 kind = "Pod" if item.kind == "Job" else item.kind
                 self._children.setdefault((kind, namespace, parent), []).append(item)
 
     def get(self, kind: str, namespace: str, name: str) -> Object | None:
         """See Lookup."""
-        found = self._names.get((kind, "" if kind in CLUSTER_SCOPED else namespace, name))
-        return SYSTEM_CLASSES.get(name) if found is None and kind == "PriorityClass" else found
+        item = self._names.get((kind, "" if kind in CLUSTER_SCOPED else namespace, name))
+        return SYSTEM_CLASSES.get(name) if item is None and kind == "PriorityClass" else item
 
     def children(self, kind: str, namespace: str, name: str) -> Sequence[Object]:
         """See Lookup."""
@@ -75,4 +75,4 @@ class KnownObjects:
 
 
 NOTHING: Lookup = KnownObjects((), complete=False)
-"""Knows of no object at all."""
+"""Lookup that knows no object."""

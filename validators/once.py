@@ -1,7 +1,7 @@
-"""An attribute that is made when it is first asked for, and kept.
+"""Attribute that is computed on first access and kept.
 
-As ``functools.cached_property``, without the lock that Python 3.11 still takes each time: it costs more than most of what
-is made here, and what uses it belongs to one thread.
+As ``functools.cached_property``, but without the lock of Python 3.11.  The lock costs more than most of these attributes,
+and the objects that have them belong to one thread.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Once(Generic[T]):
-    """Decorates a method without arguments.  The class must have a ``__dict__``."""
+    """Decorator of a method without arguments.  The class must have a ``__dict__``."""
 
     def __init__(self, make: Callable[[Any], T]) -> None:
         self._make = make
@@ -27,6 +27,6 @@ class Once(Generic[T]):
     def __get__(self, instance: object | None, owner: type) -> Once[T] | T:
         if instance is None:
             return self
-        # What stands in the instance is found before this is asked again.
-        made = instance.__dict__[self._name] = self._make(instance)
-        return made
+        # An entry of the instance's __dict__ takes precedence over this descriptor: the method is called once.
+        value = instance.__dict__[self._name] = self._make(instance)
+        return value

@@ -105,5 +105,5 @@ def test_limits_count_bytes() -> None:
 
 
 @pytest.mark.parametrize(("prefix", "want"), [("workers-", "workera"), ("workers", "workers"), ("-", "-")])
-def test_generated_stands_for_the_name_to_come(prefix: str, want: str) -> None:
-    assert want == content.generated(prefix)
+def test_mask_trailing_dash(prefix: str, want: str) -> None:
+    assert want == content.mask_trailing_dash(prefix)

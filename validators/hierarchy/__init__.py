@@ -1,1 +1,1 @@
-"""Trees of groups: who is whose parent, and how deep it goes."""
+"""Trees of groups: parents, children and depth."""

@@ -1,7 +1,7 @@
 """GroupTree: PodGroups and CompositePodGroups joined by their parent references.
 
-A CompositePodGroup names its parent, and so does a PodGroup; only a CompositePodGroup can be one (KEP-6012, API
-overview).  Nothing is assumed: parents may be missing, references may run in a circle, and a name may occur twice.
+A CompositePodGroup or PodGroup names its parent, which is always a CompositePodGroup (KEP-6012, API overview).  The
+groups may be invalid: parents may be missing, references may form a cycle, and a name may occur twice.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from validators.model.objects import namespace_of
 from validators.model.templates import TemplatesByName
 from validators.model.workload import Workload
 
-_LONGEST_CLIMB = 64
-"""Parents that are looked up before giving up: far more than the four levels that a tree may have."""
+_MAX_ANCESTORS = 64
+"""Limit of parents that are looked up: far more than the four levels that a tree may have."""
 
 
 @dataclasses.dataclass(slots=True, eq=False)
 class GroupNode:
-    """A group in its tree."""
+    """Group in its tree."""
 
     group: Group
     parent: GroupNode | None = None
     children: list[GroupNode] = dataclasses.field(default_factory=list)
     depth: int = 0
-    """Levels from the root, which has 1; 0 on a cycle and below one."""
+    """Level in the tree: 1 for the root; 0 on a cycle and below one."""
     root: GroupNode | None = None
     """The topmost ancestor; None on a cycle and below one."""
     on_cycle: bool = False
 
     @property
     def orphan(self) -> bool:
-        """Whether it names a parent that is not there."""
+        """Whether the group names a parent that does not exist."""
         return self.parent is None and self.group.spec.parent_composite_pod_group_name is not None
 
     def ancestors(self) -> Iterator[GroupNode]:
-        """Parent, grandparent and so on, as long as the way is no circle."""
+        """Yield the parent, its parent and so on up to the root; nothing on a cycle or below one."""
         if self.depth:
             node = self.parent
             while node is not None:
@@ -46,7 +46,7 @@ class GroupNode:
                 node = node.parent
 
     def height(self) -> int:
-        """Return the levels down to its lowest descendant; 1 without children.  The node must not lie on or below a cycle."""
+        """Return the number of levels down to the lowest descendant; 1 without children.  Not for nodes on or below a cycle."""
         levels, level = 0, [self]
         while level:
             levels += 1
@@ -55,19 +55,19 @@ class GroupNode:
 
 
 class GroupTree:
-    """Groups joined into trees; ``roots`` are the groups without a parent (orphans included), by namespace and name."""
+    """Groups joined into trees.  ``roots`` are the groups without a parent (orphans included), by namespace and name."""
 
     def __init__(self, nodes: list[GroupNode], roots: list[GroupNode]) -> None:
         self.nodes = nodes
         self.roots = roots
         self.widths: dict[tuple[str, str], bool] = {}
-        """Whether one topology key is wider than another, as found while these trees were judged among the same nodes."""
+        """Cache: whether a topology key is wider than another one, on the nodes of the lookup."""
         self._templates: dict[int, TemplatesByName] = {}
         self._by_group = {id(node.group): node for node in nodes}
 
     @classmethod
     def build(cls, groups: Iterable[Group]) -> GroupTree:
-        """Join *groups*.  Of two composites of one name the first is the parent of those that name it."""
+        """Return the trees of *groups*.  Of two composites with one name the first is the parent of the groups that name it."""
         nodes = [GroupNode(group) for group in groups]
         composites: dict[tuple[str, str], GroupNode] = {}
         for node in nodes:
@@ -82,32 +82,32 @@ class GroupTree:
         for node in nodes:
             node.children.sort(key=_order)
         roots = sorted((node for node in nodes if node.parent is None), key=_order)
-        _measure(roots)
+        _set_depths(roots)
         _mark_cycles(nodes)
         return cls(nodes, roots)
 
     @classmethod
     def from_group(cls, group: Group, lookup: Lookup) -> GroupTree:
-        """*group* with its ancestors and descendants, as far as *lookup* knows them."""
-        found: dict[int, Group] = {id(group): group}
-        known = {_name(group)} if isinstance(group, CompositePodGroup) else set()
-        for each in (*_climb(group, lookup), *_descend(group, lookup)):
+        """Return the tree of *group* with the ancestors and descendants that *lookup* knows."""
+        groups: dict[int, Group] = {id(group): group}
+        composites = {_name(group)} if isinstance(group, CompositePodGroup) else set()
+        for each in (*_ancestors(group, lookup), *_descendants(group, lookup)):
             if isinstance(each, CompositePodGroup):
-                if _name(each) in known:
+                if _name(each) in composites:
                     continue
-                known.add(_name(each))
-            found[id(each)] = each
-        return cls.build(found.values())
+                composites.add(_name(each))
+            groups[id(each)] = each
+        return cls.build(groups.values())
 
     def templates_of(self, workload: Workload) -> TemplatesByName:
-        """The templates of *workload*, the very object: walked once for all groups that are made of them."""
-        found = self._templates.get(id(workload))
-        if found is None:
-            found = self._templates[id(workload)] = TemplatesByName(workload)
-        return found
+        """Return the templates of *workload* by name, cached by the identity of the object."""
+        templates = self._templates.get(id(workload))
+        if templates is None:
+            templates = self._templates[id(workload)] = TemplatesByName(workload)
+        return templates
 
     def node(self, group: Group) -> GroupNode:
-        """The node of *group*, the very object."""
+        """Return the node of *group*, by the identity of the object."""
         return self._by_group[id(group)]
 
 
@@ -119,7 +119,7 @@ def _order(node: GroupNode) -> tuple[str, str, str]:
     return (*_name(node.group), node.group.kind)
 
 
-def _measure(roots: list[GroupNode]) -> None:
+def _set_depths(roots: list[GroupNode]) -> None:
     for root in roots:
         root.depth, root.root = 1, root
         stack = [root]
@@ -133,32 +133,32 @@ def _measure(roots: list[GroupNode]) -> None:
 def _mark_cycles(nodes: list[GroupNode]) -> None:
     seen: set[int] = set()
     for start in nodes:
-        way: dict[int, GroupNode] = {}
+        path: dict[int, GroupNode] = {}
         node: GroupNode | None = start
         while node is not None and not node.depth and id(node) not in seen:
             seen.add(id(node))
-            way[id(node)] = node
+            path[id(node)] = node
             node = node.parent
-        if node is not None and id(node) in way:
-            ordered = list(way.values())
+        if node is not None and id(node) in path:
+            ordered = list(path.values())
             for each in ordered[ordered.index(node) :]:
                 each.on_cycle = True
 
 
-def _climb(group: Group, lookup: Lookup) -> Iterator[Group]:
+def _ancestors(group: Group, lookup: Lookup) -> Iterator[Group]:
     namespace, current = namespace_of(group), group
-    for _ in range(_LONGEST_CLIMB):
+    for _ in range(_MAX_ANCESTORS):
         parent = current.spec.parent_composite_pod_group_name
         if not parent or (parent == group.metadata.name and isinstance(group, CompositePodGroup)):
             return
-        found = lookup.get("CompositePodGroup", namespace, parent)
-        if not isinstance(found, CompositePodGroup):
+        composite = lookup.get("CompositePodGroup", namespace, parent)
+        if not isinstance(composite, CompositePodGroup):
             return
-        yield found
-        current = found
+        yield composite
+        current = composite
 
 
-def _descend(group: Group, lookup: Lookup) -> Iterator[Group]:
+def _descendants(group: Group, lookup: Lookup) -> Iterator[Group]:
     if not isinstance(group, CompositePodGroup) or not group.metadata.name:
         return
     namespace, seen = namespace_of(group), {group.metadata.name}

@@ -40,7 +40,7 @@ def _metadata(context: Context) -> Iterator[FieldError]:
             for key in sorted(keys or ()):
                 yield from (field.invalid(path.join((name, Key(key))), key, text) for text in content.label_key(key))
     if metadata.generate_name:
-        for text in content.subdomain(content.generated(metadata.generate_name), unit="characters"):
+        for text in content.subdomain(content.mask_trailing_dash(metadata.generate_name), unit="characters"):
             yield from checks.messages(path / "generateName", metadata.generate_name, _always(text))
     # Whether there is anything to tell is asked first: a sound name costs no path and no call.
     if metadata.name and content.subdomain(metadata.name):
