@@ -1,4 +1,4 @@
-"""Forms: how the objects of an API version are written, compared with the hub, today's form."""
+"""Conversion between the objects of an API version and the hub, the current form."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Form:
         to_hub: converts an object to the hub; values of a wrong type are kept.
         from_hub: converts an object of the hub to this form; fields that this form does not have are kept.
         written: converts a field path of the hub to this form.
-        templates_fixed: whether no template and no scheduling policy can change after creation.
+        templates_fixed: whether templates and scheduling policies are immutable after creation.
 
     """
 
@@ -36,4 +36,4 @@ class Form:
 
 
 HUB = Form()
-"""Today's form: nothing is converted."""
+"""The current form: nothing is converted."""

@@ -1,4 +1,4 @@
-"""Minor versions of Kubernetes 1, and what changed in which.
+"""Minor versions of Kubernetes 1, and what changed in them.
 
 Sources: KEP-4671, KEP-5732 and KEP-6012; Kubernetes 1.35 to 1.37.1.
 """
@@ -6,21 +6,21 @@ Sources: KEP-4671, KEP-5732 and KEP-6012; Kubernetes 1.35 to 1.37.1.
 from __future__ import annotations
 
 OLDEST, TODAY, NEWEST = 35, 37, 38
-"""The oldest and newest that can be mirrored, and the one that is mirrored unless another is named."""
+"""The oldest, default and newest version that can be mirrored."""
 
 LAST_WITH_WORKLOAD_REF = 35
-"""The last whose pods have ``spec.workloadRef``; later ones have ``spec.schedulingGroup``."""
+"""The last version whose pods have ``spec.workloadRef``; later ones have ``spec.schedulingGroup``."""
 FIRST_WITH_MUTABLE_COMPOSITES = 38
-"""The first in which ``minGroupCount`` of a CompositePodGroup may change."""
+"""The first version in which ``minGroupCount`` of a CompositePodGroup may change."""
 FIRST_WITH_COMPOSITE_CONDITIONS = 38
-"""The first whose kube-scheduler writes conditions of CompositePodGroups, and has a reason for each kind of group that is invalid."""
+"""The first version whose kube-scheduler writes conditions of CompositePodGroups and has a reason for each kind of invalid group."""
 
 
 def name(minor: int) -> str:
-    """Return a version as users write it: ``1.37``."""
+    """Return a version in the form that users write: ``1.37``."""
     return f"1.{minor}"
 
 
 def names(first: int = OLDEST, last: int = NEWEST) -> dict[str, int]:
-    """Return the minor versions from *first* to *last* by the names of their versions."""
+    """Return the minor versions from *first* to *last* by name."""
     return {name(minor): minor for minor in range(first, last + 1)}

@@ -1,4 +1,4 @@
-"""Questions about the table of API versions.  An ``api_version`` is written as in objects: ``scheduling.k8s.io/v1beta1``, ``v1``."""
+"""Lookups in the table of API versions.  An ``api_version`` is written as in objects: ``scheduling.k8s.io/v1beta1``, ``v1``."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ CUSTOM = frozenset(row.group for row in TABLE if row.custom)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Resource:
-    """A kind as it is listed and watched.
+    """Kind to list and watch.
 
     Attributes:
-        group: the API group of its hub.
-        resource: its plural in URLs and in RBAC.
-        api_versions: the API versions that can have it, the preferred first.
+        group: the API group of the hub.
+        resource: the plural in URLs and in RBAC.
+        api_versions: the API versions that can have the kind, the preferred first.
 
     """
 
@@ -39,12 +39,12 @@ def named(group: str, version: str) -> str:
 
 
 def form_of(api_version: str) -> Form:
-    """Return the form of the objects of *api_version*; the hub where the table lacks it."""
+    """Return the form of the objects of *api_version*; the hub if the table lacks it."""
     return _FORMS.get(api_version, HUB)
 
 
 def find(api_version: str, kind: str) -> ServedKind | None:
-    """Return the kind in that API version; None where it does not have the kind."""
+    """Return the kind in that API version; None if it does not have the kind."""
     return _KINDS.get((api_version, kind))
 
 
@@ -59,7 +59,7 @@ def hub_of(kind: str) -> ApiVersion:
 
 
 def groups_of(kind: str) -> tuple[str, ...]:
-    """Return the API groups that have *kind*, that of its hub first."""
+    """Return the API groups that have *kind*, the group of its hub first."""
     return tuple(dict.fromkeys((_HUBS[kind].group, *(row.group for row in TABLE if (row.name, kind) in _KINDS))))
 
 
@@ -80,46 +80,46 @@ def versions_of(kind: str) -> tuple[ApiVersion, ...]:
 
 def versions_served(kind: str, minor: int) -> list[str]:
     """Return the API versions in which Kubernetes 1.*minor* serves *kind*: group by group, the oldest first."""
-    found = [row for row in versions_of(kind) if _KINDS[row.name, kind].since <= minor <= _KINDS[row.name, kind].until]
-    return [row.name for group in groups_of(kind) for row in reversed(found) if row.group == group]
+    rows = [row for row in versions_of(kind) if _KINDS[row.name, kind].since <= minor <= _KINDS[row.name, kind].until]
+    return [row.name for group in groups_of(kind) for row in reversed(rows) if row.group == group]
 
 
 def current(kind: str, group: str = "") -> tuple[ApiVersion, ...]:
-    """Return the API versions in which today's Kubernetes serves *kind*, the preferred first; of one *group* if it is named."""
+    """Return the API versions in which current Kubernetes serves *kind*, the preferred first; only those of *group* if given."""
     return tuple(row for row in versions_of(kind) if _KINDS[row.name, kind].until >= TODAY and group in ("", row.group))
 
 
 def closest(kind: str, group: str, version: str) -> str:
-    """Return the API version in which *kind* is written next to objects of *version* of *group*: its own or the hub, else the preferred."""
+    """Return the API version for *kind* next to objects of *group* and *version*: that version, else the hub, else the preferred one."""
     return min(current(kind, group) or current(kind), key=lambda row: (row.version != version, row is not _HUBS[kind])).name
 
 
 def served_since(kind: str) -> int:
-    """Return the first minor version of Kubernetes that serves *kind* in today's form."""
+    """Return the first minor version of Kubernetes that serves *kind* in the current form."""
     return min(_KINDS[row.name, kind].since for row in versions_of(kind) if row.form is HUB)
 
 
 def schema_of(api_version: str, kind: str) -> str:
-    """Return the name of the JSON Schema of *kind*; that of its hub where *api_version* lacks it, or is too old to be mirrored."""
-    row, found = api_version, find(api_version, kind)
-    if found is None or found.until < OLDEST:
+    """Return the name of the JSON Schema of *kind*; that of its hub if *api_version* lacks the kind or is too old to be mirrored."""
+    row, served = api_version, find(api_version, kind)
+    if served is None or served.until < OLDEST:
         row = _HUBS[kind].name
-        found = _KINDS[row, kind]
-    return found.schema or f"{kind.lower()}-{row.rpartition('/')[2]}"
+        served = _KINDS[row, kind]
+    return served.schema or f"{kind.lower()}-{row.rpartition('/')[2]}"
 
 
 def resource(kind: str) -> Resource:
-    """Return how *kind* is listed and watched: in any version of its groups whose objects have today's form.
+    """Return the resource of *kind*, with all versions of its groups whose objects have the current form.
 
     A server may have a kind in a version of its group that the table does not list for it.
     """
     plural = f"{kind.lower()}{'es' if kind.endswith('s') else 's'}"
     groups = groups_of(kind)
-    understood = (row.name for group in groups for row in versions_in(group) if row.form is HUB)
-    return Resource(kind, groups[0], plural, tuple(understood))
+    convertible = (row.name for group in groups for row in versions_in(group) if row.form is HUB)
+    return Resource(kind, groups[0], plural, tuple(convertible))
 
 
 WORKLOAD_GROUPS = frozenset(groups_of("Workload"))
-"""API groups that have Workloads, in which an unknown kind is a mistake."""
+"""API groups that have Workloads; an unknown kind of such a group is an error."""
 WORKLOAD_VERSIONS = tuple(row.version for row in current("Workload", SCHEDULING))
-"""Versions of ``scheduling.k8s.io`` in which Workloads and PodGroups are written, the preferred first."""
+"""Versions of ``scheduling.k8s.io`` for Workloads and PodGroups, the preferred first."""

@@ -1,4 +1,4 @@
-"""The API versions, and which kinds each has.  Rows of one group stand in order of preference.
+"""Table of API versions and their kinds.  Rows of one group are in order of preference.
 
 Sources: KEP-4671 (v1alpha1), KEP-6012 (v1alpha3), Kubernetes 1.35 to 1.37.1.
 """
@@ -16,13 +16,13 @@ SCHEDULING = "scheduling.k8s.io"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ServedKind:
-    """A kind in one API version.
+    """Kind in one API version.
 
     Attributes:
-        since: the first minor version of Kubernetes that serves it.
+        since: the first minor version of Kubernetes that serves the kind.
         until: the last one.
-        hub: whether this version is the hub of the kind: the one that is written unless another is named.
-        schema: the name of its file in ``validators/schemas``; empty for ``KIND-VERSION``.
+        hub: whether this version is the hub of the kind, which is written by default.
+        schema: the name of the file in ``validators/schemas``; empty for ``KIND-VERSION``.
 
     """
 
@@ -35,9 +35,9 @@ class ServedKind:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ApiVersion:
-    """A version of an API group, with its kinds and the form of its objects.
+    """Version of an API group, with its kinds and the form of its objects.
 
-    The group is *custom* if it is that of a CustomResourceDefinition, which can have versions that the table lacks.
+    A *custom* group belongs to a CustomResourceDefinition, which can have versions that the table lacks.
     """
 
     group: str

@@ -11,31 +11,31 @@ _WRITTEN = {"podGroupTemplates": "podGroups", "schedulingPolicy": "policy"}
 
 
 def to_hub(content: Mapping[str, Json]) -> dict[str, Json]:
-    """The object in today's form.  What has the wrong type stays as it is, to be told by whoever looks at types."""
+    """Return the object in the current form.  Values of a wrong type are kept for the JSON Schema to report."""
     spec = content.get("spec")
     if not isinstance(spec, Mapping):
         return dict(content)
     groups = spec.get("podGroups")
-    today = {name: value for name, value in spec.items() if name != "podGroups"}
+    current = {name: value for name, value in spec.items() if name != "podGroups"}
     if groups is not None:
-        today["podGroupTemplates"] = [_template(each) for each in groups] if isinstance(groups, list) else groups
-    return {**content, "spec": today}
+        current["podGroupTemplates"] = [_template(each) for each in groups] if isinstance(groups, list) else groups
+    return {**content, "spec": current}
 
 
 def from_hub(content: Mapping[str, Json]) -> dict[str, Json]:
-    """The object as this version writes it: the way back of ``to_hub``.  What this version has no name for stays as it is."""
+    """Return the object in the form of this version, the inverse of ``to_hub``.  Fields that this version lacks are kept."""
     spec = content.get("spec")
     if not isinstance(spec, Mapping):
         return dict(content)
     templates = spec.get("podGroupTemplates")
-    then = {name: value for name, value in spec.items() if name != "podGroupTemplates"}
+    retired = {name: value for name, value in spec.items() if name != "podGroupTemplates"}
     if templates is not None:
-        then["podGroups"] = [_group(each) for each in templates] if isinstance(templates, list) else templates
-    return {**content, "spec": then}
+        retired["podGroups"] = [_group(each) for each in templates] if isinstance(templates, list) else templates
+    return {**content, "spec": retired}
 
 
 def written_path(path: FieldPath) -> FieldPath:
-    """A path in today's form as this version writes it."""
+    """Return a path of the current form in the form of this version."""
     return FieldPath(*(_WRITTEN.get(part, part) if isinstance(part, str) else part for part in path.parts))
 
 

@@ -1,4 +1,4 @@
-"""v1alpha2 (Kubernetes 1.36): PodGroup with ``podGroupTemplateRef``, and a disruption mode that is a word.
+"""v1alpha2 (Kubernetes 1.36): PodGroup with ``podGroupTemplateRef``, and a disruption mode that is a string.
 
 Source: k8s.io/api v0.36.6, scheduling/v1alpha2.
 """
@@ -11,51 +11,51 @@ from validators.field import FieldPath
 from validators.versions.form import Json
 
 MODES = {"Pod": "single", "PodGroup": "all"}
-"""The words, and the members of today's union that they became."""
+"""Disruption modes of this version, and the members of the current union that replaced them."""
 CONDITIONS = {"PodGroupScheduled": "PodGroupInitiallyScheduled"}
-"""The types of conditions that have another name today."""
+"""Condition types that were renamed, and their current names."""
 
-_WORDS = {member: word for word, member in MODES.items()}
-_CONDITIONS_THEN = {today: then for then, today in CONDITIONS.items()}
+_RETIRED_MODES = {member: mode for mode, member in MODES.items()}
+_RETIRED_CONDITIONS = {current: retired for retired, current in CONDITIONS.items()}
 
 
 def to_hub(content: Mapping[str, Json]) -> dict[str, Json]:
-    """The object in today's form.  What has the wrong type stays as it is, to be told by whoever looks at types."""
-    content = _renamed_conditions(content, CONDITIONS)
+    """Return the object in the current form.  Values of a wrong type are kept for the JSON Schema to report."""
+    content = _rename_conditions(content, CONDITIONS)
     spec = content.get("spec")
     if not isinstance(spec, Mapping):
         return dict(content)
-    today = _shape(spec)
+    current = _current_shape(spec)
     templates = spec.get("podGroupTemplates")
     if isinstance(templates, list):
-        today["podGroupTemplates"] = [_shape(each) if isinstance(each, Mapping) else each for each in templates]
-    reference = today.pop("podGroupTemplateRef", None)
+        current["podGroupTemplates"] = [_current_shape(each) if isinstance(each, Mapping) else each for each in templates]
+    reference = current.pop("podGroupTemplateRef", None)
     if isinstance(reference, Mapping):
         workload = reference.get("workload")
-        named = workload if isinstance(workload, Mapping) else {}
-        today["workloadRef"] = {"workloadName": named.get("workloadName", ""), "templateName": named.get("podGroupTemplateName", "")}
-    return {**content, "spec": today}
+        names = workload if isinstance(workload, Mapping) else {}
+        current["workloadRef"] = {"workloadName": names.get("workloadName", ""), "templateName": names.get("podGroupTemplateName", "")}
+    return {**content, "spec": current}
 
 
 def from_hub(content: Mapping[str, Json]) -> dict[str, Json]:
-    """The object as this version writes it: the way back of ``to_hub``.  What this version has no name for stays as it is."""
-    content = _renamed_conditions(content, _CONDITIONS_THEN)
+    """Return the object in the form of this version, the inverse of ``to_hub``.  Fields that this version lacks are kept."""
+    content = _rename_conditions(content, _RETIRED_CONDITIONS)
     spec = content.get("spec")
     if not isinstance(spec, Mapping):
         return dict(content)
-    then = _shape_then(spec)
+    retired = _retired_shape(spec)
     templates = spec.get("podGroupTemplates")
     if isinstance(templates, list):
-        then["podGroupTemplates"] = [_shape_then(each) if isinstance(each, Mapping) else each for each in templates]
-    reference = then.pop("workloadRef", None)
+        retired["podGroupTemplates"] = [_retired_shape(each) if isinstance(each, Mapping) else each for each in templates]
+    reference = retired.pop("workloadRef", None)
     if isinstance(reference, Mapping):
-        named = {"workloadName": reference.get("workloadName", ""), "podGroupTemplateName": reference.get("templateName", "")}
-        then["podGroupTemplateRef"] = {"workload": named}
-    return {**content, "spec": then}
+        names = {"workloadName": reference.get("workloadName", ""), "podGroupTemplateName": reference.get("templateName", "")}
+        retired["podGroupTemplateRef"] = {"workload": names}
+    return {**content, "spec": retired}
 
 
 def written_path(path: FieldPath) -> FieldPath:
-    """A path in today's form as this version writes it."""
+    """Return a path of the current form in the form of this version."""
     parts = path.parts
     if parts[:2] == ("spec", "workloadRef"):
         below = ("podGroupTemplateName" if part == "templateName" else part for part in parts[2:])
@@ -63,33 +63,33 @@ def written_path(path: FieldPath) -> FieldPath:
     return path
 
 
-def _shape(shape: Mapping[str, Json]) -> dict[str, Json]:
-    today = dict(shape)
-    mode = today.get("disruptionMode")
+def _current_shape(shape: Mapping[str, Json]) -> dict[str, Json]:
+    current = dict(shape)
+    mode = current.get("disruptionMode")
     if isinstance(mode, str):
-        # An unknown word becomes a mode without a member, which is told as such.
-        today["disruptionMode"] = {MODES[mode]: {}} if mode in MODES else {}
-    return today
+        # An unknown mode becomes a union without a member, which is reported as such.
+        current["disruptionMode"] = {MODES[mode]: {}} if mode in MODES else {}
+    return current
 
 
-def _shape_then(shape: Mapping[str, Json]) -> dict[str, Json]:
-    then = dict(shape)
-    mode = then.get("disruptionMode")
+def _retired_shape(shape: Mapping[str, Json]) -> dict[str, Json]:
+    retired = dict(shape)
+    mode = retired.get("disruptionMode")
     if isinstance(mode, Mapping):
-        words = [_WORDS[member] for member, value in mode.items() if value is not None and member in _WORDS]
-        # A union of no member, or of several, is no word.
-        then["disruptionMode"] = words[0] if len(words) == 1 else dict(mode)
-    return then
+        modes = [_RETIRED_MODES[member] for member, value in mode.items() if value is not None and member in _RETIRED_MODES]
+        # A union of no member, or of several, has no equivalent.
+        retired["disruptionMode"] = modes[0] if len(modes) == 1 else dict(mode)
+    return retired
 
 
-def _renamed_conditions(content: Mapping[str, Json], names: Mapping[str, str]) -> Mapping[str, Json]:
+def _rename_conditions(content: Mapping[str, Json], names: Mapping[str, str]) -> Mapping[str, Json]:
     status = content.get("status")
     conditions = status.get("conditions") if isinstance(status, Mapping) else None
     if not isinstance(conditions, list) or not isinstance(status, Mapping):
         return content
-    return {**content, "status": {**status, "conditions": [_renamed(each, names) for each in conditions]}}
+    return {**content, "status": {**status, "conditions": [_rename(each, names) for each in conditions]}}
 
 
-def _renamed(condition: Json, names: Mapping[str, str]) -> Json:
+def _rename(condition: Json, names: Mapping[str, str]) -> Json:
     kind = condition.get("type") if isinstance(condition, Mapping) else None
     return {**condition, "type": names[kind]} if isinstance(kind, str) and kind in names else condition
