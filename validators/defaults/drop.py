@@ -88,12 +88,12 @@ def _leaves(
 ) -> tuple[PodGroupTemplate, ...]:
     before = old or ()
     kept: list[PodGroupTemplate] = []
-    for place, each in enumerate(new or ()):
-        was = before[place] if place < len(before) else None
-        changes = _unused(each, was, gates, path / place, dropped, leaf=True)
+    for index, each in enumerate(new or ()):
+        was = before[index] if index < len(before) else None
+        changes = _unused(each, was, gates, path / index, dropped, leaf=True)
         if not gates.enabled(names.DESIRED_COUNT) and _desired(each) is not None and _desired(was) is None:
             changes["scheduling_policy"] = replaced(each.scheduling_policy, basic=Basic())
-            dropped.append((path.join((place, "schedulingPolicy", "basic", "desiredCount")), names.DESIRED_COUNT))
+            dropped.append((path.join((index, "schedulingPolicy", "basic", "desiredCount")), names.DESIRED_COUNT))
         kept.append(replaced(each, **changes))
     return tuple(kept)
 
@@ -112,8 +112,8 @@ def _composites(
 ) -> tuple[CompositePodGroupTemplate, ...]:
     before = {each.name: each for each in old or ()}
     kept: list[CompositePodGroupTemplate] = []
-    for place, each in enumerate(new or ()):
-        here, was = path / place, before.get(each.name)
+    for index, each in enumerate(new or ()):
+        here, was = path / index, before.get(each.name)
         changes = _unused(each, was, gates, here, dropped, leaf=False)
         children = each.composite_pod_group_templates
         if children and not gates.enabled(names.COMPOSITE) and not (was and was.composite_pod_group_templates):

@@ -1,1 +1,1 @@
-"""The objects that the rules speak of, as typed values with Python names; decode joins them with the wire."""
+"""API objects that the rules read, as typed values with Python names; ``decode`` makes them from JSON."""

@@ -1,4 +1,4 @@
-"""PriorityClass and Node: objects of the cluster that groups refer to."""
+"""PriorityClass and Node: cluster-scoped objects that groups refer to."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PriorityClass(Struct, frozen=True, gc=False):
 
 
 class Node(Struct, frozen=True, gc=False):
-    """core/v1 Node: only its labels are read here."""
+    """core/v1 Node with its labels; nothing else is read here."""
 
     metadata: ObjectMeta = ObjectMeta()
     kind: ClassVar[str] = "Node"
@@ -36,4 +36,4 @@ SYSTEM_CLASSES = {
     "system-cluster-critical": _system("system-cluster-critical", 2_000_000_000),
     "system-node-critical": _system("system-node-critical", 2_000_001_000),
 }
-"""The classes that every cluster has, exactly as they are shipped."""
+"""The built-in classes of every cluster, with their fixed values."""

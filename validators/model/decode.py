@@ -1,6 +1,6 @@
-"""From the wire to the model: JSON bytes or parsed JSON in, typed objects out.
+"""Decoding of JSON text or parsed JSON to typed objects.
 
-Decoding checks JSON types and the range of integers and nothing else; null is absence, and a whole number stays one
+Decoding validates only JSON types and the range of integers.  Null means absent, and a whole number is an integer
 however it is written (``3.0`` in YAML reaches the API server as 3).
 """
 
@@ -16,11 +16,11 @@ from validators.model.objects import KINDS, Object
 Json = Any
 """A parsed JSON value."""
 Source = bytes | bytearray | memoryview | msgspec.Raw | Mapping[str, Json]
-"""An object as it comes: JSON text, or parsed."""
+"""An object as JSON text or as parsed JSON."""
 
 
 class WrongShapeError(ValueError):
-    """The JSON is an object of this kind in name only: a value has the wrong type.  ``content`` is the parsed JSON."""
+    """A value of the object has the wrong type.  ``content`` is the parsed JSON."""
 
     def __init__(self, message: str, content: Json) -> None:
         super().__init__(message)
@@ -28,24 +28,24 @@ class WrongShapeError(ValueError):
 
 
 class NotJson(ValueError):
-    """The source is no JSON."""
+    """The source is not JSON."""
 
 
 def decode(kind: str, source: Source) -> Object:
-    """The typed object of *kind* (a key of ``KINDS``).
+    """Return the typed object of *kind* (a key of ``KINDS``).
 
     Raises:
         WrongShapeError: a value has the wrong JSON type, or an integer does not fit.
         NotJson: *source* is not JSON.
-        RecursionError: *source* is nested more deeply than can be read.
+        RecursionError: *source* is nested too deeply to be read.
     """
-    # A mapping is an abstract thing, and asking whether this is one costs more than that it is not bytes.
+    # Testing for bytes first: isinstance with an abstract class is slow.
     if not isinstance(source, bytes) and isinstance(source, Mapping):
         return _convert(kind, source)
     try:
         decoded: Object = _DECODERS[kind].decode(source)
     except msgspec.ValidationError:
-        # Null where the model admits none is the one thing that may still be well: look again without nulls.
+        # The object may still be valid: null is permitted where the model does not admit None.  Decode again without nulls.
         return _convert(kind, parse(source))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise NotJson(str(error)) from None
@@ -53,7 +53,11 @@ def decode(kind: str, source: Source) -> Object:
 
 
 def parse(source: Source) -> Json:
-    """The JSON value of *source*, untyped.  Raises NotJson where it is none."""
+    """Return the JSON value of *source*, untyped.
+
+    Raises:
+        NotJson: *source* is not JSON.
+    """
     if isinstance(source, Mapping):
         return source
     try:
@@ -63,7 +67,7 @@ def parse(source: Source) -> Json:
 
 
 def plain(value: Json) -> Json:
-    """The same value with every null field left out and whole floats as integers; list items stay where they are."""
+    """Return the value without null fields and with whole floats as integers; list items keep their places."""
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):
@@ -71,7 +75,7 @@ def plain(value: Json) -> Json:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-# Made while the program starts, in one thread: many threads decode, none should be the first to look at a type.
+# Created at import, in one thread: msgspec inspects a type on first use, and many threads decode.
 _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {kind: msgspec.json.Decoder(model) for kind, model in KINDS.items()}
 
 
@@ -83,5 +87,5 @@ def _convert(kind: str, content: Json) -> Object:
 
 
 def encode(value: Json) -> bytes:
-    """A JSON value as text."""
+    """Return a JSON value as text."""
     return msgspec.json.encode(value)

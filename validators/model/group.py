@@ -1,4 +1,4 @@
-"""PodGroup and CompositePodGroup: the runtime leaf and the runtime inner node (KEP-4671, KEP-6012)."""
+"""PodGroup and CompositePodGroup: leaf and inner node of a tree of groups (KEP-4671, KEP-6012)."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from validators.model.workload import CompositeShape, LeafShape
 
 
 class WorkloadRef(Struct, frozen=True, gc=False):
-    """The Workload and the template in it that a group was made from."""
+    """Reference to the Workload and its template from which a group was created."""
 
     workload_name: str = ""
     template_name: str = ""
 
 
 class PodGroupSpec(LeafShape, frozen=True, gc=False):
-    """A gang of pods, or pods placed one by one."""
+    """``spec`` of a PodGroup: a gang of pods, or pods placed one by one."""
 
     parent_composite_pod_group_name: str | None = None
     workload_ref: WorkloadRef | None = None
 
 
 class CompositePodGroupSpec(CompositeShape, frozen=True, gc=False):
-    """A gang of groups, or groups placed one by one."""
+    """``spec`` of a CompositePodGroup: a gang of groups, or groups placed one by one."""
 
     parent_composite_pod_group_name: str | None = None
     workload_ref: WorkloadRef | None = None
@@ -41,14 +41,14 @@ class Condition(Struct, frozen=True, gc=False):
 
 
 class ResourceClaimStatus(Struct, frozen=True, gc=False):
-    """The claim that was made for an entry of ``spec.resourceClaims``."""
+    """ResourceClaim that was created for an entry of ``spec.resourceClaims``."""
 
     name: str = ""
     resource_claim_name: str | None = None
 
 
 class GroupStatus(Struct, frozen=True, gc=False):
-    """Status of a group; ``resource_claim_statuses`` exists on PodGroups only."""
+    """``status`` of a group; only PodGroups have ``resource_claim_statuses``."""
 
     conditions: tuple[Condition, ...] | None = None
     resource_claim_statuses: tuple[ResourceClaimStatus, ...] | None = None

@@ -1,6 +1,6 @@
-"""JobSet of ``jobset.x-k8s.io``, as far as rules read it: its scheduling in both shapes of KEP-6089.
+"""JobSet of ``jobset.x-k8s.io``, with the fields that rules read: scheduling in both options of KEP-6089.
 
-JobSet has published no such fields yet; names are those of the document with the field names of Kubernetes 1.37.
+JobSet has not published these fields yet.  Their names follow the KEP and the field names of Kubernetes 1.37.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from validators.model.workload import Constraints, DisruptionMode
 
 
 class JobSetGang(Struct, frozen=True, gc=False):
-    """A gang of Jobs; an absent count is that of all Jobs."""
+    """Gang of Jobs; an absent count means all Jobs."""
 
     min_group_count: Int32 | None = None
 
 
 class JobSetPolicy(Struct, frozen=True, gc=False):
-    """A union: exactly one of basic and gang."""
+    """Union: exactly one of basic and gang."""
 
     basic: Empty | None = None
     gang: JobSetGang | None = None
 
 
 class ReplicatedJobPolicy(JobScheduling, frozen=True, gc=False):
-    """The scheduling of one replicated job, kept at the root (option B)."""
+    """Scheduling of one replicated job, set at the root (option B)."""
 
     target_replicated_job: str = ""
 
 
 class JobSetScheduling(Struct, frozen=True, gc=False):
-    """``spec.scheduling``: of the whole set, and with option B of its replicated jobs."""
+    """``spec.scheduling``: of the whole set and, with option B, of its replicated jobs."""
 
     scheduling_policy: JobSetPolicy | None = None
     scheduling_constraints: Constraints | None = None
@@ -41,26 +41,26 @@ class JobSetScheduling(Struct, frozen=True, gc=False):
 
 
 class JobTemplateSpec(Struct, frozen=True, gc=False):
-    """The Job's spec in a template, with scheduling of its own (option A)."""
+    """``spec`` of a Job template, with its own scheduling (option A)."""
 
     parallelism: Int32 | None = None
     scheduling: JobScheduling | None = None
 
 
 class JobTemplate(Struct, frozen=True, gc=False):
-    """The template of a replicated job's Jobs."""
+    """Template of the Jobs of a replicated job."""
 
     spec: JobTemplateSpec = JobTemplateSpec()
 
 
 class Dependency(Struct, frozen=True, gc=False):
-    """A replicated job that comes before."""
+    """Replicated job on which another one depends."""
 
     name: str = ""
 
 
 class ReplicatedJob(Struct, frozen=True, gc=False):
-    """One entry of ``replicatedJobs``."""
+    """Entry of ``replicatedJobs``."""
 
     name: str = ""
     replicas: Int32 | None = None
@@ -69,7 +69,7 @@ class ReplicatedJob(Struct, frozen=True, gc=False):
 
 
 class StartupPolicy(Struct, frozen=True, gc=False):
-    """In which order the Jobs are created."""
+    """Order in which the Jobs are created."""
 
     startup_policy_order: str = ""
 

@@ -1,4 +1,4 @@
-"""What every object has, and the base that all structs here share."""
+"""Object metadata, and the base class of all API structs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class Struct(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """A struct of the API: immutable, wire names in camel case, unknown fields passed over.
+    """Base of API structs: immutable, wire names in camel case, unknown fields ignored.
 
-    As in Go, a string or number that is absent has its zero value; where absence means something else the type
-    admits None.  None and an empty list are the same thing (``same`` below knows).
+    As in Go, an absent string or number has its zero value; where absence means something else, the type admits None.
+    None and an empty list are equal: compare with ``deep_equal``.
     """
 
 
@@ -22,11 +22,11 @@ S = TypeVar("S", bound=Struct)
 
 
 class Empty(Struct, frozen=True, gc=False):
-    """A struct without fields, whose presence is what it says."""
+    """Struct without fields; its presence is the value."""
 
 
 class ObjectMeta(Struct, frozen=True, gc=False):
-    """``metadata``, as far as rules read it."""
+    """``metadata``, with the fields that rules read."""
 
     name: str = ""
     generate_name: str = ""
@@ -40,7 +40,7 @@ class ObjectMeta(Struct, frozen=True, gc=False):
 
 
 def deep_equal(one: object, other: object) -> bool:
-    """Whether two values are the same to the API server: an absent list and an empty one do not differ."""
+    """Return whether two values are equal to the API server, for which an absent list equals an empty one."""
     if one == other:
         return True
     if isinstance(one, tuple) or isinstance(other, tuple):
@@ -54,5 +54,5 @@ def deep_equal(one: object, other: object) -> bool:
 
 
 def replaced(struct: S, **changes: object) -> S:
-    """A copy of *struct* with some fields changed."""
+    """Return a copy of *struct* with some fields changed."""
     return msgspec.structs.replace(struct, **changes)

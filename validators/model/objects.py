@@ -1,4 +1,4 @@
-"""All kinds that rules judge or look up, by name."""
+"""Kinds that rules validate or look up, by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from validators.model.workload import Workload
 
 
 class Named(Struct, frozen=True, gc=False):
-    """An object of which only the name is known: it is there, and more cannot be said of it."""
+    """Object of which only the name is known: it exists, but its content cannot be read."""
 
     kind: str
     metadata: ObjectMeta = ObjectMeta()
@@ -33,5 +33,5 @@ CLUSTER_SCOPED = frozenset({"PriorityClass", "Node"})
 
 
 def namespace_of(item: Object) -> str:
-    """The namespace an object lives in: empty for kinds that have none, ``default`` where none is written."""
+    """Return the namespace of an object: empty for cluster-scoped kinds, ``default`` if none is written."""
     return "" if item.kind in CLUSTER_SCOPED else item.metadata.namespace or "default"

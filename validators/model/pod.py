@@ -1,4 +1,4 @@
-"""Pod and Job, as far as rules read them."""
+"""Pod and Job, with the fields that rules read."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ DEFAULT_SCHEDULER = "default-scheduler"
 
 
 class SchedulingGroup(Struct, frozen=True, gc=False):
-    """A union with one member so far: the PodGroup that the pod belongs to."""
+    """Union with one member so far: the PodGroup of the pod."""
 
     pod_group_name: str | None = None
 
 
 class PodWorkloadRef(Struct, frozen=True, gc=False):
-    """v1alpha1's link from a pod to a group inside a Workload (KEP-4671, Associating Pod into PodGroups)."""
+    """Reference of v1alpha1 from a pod to a group of a Workload (KEP-4671, Associating Pod into PodGroups)."""
 
     name: str = ""
     pod_group: str = ""
@@ -25,7 +25,7 @@ class PodWorkloadRef(Struct, frozen=True, gc=False):
 
 
 class EvictionResponder(Struct, frozen=True, gc=False):
-    """Read only for its presence: it does not go together with a scheduling group."""
+    """Entry of ``evictionResponders``; its presence excludes a scheduling group."""
 
 
 class PodSpec(Struct, frozen=True, gc=False):
@@ -41,7 +41,7 @@ class PodSpec(Struct, frozen=True, gc=False):
 
     @property
     def group(self) -> str:
-        """The name of the PodGroup that the pod belongs to; empty if none."""
+        """The name of the pod's PodGroup; empty if none."""
         return (self.scheduling_group.pod_group_name if self.scheduling_group else None) or ""
 
 
@@ -54,19 +54,19 @@ class Pod(Struct, frozen=True, gc=False):
 
 
 class PodTemplate(Struct, frozen=True, gc=False):
-    """The pod template of a controller."""
+    """Pod template of a controller."""
 
     spec: PodSpec = PodSpec()
 
 
 class JobGang(Struct, frozen=True, gc=False):
-    """A Job's gang; unlike in a PodGroup, an absent count is the Job's parallelism."""
+    """Gang of a Job; unlike in a PodGroup, an absent count means the Job's parallelism."""
 
     min_count: Int32 | None = None
 
 
 class JobPolicy(Struct, frozen=True, gc=False):
-    """A union: exactly one of basic and gang."""
+    """Union: exactly one of basic and gang."""
 
     basic: Empty | None = None
     gang: JobGang | None = None

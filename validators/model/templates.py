@@ -1,9 +1,9 @@
-"""The template tree of a Workload, or the one shape of a group, laid flat: the walk that all rules share.
+"""Flat lists of the templates of a Workload, or of the single shape of a group, shared by all rules.
 
-Two views are kept apart because the API server keeps them apart (Kubernetes 1.37.1, declarative and hand-written
-validation): *every* template, and those that are *judged*, that is, whose own fields are looked at.  A template is not
-judged below a list that is itself refused (too long, items added or removed), nor where it is the same as before.
-Paths are made only when asked for: a clean object costs no path.
+There are two sets of templates, as in the API server (Kubernetes 1.37.1, declarative and hand-written validation): *all*
+templates, and *validated* templates, whose own fields are validated.  Not validated are unchanged templates, and those
+below a list that is refused as a whole (too long, items added or removed).  Paths are computed on demand: a valid object
+needs none.
 """
 
 from __future__ import annotations
@@ -37,132 +37,132 @@ Holder = WorkloadSpec | CompositePodGroupTemplate
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TemplateList:
-    """One list of templates that is judged; ``old`` is what it was before an update."""
+    """List of templates that is validated; ``old`` is the list before an update."""
 
     path: FieldPath
     new: Sequence[Template]
     old: Sequence[Template]
     updating: bool
-    closed: bool = False
-    """Whether it may not change at all, its feature gate being off."""
+    immutable: bool = False
+    """Whether the list is immutable because its feature gate is off."""
 
     @property
     def added(self) -> list[int]:
-        """Places of items that the old list does not have, by name."""
+        """The indices of items whose names the old list does not have."""
         names = {item.name for item in self.old}
-        return [place for place, item in enumerate(self.new) if item.name not in names]
+        return [index for index, item in enumerate(self.new) if item.name not in names]
 
     @property
     def removed(self) -> list[str]:
-        """Names that the new list no longer has."""
+        """The names that the new list no longer has."""
         names = {item.name for item in self.new}
         return [item.name for item in self.old if item.name not in names]
 
     @property
     def refused(self) -> bool:
-        """Whether the list is refused as a whole, so that nothing in it is judged."""
-        return self.closed or len(self.new) > MAX_TEMPLATES or (self.updating and bool(self.added or self.removed))
+        """Whether the list is refused as a whole, so that its items are not validated."""
+        return self.immutable or len(self.new) > MAX_TEMPLATES or (self.updating and bool(self.added or self.removed))
 
 
 class Templates:
-    """One walk over a tree of templates (or over the single shape of a group)."""
+    """Templates of a Workload, or the single shape of a group."""
 
     def __init__(
         self,
         new: Workload | PodGroup | CompositePodGroup,
         old: Workload | PodGroup | CompositePodGroup | None,
         *,
-        composites_closed: bool = False,
+        composites_immutable: bool = False,
     ) -> None:
-        self._composites_closed = composites_closed
+        self._composites_immutable = composites_immutable
         self.leaves: list[LeafShape] = []
         self.composites: list[CompositeShape] = []
-        self.judged_leaves: list[LeafShape] = self.leaves
-        self.judged_composites: list[CompositeShape] = self.composites
-        self.crowded = False
-        """Whether some list is too long."""
+        self.validated_leaves: list[LeafShape] = self.leaves
+        self.validated_composites: list[CompositeShape] = self.composites
+        self.has_long_list = False
+        """Whether a list is too long."""
         self._lists: list[TemplateList] | None = None
         self._spec = new.spec
         self._old: dict[int, LeafShape | CompositeShape] = {}
         if isinstance(new, Workload):
             self._flatten(new.spec)
-            if old is not None or self.crowded:
-                self._reach(new.spec, old.spec if isinstance(old, Workload) else None)
+            if old is not None or self.has_long_list:
+                self._collect_validated(new.spec, old.spec if isinstance(old, Workload) else None)
         else:
             self._single(new, old)
         self.traits, self.priority_classes, self.topology_keys = self._traits(new)
 
     @property
     def lists(self) -> list[TemplateList]:
-        """The lists of templates that are judged; on an update, those that are not as they were."""
+        """The lists of templates that are validated; on an update, only those that changed."""
         if self._lists is None:
-            # On creation only the lists are wanting: what is judged in them is known, and is not to change its order.
-            judged = self.judged_leaves, self.judged_composites
-            self._reach(self._spec, None)
-            self.judged_leaves, self.judged_composites = judged
+            # On creation only the lists are missing.  The validated templates are known and keep their order.
+            validated = self.validated_leaves, self.validated_composites
+            self._collect_validated(self._spec, None)
+            self.validated_leaves, self.validated_composites = validated
         return self._lists or []
 
     @Once
-    def judged(self) -> list[LeafShape | CompositeShape]:
-        """The templates whose own fields are to be judged; leaves first."""
-        return [*self.judged_leaves, *self.judged_composites]
+    def validated(self) -> list[LeafShape | CompositeShape]:
+        """The templates whose own fields are validated; leaves first."""
+        return [*self.validated_leaves, *self.validated_composites]
 
     @Once
     def with_mode(self) -> list[LeafShape | CompositeShape]:
-        """Those of them that name a disruption mode."""
-        return [shape for shape in self.judged if shape.disruption_mode is not None]
+        """The validated templates that have a disruption mode."""
+        return [shape for shape in self.validated if shape.disruption_mode is not None]
 
     @Once
     def names(self) -> list[str]:
-        """The names of all templates, leaves first; a group's shape has none."""
+        """The names of all templates, leaves first; empty for a group."""
         if not isinstance(self._spec, WorkloadSpec):
             return []
         return [template.name for template in cast("list[Template]", self.leaves + self.composites)]
 
     @Once
-    def judged_names(self) -> list[str]:
-        """The names of the templates that are judged, in the order of ``judged``."""
+    def validated_names(self) -> list[str]:
+        """The names of the validated templates, in the order of ``validated``."""
         if not isinstance(self._spec, WorkloadSpec):
             return []
-        if self.judged_leaves is self.leaves:
+        if self.validated_leaves is self.leaves:
             return self.names
-        return [template.name for template in cast("list[Template]", self.judged)]
+        return [template.name for template in cast("list[Template]", self.validated)]
 
     @Once
     def constrained(self) -> list[tuple[LeafShape | CompositeShape, tuple[TopologyConstraint, ...]]]:
-        """The judged templates that have topology constraints, with these."""
+        """The validated templates that have topology constraints, with their constraints."""
         return [
             (shape, constraints.topology)
-            for shape in self.judged
+            for shape in self.validated
             if (constraints := shape.scheduling_constraints) is not None and constraints.topology
         ]
 
     def old(self, shape: LeafShape | CompositeShape) -> LeafShape | CompositeShape | None:
-        """What a judged template was before the update; None on creation."""
+        """Return a validated template as it was before the update; None on creation."""
         return self._old.get(id(shape))
 
     def path(self, shape: LeafShape | CompositeShape) -> FieldPath:
-        """Where *shape* stands (the very object, not one that is equal)."""
+        """Return the path of *shape*, by the identity of the object."""
         if shape is self._spec:
             return SPEC
-        # The walk goes on from where the last path was found: the first is no dearer for it, and all cost one walk.
-        while (found := self._paths.get(id(shape))) is None:
-            path, template = next(self._walking)
+        # The walk continues behind the last path: all paths together cost one walk.
+        while (known := self._paths.get(id(shape))) is None:
+            path, template = next(self._remaining_walk)
             self._paths.setdefault(id(template), path)
-        return found
+        return known
 
     @Once
     def _paths(self) -> dict[int, FieldPath]:
-        """The paths found so far, by the identity of the template."""
+        """The paths that are known so far, by the identity of the template."""
         return {}
 
     @Once
-    def _walking(self) -> Iterator[tuple[FieldPath, Template]]:
-        """The one walk that ``path`` takes, as far as it has come."""
+    def _remaining_walk(self) -> Iterator[tuple[FieldPath, Template]]:
+        """The rest of the walk that ``path`` uses."""
         return self.walk()
 
     def walk(self) -> Iterator[tuple[FieldPath, Template]]:
-        """Every template with its path, a parent before its children, leaves before composites, else as written."""
+        """Yield every template with its path: parents before children, leaves before composites, otherwise in the order of the lists."""
         return _walk(self._spec)
 
     def _flatten(self, spec: WorkloadSpec) -> None:
@@ -172,21 +172,21 @@ class Templates:
             leaves, composites = holder.pod_group_templates, holder.composite_pod_group_templates
             if leaves:
                 self.leaves.extend(leaves)
-                self.crowded = self.crowded or len(leaves) > MAX_TEMPLATES
+                self.has_long_list = self.has_long_list or len(leaves) > MAX_TEMPLATES
             if composites:
                 self.composites.extend(composites)
                 stack.extend(reversed(composites))
-                self.crowded = self.crowded or len(composites) > MAX_TEMPLATES
+                self.has_long_list = self.has_long_list or len(composites) > MAX_TEMPLATES
 
     def _traits(self, new: Workload | PodGroup | CompositePodGroup) -> tuple[int, set[str], set[str]]:
-        """What occurs in the tree (see validators.model.traits), and all its priority classes and topology keys."""
-        found, classes, keys = traits.of_shapes([*self.leaves, *self.composites])
-        found |= traits.of_leaves(self.leaves) | traits.of_composites(self.composites)
-        if self.crowded:
-            found |= traits.CROWDED
-        # Of a group's own names nothing is found out here.
-        found |= traits.of_workload(new, self.names, classes, keys) if isinstance(new, Workload) else traits.UNNAMED | traits.ILL_NAMED
-        return found, classes, keys
+        """Return the traits of the tree (see validators.model.traits), and all its priority classes and topology keys."""
+        bits, classes, keys = traits.of_shapes([*self.leaves, *self.composites])
+        bits |= traits.of_leaves(self.leaves) | traits.of_composites(self.composites)
+        if self.has_long_list:
+            bits |= traits.LONG_LIST
+        # The names of a group itself are not looked at here: they may be invalid.
+        bits |= traits.of_workload(new, self.names, classes, keys) if isinstance(new, Workload) else traits.EMPTY_NAME | traits.INVALID_NAME
+        return bits, classes, keys
 
     def _single(self, new: PodGroup | CompositePodGroup, old: Workload | PodGroup | CompositePodGroup | None) -> None:
         if isinstance(new, PodGroup):
@@ -196,60 +196,60 @@ class Templates:
         if old is None or isinstance(old, Workload):
             return
         if deep_equal(new.spec, old.spec):
-            self.judged_leaves, self.judged_composites = [], []
+            self.validated_leaves, self.validated_composites = [], []
         self._old[id(new.spec)] = old.spec
 
-    def _reach(self, spec: object, old_spec: WorkloadSpec | None) -> None:
-        self.judged_leaves, self.judged_composites, self._lists = [], [], []
+    def _collect_validated(self, spec: object, old_spec: WorkloadSpec | None) -> None:
+        self.validated_leaves, self.validated_composites, self._lists = [], [], []
         if not isinstance(spec, WorkloadSpec):
             return
         updating = old_spec is not None
         stack: list[tuple[FieldPath, Holder, Holder | None]] = [(SPEC, spec, old_spec)]
         while stack:
             path, holder, old = stack.pop()
-            for template_list in _lists_of(path, holder, old, updating=updating, closed=self._composites_closed and path is SPEC):
+            for template_list in _lists_of(path, holder, old, updating=updating, immutable=self._composites_immutable and path is SPEC):
                 if not (updating and deep_equal(tuple(template_list.new), tuple(template_list.old))):
                     self._lists.append(template_list)
                     if not template_list.refused:
-                        stack.extend(self._judge(template_list))
+                        stack.extend(self._changed_items(template_list))
 
-    def _judge(self, template_list: TemplateList) -> Iterator[tuple[FieldPath, Holder, Holder | None]]:
+    def _changed_items(self, template_list: TemplateList) -> Iterator[tuple[FieldPath, Holder, Holder | None]]:
         before: dict[str, Template] = {}
         for item in template_list.old:
             before.setdefault(item.name, item)
-        for place, item in enumerate(template_list.new):
+        for index, item in enumerate(template_list.new):
             old = before.get(item.name)
             if old is not None and deep_equal(item, old):
                 continue
             if old is not None:
                 self._old[id(item)] = old
             if isinstance(item, PodGroupTemplate):
-                self.judged_leaves.append(item)
+                self.validated_leaves.append(item)
             else:
-                self.judged_composites.append(item)
-                yield template_list.path / place, item, old if isinstance(old, CompositePodGroupTemplate) else None
+                self.validated_composites.append(item)
+                yield template_list.path / index, item, old if isinstance(old, CompositePodGroupTemplate) else None
 
 
 class TemplatesByName:
-    """The templates of a Workload by name, each with the one directly above it; walked no further than has been asked."""
+    """Templates of a Workload by name, each with its parent template.  The walk goes only as far as needed."""
 
     def __init__(self, workload: Workload) -> None:
         self.workload = workload
-        """Held, for who looks this up by the identity of the Workload."""
-        self._walking = _walk_names(workload.spec)
-        self._found: dict[str, tuple[Template, Template | None]] = {}
+        """Referenced, so that the identity of the Workload stays unique while this is cached by it."""
+        self._remaining_walk = _walk_names(workload.spec)
+        self._by_name: dict[str, tuple[Template, Template | None]] = {}
 
     def find(self, name: str) -> tuple[Template | None, Template | None]:
-        """The template of that name, and the one above it.  Of several the first, a list before what is below it."""
-        while name not in self._found:
-            found = next(self._walking, None)
-            if found is None:
+        """Return the template of that name and its parent template.  Of several the first counts, a list before the lists below it."""
+        while name not in self._by_name:
+            pair = next(self._remaining_walk, None)
+            if pair is None:
                 return None, None
-            self._found.setdefault(found[0].name, found)
-        return self._found[name]
+            self._by_name.setdefault(pair[0].name, pair)
+        return self._by_name[name]
 
 
-# Functions and not methods: a walk that is kept by what walks must not hold it, or only the collector would free the two.
+# Functions, not methods: an object that holds its own walk would be a reference cycle, which only the garbage collector frees.
 
 
 def _walk(spec: object) -> Iterator[tuple[FieldPath, Template]]:
@@ -260,10 +260,10 @@ def _walk(spec: object) -> Iterator[tuple[FieldPath, Template]]:
             yield path, template
         if holder is None:
             continue
-        for place, leaf in enumerate(holder.pod_group_templates or ()):
-            yield path.join((LEAVES, place)), leaf
+        for index, leaf in enumerate(holder.pod_group_templates or ()):
+            yield path.join((LEAVES, index)), leaf
         children = holder.composite_pod_group_templates or ()
-        stack.extend((path.join((COMPOSITES, place)), children[place], children[place]) for place in reversed(range(len(children))))
+        stack.extend((path.join((COMPOSITES, index)), children[index], children[index]) for index in reversed(range(len(children))))
 
 
 def _walk_names(spec: WorkloadSpec) -> Iterator[tuple[Template, Template | None]]:
@@ -277,7 +277,7 @@ def _walk_names(spec: WorkloadSpec) -> Iterator[tuple[Template, Template | None]
         stack.extend((each, each) for each in reversed(composites))
 
 
-def _lists_of(path: FieldPath, holder: Holder, old: Holder | None, *, updating: bool, closed: bool) -> Iterator[TemplateList]:
+def _lists_of(path: FieldPath, holder: Holder, old: Holder | None, *, updating: bool, immutable: bool) -> Iterator[TemplateList]:
     yield TemplateList(path / LEAVES, holder.pod_group_templates or (), (old and old.pod_group_templates) or (), updating)
     composites, before = holder.composite_pod_group_templates or (), (old and old.composite_pod_group_templates) or ()
-    yield TemplateList(path / COMPOSITES, composites, before, updating, closed)
+    yield TemplateList(path / COMPOSITES, composites, before, updating, immutable)

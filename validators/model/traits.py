@@ -1,8 +1,8 @@
-"""What occurs in a tree of templates, found in one look at each template.
+"""Traits of a tree of templates, computed in one pass over the templates.
 
-Most rules speak of something that most objects do not have.  Such a rule names the traits without which it has nothing to
-say (``Rule.where``), and is asked only where one of them occurs: six templates then cost one walk, not twenty.  A trait is
-told of all templates, judged or not: a rule may be asked in vain, but is never passed over.
+Most rules are about something that most objects do not have.  Such a rule names its traits (``Rule.relevant_traits``)
+and runs only if one of them occurs: all rules together then cost one walk over the templates, not twenty.  Traits are
+computed from all templates, validated or not: a rule may run without result, but is never skipped by mistake.
 """
 
 from __future__ import annotations
@@ -12,162 +12,162 @@ from collections.abc import Iterable, Sequence
 from validators import content
 from validators.model.workload import CompositePodGroupTemplate, CompositeShape, LeafShape, Workload
 
-# Plain numbers: each operation on an enum.IntFlag makes a member, which costs as much as a rule.
+# Plain integers: each operation on an enum.IntFlag creates a member, which costs as much as a rule.
 ALWAYS = 1
-"""Every object has this one."""
+"""A trait of every object."""
 BASIC_LEAF = 1 << 1
 """A leaf with the basic policy."""
-ODD_POLICY = 1 << 2
-"""A policy that is neither basic nor gang, or both."""
-LOW_GANG = 1 << 3
+INVALID_POLICY = 1 << 2
+"""A policy with neither basic nor gang, or with both."""
+GANG_BELOW_ONE = 1 << 3
 """A gang with a minimum below 1."""
-WIDE_GANG = 1 << 4
-"""A composite template whose gang asks for more groups than it has children."""
+GANG_ABOVE_CHILDREN = 1 << 4
+"""A composite template whose gang needs more groups than the template has children."""
 MODE_ALL = 1 << 5
-"""A template of disruption mode All."""
+"""A template with disruption mode All."""
 MODE_NOT_ALL = 1 << 6
-"""A template of another mode, or of none."""
+"""A template with another mode, or without one."""
 MIXED_MODES = 1 << 7
-"""Both of them in one tree."""
-ODD_MODE = 1 << 8
-"""A mode that is neither single nor all, or both."""
+"""Templates with mode All and templates without it."""
+INVALID_MODE = 1 << 8
+"""A mode with neither single nor all, or with both."""
 PRIORITY = 1 << 9
-"""A priority that is written out."""
-CLASS = 1 << 10
+"""A priority given as a number."""
+PRIORITY_CLASS = 1 << 10
 """A priority class."""
-SEVERAL_CLASSES = 1 << 11
-"""Different priority classes; one and none differ, too."""
-PREEMPTION = 1 << 12
+SEVERAL_PRIORITY_CLASSES = 1 << 11
+"""Different priority classes; a class and no class differ too."""
+PREEMPTION_POLICY = 1 << 12
 """A preemption policy."""
 SEVERAL_CONSTRAINTS = 1 << 13
 """A template with more than one topology constraint."""
-CLAIMS = 1 << 14
+RESOURCE_CLAIMS = 1 << 14
 """A resource claim."""
 CHILDLESS = 1 << 15
 """A composite template without children."""
 NESTED = 1 << 16
 """A composite template below another."""
-CROWDED = 1 << 17
+LONG_LIST = 1 << 17
 """A list of templates that is too long."""
 REPEATED_NAME = 1 << 18
-"""Two templates of one name."""
-ODD_LISTS = 1 << 19
-"""A Workload with neither leaves nor composites on its first level, or with both."""
-UNNAMED = 1 << 20
-"""An empty name, namespace or topology key, where one is demanded."""
-ILL_NAMED = 1 << 21
-"""A name that is not of its form."""
-ILL_KEYED = 1 << 22
-"""A topology key that is no label key."""
+"""Two templates with one name."""
+INVALID_LISTS = 1 << 19
+"""A Workload with neither leaf nor composite templates on its first level, or with both."""
+EMPTY_NAME = 1 << 20
+"""An empty name, namespace or topology key where it is required."""
+INVALID_NAME = 1 << 21
+"""A malformed name."""
+INVALID_KEY = 1 << 22
+"""A topology key that is not a label key."""
 
 ANY = (1 << 23) - 1
-"""What is assumed of an object that has no templates."""
+"""The traits of an object without templates: any may occur."""
 
 
 def of_leaves(leaves: Iterable[LeafShape]) -> int:
-    """The traits that leaves alone can have."""
-    found = ALWAYS
+    """Return the traits that only leaves can have."""
+    traits = ALWAYS
     for leaf in leaves:
         policy = leaf.scheduling_policy
         basic, gang = policy.basic, policy.gang
         if (basic is None) is (gang is None):
-            found |= ODD_POLICY
+            traits |= INVALID_POLICY
         if basic is not None:
-            found |= BASIC_LEAF
+            traits |= BASIC_LEAF
         if gang is not None and gang.min_count < 1:
-            found |= LOW_GANG
+            traits |= GANG_BELOW_ONE
         if leaf.resource_claims:
-            found |= CLAIMS
-    return found
+            traits |= RESOURCE_CLAIMS
+    return traits
 
 
 def of_composites(composites: Iterable[CompositeShape]) -> int:
-    """The traits that composites alone can have."""
-    found = ALWAYS
+    """Return the traits that only composites can have."""
+    traits = ALWAYS
     for each in composites:
         policy = each.scheduling_policy
         gang = policy.gang
         minimum = 1 if gang is None else gang.min_group_count
         if (policy.basic is None) is (gang is None):
-            found |= ODD_POLICY
+            traits |= INVALID_POLICY
         if minimum < 1:
-            found |= LOW_GANG
+            traits |= GANG_BELOW_ONE
         if isinstance(each, CompositePodGroupTemplate):
-            below = each.composite_pod_group_templates
+            child_composites = each.composite_pod_group_templates
             children = len(each.pod_group_templates or ())
-            if below:
-                found |= NESTED
-                children += len(below)
+            if child_composites:
+                traits |= NESTED
+                children += len(child_composites)
             if not children:
-                found |= CHILDLESS
+                traits |= CHILDLESS
             if minimum > children:
-                found |= WIDE_GANG
-    return found
+                traits |= GANG_ABOVE_CHILDREN
+    return traits
 
 
 def of_shapes(shapes: Iterable[LeafShape | CompositeShape]) -> tuple[int, set[str], set[str]]:
-    """The traits that both can have, and the different priority classes and topology keys that they name."""
-    found = ALWAYS
+    """Return the traits that leaves and composites can have, their priority classes and their topology keys."""
+    traits = ALWAYS
     classes: set[str] = set()
     keys: set[str] = set()
     last_class = last_key = None
     for shape in shapes:
-        mode, constraints, named = shape.disruption_mode, shape.scheduling_constraints, shape.priority_class_name
-        single, whole = (None, None) if mode is None else (mode.single, mode.all)
-        found |= MODE_NOT_ALL if whole is None else MODE_ALL
-        if mode is not None and (single is None) is (whole is None):
-            found |= ODD_MODE
-        # Neighbours mostly name the same.
-        if named != last_class:
-            classes.add(named)
-            last_class = named
+        mode, constraints, class_name = shape.disruption_mode, shape.scheduling_constraints, shape.priority_class_name
+        single_mode, all_mode = (None, None) if mode is None else (mode.single, mode.all)
+        traits |= MODE_NOT_ALL if all_mode is None else MODE_ALL
+        if mode is not None and (single_mode is None) is (all_mode is None):
+            traits |= INVALID_MODE
+        # Templates mostly have the class of the one before.
+        if class_name != last_class:
+            classes.add(class_name)
+            last_class = class_name
         if shape.priority is not None:
-            found |= PRIORITY
+            traits |= PRIORITY
         if shape.preemption_policy is not None:
-            found |= PREEMPTION
+            traits |= PREEMPTION_POLICY
         if constraints is not None and (topology := constraints.topology):
             if topology[0].key != last_key:
                 last_key = topology[0].key
                 keys.add(last_key)
             if len(topology) > 1:
-                found |= SEVERAL_CONSTRAINTS
+                traits |= SEVERAL_CONSTRAINTS
                 keys.update([each.key for each in topology])
-    return found | _of_all(found, classes, keys), classes, keys
+    return _of_all(traits, classes, keys), classes, keys
 
 
-def _of_all(found: int, classes: set[str], keys: set[str]) -> int:
-    """What shows only when all shapes have been seen."""
-    if found & MODE_ALL and found & MODE_NOT_ALL:
-        found |= MIXED_MODES
+def _of_all(traits: int, classes: set[str], keys: set[str]) -> int:
+    """Return the traits with those that depend on all shapes together."""
+    if traits & MODE_ALL and traits & MODE_NOT_ALL:
+        traits |= MIXED_MODES
     if len(classes) > 1:
-        found |= SEVERAL_CLASSES
+        traits |= SEVERAL_PRIORITY_CLASSES
     classes.discard("")
     if classes:
-        found |= CLASS
+        traits |= PRIORITY_CLASS
     if not content.all_label_keys(keys):
-        found |= ILL_KEYED
-    return found
+        traits |= INVALID_KEY
+    return traits
 
 
 def of_workload(new: Workload, names: Sequence[str], classes: Iterable[str], keys: Iterable[str]) -> int:
-    """The traits of a Workload as a whole, with the names, classes and keys of its templates."""
-    found, spec, metadata = ALWAYS, new.spec, new.metadata
+    """Return the traits of a Workload as a whole, from the names, classes and keys of its templates."""
+    traits, spec, metadata = ALWAYS, new.spec, new.metadata
     if bool(spec.pod_group_templates) is bool(spec.composite_pod_group_templates):
-        found |= ODD_LISTS
+        traits |= INVALID_LISTS
     if len({*names}) < len(names):
-        found |= REPEATED_NAME
+        traits |= REPEATED_NAME
     labels, subdomains = [metadata.namespace, *names], [metadata.name, *classes]
     if "" in labels or "" in keys or not metadata.name:
-        found |= UNNAMED
+        traits |= EMPTY_NAME
     if (reference := spec.controller_ref) is not None:
         if reference.api_group:
             subdomains.append(reference.api_group)
         if not reference.kind or not reference.name:
-            found |= UNNAMED
+            traits |= EMPTY_NAME
         if content.path_segment(reference.kind) or content.path_segment(reference.name):
-            found |= ILL_NAMED
+            traits |= INVALID_NAME
     if metadata.generate_name or not content.all_labels(labels) or not content.all_subdomains(subdomains):
-        found |= ILL_NAMED
+        traits |= INVALID_NAME
     if (metadata.labels or metadata.annotations) and not content.all_label_keys([*(metadata.labels or ()), *(metadata.annotations or ())]):
-        found |= ILL_NAMED
-    return found
+        traits |= INVALID_NAME
+    return traits

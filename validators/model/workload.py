@@ -1,6 +1,6 @@
-"""Workload: a tree of templates; and the parts that templates and groups share.
+"""Workload, a tree of templates, and the structs that templates and groups share.
 
-Sources: KEP-4671 "API", KEP-6012 "Changes to the Workload API", KEP-5732; field names as Kubernetes 1.37.1 has them.
+Sources: KEP-4671 "API", KEP-6012 "Changes to the Workload API", KEP-5732; field names of Kubernetes 1.37.1.
 """
 
 from __future__ import annotations
@@ -10,25 +10,25 @@ from typing import ClassVar
 from validators.model.meta import Empty, Int32, ObjectMeta, Struct
 
 MAX_TEMPLATES = 8
-"""Items in one list of templates (KEP-6012, Notes/Constraints)."""
+"""Maximum items in one list of templates (KEP-6012, Notes/Constraints)."""
 MAX_DEPTH = 4
-"""Levels of a tree, of templates and of groups alike (KEP-6012, Notes/Constraints)."""
+"""Maximum levels of a tree of templates or groups (KEP-6012, Notes/Constraints)."""
 MAX_CLAIMS = 4
-"""Resource claims of a template or group, and their statuses."""
+"""Maximum resource claims of a template or group, and of their statuses."""
 MAX_TOPOLOGY = 1
-"""Topology constraints of a template or group (KEP-5732)."""
+"""Maximum topology constraints of a template or group (KEP-5732)."""
 MAX_PRIORITY = 1_000_000_000
-"""The highest priority that a user may define."""
+"""The highest user-defined priority."""
 
 
 class Basic(Struct, frozen=True, gc=False):
-    """Policy: pods are placed one by one.  ``desired_count`` existed in v1alpha1 only."""
+    """Policy: pods are placed one by one.  Only v1alpha1 has ``desired_count``."""
 
     desired_count: Int32 | None = None
 
 
 class Gang(Struct, frozen=True, gc=False):
-    """Policy of a leaf: at least ``min_count`` pods together.  Zero means that it was not given."""
+    """Policy of a leaf: at least ``min_count`` pods together.  Zero means absent."""
 
     min_count: Int32 = 0
 
@@ -40,40 +40,40 @@ class CompositeGang(Struct, frozen=True, gc=False):
 
 
 class Policy(Struct, frozen=True, gc=False):
-    """A union: exactly one of basic and gang."""
+    """Union: exactly one of basic and gang."""
 
     basic: Basic | None = None
     gang: Gang | None = None
 
 
 class CompositePolicy(Struct, frozen=True, gc=False):
-    """A union: exactly one of basic and gang."""
+    """Union: exactly one of basic and gang."""
 
     basic: Empty | None = None
     gang: CompositeGang | None = None
 
 
 class DisruptionMode(Struct, frozen=True, gc=False):
-    """A union: exactly one of single and all."""
+    """Union: exactly one of single and all."""
 
     single: Empty | None = None
     all: Empty | None = None
 
 
 class TopologyConstraint(Struct, frozen=True, gc=False):
-    """All pods below on nodes with one value of this label."""
+    """Constraint that all pods of the subtree run on nodes with one value of this label."""
 
     key: str = ""
 
 
 class Constraints(Struct, frozen=True, gc=False):
-    """Where the pods below may be placed."""
+    """Placement constraints of the pods of the subtree."""
 
     topology: tuple[TopologyConstraint, ...] | None = None
 
 
 class ResourceClaim(Struct, frozen=True, gc=False):
-    """A claim that the pods of a leaf share: by name, or made from a template."""
+    """Resource claim that the pods of a leaf share: an existing one, or one created from a template."""
 
     name: str = ""
     resource_claim_name: str | None = None
@@ -81,7 +81,7 @@ class ResourceClaim(Struct, frozen=True, gc=False):
 
 
 class Shape(Struct, frozen=True, gc=False):
-    """What a template and the group made from it have in common, on every level."""
+    """Fields that a template and its groups share, on every level."""
 
     scheduling_constraints: Constraints | None = None
     disruption_mode: DisruptionMode | None = None
@@ -91,26 +91,26 @@ class Shape(Struct, frozen=True, gc=False):
 
 
 class LeafShape(Shape, frozen=True, gc=False):
-    """... on the level of pods."""
+    """Fields that a leaf template and its PodGroups share."""
 
     scheduling_policy: Policy = Policy()
     resource_claims: tuple[ResourceClaim, ...] | None = None
 
 
 class CompositeShape(Shape, frozen=True, gc=False):
-    """... on the levels above."""
+    """Fields that a composite template and its CompositePodGroups share."""
 
     scheduling_policy: CompositePolicy = CompositePolicy()
 
 
 class PodGroupTemplate(LeafShape, frozen=True, gc=False):
-    """A leaf of the template tree."""
+    """Leaf of the template tree."""
 
     name: str = ""
 
 
 class CompositePodGroupTemplate(CompositeShape, frozen=True, gc=False):
-    """An inner node of the template tree."""
+    """Inner node of the template tree."""
 
     name: str = ""
     pod_group_templates: tuple[PodGroupTemplate, ...] | None = None
@@ -121,7 +121,7 @@ Template = PodGroupTemplate | CompositePodGroupTemplate
 
 
 class ControllerRef(Struct, frozen=True, gc=False):
-    """The object that the Workload describes, in its namespace."""
+    """Reference to the object that the Workload describes, in the same namespace."""
 
     api_group: str = ""
     kind: str = ""
@@ -129,7 +129,7 @@ class ControllerRef(Struct, frozen=True, gc=False):
 
 
 class WorkloadSpec(Struct, frozen=True, gc=False):
-    """A union: templates of leaves, or of composites."""
+    """``spec`` of a Workload.  Union: leaf templates, or composite templates."""
 
     controller_ref: ControllerRef | None = None
     pod_group_templates: tuple[PodGroupTemplate, ...] | None = None

@@ -181,7 +181,7 @@ class Context:
         new, old = self.new, self.old
         if not isinstance(new, (Workload, PodGroup, CompositePodGroup)):
             raise TypeError(f"a {new.kind} has no templates")
-        return Templates(new, old if isinstance(old, type(new)) else None, composites_closed=not self.settings.gates.enabled(COMPOSITE))
+        return Templates(new, old if isinstance(old, type(new)) else None, composites_immutable=not self.settings.gates.enabled(COMPOSITE))
 
     @property
     def traits(self) -> int:

@@ -41,21 +41,21 @@ def topology(path: FieldPath, constraints: Constraints | None) -> Iterator[Field
     if len(listed) > MAX_TOPOLOGY:
         yield field.too_many(path / "topology", len(listed), MAX_TOPOLOGY)
         return
-    for place, constraint in enumerate(listed):
+    for index, constraint in enumerate(listed):
         if constraint.key:
-            yield from messages(path.join(("topology", place, "key")), constraint.key, content.label_key)
+            yield from messages(path.join(("topology", index, "key")), constraint.key, content.label_key)
 
 
 def empty_keys(path: FieldPath, constraints: Constraints | None) -> Iterator[FieldError]:
     """A topology constraint names its key."""
     listed = (constraints and constraints.topology) or ()
     if len(listed) <= MAX_TOPOLOGY:
-        for place, constraint in enumerate(listed):
+        for index, constraint in enumerate(listed):
             if not constraint.key:
-                yield field.required(path.join(("topology", place, "key")), "a topology constraint names a node label")
+                yield field.required(path.join(("topology", index, "key")), "a topology constraint names a node label")
 
 
-def crowded_claims(path: FieldPath, claims: Sequence[ResourceClaim] | None) -> Iterator[FieldError]:
+def too_many_claims(path: FieldPath, claims: Sequence[ResourceClaim] | None) -> Iterator[FieldError]:
     """At most four resource claims."""
     if claims and len(claims) > MAX_CLAIMS:
         yield field.too_many(path, len(claims), MAX_CLAIMS)
@@ -65,11 +65,11 @@ def claims(path: FieldPath, listed: Sequence[ResourceClaim] | None) -> Iterator[
     """At most four claims, of different names, each from exactly one source.  *path* is that of the list."""
     listed = listed or ()
     if len(listed) > MAX_CLAIMS:
-        yield from crowded_claims(path, listed)
+        yield from too_many_claims(path, listed)
         return
     seen: set[str] = set()
-    for place, claim in enumerate(listed):
-        here = path / place
+    for index, claim in enumerate(listed):
+        here = path / index
         if claim.name in seen:
             yield field.duplicate(here, claim.name, "must be unique among the resource claims")
         seen.add(claim.name)
@@ -85,9 +85,9 @@ def claims(path: FieldPath, listed: Sequence[ResourceClaim] | None) -> Iterator[
 def empty_claim_names(path: FieldPath, listed: Sequence[ResourceClaim] | None) -> Iterator[FieldError]:
     """A resource claim has a name."""
     if listed and len(listed) <= MAX_CLAIMS:
-        for place, claim in enumerate(listed):
+        for index, claim in enumerate(listed):
             if not claim.name:
-                yield field.required(path.join((place, "name")))
+                yield field.required(path.join((index, "name")))
 
 
 def beyond_parallelism(path: FieldPath, count: int, parallelism: int) -> Iterator[FieldError]:

@@ -24,9 +24,9 @@ def check(context: Context) -> Iterator[FieldError]:
     # A status cannot bring claims along: they are those of the spec that is stored.
     spec = context.old.spec if isinstance(context.old, PodGroup) else context.new.spec
     claims = {claim.name for claim in spec.resource_claims or ()}
-    for place, status in enumerate(new):
+    for index, status in enumerate(new):
         if status.name not in claims:
-            yield field.invalid(_PATH.join((place, "name")), status.name, "must match the name of an entry in `spec.resourceClaims`")
+            yield field.invalid(_PATH.join((index, "name")), status.name, "must match the name of an entry in `spec.resourceClaims`")
     if not deep_equal(new, old):
         yield from _entries(new, old)
 
@@ -39,13 +39,13 @@ def _entries(new: tuple[ResourceClaimStatus, ...], old: tuple[ResourceClaimStatu
     for status in old:
         before.setdefault(status.name, status)
     seen: set[str] = set()
-    for place, status in enumerate(new):
+    for index, status in enumerate(new):
         if status.name in seen:
-            yield field.duplicate(_PATH / place, status.name, "must be the only status of its claim")
+            yield field.duplicate(_PATH / index, status.name, "must be the only status of its claim")
         seen.add(status.name)
         was = before.get(status.name)
         if status.resource_claim_name is not None and (was is None or was.resource_claim_name != status.resource_claim_name):
-            yield from checks.messages(_PATH.join((place, "resourceClaimName")), status.resource_claim_name, content.subdomain)
+            yield from checks.messages(_PATH.join((index, "resourceClaimName")), status.resource_claim_name, content.subdomain)
 
 
 _GOOD = """\

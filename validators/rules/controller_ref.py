@@ -33,7 +33,7 @@ RULE = Rule(
     why="Tools follow the reference to the object that the Workload describes: Job controllers and dashboards among them.",
     source="KEP-4671, API: TypedLocalObjectReference",
     check=check,
-    where=traits.ILL_NAMED,
+    where=traits.INVALID_NAME,
     good=(
         Example("""\
 apiVersion: scheduling.k8s.io/v1beta1

@@ -12,7 +12,7 @@ from validators.versions.table import V1ALPHA1
 
 def check(context: Context) -> Iterator[FieldError]:
     """Tells at the count.  Later versions have no such field: there it is an unknown one."""
-    for leaf in context.templates.judged_leaves:
+    for leaf in context.templates.validated_leaves:
         basic = leaf.scheduling_policy.basic
         if basic is not None and basic.desired_count is not None and basic.desired_count < 1:
             path = context.templates.path(leaf).join(("schedulingPolicy", "basic", "desiredCount"))

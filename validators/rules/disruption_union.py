@@ -24,7 +24,7 @@ RULE = Rule(
     why="Preemption either takes members one by one or all together; both, or an empty mode, says neither.",
     source="KEP-6012, Disruption mode, priority class name and priority",
     check=check,
-    where=traits.ODD_MODE,
+    where=traits.INVALID_MODE,
     good=(
         Example("""\
 apiVersion: scheduling.k8s.io/v1beta1

@@ -16,9 +16,11 @@ def check(context: Context) -> Iterator[FieldError]:
     if context.policy_is_fixed:
         return
     suspects: list[LeafShape | CompositeShape] = [
-        each for each in context.templates.judged_leaves if (gang := each.scheduling_policy.gang) and gang.min_count < 1
+        each for each in context.templates.validated_leaves if (gang := each.scheduling_policy.gang) and gang.min_count < 1
     ]
-    suspects += [each for each in context.templates.judged_composites if (pack := each.scheduling_policy.gang) and pack.min_group_count < 1]
+    suspects += [
+        each for each in context.templates.validated_composites if (pack := each.scheduling_policy.gang) and pack.min_group_count < 1
+    ]
     for shape in suspects:
         count, old = _count(shape.scheduling_policy.gang), context.templates.old(shape)
         # A gang that was not there before is refused as such, and one of the same count is not judged again.
@@ -44,7 +46,7 @@ RULE = Rule(
     why="A gang of none is no gang: its members would be scheduled one by one, which basic says plainly.",
     source="KEP-4671, API; KEP-6012, Scheduling policy",
     check=check,
-    where=traits.LOW_GANG,
+    where=traits.GANG_BELOW_ONE,
     on=CREATE_AND_UPDATE,
     good=(
         Example("""\

@@ -13,7 +13,7 @@ from validators.rules.base import CREATE_AND_UPDATE, WORKLOAD, Context, Example,
 
 def check(context: Context) -> Iterator[FieldError]:
     """Tells at ``minGroupCount``.  Only a warning: a controller may make several groups of one template."""
-    for template in context.templates.judged_composites:
+    for template in context.templates.validated_composites:
         gang = template.scheduling_policy.gang
         if gang is None or not isinstance(template, CompositePodGroupTemplate):
             continue
@@ -38,7 +38,7 @@ RULE = Rule(
     why="A minimum that no set of children can reach keeps every pod of the tree pending for ever.",
     source="KEP-6012, Scheduling policy; Multi-level gang scheduling",
     check=check,
-    where=traits.WIDE_GANG,
+    where=traits.GANG_ABOVE_CHILDREN,
     on=CREATE_AND_UPDATE,
     profile=Profile.KEP,
     severity=Severity.WARNING,

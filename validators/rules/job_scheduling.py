@@ -69,7 +69,7 @@ def _updated(context: Context, new: JobScheduling | None, old: JobScheduling | N
         if not deep_equal(one, other):
             yield field.invalid_struct(_PATH / wire, _FIXED)
     if not deep_equal(new.resource_claims, old.resource_claims):
-        yield from checks.crowded_claims(_PATH / "resourceClaims", new.resource_claims)
+        yield from checks.too_many_claims(_PATH / "resourceClaims", new.resource_claims)
 
 
 def _policy(new: JobPolicy | None, old: JobPolicy | None) -> Iterator[FieldError]:

@@ -34,8 +34,8 @@ def check(context: Context) -> Iterator[FieldError]:
         yield from _root(new.spec.scheduling)
         yield from _in_order(new.spec, new.spec.scheduling)
         yield from _targeted(new.spec.scheduling, [job.name for job in jobs], blocks)
-    for place, job in enumerate(jobs):
-        nested, path = job.template.spec.scheduling, SPEC.join(("replicatedJobs", place, "template", "spec", "scheduling"))
+    for index, job in enumerate(jobs):
+        nested, path = job.template.spec.scheduling, SPEC.join(("replicatedJobs", index, "template", "spec", "scheduling"))
         if nested is not None and job.name in blocks:
             where = blocks.pop(job.name)[0]
             detail = f"must be absent: {where} sets the scheduling of replicated job {job.name!r} too; keep one of the two"
@@ -64,8 +64,8 @@ def _targeted(
     scheduling: JobSetScheduling, names: Sequence[str], blocks: dict[str, tuple[FieldPath, JobScheduling]]
 ) -> Iterator[FieldError]:
     """Adds the policies at the root to *blocks*, by the replicated job that they name."""
-    for place, policy in enumerate(scheduling.replicated_job_policies or ()):
-        path, target = _POLICIES / place, policy.target_replicated_job
+    for index, policy in enumerate(scheduling.replicated_job_policies or ()):
+        path, target = _POLICIES / index, policy.target_replicated_job
         where = path / "targetReplicatedJob"
         if not target:
             yield field.required(where, "a policy names its replicated job")
@@ -83,8 +83,8 @@ def _in_order(spec: JobSetSpec, scheduling: JobSetScheduling) -> Iterator[FieldE
     """No gang waits for Jobs that are created only when those of the gang are ready."""
     in_order = spec.startup_policy is not None and spec.startup_policy.startup_policy_order == "InOrder"
     listed = [*enumerate(spec.replicated_jobs or ())]
-    made = [(place, job) for place, job in listed if _replicas(job)]
-    later = made[1:] if in_order else [(place, job) for place, job in made if job.depends_on]
+    made = [(index, job) for index, job in listed if _replicas(job)]
+    later = made[1:] if in_order else [(index, job) for index, job in made if job.depends_on]
     gang = scheduling.scheduling_policy.gang if scheduling.scheduling_policy else None
     if gang is None or not later:
         return
@@ -92,8 +92,8 @@ def _in_order(spec: JobSetSpec, scheduling: JobSetScheduling) -> Iterator[FieldE
     wanted = total if gang.min_group_count is None else gang.min_group_count
     first = total - sum(_replicas(job) for _, job in later)
     if wanted > first:
-        place, job = later[0]
-        cause = "spec.startupPolicy is InOrder" if in_order else f"{SPEC.join(('replicatedJobs', place, 'dependsOn'))}"
+        index, job = later[0]
+        cause = "spec.startupPolicy is InOrder" if in_order else f"{SPEC.join(('replicatedJobs', index, 'dependsOn'))}"
         detail = (
             f"must not be a gang of {wanted} groups: the Jobs of replicated job {job.name!r} are created only when others are ready "
             f"({cause}), and these would wait for the gang; have a minGroupCount of at most {first}, or a gang in each replicated job"
@@ -106,11 +106,11 @@ def _nesting(spec: JobSetSpec, blocks: dict[str, tuple[FieldPath, JobScheduling]
     mode = spec.scheduling.disruption_mode if spec.scheduling else None
     if mode is None or mode.all is None:
         return
-    for place, job in enumerate(spec.replicated_jobs or ()):
+    for index, job in enumerate(spec.replicated_jobs or ()):
         path, block = blocks.get(job.name, (None, None))
         own = block.disruption_mode if block else None
         if own is None or own.all is None:
-            where = path / "disruptionMode" if path is not None and own is not None else SPEC.join(("replicatedJobs", place))
+            where = path / "disruptionMode" if path is not None and own is not None else SPEC.join(("replicatedJobs", index))
             detail = "must be `all`, as the mode of its parent 'jobset-root' is (what has no mode counts as `single`)"
             yield field.invalid(where, "single", detail)
 

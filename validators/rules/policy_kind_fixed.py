@@ -13,7 +13,7 @@ def check(context: Context) -> Iterator[FieldError]:
     """Tells at ``basic`` and at ``gang``.  (A CompositePodGroup's policy cannot change at all until 1.38.)"""
     if context.policy_is_fixed:
         return
-    for shape in context.templates.judged:
+    for shape in context.templates.validated:
         before = context.templates.old(shape)
         if before is None:
             continue

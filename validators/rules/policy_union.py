@@ -16,11 +16,13 @@ def check(context: Context) -> Iterator[FieldError]:
     if context.policy_is_fixed:
         return
     suspects: list[LeafShape | CompositeShape] = [
-        each for each in context.templates.judged_leaves if (each.scheduling_policy.basic is None) is (each.scheduling_policy.gang is None)
+        each
+        for each in context.templates.validated_leaves
+        if (each.scheduling_policy.basic is None) is (each.scheduling_policy.gang is None)
     ]
     suspects += [
         each
-        for each in context.templates.judged_composites
+        for each in context.templates.validated_composites
         if (each.scheduling_policy.basic is None) is (each.scheduling_policy.gang is None)
     ]
     for shape in suspects:
@@ -39,7 +41,7 @@ RULE = Rule(
     why="Basic places one by one, gang all or nothing; a group cannot do both, and must say which.",
     source="KEP-4671, API; KEP-6012, Scheduling policy",
     check=check,
-    where=traits.ODD_POLICY,
+    where=traits.INVALID_POLICY,
     on=CREATE_AND_UPDATE,
     good=(
         Example("""\

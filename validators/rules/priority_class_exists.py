@@ -19,7 +19,7 @@ def check(context: Context) -> Iterator[FieldError]:
         return
     templates = context.templates
     missing = {name for name in templates.priority_classes if context.lookup.get("PriorityClass", "", name) is None}
-    for shape in templates.judged if missing else ():
+    for shape in templates.validated if missing else ():
         if shape.priority_class_name in missing:
             yield from _missing(context, context.templates.path(shape), shape.priority_class_name)
 
@@ -52,7 +52,7 @@ RULE = Rule(
     why="The API server refuses a group or pod of an unknown class; a template of one can never become a group.",
     source="KEP-6012, Spec of the CompositePodGroup; Kubernetes 1.37.1, admission plugin Priority",
     check=check,
-    where=traits.CLASS,
+    where=traits.PRIORITY_CLASS,
     good=(Example(_PAIR), Example(_PAIR.replace("priorityClassName: high", "priorityClassName: system-node-critical"))),
     bad=(Example(_PAIR.replace("priorityClassName: high", "priorityClassName: higher"), at=("spec.priorityClassName",)),),
 )

@@ -13,7 +13,7 @@ from validators.rules.base import SHAPED, Context, Example, Rule
 
 def check(context: Context) -> Iterator[FieldError]:
     """Tells at ``priority``."""
-    for shape in context.templates.judged:
+    for shape in context.templates.validated:
         if shape.priority is not None and shape.priority > MAX_PRIORITY:
             yield field.invalid(context.templates.path(shape) / "priority", shape.priority, f"must be less than or equal to {MAX_PRIORITY}")
 

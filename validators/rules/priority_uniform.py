@@ -36,7 +36,7 @@ RULE = Rule(
     why="A tree is queued, and defended against preemption, as one; parts of different priority would have it in two places at once.",
     source="KEP-6012, Disruption mode, priority class name and priority",
     check=check,
-    where=traits.SEVERAL_CLASSES | traits.PRIORITY,
+    where=traits.SEVERAL_PRIORITY_CLASSES | traits.PRIORITY,
     on=CREATE_AND_UPDATE,
     good=(
         Example("""\

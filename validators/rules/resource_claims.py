@@ -17,7 +17,7 @@ def check(context: Context) -> Iterator[FieldError]:
 
     Claims cannot change, so on an update only the length of a changed list is looked at (as the API server does).
     """
-    for leaf in context.templates.judged_leaves:
+    for leaf in context.templates.validated_leaves:
         if not leaf.resource_claims:
             continue
         old = context.templates.old(leaf)
@@ -25,7 +25,7 @@ def check(context: Context) -> Iterator[FieldError]:
         if not isinstance(old, LeafShape):
             yield from checks.claims(path, leaf.resource_claims)
         elif not deep_equal(leaf.resource_claims, old.resource_claims):
-            yield from checks.crowded_claims(path, leaf.resource_claims)
+            yield from checks.too_many_claims(path, leaf.resource_claims)
 
 
 RULE = Rule(
@@ -34,7 +34,7 @@ RULE = Rule(
     why="Pods refer to a claim of their group by its name, and the claim must come from one place.",
     source="Kubernetes 1.37.1, PodGroupResourceClaim; KEP-6012, Non-Goals (no claims on composites)",
     check=check,
-    where=traits.CLAIMS,
+    where=traits.RESOURCE_CLAIMS,
     on=CREATE_AND_UPDATE,
     good=(
         Example("""\

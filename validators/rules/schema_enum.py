@@ -17,7 +17,7 @@ def check(context: Context) -> Iterator[FieldError]:
     """Tells at ``preemptionPolicy``.  Kinds and versions are told when an object is read, at ``kind`` and ``apiVersion``."""
     new = context.new
     if isinstance(new, (Workload, PodGroup, CompositePodGroup)):
-        for shape in context.templates.judged:
+        for shape in context.templates.validated:
             policy = shape.preemption_policy
             if policy is not None and policy not in PREEMPTION_POLICIES:
                 yield field.not_supported(context.templates.path(shape) / "preemptionPolicy", policy, PREEMPTION_POLICIES)
@@ -41,7 +41,7 @@ RULE = Rule(
     why="A word that is not among the known ones would be refused, or mean nothing.",
     source="KEP-6012, Spec; Kubernetes 1.37.1 (CompositePodGroup exists in v1alpha3 only)",
     check=check,
-    where=traits.PREEMPTION,
+    where=traits.PREEMPTION_POLICY,
     good=(
         Example("""\
 apiVersion: scheduling.k8s.io/v1beta1

@@ -69,12 +69,12 @@ def _references(new: PodGroup | CompositePodGroup) -> Iterator[FieldError]:
 
 def _shapes(context: Context) -> Iterator[FieldError]:
     templates = context.templates
-    if not content.all_labels(templates.judged_names):
-        for shape, name in zip(templates.judged, templates.judged_names, strict=True):
+    if not content.all_labels(templates.validated_names):
+        for shape, name in zip(templates.validated, templates.validated_names, strict=True):
             if name and content.label(name):
                 yield from checks.messages(templates.path(shape) / "name", name, content.label)
     malformed = {name for name in templates.priority_classes if content.subdomain(name)}
-    for each in templates.judged if malformed else ():
+    for each in templates.validated if malformed else ():
         if each.priority_class_name in malformed:
             yield from checks.messages(templates.path(each) / "priorityClassName", each.priority_class_name, content.subdomain)
 
@@ -101,7 +101,7 @@ RULE = Rule(
     why="Names become parts of URLs, host names and labels; anything else could not be stored or referred to.",
     source="KEP-6012, Changes to the Workload API (template names are DNS labels), WorkloadReference; Kubernetes 1.37.1",
     check=check,
-    where=traits.ILL_NAMED,
+    where=traits.INVALID_NAME,
     good=(
         Example("""\
 apiVersion: scheduling.k8s.io/v1beta1

@@ -80,14 +80,14 @@ def _references(new: PodGroup | CompositePodGroup) -> Iterator[FieldError]:
 
 def _shapes(context: Context) -> Iterator[FieldError]:
     templates = context.templates
-    if "" in templates.judged_names:
-        for shape, name in zip(templates.judged, templates.judged_names, strict=True):
+    if "" in templates.validated_names:
+        for shape, name in zip(templates.validated, templates.validated_names, strict=True):
             if not name:
                 yield field.required(templates.path(shape) / "name", "a template has a name")
     if "" in templates.topology_keys:
         for shape, _ in templates.constrained:
             yield from checks.empty_keys(templates.path(shape) / "schedulingConstraints", shape.scheduling_constraints)
-    for leaf in templates.judged_leaves:
+    for leaf in templates.validated_leaves:
         if leaf.resource_claims and any(not claim.name for claim in leaf.resource_claims):
             yield from checks.empty_claim_names(templates.path(leaf) / "resourceClaims", leaf.resource_claims)
 
@@ -108,7 +108,7 @@ RULE = Rule(
     why="An object that lacks a required field cannot be stored.",
     source="KEP-4671, API; KEP-6012, Design Details; field names and tags of Kubernetes 1.37.1",
     check=check,
-    where=traits.UNNAMED | traits.CLAIMS,
+    where=traits.EMPTY_NAME | traits.RESOURCE_CLAIMS,
     good=(
         Example("""\
 apiVersion: scheduling.k8s.io/v1beta1

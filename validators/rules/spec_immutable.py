@@ -43,7 +43,7 @@ def check(context: Context) -> Iterator[FieldError]:
         if not deep_equal(new.spec.pod_group_templates, old.spec.pod_group_templates):
             yield field.invalid_struct(SPEC / LEAVES, FIXED)
     elif isinstance(new, (Workload, PodGroup, CompositePodGroup)):
-        for shape in context.templates.judged:
+        for shape in context.templates.validated:
             before = context.templates.old(shape)
             if before is not None:
                 yield from _shape(context, shape, before)

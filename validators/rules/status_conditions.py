@@ -20,8 +20,8 @@ def check(context: Context) -> Iterator[FieldError]:
     if not isinstance(context.new, (PodGroup, CompositePodGroup)):
         return
     seen: set[str] = set()
-    for place, condition in enumerate(context.new.status.conditions or ()):
-        path = FieldPath("status", "conditions", place)
+    for index, condition in enumerate(context.new.status.conditions or ()):
+        path = FieldPath("status", "conditions", index)
         if condition.type in seen:
             yield field.duplicate(path, condition.type, "must be the only condition of its type")
         seen.add(condition.type)

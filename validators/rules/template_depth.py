@@ -15,10 +15,10 @@ from validators.rules.base import CREATE_AND_UPDATE, WORKLOAD, Context, Example,
 def check(context: Context) -> Iterator[FieldError]:
     """Tells at the root entry of the tree that is too deep, as the API server does."""
     if isinstance(context.new, Workload):
-        for place, root in enumerate(context.new.spec.composite_pod_group_templates or ()):
+        for index, root in enumerate(context.new.spec.composite_pod_group_templates or ()):
             if _levels_of_composites(root) >= MAX_DEPTH:
                 yield field.invalid_struct(
-                    SPEC.join((COMPOSITES, place)),
+                    SPEC.join((COMPOSITES, index)),
                     f"must be at most {MAX_DEPTH} levels deep: maximum template hierarchy depth is {MAX_DEPTH}",
                 )
 

@@ -14,11 +14,11 @@ def check(context: Context) -> Iterator[FieldError]:
     if context.form.templates_fixed:
         return
     for template_list in context.templates.lists:
-        if template_list.closed and template_list.new:
+        if template_list.immutable and template_list.new:
             yield field.forbidden(template_list.path, f"may not change while the feature gate {gates.COMPOSITE} is off")
-        for place in template_list.added:
+        for index in template_list.added:
             yield field.forbidden(
-                template_list.path / place, f"item may not be added: {template_list.new[place].name!r} was not there before"
+                template_list.path / index, f"item may not be added: {template_list.new[index].name!r} was not there before"
             )
         for name in template_list.removed:
             yield field.forbidden(template_list.path, f"item may not be removed: {name!r} is missing")

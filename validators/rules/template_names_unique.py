@@ -30,16 +30,16 @@ def _in_one_list(templates: Templates) -> Iterator[FieldError]:
     for template_list in templates.lists:
         if not template_list.refused:
             seen: dict[str, int] = {}
-            for place, template in enumerate(template_list.new):
-                first = seen.setdefault(template.name, place)
-                if first != place:
-                    yield _duplicate(template_list.path / place, template.name, template_list.path / first)
+            for index, template in enumerate(template_list.new):
+                first = seen.setdefault(template.name, index)
+                if first != index:
+                    yield _duplicate(template_list.path / index, template.name, template_list.path / first)
 
 
 def _across_lists(spec: WorkloadSpec) -> Iterator[FieldError]:
     seen: dict[str, FieldPath] = {}
-    for place, leaf in enumerate(spec.pod_group_templates or ()):
-        seen.setdefault(leaf.name, SPEC.join((LEAVES, place)))
+    for index, leaf in enumerate(spec.pod_group_templates or ()):
+        seen.setdefault(leaf.name, SPEC.join((LEAVES, index)))
     stack: list[tuple[FieldPath, WorkloadSpec | CompositePodGroupTemplate]] = [(SPEC, spec)]
     while stack:
         path, holder = stack.pop()
@@ -47,15 +47,15 @@ def _across_lists(spec: WorkloadSpec) -> Iterator[FieldError]:
             yield from _one_list(path / LEAVES, holder.pod_group_templates or (), seen)
         composites = holder.composite_pod_group_templates or ()
         yield from _one_list(path / COMPOSITES, composites, seen)
-        stack.extend((path.join((COMPOSITES, place)), composites[place]) for place in reversed(range(len(composites))))
+        stack.extend((path.join((COMPOSITES, index)), composites[index]) for index in reversed(range(len(composites))))
 
 
 def _one_list(path: FieldPath, listed: Sequence[Template], seen: dict[str, FieldPath]) -> Iterator[FieldError]:
     here: dict[str, FieldPath] = {}
-    for place, template in enumerate(listed):
+    for index, template in enumerate(listed):
         if template.name in seen:
-            yield _duplicate(path.join((place, "name")), template.name, seen[template.name])
-        here.setdefault(template.name, path / place)
+            yield _duplicate(path.join((index, "name")), template.name, seen[template.name])
+        here.setdefault(template.name, path / index)
     for name, first in here.items():
         seen.setdefault(name, first)
 

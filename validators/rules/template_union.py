@@ -34,7 +34,7 @@ RULE = Rule(
     why="A flat Workload and a tree are scheduled differently; with both lists, or none, there is no telling which is meant.",
     source="KEP-6012, Changes to the Workload API",
     check=check,
-    where=traits.ODD_LISTS,
+    where=traits.INVALID_LISTS,
     on=CREATE_AND_UPDATE,
     good=(
         Example("""\

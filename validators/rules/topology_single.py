@@ -27,7 +27,7 @@ RULE = Rule(
     why="The scheduler resolves one topology level for each group; more levels are expressed by nesting groups.",
     source="KEP-5732, API; KEP-6012, Scheduling constraints",
     check=check,
-    where=traits.ILL_KEYED | traits.SEVERAL_CONSTRAINTS,
+    where=traits.INVALID_KEY | traits.SEVERAL_CONSTRAINTS,
     good=(
         Example("""\
 apiVersion: scheduling.k8s.io/v1beta1

@@ -59,19 +59,19 @@ def test_a_path_is_that_of_the_very_template() -> None:
 def test_on_creation_all_are_judged() -> None:
     templates = Templates(workload(composite("a", leaf("b")), composite("c", leaf("d"))), None)
 
-    assert ["b", "d", "a", "c"] == templates.judged_names == templates.names
+    assert ["b", "d", "a", "c"] == templates.validated_names == templates.names
 
 
 def test_nothing_below_a_list_that_is_too_long_is_judged() -> None:
     crowd = [composite(f"c{number}", leaf(f"l{number}")) for number in range(9)]
     templates = Templates(workload(composite("root", *crowd), composite("other", leaf("x"))), None)
 
-    assert templates.judged_names == ["x", "root", "other"]
+    assert templates.validated_names == ["x", "root", "other"]
     assert len(templates.names) == 21
 
 
 def test_eight_are_not_too_many() -> None:
-    assert not Templates(workload(*(leaf(f"l{number}") for number in range(8))), None).crowded
+    assert not Templates(workload(*(leaf(f"l{number}") for number in range(8))), None).has_long_list
 
 
 def test_on_an_update_what_is_the_same_is_not_judged() -> None:
@@ -79,15 +79,15 @@ def test_on_an_update_what_is_the_same_is_not_judged() -> None:
     new = workload(composite("a", leaf("c", priority=1), leaf("b")))
     templates = Templates(new, old)
 
-    assert templates.judged_names == ["c", "a"]
-    assert [getattr(templates.old(templates.judged_leaves[0]), "priority", 0), templates.judged_leaves[0].priority] == [None, 1]
+    assert templates.validated_names == ["c", "a"]
+    assert [getattr(templates.old(templates.validated_leaves[0]), "priority", 0), templates.validated_leaves[0].priority] == [None, 1]
 
 
 def test_an_empty_list_is_as_good_as_none() -> None:
     old = workload(leaf("a"))
     new = Workload(spec=WorkloadSpec(pod_group_templates=(leaf("a"),), composite_pod_group_templates=None))
 
-    assert Templates(new, old).judged == []
+    assert Templates(new, old).validated == []
 
 
 def test_a_list_that_gains_or_loses_an_item_is_not_entered() -> None:
@@ -96,7 +96,7 @@ def test_a_list_that_gains_or_loses_an_item_is_not_entered() -> None:
     templates = Templates(new, old)
     changed = [(str(each.path), each.added, each.removed) for each in templates.lists if each.refused]
 
-    assert templates.judged_names == ["d", "a", "c"]
+    assert templates.validated_names == ["d", "a", "c"]
     assert changed == [("spec.compositePodGroupTemplates[0].podGroupTemplates", [1], [])]
 
 
@@ -119,9 +119,9 @@ def test_all_paths_cost_one_walk() -> None:
     """Whatever the order in which they are asked for: thousands of errors must not cost thousands of walks."""
     tree = workload(*(composite(f"c{number}", *(leaf(f"l{number}-{each}") for each in range(8))) for number in range(8)))
     templates = Counting(tree, None)
-    found = {templates.path(shape): shape for _ in range(2) for shape in reversed(templates.judged)}
+    found = {templates.path(shape): shape for _ in range(2) for shape in reversed(templates.validated)}
 
-    assert templates.steps == len(templates.judged) == 72
+    assert templates.steps == len(templates.validated) == 72
     assert [(path, found[path]) for path, _ in Templates(tree, None).walk()] == list(Templates(tree, None).walk())
 
 
