@@ -1,4 +1,4 @@
-"""Which rules are asked about an object: those that speak of such a request, and of something that occurs in the object."""
+"""Selection of the rules that apply to an object: by the request, and by the traits of the object."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from validators.versions.form import Form
 
 @functools.lru_cache(maxsize=1024)
 def rules_for_object(kind: str, form: Form, operation: Operation, subresource: str, settings: Settings, traits: int) -> tuple[Rule, ...]:
-    """The rules to ask, in order of id.  *traits* are those of the object: see validators.model.traits."""
-    return tuple(rule for rule in rules_for_request(kind, form, operation, subresource, settings) if rule.where & traits)
+    """Return the rules that apply to an object with *traits* (see validators.model.traits), in order of id."""
+    return tuple(rule for rule in rules_for_request(kind, form, operation, subresource, settings) if rule.relevant_traits & traits)
 
 
 @functools.lru_cache(maxsize=256)
 def rules_for_request(kind: str, form: Form, operation: Operation, subresource: str, settings: Settings) -> tuple[Rule, ...]:
-    """The rules that speak of such a request, in order of id.
+    """Return the rules that apply to a request, in order of id.
 
-    Requests for the status are judged by the rules about it alone.  Files have both.
+    Only rules about the status apply to requests for the status.  All rules apply to files.
     """
-    chosen = []
+    selected = []
     for rule in rules.discover().values():
         if rule.check is no_check or kind not in rule.kinds or (rule.forms and form not in rule.forms):
             continue
@@ -30,9 +30,9 @@ def rules_for_request(kind: str, form: Form, operation: Operation, subresource: 
         if settings.profile is Profile.UPSTREAM and rule.profile is Profile.KEP:
             continue
         if settings.linting:
-            wanted = rule.status or operation in rule.on
+            applies = rule.status or operation in rule.on
         else:
-            wanted = operation in rule.on and rule.status is (subresource == "status")
-        if wanted:
-            chosen.append(rule)
-    return tuple(chosen)
+            applies = operation in rule.on and rule.status is (subresource == "status")
+        if applies:
+            selected.append(rule)
+    return tuple(selected)

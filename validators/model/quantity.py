@@ -88,4 +88,4 @@ def _text(written: Amount) -> str:
 def _error(written: Amount) -> ValueError:
     text = str(written)
     shown = text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
-    return ValueError(f'"{shown}" is no quantity: that is a number that may end in a unit, as 500m, 2 or 1.5Gi')
+    return ValueError(f'"{shown}" is not a quantity: must be a number with an optional unit, such as 500m, 2 or 1.5Gi')

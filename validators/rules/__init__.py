@@ -1,4 +1,4 @@
-"""The rules: one file each.  ``ALL`` finds them by walking this package, so adding one edits no list."""
+"""Rules, one file each.  ``ALL`` collects them from the modules of this package: there is no list to edit."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _NOT_RULES = frozenset({"base", "checks"})
 
 @functools.cache
 def discover() -> Mapping[str, Rule]:
-    """Every rule by its id, in order of id.  A rule's id is its file's name with dashes."""
-    found: dict[str, Rule] = {}
+    """Return all rules by id, in order of id.  The id of a rule is its module name with dashes."""
+    rules: dict[str, Rule] = {}
     for module_name in sorted(each.name for each in pkgutil.iter_modules(__path__) if each.name not in _NOT_RULES):
         module = importlib.import_module(f"{__name__}.{module_name}")
         rule: Rule = module.RULE
         if rule.id != module_name.replace("_", "-"):
-            raise ValueError(f"rule {rule.id!r} stands in {module_name}.py")
-        found[rule.id] = replace(rule, claim=" ".join((module.__doc__ or "").split()))
-    return MappingProxyType(dict(sorted(found.items())))
+            raise ValueError(f"rule {rule.id!r} is in {module_name}.py")
+        rules[rule.id] = replace(rule, claim=" ".join((module.__doc__ or "").split()))
+    return MappingProxyType(dict(sorted(rules.items())))
 
 
 def __getattr__(name: str) -> Mapping[str, Rule]:

@@ -12,7 +12,7 @@ from validators.rules.base import Context, Example, Profile, Rule
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at ``disruptionMode``.  About leaves only: a composite may be basic and disrupted as a whole."""
+    """Yield errors at ``disruptionMode`` of leaves.  A composite may have the basic policy and be disrupted as a whole."""
     for leaf in context.templates.with_mode:
         mode = leaf.disruption_mode
         if isinstance(leaf, LeafShape) and mode is not None and mode.all is not None and leaf.scheduling_policy.basic is not None:
@@ -26,10 +26,10 @@ def check(context: Context) -> Iterator[FieldError]:
 RULE = Rule(
     id="all-needs-gang",
     kinds=frozenset({"Workload", "PodGroup"}),
-    why="Pods that are placed one by one have no size below which they are useless, so there is nothing that must leave together.",
+    why="Pods with the basic policy are placed one by one and useful one by one, so there is no reason to evict them together.",
     source="KEP-5710 (as Kubernetes 1.37's workloadbuilder and Job API enforce it)",
     check=check,
-    where=traits.BASIC_LEAF,
+    relevant_traits=traits.BASIC_LEAF,
     profile=Profile.KEP,
     good=(
         Example("""\

@@ -1,7 +1,7 @@
-"""What a rule is, and what it is given to look at.
+"""Definition of a rule, and its input.
 
-A rule is one claim about an object, in one file: its function ``check`` yields a FieldError for each breach and never
-raises or stops at the first.  Its examples are its tests and its documentation.
+A rule is one claim about an object, in one file.  Its function ``check`` yields a FieldError for each violation; it never
+raises and does not stop at the first.  The examples of a rule are its tests and its documentation.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from validators.versions.form import HUB, Form
 
 
 class Severity(enum.StrEnum):
-    """What a breach of a rule leads to."""
+    """Severity of a violation of a rule."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -34,24 +34,24 @@ class Severity(enum.StrEnum):
 
 
 class Profile(enum.StrEnum):
-    """``kep``: all that the documents demand.  ``upstream``: what the API server of that version demands and no more."""
+    """Set of rules.  ``kep``: all that the KEPs require.  ``upstream``: exactly what the API server of that version requires."""
 
-    __hash__ = str.__hash__  # the enum's own is written in Python
+    __hash__ = str.__hash__  # that of Enum is written in Python, and slower
     KEP = "kep"
     UPSTREAM = "upstream"
 
 
 class Operation(enum.StrEnum):
-    """What is being done to the object."""
+    """Operation of a request on the object."""
 
-    __hash__ = str.__hash__  # the enum's own is written in Python
+    __hash__ = str.__hash__  # that of Enum is written in Python, and slower
     CREATE = "CREATE"
     UPDATE = "UPDATE"
     DELETE = "DELETE"
 
 
 class About(enum.StrEnum):
-    """What a rule looks at: JSON alone, one object, its change, or the objects around it."""
+    """Subject of a rule: the shape of the JSON, one object, its change, its tree of related objects, or the file."""
 
     SHAPE = "shape"
     OBJECT = "object"
@@ -67,17 +67,17 @@ CREATE_AND_UPDATE = frozenset({Operation.CREATE, Operation.UPDATE})
 WORKLOAD = frozenset({"Workload"})
 GROUPS = frozenset({"PodGroup", "CompositePodGroup"})
 SHAPED = WORKLOAD | GROUPS
-"""The kinds whose fields ``Templates`` lays flat."""
+"""Kinds with templates or the shape of one: the input of ``Templates``."""
 PODS = frozenset({"Pod", "Job"})
-"""The kinds that hold a pod's spec."""
+"""Kinds that contain a pod spec."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Example:
-    """Manifests that keep a rule, or break it at the places named.
+    """Manifests that comply with a rule, or violate it at the given field paths.
 
-    ``yaml`` holds the object that is judged first, then others that may be looked up.  ``old`` is the object before an
-    update.  ``at`` are the field paths told; none for a good example.
+    ``yaml`` has the validated object first, then other objects for the lookup.  ``old`` is the object before an update.
+    ``at`` are the field paths of the errors; empty for a good example.
     """
 
     yaml: str
@@ -90,7 +90,7 @@ class Example:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One claim.  The claim itself is the docstring of its module."""
+    """One claim about an object.  The docstring of the rule's module is the text of the claim."""
 
     id: str
     kinds: frozenset[str]
@@ -102,25 +102,25 @@ class Rule:
     about: About = About.OBJECT
     on: frozenset[Operation] = CREATE_ONLY
     profile: Profile = Profile.UPSTREAM
-    """The least demanding profile that has this rule."""
+    """The least strict profile that has this rule."""
     severity: Severity = Severity.ERROR
     at_admission: Severity | None = None
-    """Where it differs from ``severity``.  What names an object that is not there is a warning at admission anyhow."""
+    """Severity at admission, if it differs.  A reference to a missing object is always a warning at admission."""
     by_plugin: bool = False
-    """Whether the API server's own answer comes from an admission plugin: HTTP 403 and no causes."""
+    """Whether an admission plugin of the API server reports this: HTTP 403 without causes."""
     forms: frozenset[Form] = frozenset()
-    """The forms of objects that it applies to; all, if none is named."""
+    """Forms of objects to which the rule applies; empty means all."""
     status: bool = False
-    """Whether it speaks about ``status``: judged on updates of the subresource, and on files."""
-    where: int = traits.ALWAYS
-    """Traits of the templates: where none of them occurs, the rule has nothing to say and is not asked."""
+    """Whether the rule is about ``status``: it runs on updates of the subresource, and on files."""
+    relevant_traits: int = traits.ALWAYS
+    """Traits of the templates.  The rule is skipped for objects that have none of them."""
     claim: str = ""
-    """Filled in from the module's docstring."""
+    """Set from the module's docstring."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Settings:
-    """How strictly, and as which API server."""
+    """Settings of a validation: profile, API server to mirror, severities."""
 
     profile: Profile = Profile.KEP
     minor: int = releases.TODAY
@@ -129,11 +129,11 @@ class Settings:
     severities: tuple[tuple[str, Severity], ...] = ()
     """Severities set by the user, by rule id."""
     linting: bool = False
-    """Whether files are judged, where all inputs are known; otherwise requests, where others may still arrive."""
+    """Whether the input is files, where all objects are known.  Otherwise it is a request, and other objects may follow."""
 
 
 class Context:
-    """What a rule is given: the object, what it was before, and a way to ask for others."""
+    """Input of a rule: the object, the old object, and a lookup of other objects."""
 
     __slots__ = ("__dict__", "form", "lookup", "new", "old", "operation", "settings")
 
@@ -159,7 +159,7 @@ class Context:
 
     @property
     def creating(self) -> bool:
-        """Whether the object is new."""
+        """Whether the object is created."""
         return self.operation is Operation.CREATE
 
     @property
@@ -169,7 +169,7 @@ class Context:
 
     @property
     def policy_is_fixed(self) -> bool:
-        """Whether the scheduling policy cannot change at all: a CompositePodGroup's until 1.38, any in retired versions."""
+        """Whether the scheduling policy is immutable: on CompositePodGroups before 1.38, and in retired versions."""
         if self.operation is not Operation.UPDATE:
             return False
         is_composite = isinstance(self.new, CompositePodGroup)
@@ -177,7 +177,7 @@ class Context:
 
     @Once
     def templates(self) -> Templates:
-        """The template tree (or the group's single shape): the walk that all rules share."""
+        """The templates of the Workload, or the shape of the group; computed once for all rules."""
         new, old = self.new, self.old
         if not isinstance(new, (Workload, PodGroup, CompositePodGroup)):
             raise TypeError(f"a {new.kind} has no templates")
@@ -185,29 +185,37 @@ class Context:
 
     @property
     def traits(self) -> int:
-        """What occurs in the templates; anything may, where there are none."""
+        """The traits of the templates; all traits if the kind has no templates."""
         return self.templates.traits if isinstance(self.new, (Workload, PodGroup, CompositePodGroup)) else traits.ANY
 
     @Once
     def tree(self) -> GroupTree:
-        """The tree of groups around this one."""
+        """The tree of groups that contains the group."""
         return GroupTree.from_group(self.group, self.lookup)
 
     @property
     def group(self) -> Group:
-        """The object, which is a group."""
+        """The object as a group.
+
+        Raises:
+            TypeError: the object is not a group.
+        """
         if not isinstance(self.new, (PodGroup, CompositePodGroup)):
             raise TypeError(f"a {self.new.kind} is no group")
         return self.new
 
     @property
     def node(self) -> GroupNode:
-        """The group's place in its tree."""
+        """The node of the group in its tree."""
         return self.tree.node(self.group)
 
     @property
     def pod_spec(self) -> PodSpec:
-        """The spec of the Pod, or of the Job's pod template."""
+        """The spec of the Pod, or of the Job's pod template.
+
+        Raises:
+            TypeError: the object has no pod spec.
+        """
         if isinstance(self.new, Job):
             return self.new.spec.template.spec
         if isinstance(self.new, Pod):
@@ -216,10 +224,10 @@ class Context:
 
     @property
     def pod_path(self) -> FieldPath:
-        """Where that spec stands."""
+        """The path of the pod spec."""
         return FieldPath("spec", "template", "spec") if isinstance(self.new, Job) else FieldPath("spec")
 
 
 def no_check(_: Context) -> Iterable[FieldError]:
-    """The check of a rule that is told by the reader of files or by the JSON Schema, not by looking at the object."""
+    """Return no errors: the check of a rule whose errors come from reading files, from the JSON Schema or from the pipeline."""
     return ()

@@ -1,4 +1,4 @@
-"""Checks that several rules share: a union, topology constraints, resource claims, a list of messages."""
+"""Checks that several rules share: unions, topology constraints, resource claims, gangs, the scheduling of a Job."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from validators.model.workload import MAX_CLAIMS, MAX_TOPOLOGY, Constraints, Dis
 
 
 def messages(path: FieldPath, value: str, check: Callable[[str], Iterable[str]]) -> Iterator[FieldError]:
-    """An Invalid error for each message that *check* has on *value*."""
+    """Yield an Invalid error for each message that *check* returns for *value*."""
     for text in check(value):
         yield field.invalid(path, value, text)
 
 
 def union(path: FieldPath, members: Mapping[str, object]) -> Iterator[FieldError]:
-    """Exactly one of *members* must be there: not None, and no empty list."""
+    """Yield an error unless exactly one of *members* is set: neither None nor an empty list."""
     present = [name for name, value in members.items() if value is not None and value != ()]
     names = ", ".join(f"`{name}`" for name in members)
     if len(present) > 1:
@@ -27,15 +27,15 @@ def union(path: FieldPath, members: Mapping[str, object]) -> Iterator[FieldError
 
 
 def mode_union(path: FieldPath, mode: DisruptionMode | None) -> Iterator[FieldError]:
-    """A disruption mode that is there is exactly one of its modes."""
+    """Yield an error if a disruption mode is set but is not exactly one of single and all."""
     if mode is not None:
         yield from union(path, {"single": mode.single, "all": mode.all})
 
 
 def topology(path: FieldPath, constraints: Constraints | None) -> Iterator[FieldError]:
-    """At most one topology constraint, with a label key.  *path* is that of the constraints.
+    """Yield errors unless there is at most one topology constraint, with a label key.  *path* is that of the constraints.
 
-    An empty key is another rule's: required fields are told as shape.
+    Empty keys are left to another rule, which reports required fields.
     """
     listed = (constraints and constraints.topology) or ()
     if len(listed) > MAX_TOPOLOGY:
@@ -47,7 +47,7 @@ def topology(path: FieldPath, constraints: Constraints | None) -> Iterator[Field
 
 
 def empty_keys(path: FieldPath, constraints: Constraints | None) -> Iterator[FieldError]:
-    """A topology constraint names its key."""
+    """Yield errors for topology constraints without a key."""
     listed = (constraints and constraints.topology) or ()
     if len(listed) <= MAX_TOPOLOGY:
         for index, constraint in enumerate(listed):
@@ -56,13 +56,13 @@ def empty_keys(path: FieldPath, constraints: Constraints | None) -> Iterator[Fie
 
 
 def too_many_claims(path: FieldPath, claims: Sequence[ResourceClaim] | None) -> Iterator[FieldError]:
-    """At most four resource claims."""
+    """Yield an error for more than four resource claims."""
     if claims and len(claims) > MAX_CLAIMS:
         yield field.too_many(path, len(claims), MAX_CLAIMS)
 
 
 def claims(path: FieldPath, listed: Sequence[ResourceClaim] | None) -> Iterator[FieldError]:
-    """At most four claims, of different names, each from exactly one source.  *path* is that of the list."""
+    """Yield errors unless there are at most four claims with unique names and one source each.  *path* is that of the list."""
     listed = listed or ()
     if len(listed) > MAX_CLAIMS:
         yield from too_many_claims(path, listed)
@@ -83,7 +83,7 @@ def claims(path: FieldPath, listed: Sequence[ResourceClaim] | None) -> Iterator[
 
 
 def empty_claim_names(path: FieldPath, listed: Sequence[ResourceClaim] | None) -> Iterator[FieldError]:
-    """A resource claim has a name."""
+    """Yield errors for resource claims without a name."""
     if listed and len(listed) <= MAX_CLAIMS:
         for index, claim in enumerate(listed):
             if not claim.name:
@@ -91,25 +91,25 @@ def empty_claim_names(path: FieldPath, listed: Sequence[ResourceClaim] | None) -
 
 
 def beyond_parallelism(path: FieldPath, count: int, parallelism: int) -> Iterator[FieldError]:
-    """A Job's gang is no larger than the Job.  *path* is that of the gang's count."""
+    """Yield an error if a gang is larger than its Job.  *path* is that of the gang's count."""
     if count > parallelism:
         yield field.invalid(path, count, f"must not be greater than parallelism ({parallelism})")
 
 
 def minimum(path: FieldPath, count: int | None) -> Iterator[FieldError]:
-    """A gang that says how large it is at least has a member."""
+    """Yield an error if the count of a gang is set and less than 1."""
     if count is not None and count < 1:
         yield field.invalid(path, count, "must be greater than or equal to 1")
 
 
 def all_with_basic(path: FieldPath, mode: DisruptionMode | None, *, gang: bool) -> Iterator[FieldError]:
-    """What is not a gang has nothing that must leave together.  *path* is that of the mode."""
+    """Yield an error for disruption mode All without a gang.  *path* is that of the mode."""
     if not gang and mode is not None and mode.all is not None:
         yield field.invalid(path, "all", "the disruptionMode `all` is not supported with the Basic scheduling policy")
 
 
 def job_blocks(path: FieldPath, blocks: JobScheduling, parallelism: int | None) -> Iterator[FieldError]:
-    """The scheduling of a Job is sound (KEP-6089, Job Integration).  *path* is that of the blocks."""
+    """Yield the errors of the scheduling of a Job (KEP-6089, Job Integration).  *path* is that of the blocks."""
     policy, at = blocks.scheduling_policy, path / "schedulingPolicy"
     if policy is not None:
         yield from union(at, {"basic": policy.basic, "gang": policy.gang})
@@ -122,6 +122,6 @@ def job_blocks(path: FieldPath, blocks: JobScheduling, parallelism: int | None) 
     yield from empty_claim_names(path / "resourceClaims", blocks.resource_claims)
     if count is not None:
         yield from beyond_parallelism(at.join(("gang", "minCount")), count, 1 if parallelism is None else parallelism)
-    # A Job that names no policy is Basic.
+    # A Job without a policy is Basic.
     gang = policy is not None and policy.basic is None
     yield from all_with_basic(path / "disruptionMode", blocks.disruption_mode, gang=gang)

@@ -1,4 +1,4 @@
-"""A claim's status is that of a claim in the spec, told once, with a claim name that is one."""
+"""Each entry of ``status.resourceClaimStatuses`` names a claim of the spec, only once, with a valid ResourceClaim name."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _PATH = FieldPath("status", "resourceClaimStatuses")
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at the list, the entry, or its field."""
+    """Yield errors at the list, an entry, or a field of an entry."""
     if not isinstance(context.new, PodGroup):
         return
     new = context.new.status.resource_claim_statuses or ()
     old = (context.old.status.resource_claim_statuses if isinstance(context.old, PodGroup) else None) or ()
-    # A status cannot bring claims along: they are those of the spec that is stored.
+    # An update of the status does not change the spec: the claims are those of the stored spec.
     spec = context.old.spec if isinstance(context.old, PodGroup) else context.new.spec
     claims = {claim.name for claim in spec.resource_claims or ()}
     for index, status in enumerate(new):
@@ -43,8 +43,8 @@ def _entries(new: tuple[ResourceClaimStatus, ...], old: tuple[ResourceClaimStatu
         if status.name in seen:
             yield field.duplicate(_PATH / index, status.name, "must be the only status of its claim")
         seen.add(status.name)
-        was = before.get(status.name)
-        if status.resource_claim_name is not None and (was is None or was.resource_claim_name != status.resource_claim_name):
+        previous = before.get(status.name)
+        if status.resource_claim_name is not None and (previous is None or previous.resource_claim_name != status.resource_claim_name):
             yield from checks.messages(_PATH.join((index, "resourceClaimName")), status.resource_claim_name, content.subdomain)
 
 
@@ -69,7 +69,7 @@ RULE = Rule(
     kinds=frozenset({"PodGroup"}),
     on=UPDATE_ONLY,
     status=True,
-    why="The kubelet finds the claim that was made for a group through this list.",
+    why="The kubelet uses this list to find the ResourceClaim that was created for a group.",
     source="Kubernetes 1.37.1, PodGroupResourceClaimStatus",
     check=check,
     good=(Example(_GOOD, old=_BEFORE, status=True),),

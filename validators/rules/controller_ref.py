@@ -1,4 +1,4 @@
-"""``controllerRef`` names a group without a version, and a kind and name that can stand in a URL."""
+"""``controllerRef`` has an API group without a version, and a kind and a name that are valid in a URL path."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PATH = SPEC / "controllerRef"
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at the field of ``controllerRef``."""
+    """Yield errors at fields of ``controllerRef``."""
     reference = context.new.spec.controller_ref if isinstance(context.new, Workload) else None
     if reference is None:
         return
@@ -30,10 +30,10 @@ def check(context: Context) -> Iterator[FieldError]:
 RULE = Rule(
     id="controller-ref",
     kinds=WORKLOAD,
-    why="Tools follow the reference to the object that the Workload describes: Job controllers and dashboards among them.",
+    why="Job controllers and dashboards follow the reference to the object that the Workload describes.",
     source="KEP-4671, API: TypedLocalObjectReference",
     check=check,
-    where=traits.INVALID_NAME,
+    relevant_traits=traits.INVALID_NAME,
     good=(
         Example("""\
 apiVersion: scheduling.k8s.io/v1beta1

@@ -11,7 +11,7 @@ from validators.versions.table import V1ALPHA1
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at the count.  Later versions have no such field: there it is an unknown one."""
+    """Yield errors at the count.  In later versions ``desiredCount`` is an unknown field."""
     for leaf in context.templates.validated_leaves:
         basic = leaf.scheduling_policy.basic
         if basic is not None and basic.desired_count is not None and basic.desired_count < 1:
@@ -22,7 +22,7 @@ def check(context: Context) -> Iterator[FieldError]:
 RULE = Rule(
     id="desired-count",
     kinds=WORKLOAD,
-    why="The count is a hint for how many pods a placement should have room for; none or fewer is no hint.",
+    why="The count is a hint for how many pods a placement should have capacity for; zero or a negative number has no meaning.",
     source="KEP-4671, Basic Policy Extension",
     check=check,
     on=CREATE_AND_UPDATE,

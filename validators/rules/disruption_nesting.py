@@ -1,4 +1,4 @@
-"""Below a template of disruption mode All, every direct child has mode All too."""
+"""Every direct child of a template with disruption mode All has mode All too."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from validators.rules.base import WORKLOAD, Context, Example, Profile, Rule
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at the child's ``disruptionMode``; a template that names no mode counts as Single."""
+    """Yield errors at the child's ``disruptionMode``; a template without a mode counts as Single."""
     for parent in context.templates.with_mode:
         if parent.disruption_mode is None or parent.disruption_mode.all is None or not isinstance(parent, CompositePodGroupTemplate):
             continue
@@ -32,7 +32,7 @@ RULE = Rule(
     why="If the parent may only be disrupted as a whole, a child whose members may be disrupted one by one contradicts it.",
     source="KEP-6012, Disruption mode, priority class name and priority",
     check=check,
-    where=traits.MIXED_MODES,
+    relevant_traits=traits.MIXED_MODES,
     profile=Profile.KEP,
     good=(
         Example("""\

@@ -11,7 +11,7 @@ from validators.rules.base import SHAPED, Context, Example, Rule
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at ``disruptionMode``.  An absent mode is no fault: templates have none, groups default to Single."""
+    """Yield errors at ``disruptionMode``.  The mode may be absent: templates have no default, groups default to Single."""
     for shape in context.templates.with_mode:
         mode = shape.disruption_mode
         if mode is not None and (mode.single is None) is (mode.all is None):
@@ -21,10 +21,10 @@ def check(context: Context) -> Iterator[FieldError]:
 RULE = Rule(
     id="disruption-union",
     kinds=SHAPED,
-    why="Preemption either takes members one by one or all together; both, or an empty mode, says neither.",
+    why="Preemption evicts members either one by one or all together; an empty mode, or both modes, is ambiguous.",
     source="KEP-6012, Disruption mode, priority class name and priority",
     check=check,
-    where=traits.INVALID_MODE,
+    relevant_traits=traits.INVALID_MODE,
     good=(
         Example("""\
 apiVersion: scheduling.k8s.io/v1beta1

@@ -12,18 +12,20 @@ from validators.rules.base import CREATE_AND_UPDATE, SHAPED, Context, Example, R
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at the count.  To the API server 0 is the same as absent."""
+    """Yield errors at the count.  For the API server, 0 means absent."""
     if context.policy_is_fixed:
         return
     suspects: list[LeafShape | CompositeShape] = [
         each for each in context.templates.validated_leaves if (gang := each.scheduling_policy.gang) and gang.min_count < 1
     ]
     suspects += [
-        each for each in context.templates.validated_composites if (pack := each.scheduling_policy.gang) and pack.min_group_count < 1
+        each
+        for each in context.templates.validated_composites
+        if (composite_gang := each.scheduling_policy.gang) and composite_gang.min_group_count < 1
     ]
     for shape in suspects:
         count, old = _count(shape.scheduling_policy.gang), context.templates.old(shape)
-        # A gang that was not there before is refused as such, and one of the same count is not judged again.
+        # A new gang is refused by another rule, and an unchanged count is not validated again.
         if old is not None and (old.scheduling_policy.gang is None or _count(old.scheduling_policy.gang) == count):
             continue
         name = "minCount" if isinstance(shape, LeafShape) else "minGroupCount"
@@ -43,10 +45,10 @@ def _count(gang: Gang | CompositeGang | None) -> int:
 RULE = Rule(
     id="gang-minimum",
     kinds=SHAPED,
-    why="A gang of none is no gang: its members would be scheduled one by one, which basic says plainly.",
+    why="A gang with a minimum of zero would be scheduled member by member; use the basic policy for that.",
     source="KEP-4671, API; KEP-6012, Scheduling policy",
     check=check,
-    where=traits.GANG_BELOW_ONE,
+    relevant_traits=traits.GANG_BELOW_ONE,
     on=CREATE_AND_UPDATE,
     good=(
         Example("""\

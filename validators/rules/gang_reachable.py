@@ -1,4 +1,4 @@
-"""A composite template asks for no more groups than it has child templates."""
+"""``minGroupCount`` of a composite template is at most the number of its child templates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from validators.rules.base import CREATE_AND_UPDATE, WORKLOAD, Context, Example,
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at ``minGroupCount``.  Only a warning: a controller may make several groups of one template."""
+    """Yield errors at ``minGroupCount``.  A warning only: a controller may create several groups from one template."""
     for template in context.templates.validated_composites:
         gang = template.scheduling_policy.gang
         if gang is None or not isinstance(template, CompositePodGroupTemplate):
@@ -23,7 +23,7 @@ def check(context: Context) -> Iterator[FieldError]:
         yield field.invalid(
             context.templates.path(template).join(("schedulingPolicy", "gang", "minGroupCount")),
             gang.min_group_count,
-            f"must be at most {children}, the number of child templates, unless several groups are made of one template: else it is never reached",
+            f"must be at most {children}, the number of child templates, unless several groups are created from one template",
         )
 
 
@@ -35,10 +35,10 @@ def _count(shape: object) -> int | None:
 RULE = Rule(
     id="gang-reachable",
     kinds=WORKLOAD,
-    why="A minimum that no set of children can reach keeps every pod of the tree pending for ever.",
+    why="A minimum that the children cannot reach keeps every pod of the tree pending forever.",
     source="KEP-6012, Scheduling policy; Multi-level gang scheduling",
     check=check,
-    where=traits.GANG_ABOVE_CHILDREN,
+    relevant_traits=traits.GANG_ABOVE_CHILDREN,
     on=CREATE_AND_UPDATE,
     profile=Profile.KEP,
     severity=Severity.WARNING,

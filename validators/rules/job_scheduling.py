@@ -1,4 +1,4 @@
-"""A Job's ``spec.scheduling`` is sound: one policy, a gang no larger than the Job, All only for a gang, and little of it changes."""
+"""A Job's ``spec.scheduling`` has one policy, a gang no larger than the Job, mode All only for a gang; only ``minCount`` may change."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FIXED = "field is immutable"
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at the field of ``spec.scheduling``."""
+    """Yield errors at fields of ``spec.scheduling``."""
     if not isinstance(context.new, Job):
         return
     new, old = context.new.spec.scheduling, context.old.spec.scheduling if isinstance(context.old, Job) else None
@@ -84,13 +84,13 @@ def _policy(new: JobPolicy | None, old: JobPolicy | None) -> Iterator[FieldError
 
 
 def _always(job: Job, new: JobScheduling) -> Iterator[FieldError]:
-    """What the API server checks on creation and on every update alike."""
+    """Yield the errors that the API server reports on creation and on every update."""
     policy = new.scheduling_policy
     count = policy.gang.min_count if policy and policy.gang else None
     parallelism = 1 if job.spec.parallelism is None else job.spec.parallelism
     if count is not None:
         yield from checks.beyond_parallelism(_COUNT, count, parallelism)
-    # A Job that names no policy is Basic.
+    # A Job without a policy is Basic.
     yield from checks.all_with_basic(_MODE, new.disruption_mode, gang=policy is not None and policy.basic is None)
 
 
@@ -114,7 +114,7 @@ RULE = Rule(
     id="job-scheduling",
     kinds=frozenset({"Job"}),
     on=CREATE_AND_UPDATE,
-    why="The Job controller makes a Workload and a PodGroup of this block; what it cannot express there would leave the Job without pods.",
+    why="The Job controller creates a Workload and a PodGroup from this field; if they would be invalid, the Job gets no pods.",
     source="KEP-6089, Job Integration; Kubernetes 1.37.1, validation of Job",
     check=check,
     good=(Example(_JOB), Example(_JOB.replace("minCount: 4", "minCount: 2"), old=_JOB)),

@@ -1,4 +1,4 @@
-"""A JobSet's scheduling is sound: in one place for each replicated job, one policy each, and no gang that waits for itself."""
+"""A JobSet sets the scheduling of each replicated job in one place, with one policy, and no gang waits for Jobs that wait for the gang."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from validators.rules.base import CREATE_AND_UPDATE, Context, Example, Profile, 
 
 _PATH = SPEC / "scheduling"
 _POLICIES = _PATH / "replicatedJobPolicies"
-_COMPARED = 100
-"""Names that are compared with a misspelt one: comparing is slow."""
+_MAX_COMPARED = 100
+"""Limit of characters, and of names, that are compared for a suggestion: comparing is slow."""
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at the field of the block, whichever of the two places it stands in.
+    """Yield errors at fields of ``scheduling``, at the root or in a Job template.
 
-    On an update only what changes is judged.
+    An unchanged spec is not validated again.
     """
     new, old = context.new, context.old
     if not isinstance(new, JobSet) or (isinstance(old, JobSet) and deep_equal(new.spec, old.spec)):
@@ -63,54 +63,54 @@ def _root(scheduling: JobSetScheduling) -> Iterator[FieldError]:
 def _targeted(
     scheduling: JobSetScheduling, names: Sequence[str], blocks: dict[str, tuple[FieldPath, JobScheduling]]
 ) -> Iterator[FieldError]:
-    """Adds the policies at the root to *blocks*, by the replicated job that they name."""
+    """Add the policies at the root to *blocks*, by the replicated job that they name, and yield their errors."""
     for index, policy in enumerate(scheduling.replicated_job_policies or ()):
         path, target = _POLICIES / index, policy.target_replicated_job
-        where = path / "targetReplicatedJob"
+        target_path = path / "targetReplicatedJob"
         if not target:
-            yield field.required(where, "a policy names its replicated job")
+            yield field.required(target_path, "a policy names its replicated job")
         elif target not in names:
-            close = difflib.get_close_matches(target[:_COMPARED], sorted(names)[:_COMPARED], n=1)
+            close = difflib.get_close_matches(target[:_MAX_COMPARED], sorted(names)[:_MAX_COMPARED], n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
-            yield field.invalid(where, target, f"must be the name of a replicated job{hint}")
+            yield field.invalid(target_path, target, f"must be the name of a replicated job{hint}")
         elif target in blocks:
-            yield field.duplicate(where, target, f"a replicated job has one policy: {blocks[target][0]} is its")
+            yield field.duplicate(target_path, target, f"a replicated job has one policy: {blocks[target][0]} is its")
         else:
             blocks[target] = path, policy
 
 
 def _in_order(spec: JobSetSpec, scheduling: JobSetScheduling) -> Iterator[FieldError]:
-    """No gang waits for Jobs that are created only when those of the gang are ready."""
+    """Yield an error if a gang waits for Jobs that are created only when Jobs of the gang are ready."""
     in_order = spec.startup_policy is not None and spec.startup_policy.startup_policy_order == "InOrder"
     listed = [*enumerate(spec.replicated_jobs or ())]
-    made = [(index, job) for index, job in listed if _replicas(job)]
-    later = made[1:] if in_order else [(index, job) for index, job in made if job.depends_on]
+    created = [(index, job) for index, job in listed if _replicas(job)]
+    later = created[1:] if in_order else [(index, job) for index, job in created if job.depends_on]
     gang = scheduling.scheduling_policy.gang if scheduling.scheduling_policy else None
     if gang is None or not later:
         return
-    total = sum(_replicas(job) for _, job in made)
-    wanted = total if gang.min_group_count is None else gang.min_group_count
-    first = total - sum(_replicas(job) for _, job in later)
-    if wanted > first:
+    total = sum(_replicas(job) for _, job in created)
+    minimum = total if gang.min_group_count is None else gang.min_group_count
+    available = total - sum(_replicas(job) for _, job in later)
+    if minimum > available:
         index, job = later[0]
         cause = "spec.startupPolicy is InOrder" if in_order else f"{SPEC.join(('replicatedJobs', index, 'dependsOn'))}"
         detail = (
-            f"must not be a gang of {wanted} groups: the Jobs of replicated job {job.name!r} are created only when others are ready "
-            f"({cause}), and these would wait for the gang; have a minGroupCount of at most {first}, or a gang in each replicated job"
+            f"must not be a gang of {minimum} groups: the Jobs of replicated job {job.name!r} are created only when others are ready "
+            f"({cause}), and these would wait for the gang; have a minGroupCount of at most {available}, or a gang in each replicated job"
         )
         yield field.forbidden(_PATH.join(("schedulingPolicy", "gang")), detail)
 
 
 def _nesting(spec: JobSetSpec, blocks: dict[str, tuple[FieldPath, JobScheduling]]) -> Iterator[FieldError]:
-    """Below All everything is All."""
+    """Yield errors for replicated jobs without mode All, if the mode of the JobSet is All."""
     mode = spec.scheduling.disruption_mode if spec.scheduling else None
     if mode is None or mode.all is None:
         return
     for index, job in enumerate(spec.replicated_jobs or ()):
         path, block = blocks.get(job.name, (None, None))
-        own = block.disruption_mode if block else None
-        if own is None or own.all is None:
-            where = path / "disruptionMode" if path is not None and own is not None else SPEC.join(("replicatedJobs", index))
+        job_mode = block.disruption_mode if block else None
+        if job_mode is None or job_mode.all is None:
+            where = path / "disruptionMode" if path is not None and job_mode is not None else SPEC.join(("replicatedJobs", index))
             detail = "must be `all`, as the mode of its parent 'jobset-root' is (what has no mode counts as `single`)"
             yield field.invalid(where, "single", detail)
 
@@ -145,8 +145,8 @@ RULE = Rule(
     kinds=frozenset({"JobSet"}),
     on=CREATE_AND_UPDATE,
     profile=Profile.KEP,
-    why="A Workload and its groups are made of these blocks; two that contradict each other, or a gang that waits for itself, "
-    "leave the JobSet without pods.",
+    why="A Workload and its groups are created from these fields; with contradicting fields, or a gang that waits for itself, the "
+    "JobSet gets no pods.",
     source="KEP-6089, Reference Integration Examples: JobSet; Split-Brain Configurations (JobSet has published no such fields yet)",
     check=check,
     good=(Example(_JOBSET), Example(_JOBSET.replace("minCount: 4", "minCount: 5"), old=_JOBSET.replace("minCount: 4", "minCount: 5"))),

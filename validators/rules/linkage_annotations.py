@@ -1,4 +1,4 @@
-"""A Job's linkage annotations name a template, and a parent that is there."""
+"""A Job's linkage annotations name a template and an existing parent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PARENT_IN_KEP = "scheduling.k8s.io/parent-composite-podgroup"
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at the annotation.  The parent's is read as Kubernetes 1.37 spells it and as KEP-6089 does."""
+    """Yield errors at the annotation.  The parent's key is read in the spelling of Kubernetes 1.37 and of KEP-6089."""
     annotations = context.new.metadata.annotations or {}
     if TEMPLATE in annotations:
         path, name = _path(TEMPLATE), annotations[TEMPLATE]
@@ -68,7 +68,8 @@ RULE = Rule(
     kinds=frozenset({"Job"}),
     about=About.TREE,
     profile=Profile.KEP,
-    why="The Job controller makes the pods' group from this template, below this parent; with a wrong name there is no group, and no gang.",
+    why="The Job controller creates the pods' PodGroup from this template, below this parent; with a wrong name there is no PodGroup "
+    "and no gang.",
     source="KEP-6089, Downward Template and Parent Mapping via Well-Known Annotations (which writes parent-composite-podgroup; Kubernetes 1.37 "
     "spells it parent-compositepodgroup)",
     check=check,

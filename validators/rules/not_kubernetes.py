@@ -1,4 +1,4 @@
-"""A document among manifests is a Kubernetes object."""
+"""Every document is a Kubernetes object."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ RULE = Rule(
     about=About.FILE,
     profile=Profile.KEP,
     severity=Severity.WARNING,
-    why="A stray document is often one whose separator or head was lost: it would be passed over in silence.",
+    why="A document that is not an object often lost its separator or its first lines, and would be ignored silently.",
     source="kubectl, reading of manifests",
     check=no_check,
     good=(

@@ -11,9 +11,9 @@ from validators.rules.base import CREATE_AND_UPDATE, About, Context, Example, Ru
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at ``globalDefault`` of each class after the first.
+    """Yield errors at ``globalDefault`` of each class after the first.
 
-    At admission the one that counts is that of lowest value, as the API server picks it.
+    At admission, the default is the class with the lowest value, as in the API server.
     """
     new = context.new
     if not isinstance(new, PriorityClass) or not new.global_default:
@@ -50,7 +50,7 @@ RULE = Rule(
     about=About.TREE,
     on=CREATE_AND_UPDATE,
     by_plugin=True,
-    why="Groups and pods without a class get the default's priority; with two, which one is an accident of values.",
+    why="Groups and pods without a class get the priority of the default class; with two defaults, the lower value is used.",
     source="Kubernetes 1.37.1, admission plugin Priority",
     check=check,
     good=(Example(_TWO.replace("globalDefault: true\n", "", 1)),),

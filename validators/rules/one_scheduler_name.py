@@ -1,4 +1,4 @@
-"""All pods of a PodGroup ask for the same scheduler."""
+"""All pods of a PodGroup have the same ``schedulerName``."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from validators.rules.base import PODS, About, Context, Example, Profile, Rule, 
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at the ``schedulerName`` of each pod that differs from the first; absent is ``default-scheduler``."""
+    """Yield errors at the ``schedulerName`` of each pod that differs from the first one; absent means ``default-scheduler``."""
     pod = context.pod_spec
     if not pod.group:
         return
     first = next((each for each in context.lookup.children("Pod", context.namespace, pod.group) if _scheduler(each)), None)
     if first is None or first is context.new:
         return
-    wanted, own = _scheduler(first), _scheduler(context.new)
-    if own != wanted:
+    expected, own = _scheduler(first), _scheduler(context.new)
+    if own != expected:
         yield field.invalid(
             context.pod_path / "schedulerName",
             own,
-            f"must be {wanted!r}, as that of {first.kind} {first.metadata.name} in the same PodGroup {pod.group}",
+            f"must be {expected!r}, as that of {first.kind} {first.metadata.name} in the same PodGroup {pod.group}",
         )
 
 
@@ -57,7 +57,7 @@ RULE = Rule(
     about=About.TREE,
     profile=Profile.KEP,
     at_admission=Severity.WARNING,
-    why="A gang is placed in one cycle of one scheduler; split between two it is placed by neither.",
+    why="A gang is placed in one scheduling cycle of one scheduler; a gang that is split between two schedulers is placed by neither.",
     source="PodGroup Scheduling, Limitations",
     check=check,
     good=(Example(_PAIR),),

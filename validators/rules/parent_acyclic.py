@@ -1,4 +1,4 @@
-"""Parent references run in no circle."""
+"""Parent references have no cycle."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from validators.hierarchy.tree import GroupNode
 from validators.model.templates import SPEC
 from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule
 
-_MOST_NAMES = 8
-"""Groups of a circle that are named in its message."""
+_MAX_NAMES = 8
+"""Limit of groups of a cycle that are named in a message."""
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at ``parentCompositePodGroupName`` of every group on the circle, not of those that hang below it."""
+    """Yield errors at ``parentCompositePodGroupName`` of every group on the cycle, but not of groups below the cycle."""
     node = context.node
     if node.on_cycle:
         parent = context.group.spec.parent_composite_pod_group_name
-        yield field.invalid(SPEC / "parentCompositePodGroupName", parent, f"must not lead back to the group itself: {_circle(node)}")
+        yield field.invalid(SPEC / "parentCompositePodGroupName", parent, f"must not lead back to the group itself: {_cycle(node)}")
 
 
-def _circle(node: GroupNode) -> str:
+def _cycle(node: GroupNode) -> str:
     names, each = [node.group.metadata.name], node.parent
-    # No further than is shown: every group of the circle tells of it.
-    while each is not None and each is not node and len(names) <= _MOST_NAMES:
+    # Not the whole cycle: each of its groups reports it, and few names are shown.
+    while each is not None and each is not node and len(names) <= _MAX_NAMES:
         names.append(each.group.metadata.name)
         each = each.parent
-    shown = names if len(names) <= _MOST_NAMES else [*names[: _MOST_NAMES - 1], "…"]
+    shown = names if len(names) <= _MAX_NAMES else [*names[: _MAX_NAMES - 1], "…"]
     return " → ".join([*shown, node.group.metadata.name])
 
 
-_CIRCLE = """\
+_CYCLE = """\
 apiVersion: scheduling.k8s.io/v1alpha3
 kind: CompositePodGroup
 metadata: {name: outer}
@@ -55,9 +55,9 @@ RULE = Rule(
     kinds=GROUPS,
     about=About.TREE,
     profile=Profile.KEP,
-    why="A circle has no root, so none of its groups is ever scheduled.",
+    why="A cycle has no root, so none of its groups is ever scheduled.",
     source="KEP-6012, Group hierarchy",
     check=check,
-    good=(Example(_CIRCLE.replace("  parentCompositePodGroupName: inner\n", "")),),
-    bad=(Example(_CIRCLE, at=("spec.parentCompositePodGroupName",)),),
+    good=(Example(_CYCLE.replace("  parentCompositePodGroupName: inner\n", "")),),
+    bad=(Example(_CYCLE, at=("spec.parentCompositePodGroupName",)),),
 )

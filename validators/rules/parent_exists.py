@@ -1,4 +1,4 @@
-"""The parent that a group names is there, in the group's own namespace."""
+"""The parent of a group exists in the group's namespace."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at ``parentCompositePodGroupName``.  Nothing is said where no CompositePodGroup at all is known."""
+    """Yield errors at ``parentCompositePodGroupName``.  No errors if no CompositePodGroup at all is known."""
     parent, lookup = context.group.spec.parent_composite_pod_group_name, context.lookup
     if not parent or not context.node.orphan or lookup.everything("CompositePodGroup") is None:
         return
@@ -43,7 +43,7 @@ RULE = Rule(
     kinds=GROUPS,
     about=About.TREE,
     profile=Profile.KEP,
-    why="A group whose parent never comes is never scheduled: its pods wait for the root of their tree.",
+    why="A group whose parent does not exist is never scheduled: its pods wait for the root of the tree.",
     source="KEP-6012, Changes to the PodGroup API; Scheduling Queue Support for CPGs",
     check=check,
     good=(Example(_TREE),),

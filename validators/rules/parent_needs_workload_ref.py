@@ -1,4 +1,4 @@
-"""A PodGroup that names a parent also names the Workload it was made from."""
+"""A PodGroup with a parent has a ``workloadRef``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from validators.rules.base import Context, Example, Rule
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at the missing ``workloadRef``."""
+    """Yield errors at the missing ``workloadRef``."""
     if isinstance(context.new, PodGroup):
         spec = context.new.spec
         if spec.parent_composite_pod_group_name is not None and spec.workload_ref is None:
@@ -22,7 +22,7 @@ def check(context: Context) -> Iterator[FieldError]:
 RULE = Rule(
     id="parent-needs-workload-ref",
     kinds=frozenset({"PodGroup"}),
-    why="Standalone groups are for flat workloads; the place of a group in a tree comes from the Workload's templates.",
+    why="A PodGroup without a Workload cannot be part of a tree: the Workload's templates define the position of each group.",
     source="KEP-6012, Standalone PodGroup objects",
     check=check,
     good=(

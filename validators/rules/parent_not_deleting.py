@@ -1,4 +1,4 @@
-"""No group or pod joins a group that is being deleted."""
+"""No group or pod is created in a group that is being deleted."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _FIELDS = {
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at the field that names the group."""
+    """Yield errors at the field that names the group."""
     new: Object = context.new
     name = parent_of(new)
     kind, path = _FIELDS[new.kind]
     parent = context.lookup.get(kind, context.namespace, name) if name else None
     if parent is not None and parent.metadata.deletion_timestamp is not None:
-        what = "pod" if new.kind in PODS else "group"
-        yield field.forbidden(path, f"cannot create a {what} referencing {kind} {name!r} because it is being deleted")
+        noun = "pod" if new.kind in PODS else "group"
+        yield field.forbidden(path, f"cannot create a {noun} referencing {kind} {name!r} because it is being deleted")
 
 
 _TREE = """\
@@ -51,7 +51,7 @@ RULE = Rule(
     kinds=GROUPS | PODS,
     about=About.TREE,
     profile=Profile.KEP,
-    why="Groups are deleted from the leaves to the root; a newcomer would hold up the deletion, or be left without its parent.",
+    why="Groups are deleted from the leaves to the root; a new member would block the deletion or lose its parent.",
     source="KEP-6012, Object ownership and garbage collection",
     check=check,
     good=(Example(_TREE),),

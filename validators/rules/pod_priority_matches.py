@@ -11,7 +11,7 @@ from validators.rules.base import PODS, About, Context, Example, Profile, Rule
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at ``priorityClassName`` (absent differs from set) and at ``priority`` (where both sides write one)."""
+    """Yield errors at ``priorityClassName`` (absent differs from set) and ``priority`` (if both objects have one)."""
     pod, path = context.pod_spec, context.pod_path
     group = context.lookup.get("PodGroup", context.namespace, pod.group) if pod.group else None
     if not isinstance(group, PodGroup):
@@ -48,7 +48,8 @@ RULE = Rule(
     kinds=PODS,
     about=About.TREE,
     profile=Profile.KEP,
-    why="The group is queued, and defended against preemption, by its own priority; a pod of another would not get what it asks for.",
+    why="The PodGroup's priority decides its order in the queue and its protection from preemption; a different priority of a pod has"
+    " no effect.",
     source="KEP-6012, Disruption mode, priority class name and priority",
     check=check,
     good=(Example(_PAIR),),

@@ -1,4 +1,4 @@
-"""Basic stays basic and a gang stays a gang; only the size of a gang may change."""
+"""The scheduling policy stays basic or gang; only the size of a gang may change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from validators.rules.base import SHAPED, UPDATE_ONLY, Context, Example, Rule
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at ``basic`` and at ``gang``.  (A CompositePodGroup's policy cannot change at all until 1.38.)"""
+    """Yield errors at ``basic`` and ``gang``.  Before 1.38, the policy of a CompositePodGroup is immutable as a whole."""
     if context.policy_is_fixed:
         return
     for shape in context.templates.validated:
@@ -19,7 +19,7 @@ def check(context: Context) -> Iterator[FieldError]:
             continue
         new, old = shape.scheduling_policy, before.scheduling_policy
         if (new.basic is None, new.gang is None) == (old.basic is None, old.gang is None):
-            continue  # another size and no more: that costs no path
+            continue  # only the size can differ; computing a path costs time
         path = context.templates.path(shape) / "schedulingPolicy"
         if (new.basic is None) is not (old.basic is None):
             yield field.invalid_struct(path / "basic", "field is immutable: the kind of policy is chosen once")
@@ -40,7 +40,7 @@ spec:
 RULE = Rule(
     id="policy-kind-fixed",
     kinds=SHAPED,
-    why="Pods have been held back, or placed, under this policy; changing the kind midway would strand them.",
+    why="Pods already wait or run under this policy; a different policy would not match how they were scheduled.",
     source="Kubernetes 1.37.1, PodGroupSchedulingPolicy; KEP-6012, Scheduling policy",
     check=check,
     on=UPDATE_ONLY,

@@ -12,7 +12,7 @@ from validators.rules.base import CREATE_AND_UPDATE, SHAPED, Context, Example, R
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at ``schedulingPolicy``; an update that leaves the choice as it was is not judged again."""
+    """Yield errors at ``schedulingPolicy``; on an update, only if the members of the union change."""
     if context.policy_is_fixed:
         return
     suspects: list[LeafShape | CompositeShape] = [
@@ -38,10 +38,10 @@ def _choice(policy: Policy | CompositePolicy) -> tuple[bool, bool]:
 RULE = Rule(
     id="policy-union",
     kinds=SHAPED,
-    why="Basic places one by one, gang all or nothing; a group cannot do both, and must say which.",
+    why="Basic places members one by one, gang all or nothing; a group must have exactly one of the two.",
     source="KEP-4671, API; KEP-6012, Scheduling policy",
     check=check,
-    where=traits.INVALID_POLICY,
+    relevant_traits=traits.INVALID_POLICY,
     on=CREATE_AND_UPDATE,
     good=(
         Example("""\

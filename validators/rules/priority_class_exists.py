@@ -1,4 +1,4 @@
-"""The priority class that a template, group or pod names is there."""
+"""The priority class of a template, group or pod exists."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from validators.rules.base import PODS, SHAPED, About, Context, Example, Profile
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at ``priorityClassName``.  Nothing is said where no class at all is known; the system's own always exist."""
+    """Yield errors at ``priorityClassName``.  No errors if no class at all is known; the built-in classes always exist."""
     if context.lookup.everything("PriorityClass") is None:
         return
     if context.new.kind in PODS:
@@ -49,10 +49,10 @@ RULE = Rule(
     about=About.TREE,
     profile=Profile.KEP,
     by_plugin=True,
-    why="The API server refuses a group or pod of an unknown class; a template of one can never become a group.",
+    why="The API server refuses groups and pods with an unknown class, so no group can be created from such a template.",
     source="KEP-6012, Spec of the CompositePodGroup; Kubernetes 1.37.1, admission plugin Priority",
     check=check,
-    where=traits.PRIORITY_CLASS,
+    relevant_traits=traits.PRIORITY_CLASS,
     good=(Example(_PAIR), Example(_PAIR.replace("priorityClassName: high", "priorityClassName: system-node-critical"))),
     bad=(Example(_PAIR.replace("priorityClassName: high", "priorityClassName: higher"), at=("spec.priorityClassName",)),),
 )

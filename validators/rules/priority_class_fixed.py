@@ -1,4 +1,4 @@
-"""The value and the preemption policy of a priority class stay as they were made."""
+"""The value and the preemption policy of a priority class do not change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from validators.rules.base import UPDATE_ONLY, Context, Example, Rule
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at ``value`` and at ``preemptionPolicy``."""
+    """Yield errors at ``value`` and ``preemptionPolicy``."""
     new, old = context.new, context.old
     if isinstance(new, PriorityClass) and isinstance(old, PriorityClass):
         if new.value != old.value:
@@ -32,7 +32,7 @@ RULE = Rule(
     id="priority-class-fixed",
     kinds=frozenset({"PriorityClass"}),
     on=UPDATE_ONLY,
-    why="Pods and groups carry the number that the class had when they were made; a change would split one class into two.",
+    why="Pods and groups keep the value that the class had when they were created; after a change, one class would have two priorities.",
     source="Kubernetes 1.37.1, validation of PriorityClass",
     check=check,
     good=(Example(_CLASS + "description: for training\n", old=_CLASS),),

@@ -1,4 +1,4 @@
-"""Names that begin with ``system-``, and values above 1000000000, are for the system's own priority classes."""
+"""Names that begin with ``system-``, and values above 1000000000, are reserved for the built-in priority classes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from validators.rules.base import Context, Example, Rule
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at ``metadata.name`` and at ``value``."""
+    """Yield errors at ``metadata.name`` and ``value``."""
     new = context.new
     if not isinstance(new, PriorityClass):
         return
@@ -47,7 +47,7 @@ value: 1000000000
 RULE = Rule(
     id="priority-class-reserved",
     kinds=frozenset({"PriorityClass"}),
-    why="Nothing that a user makes may outrank what keeps the cluster running.",
+    why="No user workload may have a higher priority than the components that keep the cluster running.",
     source="Kubernetes 1.37.1, validation of PriorityClass",
     check=check,
     good=(Example(_CLASS),),

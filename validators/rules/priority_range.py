@@ -12,7 +12,7 @@ from validators.rules.base import SHAPED, Context, Example, Rule
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at ``priority``."""
+    """Yield errors at ``priority``."""
     for shape in context.templates.validated:
         if shape.priority is not None and shape.priority > MAX_PRIORITY:
             yield field.invalid(context.templates.path(shape) / "priority", shape.priority, f"must be less than or equal to {MAX_PRIORITY}")
@@ -21,10 +21,10 @@ def check(context: Context) -> Iterator[FieldError]:
 RULE = Rule(
     id="priority-range",
     kinds=SHAPED,
-    why="Higher values are kept for the system's own classes, which groups therefore cannot use.",
+    why="Higher values are reserved for the built-in classes, which groups cannot use.",
     source="KEP-6012, Spec of the CompositePodGroup",
     check=check,
-    where=traits.PRIORITY,
+    relevant_traits=traits.PRIORITY,
     good=(
         Example("""\
 apiVersion: scheduling.k8s.io/v1beta1

@@ -1,4 +1,4 @@
-"""A priority that is written out is that of the priority class beside it."""
+"""A priority that is given as a number equals the value of the priority class in the same object."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from validators.rules.base import GROUPS, PODS, About, Context, Example, Profile
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at ``priority``, where the class is known."""
+    """Yield errors at ``priority``, if the class is known."""
     spec, path = (context.pod_spec, context.pod_path) if context.new.kind in PODS else (context.group.spec, SPEC)
     if spec.priority is None or not spec.priority_class_name:
         return
-    found = context.lookup.get("PriorityClass", "", spec.priority_class_name)
-    if isinstance(found, PriorityClass) and found.value != spec.priority:
+    priority_class = context.lookup.get("PriorityClass", "", spec.priority_class_name)
+    if isinstance(priority_class, PriorityClass) and priority_class.value != spec.priority:
         yield field.invalid(
-            path / "priority", spec.priority, f"must be {found.value}, the value of PriorityClass {found.metadata.name}, or be left out"
+            path / "priority",
+            spec.priority,
+            f"must be {priority_class.value}, the value of PriorityClass {priority_class.metadata.name}, or be left out",
         )
 
 
@@ -45,7 +47,7 @@ RULE = Rule(
     profile=Profile.KEP,
     at_admission=Severity.WARNING,
     by_plugin=True,
-    why="The API server computes the priority from the class, and refuses an object that says another.",
+    why="The API server computes the priority from the class, and refuses an object with a different number.",
     source="KEP-6012, Spec of the CompositePodGroup; Kubernetes 1.37.1, admission plugin Priority",
     check=check,
     good=(Example(_PAIR),),

@@ -1,4 +1,4 @@
-"""All templates of a Workload have the same priority class and the same priority, as written."""
+"""All templates of a Workload have the same priority class and the same priority; an absent value differs from any other."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from validators.rules.base import CREATE_AND_UPDATE, WORKLOAD, Context, Example,
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """One error at ``spec``.  Pairs are compared before any class is resolved; absent differs from any value."""
+    """Yield one error at ``spec``.  Pairs are compared before classes are resolved; absent differs from any value."""
     if not isinstance(context.new, Workload):
         return
     templates = context.templates
     pairs = {(each.priority_class_name, each.priority) for each in templates.leaves + templates.composites}
     if len(pairs) < 2:
         return
-    told = ", ".join(sorted(f"({name or 'no class'}, {'no number' if number is None else number})" for name, number in pairs))
+    values = ", ".join(sorted(f"({name or 'no class'}, {'no number' if number is None else number})" for name, number in pairs))
     flat = {(each.priority_class_name, each.priority) for each in context.new.spec.pod_group_templates or ()}
     if len(flat) > 1:
         yield field.invalid_struct(
-            SPEC, f"detected multiple priority configurations: all templates must have one (class, number), found {told}"
+            SPEC, f"detected multiple priority configurations: all templates must have one (class, number), found {values}"
         )
     else:
-        yield field.invalid_struct(SPEC, f"all priority and priorityClassName values must be identical, detected multiple values: {told}")
+        yield field.invalid_struct(SPEC, f"all priority and priorityClassName values must be identical, detected multiple values: {values}")
 
 
 RULE = Rule(
     id="priority-uniform",
     kinds=WORKLOAD,
-    why="A tree is queued, and defended against preemption, as one; parts of different priority would have it in two places at once.",
+    why="A tree has one priority, which decides its order in the queue and its protection from preemption.",
     source="KEP-6012, Disruption mode, priority class name and priority",
     check=check,
-    where=traits.SEVERAL_PRIORITY_CLASSES | traits.PRIORITY,
+    relevant_traits=traits.SEVERAL_PRIORITY_CLASSES | traits.PRIORITY,
     on=CREATE_AND_UPDATE,
     good=(
         Example("""\

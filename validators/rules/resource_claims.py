@@ -1,4 +1,4 @@
-"""A leaf has at most 4 resource claims, each with a name of its own and exactly one source."""
+"""A leaf has at most 4 resource claims, each with a unique name and exactly one source."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from validators.rules.base import CREATE_AND_UPDATE, Context, Example, Rule
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at the list, the claim, or the field of the claim.
+    """Yield errors at the list, a claim, or a field of a claim.
 
-    Claims cannot change, so on an update only the length of a changed list is looked at (as the API server does).
+    Claims are immutable, so on an update only the length of a changed list is validated, as in the API server.
     """
     for leaf in context.templates.validated_leaves:
         if not leaf.resource_claims:
@@ -31,10 +31,10 @@ def check(context: Context) -> Iterator[FieldError]:
 RULE = Rule(
     id="resource-claims",
     kinds=frozenset({"Workload", "PodGroup"}),
-    why="Pods refer to a claim of their group by its name, and the claim must come from one place.",
+    why="Pods refer to a claim of their group by name, and each claim must have one source.",
     source="Kubernetes 1.37.1, PodGroupResourceClaim; KEP-6012, Non-Goals (no claims on composites)",
     check=check,
-    where=traits.RESOURCE_CLAIMS,
+    relevant_traits=traits.RESOURCE_CLAIMS,
     on=CREATE_AND_UPDATE,
     good=(
         Example("""\

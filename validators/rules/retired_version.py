@@ -1,4 +1,4 @@
-"""The version of an object is one that the API server still serves."""
+"""The API server still serves the version of the object."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ RULE = Rule(
     kinds=SHAPED,
     about=About.SHAPE,
     profile=Profile.KEP,
-    why="The API server answers that it knows no such kind; nothing else about the object matters until it is moved.  "
-    "`muster migrate` moves it, with all comments, and tells what could not be carried over.",
+    why="The API server refuses the object as an unknown kind.  `muster migrate` rewrites it for a current version, keeps all "
+    "comments, and lists what could not be converted.",
     source="KEP-4671, API (v1alpha1); KEP-6012, Changes to the PodGroup API (v1alpha2 to v1alpha3)",
     check=no_check,
     good=(

@@ -1,4 +1,4 @@
-"""A pod names its group by ``schedulingGroup``; ``workloadRef`` was v1alpha1's way and is gone since 1.36."""
+"""A pod refers to its group by ``schedulingGroup``; ``workloadRef`` of v1alpha1 was removed in Kubernetes 1.36."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from validators.versions.releases import LAST_WITH_WORKLOAD_REF
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at ``workloadRef``; its target is not looked up."""
+    """Yield errors at ``workloadRef``; its target is not looked up."""
     if context.pod_spec.workload_ref is not None and context.settings.minor > LAST_WITH_WORKLOAD_REF:
         yield field.forbidden(
             context.pod_path / "workloadRef",
-            "is gone since Kubernetes 1.36, and servers drop it silently: make a PodGroup of the Workload's template and name it in "
+            "was removed in Kubernetes 1.36, and servers drop it silently: create a PodGroup from the Workload's template and set "
             "schedulingGroup.podGroupName, as muster migrate does",
         )
 
@@ -33,8 +33,8 @@ RULE = Rule(
     id="retired-workload-ref",
     kinds=PODS,
     profile=Profile.KEP,
-    why="A server that no longer knows the field drops it without a word: the pod is then scheduled alone, without its gang.  "
-    "`muster migrate` makes the PodGroups of the Workload and names them in the pods.",
+    why="Newer servers silently drop the field: the pod is then scheduled alone, without its gang.  `muster migrate` creates the "
+    "PodGroups of the Workload and sets them in the pods.",
     source="KEP-4671, Associating Pod into PodGroups; KEP-6012, Changes to the PodGroup API",
     check=check,
     good=(

@@ -1,4 +1,4 @@
-"""The PodGroup that a pod belongs to is there, in the pod's own namespace."""
+"""The PodGroup of a pod exists in the pod's namespace."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from validators.rules.base import PODS, About, Context, Example, Profile, Rule
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at ``schedulingGroup.podGroupName``.  Nothing is said where no PodGroup at all is known."""
+    """Yield errors at ``schedulingGroup.podGroupName``.  No errors if no PodGroup at all is known."""
     name = context.pod_spec.group
     if name and context.lookup.everything("PodGroup") is not None and context.lookup.get("PodGroup", context.namespace, name) is None:
         path = context.pod_path.join(("schedulingGroup", "podGroupName"))
@@ -37,7 +37,7 @@ RULE = Rule(
     kinds=PODS,
     about=About.TREE,
     profile=Profile.KEP,
-    why="A pod whose group never comes is never scheduled.",
+    why="A pod whose PodGroup does not exist is never scheduled.",
     source="KEP-4671, Associating Pod into PodGroups",
     check=check,
     good=(Example(_PAIR),),

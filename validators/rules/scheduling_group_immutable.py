@@ -1,4 +1,4 @@
-"""The PodGroup of a pod is chosen when the pod is made, and stays."""
+"""The PodGroup of a pod is set at creation and does not change."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from validators.rules.base import UPDATE_ONLY, Context, Example, Rule
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at ``spec``, as the API server does for every field of a pod that cannot change."""
+    """Yield errors at ``spec``, as the API server does for all immutable fields of a pod."""
     new, old = context.new, context.old
     if isinstance(new, Pod) and isinstance(old, Pod) and new.spec.scheduling_group != old.spec.scheduling_group:
         yield field.forbidden(
@@ -37,7 +37,7 @@ RULE = Rule(
     id="scheduling-group-immutable",
     kinds=frozenset({"Pod"}),
     on=UPDATE_ONLY,
-    why="A pod that changed groups would leave one gang short and join another that was placed without it.",
+    why="A pod that changes its PodGroup would be missing in one gang and join another that was placed without it.",
     source="KEP-4671, Associating Pod into PodGroups; Kubernetes 1.37.1, pod updates",
     check=check,
     good=(Example(_POD.replace("image: train", "image: other"), old=_POD),),

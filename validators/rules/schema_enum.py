@@ -1,4 +1,4 @@
-"""A preemption policy is Never or PreemptLowerPriority; a kind and its version are ones that exist."""
+"""A preemption policy is Never or PreemptLowerPriority; the kind and its API version exist."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from validators.rules.base import PODS, SHAPED, About, Context, Example, Rule
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at ``preemptionPolicy``.  Kinds and versions are told when an object is read, at ``kind`` and ``apiVersion``."""
+    """Yield errors at ``preemptionPolicy``.  The pipeline reports unknown kinds and versions, at ``kind`` and ``apiVersion``."""
     new = context.new
     if isinstance(new, (Workload, PodGroup, CompositePodGroup)):
         for shape in context.templates.validated:
@@ -38,10 +38,10 @@ RULE = Rule(
     id="schema-enum",
     kinds=SHAPED | PODS | {"PriorityClass"},
     about=About.SHAPE,
-    why="A word that is not among the known ones would be refused, or mean nothing.",
+    why="An unknown value is refused or has no effect.",
     source="KEP-6012, Spec; Kubernetes 1.37.1 (CompositePodGroup exists in v1alpha3 only)",
     check=check,
-    where=traits.PREEMPTION_POLICY,
+    relevant_traits=traits.PREEMPTION_POLICY,
     good=(
         Example("""\
 apiVersion: scheduling.k8s.io/v1beta1

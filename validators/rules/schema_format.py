@@ -1,4 +1,4 @@
-"""Names are DNS labels or subdomains, as their field demands."""
+"""Names are DNS labels or subdomains, as their field requires."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _METADATA = FieldPath("metadata")
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at the name."""
+    """Yield errors at the name."""
     yield from _metadata(context)
     new = context.new
     if isinstance(new, (PodGroup, CompositePodGroup)):
@@ -35,14 +35,14 @@ def check(context: Context) -> Iterator[FieldError]:
 def _metadata(context: Context) -> Iterator[FieldError]:
     metadata, path = context.new.metadata, _METADATA
     if context.settings.linting and served.serves(SCHEDULING, context.new.kind):
-        # At admission the API server has looked at these itself.
+        # At admission the API server has validated these itself.
         for name, keys in (("labels", metadata.labels), ("annotations", metadata.annotations)):
             for key in sorted(keys or ()):
                 yield from (field.invalid(path.join((name, Key(key))), key, text) for text in content.label_key(key))
     if metadata.generate_name:
         for text in content.subdomain(content.mask_trailing_dash(metadata.generate_name), unit="characters"):
             yield from checks.messages(path / "generateName", metadata.generate_name, _always(text))
-    # Whether there is anything to tell is asked first: a sound name costs no path and no call.
+    # Tested first: a valid name then costs no path and no generator.
     if metadata.name and content.subdomain(metadata.name):
         yield from checks.messages(path / "name", metadata.name, _long_name)
     if metadata.namespace and content.label(metadata.namespace) and context.new.kind not in CLUSTER_SCOPED:
@@ -88,20 +88,20 @@ def _pod(context: Context) -> Iterator[FieldError]:
         yield from checks.messages(path / "priorityClassName", pod.priority_class_name, _long_name)
     reference = pod.workload_ref
     if reference is not None and context.settings.minor <= LAST_WITH_WORKLOAD_REF:
-        wanted = (("name", reference.name, content.subdomain), ("podGroup", reference.pod_group, content.label))
-        for name, value, form in (*wanted, ("podGroupReplicaKey", reference.pod_group_replica_key, content.label)):
+        formats = (("name", reference.name, content.subdomain), ("podGroup", reference.pod_group, content.label))
+        for name, value, validate in (*formats, ("podGroupReplicaKey", reference.pod_group_replica_key, content.label)):
             if value:
-                yield from checks.messages(path.join(("workloadRef", name)), value, form)
+                yield from checks.messages(path.join(("workloadRef", name)), value, validate)
 
 
 RULE = Rule(
     id="schema-format",
     kinds=frozenset(KINDS) - {"Node"},
     about=About.SHAPE,
-    why="Names become parts of URLs, host names and labels; anything else could not be stored or referred to.",
+    why="Names become parts of URLs, host names and labels; objects with other names cannot be stored or referred to.",
     source="KEP-6012, Changes to the Workload API (template names are DNS labels), WorkloadReference; Kubernetes 1.37.1",
     check=check,
-    where=traits.INVALID_NAME,
+    relevant_traits=traits.INVALID_NAME,
     good=(
         Example("""\
 apiVersion: scheduling.k8s.io/v1beta1

@@ -1,4 +1,4 @@
-"""What the API marks as required is there, and no name that is required is empty."""
+"""All fields that the API marks as required are set, and no required name is empty."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from validators.rules import checks
 from validators.rules.base import CREATE_AND_UPDATE, PODS, About, Context, Example, Rule
 from validators.versions.releases import LAST_WITH_WORKLOAD_REF
 
-_REFERENCE = "a CompositePodGroup is always made from a Workload's template"
+_REFERENCE = "a CompositePodGroup is always created from a Workload's template"
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at the field that is missing.
+    """Yield errors at the missing field.
 
-    The counts of a gang and its policy have rules of their own; in files the JSON Schema tells their absence too.
+    Gang counts and policies have their own rules; in files the JSON Schema reports their absence too.
     """
     new = context.new
     if not context.creating:
-        # All else that is required cannot change, or is told as a change.
+        # All other required fields are immutable, or their change is reported.
         old = context.old
         if (
             isinstance(new, CompositePodGroup)
@@ -56,7 +56,7 @@ def _metadata(context: Context) -> Iterator[FieldError]:
         yield field.required(FieldPath("metadata", "name"), "name or generateName is required")
     # In files an absent namespace is the default one.
     if not metadata.namespace and not context.settings.linting and context.new.kind not in CLUSTER_SCOPED:
-        yield field.required(FieldPath("metadata", "namespace"), "a request is for one namespace")
+        yield field.required(FieldPath("metadata", "namespace"), "must be the namespace of the request")
 
 
 def _controller(new: Workload) -> Iterator[FieldError]:
@@ -83,7 +83,7 @@ def _shapes(context: Context) -> Iterator[FieldError]:
     if "" in templates.validated_names:
         for shape, name in zip(templates.validated, templates.validated_names, strict=True):
             if not name:
-                yield field.required(templates.path(shape) / "name", "a template has a name")
+                yield field.required(templates.path(shape) / "name", "a template must have a name")
     if "" in templates.topology_keys:
         for shape, _ in templates.constrained:
             yield from checks.empty_keys(templates.path(shape) / "schedulingConstraints", shape.scheduling_constraints)
@@ -105,10 +105,10 @@ RULE = Rule(
     kinds=frozenset(KINDS) - {"Node"},
     about=About.SHAPE,
     on=CREATE_AND_UPDATE,
-    why="An object that lacks a required field cannot be stored.",
+    why="An object without a required field cannot be stored.",
     source="KEP-4671, API; KEP-6012, Design Details; field names and tags of Kubernetes 1.37.1",
     check=check,
-    where=traits.EMPTY_NAME | traits.RESOURCE_CLAIMS,
+    relevant_traits=traits.EMPTY_NAME | traits.RESOURCE_CLAIMS,
     good=(
         Example("""\
 apiVersion: scheduling.k8s.io/v1beta1

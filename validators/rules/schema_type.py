@@ -1,4 +1,4 @@
-"""Every value has the JSON type that its field demands."""
+"""Every value has the JSON type of its field."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ RULE = Rule(
     id="schema-type",
     kinds=frozenset(KINDS),
     about=About.SHAPE,
-    why="The API server cannot read the object at all; often a template engine left quotes around a number, or YAML read a word as a boolean.",
+    why="The API server cannot decode such an object; often a template engine put quotes around a number, or YAML read a word as a "
+    "boolean.",
     source="Kubernetes 1.37.1, types of scheduling.k8s.io",
     check=no_check,
     good=(

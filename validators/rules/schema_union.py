@@ -1,4 +1,4 @@
-"""A pod's ``schedulingGroup`` says which group it is."""
+"""A pod's ``schedulingGroup`` names a PodGroup, and is not combined with ``evictionResponders``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from validators.rules.base import PODS, About, Context, Example, Rule
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at ``schedulingGroup.podGroupName``, its only member so far."""
+    """Yield errors at ``schedulingGroup`` and ``schedulingGroup.podGroupName``, its only member so far."""
     pod = context.pod_spec
     if pod.scheduling_group is None:
         return
@@ -25,7 +25,7 @@ RULE = Rule(
     id="schema-union",
     kinds=PODS,
     about=About.SHAPE,
-    why="A struct of which one member must be chosen says nothing when none is.",
+    why="A union without a member has no meaning.",
     source="Kubernetes 1.37.1, PodSchedulingGroup; KEP-6012, Changes to the PodGroup API",
     check=check,
     good=(

@@ -1,4 +1,4 @@
-"""Every field is one that the API knows."""
+"""The API knows every field."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ RULE = Rule(
     id="schema-unknown-field",
     kinds=frozenset(KINDS) - {"Node"},
     about=About.SHAPE,
-    why="The API server drops what it does not know: what the field was to say is lost without a word.",
+    why="The API server silently drops unknown fields, so the setting has no effect.",
     source="KEP-4671, KEP-5732, KEP-6012, KEP-6089; field names of Kubernetes 1.37.1",
     check=no_check,
     good=(

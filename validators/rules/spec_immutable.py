@@ -1,4 +1,4 @@
-"""What was decided when an object was made stays: references, constraints, claims, disruption mode, priority."""
+"""References, constraints, claims, disruption mode and priority do not change after creation."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _GATED = {
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells once at the field, however much of it has changed.
+    """Yield one error for each changed field.
 
-    With a gate off, a field that is in use may stay but not change: that is Forbidden besides.
+    If its gate is off, a field that is in use may stay but not change: a change is also Forbidden.
     """
     yield from _metadata(context)
     new, old = context.new, context.old
@@ -76,7 +76,7 @@ def _shape(context: Context, new: LeafShape | CompositeShape, old: LeafShape | C
 
 
 def _gate_off(context: Context, shape: LeafShape | CompositeShape, wire: str) -> bool:
-    # A composite's constraints and a CompositePodGroup's parent carry no gate of their own.
+    # The constraints of a composite and the parent of a CompositePodGroup have no gate.
     if isinstance(shape, CompositeShape) and wire != "preemptionPolicy":
         return False
     return wire in _GATED and not context.settings.gates.enabled(_GATED[wire])
@@ -97,8 +97,8 @@ spec:
 RULE = Rule(
     id="spec-immutable",
     kinds=frozenset(KINDS) - {"Node"},
-    why="The scheduler has acted on these fields, or is about to; a change would leave running pods under other terms than they were placed.",
-    source="KEP-6012, Spec; KEP-4671, API; Kubernetes 1.37.1 (which field, and how it is told)",
+    why="The scheduler has acted on these fields or is about to; after a change, running pods would not match them.",
+    source="KEP-6012, Spec; KEP-4671, API; Kubernetes 1.37.1 (the fields, and the form of the errors)",
     check=check,
     on=UPDATE_ONLY,
     good=(Example(_BEFORE[0].replace("minCount: 4", "minCount: 3"), old=_BEFORE[0]),),

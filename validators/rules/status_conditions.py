@@ -1,4 +1,4 @@
-"""Conditions in a group's status are of different types and complete, as metav1 wants them."""
+"""Conditions in a group's status have unique types and are complete, as metav1 requires."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST_MESSAGE = 32 * 1024
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at the condition, or at its field."""
+    """Yield errors at a condition or at its fields."""
     if not isinstance(context.new, (PodGroup, CompositePodGroup)):
         return
     seen: set[str] = set()
@@ -32,7 +32,7 @@ def _condition(path: FieldPath, condition: Condition) -> Iterator[FieldError]:
     if condition.type:
         yield from checks.messages(path / "type", condition.type, content.label_key)
     else:
-        yield field.required(path / "type", "a condition has a type")
+        yield field.required(path / "type", "a condition must have a type")
     if not condition.status:
         yield field.required(path / "status", "must be one of True, False, Unknown")
     elif condition.status not in _STATUSES:
@@ -40,9 +40,9 @@ def _condition(path: FieldPath, condition: Condition) -> Iterator[FieldError]:
     if condition.observed_generation < 0:
         yield field.invalid(path / "observedGeneration", condition.observed_generation, "must be greater than or equal to zero")
     if condition.last_transition_time is None:
-        yield field.required(path / "lastTransitionTime", "says since when the condition holds")
+        yield field.required(path / "lastTransitionTime", "must be the time of the last change of status")
     if not condition.reason:
-        yield field.required(path / "reason", "a condition has a reason")
+        yield field.required(path / "reason", "a condition must have a reason")
     else:
         yield from checks.messages(path / "reason", condition.reason, content.condition_reason)
         if len(condition.reason.encode()) > _LONGEST_REASON:
@@ -70,7 +70,7 @@ RULE = Rule(
     kinds=GROUPS,
     on=UPDATE_ONLY,
     status=True,
-    why="Controllers and people wait for conditions by type; a doubled or incomplete one leaves them waiting, or misleads them.",
+    why="Controllers and users wait for conditions by type; a duplicate or incomplete condition misleads them.",
     source="KEP-6012, Status; Kubernetes 1.37.1, metav1 ValidateConditions",
     check=check,
     good=(Example(_GOOD, old=_GOOD, status=True),),

@@ -13,7 +13,7 @@ from validators.rules.base import CREATE_AND_UPDATE, WORKLOAD, Context, Example,
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at the root entry of the tree that is too deep, as the API server does."""
+    """Yield errors at the root entry of a tree that is too deep, as the API server does."""
     if isinstance(context.new, Workload):
         for index, root in enumerate(context.new.spec.composite_pod_group_templates or ()):
             if _levels_of_composites(root) >= MAX_DEPTH:
@@ -34,10 +34,10 @@ def _levels_of_composites(root: CompositePodGroupTemplate) -> int:
 RULE = Rule(
     id="template-depth",
     kinds=WORKLOAD,
-    why="Scheduling a tree grows costly with its depth; the limit keeps every tree within what the scheduler can try.",
+    why="The cost of scheduling grows with the depth of the tree, so the depth is limited.",
     source="KEP-6012, Notes/Constraints/Caveats; API validation: Workload",
     check=check,
-    where=traits.NESTED,
+    relevant_traits=traits.NESTED,
     on=CREATE_AND_UPDATE,
     good=(
         Example("""\

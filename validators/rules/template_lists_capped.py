@@ -12,7 +12,7 @@ from validators.rules.base import CREATE_AND_UPDATE, WORKLOAD, Context, Example,
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at the list; nothing below it is then looked at by the rules about single templates."""
+    """Yield errors at the list.  The rules about single templates then skip everything below it."""
     if context.templates.has_long_list:
         for template_list in context.templates.lists:
             if len(template_list.new) > MAX_TEMPLATES:
@@ -34,10 +34,10 @@ spec:
 RULE = Rule(
     id="template-lists-capped",
     kinds=WORKLOAD,
-    why="The limit bounds what the scheduler must try; it can be raised later, but never lowered.",
+    why="The limit bounds the work of the scheduler; it can be raised later, but never lowered.",
     source="KEP-6012, Notes/Constraints/Caveats: List Cappings",
     check=check,
-    where=traits.LONG_LIST,
+    relevant_traits=traits.LONG_LIST,
     on=CREATE_AND_UPDATE,
     good=(Example(_HEAD + "".join(_NINE.splitlines(keepends=True)[:16])),),
     bad=(Example(_HEAD + _NINE, at=("spec.podGroupTemplates",)),),

@@ -1,4 +1,4 @@
-"""Templates cannot be added to a Workload, nor taken away; their order is free."""
+"""Templates cannot be added to a Workload or removed from it; their order may change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from validators.rules.base import UPDATE_ONLY, WORKLOAD, Context, Example, Rule
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells an addition at the item, a removal at the list.  Templates are matched by name."""
+    """Yield errors at an added item, and at a list for a removed item.  Templates are matched by name."""
     if context.form.templates_fixed:
         return
     for template_list in context.templates.lists:
@@ -18,7 +18,7 @@ def check(context: Context) -> Iterator[FieldError]:
             yield field.forbidden(template_list.path, f"may not change while the feature gate {gates.COMPOSITE} is off")
         for index in template_list.added:
             yield field.forbidden(
-                template_list.path / index, f"item may not be added: {template_list.new[index].name!r} was not there before"
+                template_list.path / index, f"item may not be added: {template_list.new[index].name!r} is not in the old list"
             )
         for name in template_list.removed:
             yield field.forbidden(template_list.path, f"item may not be removed: {name!r} is missing")
@@ -50,8 +50,8 @@ spec:
 RULE = Rule(
     id="template-lists-fixed",
     kinds=WORKLOAD,
-    why="Groups have been made of these templates and refer to them by name.",
-    source="KEP-6012, Changes to the Workload API; Kubernetes 1.37.1 (which bars adding and removing, not reordering)",
+    why="Groups were created from these templates and refer to them by name.",
+    source="KEP-6012, Changes to the Workload API; Kubernetes 1.37.1 (which forbids adding and removing, not reordering)",
     check=check,
     on=UPDATE_ONLY,
     good=(Example(_REORDERED, old=_BEFORE),),

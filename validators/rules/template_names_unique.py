@@ -1,4 +1,4 @@
-"""A template name appears once in a Workload, however deep the tree."""
+"""Template names are unique in a Workload, on all levels."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from validators.rules.base import CREATE_AND_UPDATE, WORKLOAD, Context, Example,
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells a repetition in one list at the list item, one across lists at the later template's ``name``.
+    """Yield errors at the item for a duplicate in one list, at the later template's ``name`` for one in different lists.
 
-    "Later" is in the API server's order: a list of composites is read whole before what is below them.
+    "Later" is in the order of the API server: a list of composites comes before the lists below its items.
     """
     if not isinstance(context.new, Workload):
         return
@@ -67,10 +67,10 @@ def _duplicate(path: FieldPath, name: str, first: FieldPath) -> FieldError:
 RULE = Rule(
     id="template-names-unique",
     kinds=WORKLOAD,
-    why="A group names its template by name alone, so two templates of one name make workloadRef ambiguous.",
+    why="A group refers to its template by name only, so two templates with one name make workloadRef ambiguous.",
     source="KEP-6012, API validation: Workload",
     check=check,
-    where=traits.REPEATED_NAME,
+    relevant_traits=traits.REPEATED_NAME,
     on=CREATE_AND_UPDATE,
     good=(
         Example("""\

@@ -12,7 +12,7 @@ from validators.rules.base import CREATE_AND_UPDATE, WORKLOAD, Context, Example,
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at the composite."""
+    """Yield errors at the composite."""
     for template in context.templates.composites:
         if (
             isinstance(template, CompositePodGroupTemplate)
@@ -29,10 +29,10 @@ def check(context: Context) -> Iterator[FieldError]:
 RULE = Rule(
     id="template-not-empty",
     kinds=WORKLOAD,
-    why="A composite that composes nothing can hold no pod, and no group could ever be made below it.",
+    why="A composite template without children has no pods, and no group can be created below it.",
     source="Kubernetes 1.37.1, validation of Workload; KEP-6012, API overview",
     check=check,
-    where=traits.CHILDLESS,
+    relevant_traits=traits.CHILDLESS,
     on=CREATE_AND_UPDATE,
     good=(
         Example("""\

@@ -1,4 +1,4 @@
-"""A Workload has templates of pod groups or of composite pod groups: exactly one of the two lists is not empty."""
+"""Exactly one of ``podGroupTemplates`` and ``compositePodGroupTemplates`` of a Workload is not empty."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from validators.rules.base import CREATE_AND_UPDATE, WORKLOAD, Context, Example,
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at ``spec``; an update that leaves the choice as it was is not judged again."""
+    """Yield errors at ``spec``; on an update, only if the members of the union change."""
     if not isinstance(context.new, Workload):
         return
     spec = context.new.spec
@@ -31,10 +31,10 @@ def _choice(spec: WorkloadSpec) -> tuple[bool, bool]:
 RULE = Rule(
     id="template-union",
     kinds=WORKLOAD,
-    why="A flat Workload and a tree are scheduled differently; with both lists, or none, there is no telling which is meant.",
+    why="A flat Workload and a tree are scheduled differently; with both lists, or with none, it is ambiguous which one is meant.",
     source="KEP-6012, Changes to the Workload API",
     check=check,
-    where=traits.INVALID_LISTS,
+    relevant_traits=traits.INVALID_LISTS,
     on=CREATE_AND_UPDATE,
     good=(
         Example("""\

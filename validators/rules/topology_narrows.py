@@ -1,4 +1,4 @@
-"""A group's topology level is no wider than that of the groups above it."""
+"""The topology level of a group is not wider than the levels of the groups above it."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at the child's topology key.  Known only where nodes are given."""
+    """Yield errors at the child's topology key, if nodes are known."""
     key = _key(context.group)
     if not key:
         return
-    above = next((found for node in context.node.ancestors() if (found := _key(node.group))), "")
+    above = next((parent_key for node in context.node.ancestors() if (parent_key := _key(node.group))), "")
     if not above or key == above:
         return
-    known = context.tree.widths
-    if (key, above) not in known:
-        known[key, above] = _wider(key, above, context.lookup)
-    if known[key, above]:
+    widths = context.tree.widths
+    if (key, above) not in widths:
+        widths[key, above] = _wider(key, above, context.lookup)
+    if widths[key, above]:
         yield field.invalid(
             SPEC.join(("schedulingConstraints", "topology", 0, "key")),
             key,
-            f"must not be wider than {above!r}, the level of a group above: the nodes show that it is",
+            f"must not be wider than {above!r}, the level of a group above; the labels of the nodes show that it is",
         )
 
 
@@ -37,9 +37,9 @@ def _key(group: Group) -> str:
 
 
 def _wider(key: str, other: str, lookup: Lookup) -> bool:
-    """Whether a domain of *key* holds several of *other*'s, and none of *other*'s holds several of *key*'s.
+    """Return whether a domain of *key* contains several domains of *other*, and no domain of *other* several of *key*.
 
-    Both ways, because labels such as ``rack-1`` may recur in every zone: then neither is known to be wider.
+    Both directions, because labels such as ``rack-1`` may recur in every zone: then neither key is wider.
     """
     inside: dict[str, set[str]] = {}
     outside: dict[str, set[str]] = {}
@@ -48,7 +48,7 @@ def _wider(key: str, other: str, lookup: Lookup) -> bool:
         if key in labels and other in labels:
             inside.setdefault(labels[key], set()).add(labels[other])
             outside.setdefault(labels[other], set()).add(labels[key])
-    return any(len(found) > 1 for found in inside.values()) and all(len(found) == 1 for found in outside.values())
+    return any(len(values) > 1 for values in inside.values()) and all(len(values) == 1 for values in outside.values())
 
 
 _TREE = """\
@@ -84,7 +84,8 @@ RULE = Rule(
     about=About.TREE,
     profile=Profile.KEP,
     at_admission=Severity.WARNING,
-    why="Constraints are resolved from the root down, each inside the domain chosen above: a wider one below can only be void or impossible.",
+    why="Constraints are resolved from the root down, each within the domain chosen above: a wider level has no effect or cannot be "
+    "satisfied.",
     source="KEP-6012, Scheduling constraints",
     check=check,
     good=(Example(_TREE),),

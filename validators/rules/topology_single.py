@@ -13,7 +13,7 @@ from validators.rules.base import SHAPED, Context, Example, Rule
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at the list, or at the key."""
+    """Yield errors at the list or at the key."""
     templates = context.templates
     malformed = {key for key in templates.topology_keys if key and content.label_key(key)}
     for shape, topology in templates.constrained:
@@ -27,7 +27,7 @@ RULE = Rule(
     why="The scheduler resolves one topology level for each group; more levels are expressed by nesting groups.",
     source="KEP-5732, API; KEP-6012, Scheduling constraints",
     check=check,
-    where=traits.INVALID_KEY | traits.SEVERAL_CONSTRAINTS,
+    relevant_traits=traits.INVALID_KEY | traits.SEVERAL_CONSTRAINTS,
     good=(
         Example("""\
 apiVersion: scheduling.k8s.io/v1beta1

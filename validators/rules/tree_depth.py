@@ -12,9 +12,9 @@ from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at ``parentCompositePodGroupName`` of each group below the fourth level.
+    """Yield errors at ``parentCompositePodGroupName`` of each group below the fourth level.
 
-    At admission the group may come late, between or above others that are there: what is below it counts too.
+    At admission, a group may be created above existing groups: the levels below it count too.
     """
     node = context.node
     if not node.depth:
@@ -49,7 +49,8 @@ RULE = Rule(
     kinds=GROUPS,
     about=About.TREE,
     profile=Profile.KEP,
-    why="The API server bounds the templates, but groups are made one by one: a deeper tree is found only when it is to be scheduled, and then not scheduled.",
+    why="The API server limits the depth of templates, but groups are created one by one: only the scheduler detects a deeper tree, "
+    "and does not schedule it.",
     source="KEP-6012, Group hierarchy; Notes/Constraints/Caveats",
     check=check,
     good=(Example(_chain(4)),),

@@ -1,4 +1,4 @@
-"""Below a group of disruption mode All, every direct child has mode All too."""
+"""Every direct child of a group with disruption mode All has mode All too."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at the child's ``disruptionMode``; a group that names no mode is Single."""
+    """Yield errors at the child's ``disruptionMode``; a group without a mode is Single."""
     node = context.node
     if node.depth and node.parent is not None and _whole(node.parent.group) and not _whole(context.group):
         yield field.invalid(

@@ -1,4 +1,4 @@
-"""A group is what its template says: the template is there, sits below the parent's template, and has the same spec."""
+"""The template of a group exists, is a child of the parent's template, and has the same spec as the group."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _PARENT = SPEC / "parentCompositePodGroupName"
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells a missing Workload or template at ``workloadRef``, a wrong place at the parent, a difference at its field."""
-    return _found(context, counts=True)
+    """Yield errors at ``workloadRef`` (no such Workload or template), at the parent (wrong position) and at fields that differ."""
+    return _errors(context, counts=True)
 
 
 def at_run_time(context: Context) -> Iterator[FieldError]:
-    """As ``check``, but for ``minCount`` and ``minGroupCount``: of a group that runs, or of its template, they may be changed."""
-    return _found(context, counts=False)
+    """Yield the errors of ``check`` without ``minCount`` and ``minGroupCount``, which may change in a running group or its template."""
+    return _errors(context, counts=False)
 
 
-def _found(context: Context, *, counts: bool) -> Iterator[FieldError]:
+def _errors(context: Context, *, counts: bool) -> Iterator[FieldError]:
     group, reference = context.group, context.group.spec.workload_ref
     if not context.node.depth or reference is None or context.lookup.everything("Workload") is None:
         return
@@ -46,7 +46,7 @@ def _found(context: Context, *, counts: bool) -> Iterator[FieldError]:
         yield field.not_found(_REFERENCE / "workloadName", reference.workload_name, detail)
         return
     if not isinstance(workload, Workload):
-        return  # it is there, but cannot be read: what it holds is not known
+        return  # it exists, but cannot be read
     template, above = context.tree.templates_of(workload).find(reference.template_name)
     if template is None:
         detail = f"there must be a template of this name in Workload {workload.metadata.name}"
@@ -55,23 +55,23 @@ def _found(context: Context, *, counts: bool) -> Iterator[FieldError]:
         detail = f"must name a {group.kind}Template; in Workload {workload.metadata.name} this is the other kind"
         yield field.invalid(_REFERENCE / "templateName", reference.template_name, detail)
     else:
-        yield from _place(context, template, above)
+        yield from _position(context, template, above)
         yield from _difference(context, template, counts=counts)
 
 
-def _place(context: Context, template: Template, above: Template | None) -> Iterator[FieldError]:
+def _position(context: Context, template: Template, above: Template | None) -> Iterator[FieldError]:
     spec, node = context.group.spec, context.node
     if node.orphan and context.lookup.everything("CompositePodGroup") is not None:
-        return  # a parent that is not there is told as that alone
+        return  # a missing parent is reported by its own rule
     if above is None:
         if spec.parent_composite_pod_group_name is not None:
-            detail = f"must be absent: template {template.name!r} stands at the top of its Workload"
+            detail = f"must be absent: template {template.name!r} is at the top of its Workload"
             yield field.invalid(_PARENT, spec.parent_composite_pod_group_name, detail)
     elif spec.parent_composite_pod_group_name is None:
-        yield field.required(_PARENT, f"must name a group made of template {above.name!r}, below which template {template.name!r} stands")
+        yield field.required(_PARENT, f"must be a group of template {above.name!r}, the parent of template {template.name!r}")
     elif node.parent is not None and (parent := node.parent.group.spec.workload_ref) is not None and spec.workload_ref is not None:
         if parent.workload_name == spec.workload_ref.workload_name and parent.template_name != above.name:
-            detail = f"must be made of template {above.name!r}, below which template {template.name!r} stands; it is made of {parent.template_name!r}"
+            detail = f"must be a group of template {above.name!r}, the parent of template {template.name!r}; this group is of {parent.template_name!r}"
             yield field.invalid(_PARENT, spec.parent_composite_pod_group_name, detail)
 
 
@@ -79,19 +79,21 @@ def _difference(context: Context, template: Template, *, counts: bool) -> Iterat
     group = context.group.spec
     policies = (group.scheduling_policy, template.scheduling_policy)
     gangs = [each.gang is not None for each in policies]
-    unlike = [
+    differences = [
         ("schedulingPolicy", not deep_equal(*policies) if counts else gangs[0] is not gangs[1]),
         ("schedulingConstraints", _keys(group.scheduling_constraints) != _keys(template.scheduling_constraints)),
         ("resourceClaims", isinstance(group, LeafShape) and _claims(group) != _claims(template)),
         ("disruptionMode", not deep_equal(_mode(group.disruption_mode), _mode(template.disruption_mode))),
         ("priorityClassName", _other_class(context, template)),
-        # What the template leaves open the API server fills in: no difference.
+        # The API server fills in what the template does not set: not a difference.
         ("priority", template.priority is not None and group.priority != template.priority),
         ("preemptionPolicy", template.preemption_policy is not None and group.preemption_policy != template.preemption_policy),
     ]
-    for name, differs in unlike:
+    for name, differs in differences:
         if differs:
-            yield field.invalid_struct(SPEC / name, f"must be equal to that of template {template.name!r}, from which the group is made")
+            yield field.invalid_struct(
+                SPEC / name, f"must be equal to that of template {template.name!r}, from which the group was created"
+            )
 
 
 def _keys(constraints: Constraints | None) -> list[str]:
@@ -99,7 +101,7 @@ def _keys(constraints: Constraints | None) -> list[str]:
 
 
 def _claims(shape: Shape) -> dict[str, ResourceClaim]:
-    """By name: their order means nothing."""
+    """Return the claims by name: their order does not matter."""
     return {claim.name: claim for claim in (shape.resource_claims if isinstance(shape, LeafShape) else None) or ()}
 
 
@@ -111,9 +113,9 @@ def _other_class(context: Context, template: Template) -> bool:
     name = context.group.spec.priority_class_name
     if template.priority_class_name or not name:
         return name != template.priority_class_name
-    # The template is silent: the API server fills in the global default, if that is what the class is.
-    found = context.lookup.get("PriorityClass", "", name)
-    return isinstance(found, PriorityClass) and not found.global_default
+    # Without a class in the template, the API server fills in the global default class.
+    priority_class = context.lookup.get("PriorityClass", "", name)
+    return isinstance(priority_class, PriorityClass) and not priority_class.global_default
 
 
 _TREE = """\
@@ -150,7 +152,7 @@ RULE = Rule(
     about=About.TREE,
     profile=Profile.KEP,
     at_admission=Severity.WARNING,
-    why="The Workload is what people and tools read to know how a job is scheduled; the groups are what the scheduler acts on.",
+    why="People and tools read the Workload to see how a job is scheduled, but the scheduler acts on the groups.",
     source="KEP-6012, Runtime validation in Beta; Workload reference; CompositePodGroup API, Spec (fields are copied from the template)",
     check=check,
     good=(Example(_TREE),),

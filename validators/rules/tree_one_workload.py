@@ -1,4 +1,4 @@
-"""All groups of a tree refer to one Workload, that of the root."""
+"""All groups of a tree refer to the Workload of the root."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ _PATH = SPEC.join(("workloadRef", "workloadName"))
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at the ``workloadName`` that differs from the root's."""
+    """Yield errors at a ``workloadName`` that differs from that of the root."""
     node, reference = context.node, context.group.spec.workload_ref
     root = node.root.group if node.root else None
     if root is None or reference is None or root.spec.workload_ref is None:
         return
-    wanted = root.spec.workload_ref.workload_name
-    if reference.workload_name != wanted:
-        detail = f"must be {wanted!r}, the Workload of the tree's root {root.kind} {root.metadata.name}"
+    expected = root.spec.workload_ref.workload_name
+    if reference.workload_name != expected:
+        detail = f"must be {expected!r}, the Workload of the tree's root {root.kind} {root.metadata.name}"
         yield field.invalid(_PATH, reference.workload_name, detail)
-    elif not context.settings.linting and (other := _other_below(node, wanted)) is not None:
-        # The group comes late, above others that are there.
-        detail = f"must be that of the groups below, which is not so for {other.kind} {other.metadata.name}"
+    elif not context.settings.linting and (other := _other_below(node, expected)) is not None:
+        # The group is created above existing groups.
+        detail = f"must be the Workload of all groups below; {other.kind} {other.metadata.name} has another one"
         yield field.invalid(_PATH, reference.workload_name, detail)
 
 
-def _other_below(node: GroupNode, wanted: str) -> Group | None:
+def _other_below(node: GroupNode, expected: str) -> Group | None:
     stack = list(node.children)
     while stack:
         each = stack.pop()
         reference = each.group.spec.workload_ref
-        if reference is not None and reference.workload_name != wanted:
+        if reference is not None and reference.workload_name != expected:
             return each.group
         stack.extend(each.children)
     return None
@@ -63,7 +63,7 @@ RULE = Rule(
     kinds=GROUPS,
     about=About.TREE,
     profile=Profile.KEP,
-    why="The tree is one scheduling unit with one description; with two, neither describes it.",
+    why="A tree is one scheduling unit and is described by one Workload.",
     source="KEP-6012, Group hierarchy",
     check=check,
     good=(Example(_TREE),),

@@ -11,7 +11,7 @@ from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Tells at ``priorityClassName`` (absent differs from set) and at ``priority`` (where both sides write one)."""
+    """Yield errors at ``priorityClassName`` (absent differs from set) and ``priority`` (if both groups have one)."""
     node = context.node
     if not node.depth or node.parent is None:
         return
@@ -55,7 +55,7 @@ RULE = Rule(
     kinds=GROUPS,
     about=About.TREE,
     profile=Profile.KEP,
-    why="The tree is queued, and defended against preemption, by the priority of its root.",
+    why="The priority of the root decides the order of the tree in the queue and its protection from preemption.",
     source="KEP-6012, Disruption mode, priority class name and priority",
     check=check,
     good=(Example(_TREE),),

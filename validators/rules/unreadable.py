@@ -1,4 +1,4 @@
-"""A file can be read: it is UTF-8, and well-formed YAML or JSON without a key written twice."""
+"""A file is readable, UTF-8, and well-formed YAML or JSON without duplicate keys."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ RULE = Rule(
     kinds=frozenset(),
     about=About.FILE,
     profile=Profile.KEP,
-    why="What cannot be read cannot be judged; of a key written twice, which one counts depends on who reads.",
+    why="An unreadable file cannot be validated, and parsers disagree about which of two duplicate keys counts.",
     source="YAML 1.1 as kubectl reads it; RFC 8259",
     check=no_check,
     good=(

@@ -1,4 +1,4 @@
-"""A suppression gives its reason, names a rule that exists, and hides something."""
+"""A suppression has a reason, names an existing rule and hides a finding."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ RULE = Rule(
     about=About.FILE,
     profile=Profile.KEP,
     severity=Severity.WARNING,
-    why="A suppression that outlives its fault hides the next one.",
+    why="A suppression that is no longer needed hides the next finding.",
     source="Muster: `muster.dev/ignore` and `# muster: ignore[rule-id] reason`",
     check=no_check,
     good=(

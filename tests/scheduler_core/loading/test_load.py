@@ -106,7 +106,7 @@ class TestNodes:
         ("cpu", "text"),
         [
             pytest.param("-1", "status.allocatable[cpu] is negative: -1", id="negative"),
-            pytest.param("4 cores", 'status.allocatable[cpu]: "4 cores" is no quantity: that is a number that may end in a unit, as 500m, 2 or 1.5Gi', id="unreadable"),
+            pytest.param("4 cores", 'status.allocatable[cpu]: "4 cores" is not a quantity: must be a number with an optional unit, such as 500m, 2 or 1.5Gi', id="unreadable"),
             pytest.param(True, "a value of status.allocatable must be a whole number or a number or a string, not true or false", id="of the wrong type"),
         ],
     )  # fmt: skip

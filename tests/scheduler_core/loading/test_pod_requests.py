@@ -167,7 +167,7 @@ class TestScored:
     ("given", "text"),
     [
         pytest.param({"cpu": "-1"}, r"^spec\.containers\[0\]\.resources\.requests\[cpu\] is negative: -1$", id="negative"),
-        pytest.param({"cpu": "much"}, r'^spec\.containers\[0\]\.resources\.requests\[cpu\]: "much" is no quantity', id="unreadable"),
+        pytest.param({"cpu": "much"}, r'^spec\.containers\[0\]\.resources\.requests\[cpu\]: "much" is not a quantity', id="unreadable"),
     ],
 )
 def test_a_quantity_that_cannot_be_is_told_with_its_field(given, text):

@@ -148,7 +148,7 @@ def test_a_circle_is_followed_no_further_than_it_is_shown(length: int, monkeypat
             return start if self.node.parent is start.node else Followed(self.node.parent)
 
     start = Followed(tree.nodes[0])
-    told = parent_acyclic._circle(start)  # type: ignore[arg-type]
+    told = parent_acyclic._cycle(start)  # type: ignore[arg-type]
     names = [f"g{number}" for number in range(length)]
 
     assert told == " → ".join([*(names if length <= 8 else [*names[:7], "…"]), "g0"])

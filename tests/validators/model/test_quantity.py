@@ -98,20 +98,20 @@ def test_what_64_bits_do_not_hold_counts_as_the_largest(written, units):
     ],
 )
 def test_what_is_no_quantity_is_told(written):
-    with pytest.raises(ValueError, match="is no quantity: that is a number that may end in a unit"):
+    with pytest.raises(ValueError, match="is not a quantity: must be a number with an optional unit"):
         value(written)
-    with pytest.raises(ValueError, match="is no quantity"):
+    with pytest.raises(ValueError, match="is not a quantity"):
         milli_value(written)
 
 
 def test_true_is_no_quantity_though_one_was_read_before():
     assert 1 == value(1)
-    with pytest.raises(ValueError, match=r'^"True" is no quantity'):
+    with pytest.raises(ValueError, match=r'^"True" is not a quantity'):
         value(True)
 
 
 def test_a_long_text_is_told_in_short():
-    with pytest.raises(ValueError, match=f'^"{"x" * 60}…" is no quantity'):
+    with pytest.raises(ValueError, match=f'^"{"x" * 60}…" is not a quantity'):
         value("x" * 1000)
 
 
