@@ -1,8 +1,8 @@
-"""One object in, everything that is wrong with it out: shape, decoding, defaults, rules.
+"""Validation of one object: schema, decoding, defaults, rules.
 
-Two ways in.  ``validate`` judges a request: the object as the API server sends it, where only a wrong JSON type ends
-the judging early.  ``examine`` and ``judge`` are the two passes over files: first every document by itself, so that
-all inputs are known, then each again among the others.
+``validate`` is for requests: the object as the API server sends it, where only a wrong JSON type ends the validation
+early.  ``examine`` and ``validate_document`` are two passes over files: first every document by itself, so that all
+objects are known, then each document with the others as its lookup.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ from validators.versions.form import HUB, Form
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Judged:
-    """A FieldError (whose origin is the rule) and what it leads to."""
+class Violation:
+    """FieldError with its severity; the origin of the error is the rule."""
 
     error: FieldError
     severity: Severity
     by_plugin: bool = False
-    """Whether the API server would answer it as a plugin does: HTTP 403."""
+    """Whether the API server reports this error from an admission plugin: HTTP 403."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Examined:
-    """What one document is by itself.
+    """Result of examining one document by itself.
 
-    ``object`` is what others may find when they look it up: its name alone where something is wrong with it, None where
-    it has none.  A ``foreign`` object is of a kind that no rule speaks of.
+    ``object`` is the object for the lookup of other documents: only its name if the document has errors, None if it has
+    no name.  A ``foreign`` object is of a kind without rules.
     """
 
     object: Object | None
-    judged: tuple[Judged, ...]
+    violations: tuple[Violation, ...]
     foreign: bool = False
     form: Form = HUB
 
 
-def is_judged(group: str, kind: str) -> bool:
-    """Whether there are rules for this kind of this API group."""
+def has_rules(group: str, kind: str) -> bool:
+    """Return whether there are rules for this kind of this API group."""
     return kind in KINDS and served.serves(group, kind)
 
 
@@ -64,11 +64,11 @@ def validate(
     subresource: str = "",
     settings: Settings,
     lookup: Lookup = lookup.NOTHING,
-) -> tuple[Judged, ...]:
-    """Everything that is wrong with a request, in order of field path.
+) -> tuple[Violation, ...]:
+    """Return the violations of a request, in order of field path.
 
-    *api_version* is that of the objects, needed for retired ones.  Requests for a subresource other than ``status``, and
-    deletions, are nothing that rules speak of.
+    *api_version* is that of the objects; it is needed for retired versions.  There are no rules for deletions, nor for
+    subresources other than ``status``.
 
     Raises:
         NotJson: an object is not JSON.
@@ -78,65 +78,66 @@ def validate(
     form = served.form_of(api_version)
     try:
         typed = _decoded(kind, form, new)
-        before = None if old is None else _decoded(kind, form, old)
+        previous = None if old is None else _decoded(kind, form, old)
     except WrongShapeError as error:
         return _wrong_types(kind, api_version, error.content)
-    typed, before, dropped = _as_stored(typed, before, settings)
-    context = Context(typed, before, operation, settings=settings, lookup=lookup, form=form)
-    # No rule about the status looks at templates: they are not walked for it.
-    seen = traits.ANY if subresource else context.traits
-    asked = applicable_rules.rules_for_object(kind, form, operation, subresource, settings, seen)
-    found = [*_run(asked, context)]
+    typed, previous, dropped = _as_stored(typed, previous, settings)
+    context = Context(typed, previous, operation, settings=settings, lookup=lookup, form=form)
+    # No rule about the status reads templates: their traits are not computed.
+    object_traits = traits.ANY if subresource else context.traits
+    applicable = applicable_rules.rules_for_object(kind, form, operation, subresource, settings, object_traits)
+    violations = [*_run(applicable, context)]
     if dropped:
-        found += _gate_warnings(dropped, settings)
-    return _in_order(found, form) if found else ()
+        violations += _gate_warnings(dropped, settings)
+    return _in_order(violations, form) if violations else ()
 
 
 def examine(content: Mapping[str, Json], settings: Settings) -> Examined:
-    """One document of a file by itself: is its kind one of ours, is its version served, has it the right shape?"""
+    """Return the result of examining one document of a file by itself: kind, API version, shape."""
     api_version, kind = content.get("apiVersion"), content.get("kind")
-    head = list(_head(api_version, kind))
+    head = list(_head_errors(api_version, kind))
     if head or not isinstance(api_version, str) or not isinstance(kind, str):
         return Examined(None, _with_severity(head, settings))
     group, _, version = api_version.rpartition("/")
     api_version = served.named(group, version)  # "/v1" is "v1"
-    if not _is_ours(api_version, kind):
+    if not _is_known(api_version, kind):
         return Examined(None, (), foreign=True)
-    if problem := _unserved(api_version, kind, settings.minor):
-        judged = _with_severity([problem], settings)
-        return Examined(_named(kind, content) if kind in KINDS else None, judged)
+    if error := _unserved(api_version, kind, settings.minor):
+        violations = _with_severity([error], settings)
+        return Examined(_named(kind, content) if kind in KINDS else None, violations)
     examined = _examine_shape(kind, api_version, decode.plain(content), settings)
-    # What was taken out of a faulty document must not be compared with by its neighbours.
-    return dataclasses.replace(examined, object=_named(kind, content)) if examined.judged else examined
+    # Other documents must not be compared with values that were removed from an invalid one.
+    return dataclasses.replace(examined, object=_named(kind, content)) if examined.violations else examined
 
 
-def judge(new: Object, settings: Settings, *, lookup: Lookup, tree: GroupTree | None = None, form: Form = HUB) -> tuple[Judged, ...]:
-    """What all rules have to say of a document whose shape is right, in order of field path."""
+def validate_document(
+    new: Object, settings: Settings, *, lookup: Lookup, tree: GroupTree | None = None, form: Form = HUB
+) -> tuple[Violation, ...]:
+    """Return the violations of a document whose shape is valid, in order of field path."""
     typed, _, dropped = _as_stored(new, None, settings, fill_in=False)
     if typed is not new:
-        tree = None  # it holds the object as written
+        tree = None  # it contains the object as written
     context = Context(typed, None, Operation.CREATE, settings=settings, lookup=lookup, tree=tree, form=form)
-    asked = applicable_rules.rules_for_object(new.kind, form, Operation.CREATE, "", settings, context.traits)
-    found = [*_gate_warnings(dropped, settings), *_run(asked, context)]
-    return _in_order(found, form)
+    applicable = applicable_rules.rules_for_object(new.kind, form, Operation.CREATE, "", settings, context.traits)
+    return _in_order([*_gate_warnings(dropped, settings), *_run(applicable, context)], form)
 
 
-def _is_ours(api_version: str, kind: str) -> bool:
-    """Return whether rules judge such an object, or it must be of a kind that they judge.
+def _is_known(api_version: str, kind: str) -> bool:
+    """Return whether there are rules for such an object, or its group may only have kinds with rules.
 
-    A kind of a CustomResourceDefinition can have versions that are not known here: their objects are not ours.
+    A CustomResourceDefinition can have versions that the table lacks: there are no rules for their objects.
     """
     group = api_version.rpartition("/")[0]
-    if not is_judged(group, kind):
+    if not has_rules(group, kind):
         return group in served.WORKLOAD_GROUPS
     return group not in served.CUSTOM or served.find(api_version, kind) is not None
 
 
 def _named(kind: str, content: Mapping[str, Json]) -> Named:
-    """The object by name alone, as far as it has one; a number that was meant as a name counts as that."""
+    """Return the object with its name only, empty if absent; a number is used as a name."""
     metadata = content.get("metadata")
-    given = metadata if isinstance(metadata, Mapping) else {}
-    name, namespace = (given.get(each) for each in ("name", "namespace"))
+    fields = metadata if isinstance(metadata, Mapping) else {}
+    name, namespace = (fields.get(each) for each in ("name", "namespace"))
     meta = ObjectMeta(name="" if name is None else str(name), namespace="" if namespace is None else str(namespace))
     return Named(kind, meta)
 
@@ -146,7 +147,7 @@ def _decoded(kind: str, form: Form, source: Source) -> Object:
 
 
 def _as_stored(new: Object, old: Object | None, settings: Settings, *, fill_in: bool = True) -> tuple[Object, Object | None, drop.Dropped]:
-    """Both objects as the API server holds them when it validates: gated fields dropped, defaults filled in."""
+    """Return both objects as the API server validates them: gated fields dropped, defaults set; and the dropped fields."""
     dropped: drop.Dropped = []
     if settings.gates.off:
         new, dropped = drop.drop_disabled_fields(new, old, settings.gates)
@@ -156,19 +157,25 @@ def _as_stored(new: Object, old: Object | None, settings: Settings, *, fill_in: 
     return new, old, dropped
 
 
-def _wrong_types(kind: str, api_version: str, content: Json) -> tuple[Judged, ...]:
-    """The values of a wrong type, and numbers that do not fit: all that can be said of such an object."""
-    told = {"schema-type", "schema-limit"}
-    found = [error for error in schema.check(served.schema_of(api_version, kind), decode.plain(content)) if error.origin in told]
-    # The schemas look at what the model looks at; should one be laxer, the object is refused all the same.
-    found = found or [dataclasses.replace(field.type_invalid(FieldPath(), None, "must have the shape of its kind"), origin="schema-type")]
-    return tuple(Judged(error, Severity.ERROR) for error in found)
+def _wrong_types(kind: str, api_version: str, content: Json) -> tuple[Violation, ...]:
+    """Return the violations of an object that cannot be decoded: values of a wrong type, and numbers out of range."""
+    errors = schema.check(served.schema_of(api_version, kind), decode.plain(content))
+    errors = [error for error in errors if error.origin in {"schema-type", "schema-limit"}]
+    # The schemas are as strict as the model.  Should one be less strict, the object is refused nevertheless.
+    errors = errors or [
+        dataclasses.replace(
+            field.type_invalid(FieldPath(), None, "must have the fields of its kind, each with its type"), origin="schema-type"
+        )
+    ]
+    return tuple(Violation(error, Severity.ERROR) for error in errors)
 
 
-def _head(api_version: Json, kind: Json) -> Iterator[FieldError]:
+def _head_errors(api_version: Json, kind: Json) -> Iterator[FieldError]:
     for name, value in (("apiVersion", api_version), ("kind", kind)):
         if value is None or value == "":
-            yield dataclasses.replace(field.required(FieldPath(name), "a Kubernetes object says what it is"), origin="schema-required")
+            yield dataclasses.replace(
+                field.required(FieldPath(name), "a Kubernetes object must have apiVersion and kind"), origin="schema-required"
+            )
         elif not isinstance(value, str):
             yield dataclasses.replace(field.type_invalid(FieldPath(name), value, "must be a string"), origin="schema-type")
 
@@ -177,73 +184,67 @@ def _unserved(api_version: str, kind: str, minor: int) -> FieldError | None:
     group = api_version.rpartition("/")[0]
     if kind not in KINDS:
         return dataclasses.replace(field.not_supported(FieldPath("kind"), kind, sorted(served.kinds_of(group))), origin="schema-enum")
-    found = served.find(api_version, kind)
-    if found is None or found.since > minor:
-        known = served.versions_served(kind, minor)
-        error = field.not_supported(FieldPath("apiVersion"), api_version, known)
-        return dataclasses.replace(error, detail=error.detail if known else f"Kubernetes 1.{minor} has no {kind}", origin="schema-enum")
-    if found.until < minor:
-        instead = f"{group}/{' or '.join(row.version for row in served.current(kind, group))}"
-        detail = (
-            f"{kind} of this version is no longer served since Kubernetes 1.{found.until + 1}; {instead} replaced it: run muster migrate"
-        )
+    served_kind = served.find(api_version, kind)
+    if served_kind is None or served_kind.since > minor:
+        versions = served.versions_served(kind, minor)
+        error = field.not_supported(FieldPath("apiVersion"), api_version, versions)
+        return dataclasses.replace(error, detail=error.detail if versions else f"Kubernetes 1.{minor} has no {kind}", origin="schema-enum")
+    if served_kind.until < minor:
+        current = f"{group}/{' or '.join(row.version for row in served.current(kind, group))}"
+        detail = f"{kind} of this version is no longer served since Kubernetes 1.{served_kind.until + 1}; {current} replaced it: run muster migrate"
         return dataclasses.replace(field.not_supported(FieldPath("apiVersion"), api_version, ()), detail=detail, origin="retired-version")
     return None
 
 
 def _examine_shape(kind: str, api_version: str, content: Json, settings: Settings) -> Examined:
     form = served.form_of(api_version)
-    found = schema.check(served.schema_of(api_version, kind), content)
-    wrong = [error.path for error in found if error.origin in {"schema-type", "schema-limit"}]
+    errors = schema.check(served.schema_of(api_version, kind), content)
+    wrong = [error.path for error in errors if error.origin in {"schema-type", "schema-limit"}]
     readable = schema.without_paths(content, wrong)
     try:
         typed = _decoded(kind, form, readable)
     except WrongShapeError:
-        return Examined(None, _with_severity(found, settings), form=form)
+        return Examined(None, _with_severity(errors, settings), form=form)
     context = Context(typed, None, Operation.CREATE, settings=settings, lookup=lookup.NOTHING, form=form)
-    asked = [
-        rule
-        for rule in applicable_rules.rules_for_object(kind, form, Operation.CREATE, "", settings, context.traits)
-        if rule.about is About.SHAPE
-    ]
-    gone, told = {path.parts for path in wrong}, {(error.path, error.origin) for error in found}
-    for each in _run(asked, context):
+    applicable = applicable_rules.rules_for_object(kind, form, Operation.CREATE, "", settings, context.traits)
+    removed, reported = {path.parts for path in wrong}, {(error.path, error.origin) for error in errors}
+    for each in _run((rule for rule in applicable if rule.about is About.SHAPE), context):
         path = form.written(each.error.path)
-        # A value that was taken out for its type is not missing besides.
-        if (path, each.error.origin) not in told and not _within(path, gone):
-            told.add((path, each.error.origin))
-            found.append(dataclasses.replace(each.error, path=path))
-    return Examined(typed, _with_severity(found, settings), form=form)
+        # A value that was removed for its type is not reported as missing too.
+        if (path, each.error.origin) not in reported and not _within(path, removed):
+            reported.add((path, each.error.origin))
+            errors.append(dataclasses.replace(each.error, path=path))
+    return Examined(typed, _with_severity(errors, settings), form=form)
 
 
-def _within(path: FieldPath, places: Collection[tuple[Part, ...]]) -> bool:
-    """Whether *path* is one of *places*, or lies inside one; what it costs does not grow with their number."""
-    return bool(places) and any(path.parts[:length] in places for length in range(len(path.parts) + 1))
+def _within(path: FieldPath, ancestors: Collection[tuple[Part, ...]]) -> bool:
+    """Return whether *path* is one of *ancestors* or lies below one; the cost does not depend on the number of ancestors."""
+    return bool(ancestors) and any(path.parts[:length] in ancestors for length in range(len(path.parts) + 1))
 
 
-def _with_severity(found: Iterable[FieldError], settings: Settings) -> tuple[Judged, ...]:
-    judged = [
-        Judged(error, severity) for error in found if (severity := _severity(_rule(error.origin), settings, error)) is not Severity.OFF
+def _with_severity(errors: Iterable[FieldError], settings: Settings) -> tuple[Violation, ...]:
+    violations = [
+        Violation(error, severity) for error in errors if (severity := _severity(_rule(error.origin), settings, error)) is not Severity.OFF
     ]
-    return tuple(sorted(judged, key=_place))
+    return tuple(sorted(violations, key=_sort_key))
 
 
-def _rule(identity: str) -> Rule:
-    return rules.discover()[identity]
+def _rule(rule_id: str) -> Rule:
+    return rules.discover()[rule_id]
 
 
-def _run(asked: Iterable[Rule], context: Context) -> Iterator[Judged]:
-    for rule in asked:
+def _run(applicable: Iterable[Rule], context: Context) -> Iterator[Violation]:
+    for rule in applicable:
         for error in rule.check(context):
-            yield Judged(dataclasses.replace(error, origin=rule.id), _severity(rule, context.settings, error), rule.by_plugin)
+            yield Violation(dataclasses.replace(error, origin=rule.id), _severity(rule, context.settings, error), rule.by_plugin)
 
 
 def _severity(rule: Rule, settings: Settings, error: FieldError) -> Severity:
-    chosen = dict(settings.severities).get(rule.id)
-    if chosen is not None:
-        return chosen
+    configured = dict(settings.severities).get(rule.id)
+    if configured is not None:
+        return configured
     if not settings.linting:
-        # The other object may arrive a moment later.
+        # The other object may be created a moment later.
         if error.type is ErrorType.NOT_FOUND:
             return Severity.WARNING
         if rule.at_admission is not None:
@@ -251,39 +252,42 @@ def _severity(rule: Rule, settings: Settings, error: FieldError) -> Severity:
     return rule.severity
 
 
-def _gate_warnings(dropped: drop.Dropped, settings: Settings) -> Iterator[Judged]:
+def _gate_warnings(dropped: drop.Dropped, settings: Settings) -> Iterator[Violation]:
     for path, gate in dropped:
-        error = field.forbidden(path, f"the feature gate {gate} is off: the API server drops this field without a word")
+        error = field.forbidden(path, f"the feature gate {gate} is off: the API server drops this field silently")
         severity = dict(settings.severities).get("gate-off", Severity.WARNING)
         if severity is not Severity.OFF:
-            yield Judged(dataclasses.replace(error, origin="gate-off"), severity)
+            yield Violation(dataclasses.replace(error, origin="gate-off"), severity)
 
 
-def _in_order(found: list[Judged], form: Form) -> tuple[Judged, ...]:
-    if len(found) > 1:
-        found.sort(key=_place)
+def _in_order(violations: list[Violation], form: Form) -> tuple[Violation, ...]:
+    if len(violations) > 1:
+        violations.sort(key=_sort_key)
     if form is HUB:
-        return tuple(found)
-    return tuple(dataclasses.replace(each, error=dataclasses.replace(each.error, path=form.written(each.error.path))) for each in found)
+        return tuple(violations)
+    return tuple(
+        dataclasses.replace(each, error=dataclasses.replace(each.error, path=form.written(each.error.path))) for each in violations
+    )
 
 
-def _place(judged: Judged) -> tuple[tuple[tuple[bool, int, str], ...], str, str]:
-    """Sorts by field path, numbers as numbers, then by rule."""
-    return tuple(map(_rank, judged.error.path.parts)), judged.error.origin, judged.error.detail
+def _sort_key(violation: Violation) -> tuple[tuple[tuple[bool, int, str], ...], str, str]:
+    """Return the sort key: field path with indices as numbers, then rule, then detail."""
+    error = violation.error
+    return tuple(map(_sort_key_of_part, error.path.parts)), error.origin, error.detail
 
 
 @functools.lru_cache(maxsize=1024)
-def _rank(part: Part) -> tuple[bool, int, str]:
-    # Kept, because paths share nearly all of their parts: thousands of them would each hold as many copies.
+def _sort_key_of_part(part: Part) -> tuple[bool, int, str]:
+    # Cached: paths share nearly all of their parts, and thousands of keys would each hold copies.
     return (True, part, "") if isinstance(part, int) else (False, 0, part)
 
 
 def decode_for_lookup(content: Mapping[str, Json]) -> Object | None:
-    """The typed object of a document that is looked up and never judged; None where it is foreign or unreadable."""
+    """Return the typed object of a document that is looked up but not validated; None if it is foreign or cannot be decoded."""
     api_version, kind = content.get("apiVersion"), content.get("kind")
     if not isinstance(api_version, str) or not isinstance(kind, str):
         return None
-    if not is_judged(api_version.rpartition("/")[0], kind):
+    if not has_rules(api_version.rpartition("/")[0], kind):
         return None
     try:
         return _decoded(kind, served.form_of(api_version), content)

@@ -1,6 +1,6 @@
-"""Is the JSON of the right shape?  All failures at once, as field errors with the ids of the shape rules.
+"""Validation of JSON against the schemas of the kinds: field errors with the ids of the ``schema-*`` rules.
 
-The JSON Schemas are in ``schemas/``, named as ``versions.served.schema_of`` says: shape only, no policy.
+The JSON Schemas are in ``schemas/`` under the names of ``versions.served.schema_of``.  They describe only the shape.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from validators.field import FieldError, FieldPath, Key
 from validators.model.decode import Json
 
 _FREE_MAPS = frozenset({"labels", "annotations"})
-_SAID = {"integer": "an integer", "string": "a string", "boolean": "true or false", "object": "a mapping", "array": "a list"}
+_TYPE_NAMES = {"integer": "an integer", "string": "a string", "boolean": "true or false", "object": "a mapping", "array": "a list"}
 
 
 def check(name: str, content: Json) -> list[FieldError]:
-    """Every shape failure of *content*, in order of path, by the schema of that *name*.  Null must be left out before."""
+    """Return all errors of *content* under the schema *name*, in order of path.  Null values must be removed before."""
     schema, validator = _validator(name)
-    found = [error for failure in validator.iter_errors(content) for error in _errors(schema, failure)]
-    return sorted(found, key=lambda error: (str(error.path), error.origin))
+    errors = [error for failure in validator.iter_errors(content) for error in _errors(schema, failure)]
+    return sorted(errors, key=lambda error: (str(error.path), error.origin))
 
 
 def without_paths(content: Json, paths: Sequence[FieldPath]) -> Json:
-    """*content* without the values at *paths*, so that the rest can be looked at; list items become empty objects."""
+    """Return *content* without the values at *paths*, so that the rest can be validated; list items become empty objects."""
     if not paths:
         return content
     copy = json.loads(json.dumps(content))
@@ -45,7 +45,7 @@ def _remove(value: Json, parts: tuple[Any, ...]) -> None:
         try:
             value = value[part]
         except (KeyError, IndexError, TypeError):
-            return  # it went with something above it
+            return  # already removed with a parent
     if isinstance(value, dict):
         value.pop(parts[-1], None)
     elif isinstance(value, list) and isinstance(parts[-1], int) and parts[-1] < len(value):
@@ -61,27 +61,27 @@ def _validator(name: str) -> tuple[Json, Any]:
 def _errors(schema: Json, failure: Any) -> Iterator[FieldError]:
     path, name = _path(failure.instance_path), failure.kind.name
     if name == "required":
-        yield _as("schema-required", field.required(path / failure.kind.property, "this field must be given"))
+        yield _with_rule("schema-required", field.required(path / failure.kind.property, "this field must be given"))
     elif name == "additionalProperties":
         known = _siblings(schema, failure)
         for unknown in sorted(failure.kind.unexpected):
-            yield _as("schema-unknown-field", field.invalid_struct(path / unknown, _unknown(unknown, known)))
+            yield _with_rule("schema-unknown-field", field.invalid_struct(path / unknown, _unknown_field(unknown, known)))
     elif name == "enum":
-        yield _as("schema-enum", field.not_supported(path, failure.instance, failure.kind.options))
+        yield _with_rule("schema-enum", field.not_supported(path, failure.instance, failure.kind.options))
     elif name in {"minimum", "maximum"}:
         value = failure.instance
         side = "at most" if name == "maximum" else "at least"
-        yield _as(
+        yield _with_rule(
             "schema-limit", field.invalid(path, value, f"must be {side} {failure.kind.limit}: more does not fit into this field's type")
         )
     elif name == "type":
-        wanted = " or ".join(_SAID.get(each, each) for each in failure.kind.types)
-        yield _as("schema-type", field.type_invalid(path, failure.instance, f"must be {wanted}"))
+        types = " or ".join(_TYPE_NAMES.get(each, each) for each in failure.kind.types)
+        yield _with_rule("schema-type", field.type_invalid(path, failure.instance, f"must be {types}"))
     else:
-        raise ValueError(f"no rule tells a failure of the keyword {name!r}: schemas hold shape only")
+        raise ValueError(f"no rule reports errors of the keyword {name!r}: schemas describe only the shape")
 
 
-def _as(rule: str, error: FieldError) -> FieldError:
+def _with_rule(rule: str, error: FieldError) -> FieldError:
     return dataclasses.replace(error, origin=rule)
 
 
@@ -94,13 +94,13 @@ def _path(instance_path: Sequence[str | int]) -> FieldPath:
 
 
 def _siblings(schema: Json, failure: Any) -> list[str]:
-    """The fields that are known where an unknown one was found."""
-    where = schema
+    """Return the known fields at the position of an unknown field."""
+    part_of_schema = schema
     for part in failure.schema_path[:-1]:
-        where = where[part]
-    return sorted(where["properties"])
+        part_of_schema = part_of_schema[part]
+    return sorted(part_of_schema["properties"])
 
 
-def _unknown(name: str, known: Sequence[str]) -> str:
+def _unknown_field(name: str, known: Sequence[str]) -> str:
     close = difflib.get_close_matches(name, known, n=1)
     return f"unknown field {name!r}" + (f"; did you mean {close[0]!r}?" if close else ": the API server would drop it")

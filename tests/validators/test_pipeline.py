@@ -216,7 +216,7 @@ class TestDocuments:
 
     def examine(self, content: dict[str, Any], **settings: Any) -> list[tuple[str, str]]:
         examined = pipeline.examine(content, Settings(linting=True, **settings))
-        return [(each.error.origin, str(each.error.path)) for each in examined.judged]
+        return [(each.error.origin, str(each.error.path)) for each in examined.violations]
 
     def test_a_kind_of_another_group_is_foreign(self) -> None:
         assert pipeline.examine({"apiVersion": "example.com/v1", "kind": "PodGroup"}, Settings(linting=True)).foreign
@@ -278,7 +278,7 @@ class TestDocuments:
     def test_a_typo_is_told_with_the_field_that_was_meant(self) -> None:
         examined = pipeline.examine(pod_group("a", schedulingConstraint={}), Settings(linting=True))
 
-        assert "did you mean 'schedulingConstraints'?" in str(examined.judged[0].error)
+        assert "did you mean 'schedulingConstraints'?" in str(examined.violations[0].error)
 
     @pytest.mark.parametrize(
         ("version", "minor", "spec", "want"),
@@ -304,9 +304,9 @@ class TestDocuments:
         content = {"apiVersion": f"scheduling.k8s.io/{version}", "kind": "Workload", "metadata": {"name": "w"}, "spec": spec}
         examined = pipeline.examine(content, settings)
         assert examined.object is not None
-        judged = pipeline.judge(examined.object, settings, lookup=NOTHING, form=examined.form)
+        judged = pipeline.validate_document(examined.object, settings, lookup=NOTHING, form=examined.form)
 
-        assert list(examined.judged) == []
+        assert list(examined.violations) == []
         assert [want] == [str(each.error.path) for each in judged]
 
 
@@ -320,7 +320,11 @@ class TestNeighbours:
         lookup = KnownObjects(objects, complete=False)
         found = []
         for content, each in zip(contents, examined, strict=True):
-            judged = each.judged or pipeline.judge(each.object, chosen, lookup=lookup, form=each.form) if each.object else each.judged
+            judged = (
+                each.violations or pipeline.validate_document(each.object, chosen, lookup=lookup, form=each.form)
+                if each.object
+                else each.violations
+            )
             found += [(content["metadata"]["name"], one.error.origin, str(one.error.path)) for one in judged]
         return found
 
@@ -441,7 +445,7 @@ def compared(templates: int, monkeypatch: pytest.MonkeyPatch) -> int:
     with monkeypatch.context() as patch:
         patch.setattr(FieldPath, "__eq__", counted(equal))
         patch.setattr(FieldPath, "starts_with", counted(starts))
-        judged = pipeline.examine(new, Settings(linting=True)).judged
+        judged = pipeline.examine(new, Settings(linting=True)).violations
     assert sum(each.error.origin == "schema-type" for each in judged) == 8 * (templates + 1)
     return count
 

@@ -45,7 +45,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 def told(content: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(each.error.origin, str(each.error.path)) for each in pipeline.examine(content, LINTING).judged]
+    return [(each.error.origin, str(each.error.path)) for each in pipeline.examine(content, LINTING).violations]
 
 
 JSON = st.recursive(
@@ -68,9 +68,9 @@ def test_any_value_at_any_place_is_told_or_judged(place: tuple[Any, ...], value:
     holder[place[-1]] = value
 
     examined = pipeline.examine(content, LINTING)
-    if examined.object is not None and not examined.judged:
-        pipeline.judge(examined.object, LINTING, lookup=NOTHING)
-    for judged in examined.judged:
+    if examined.object is not None and not examined.violations:
+        pipeline.validate_document(examined.object, LINTING, lookup=NOTHING)
+    for judged in examined.violations:
         assert judged.error.origin.startswith("schema-")
         assert str(judged.error)
 

@@ -1,1 +1,1 @@
-"""What the API server fills in, and what it drops, before it looks at an object."""
+"""Changes that the API server makes to an object before validation: defaults, and dropped fields."""

@@ -1,7 +1,7 @@
-"""Fields whose feature gate is off: the API server drops them, unless the stored object uses them already.
+"""Fields whose feature gate is off: the API server drops them, unless the stored object already uses them.
 
-Source: Kubernetes 1.37.1, the strategies' ``dropDisabled*``.  Flat templates are matched with the old object by their
-place in the list, composite ones by name, as there.
+Source: Kubernetes 1.37.1, ``dropDisabled*`` of the strategies.  As there, leaf templates are matched with the old object
+by index, and composite templates by name.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ from validators.model.templates import COMPOSITES, LEAVES, SPEC
 from validators.model.workload import Basic, CompositePodGroupTemplate, PodGroupTemplate, Shape, Workload, WorkloadSpec
 
 Dropped = list[tuple[FieldPath, str]]
-"""Each field that was dropped, with the gate that is off."""
+"""The dropped fields, each with the gate that is off."""
 
 
 def drop_disabled_fields(new: Object, old: Object | None, gates: Gates) -> tuple[Object, Dropped]:
-    """*new* as the API server goes on with it, and what it dropped."""
+    """Return *new* without the fields that the API server drops, and those fields."""
     dropped: Dropped = []
     if not gates.off:
         return new, dropped
     if isinstance(new, Workload):
-        was = old.spec if isinstance(old, Workload) else None
-        return replaced(new, spec=_workload(new.spec, was, gates, dropped)), dropped
+        old_spec = old.spec if isinstance(old, Workload) else None
+        return replaced(new, spec=_workload(new.spec, old_spec, gates, dropped)), dropped
     if isinstance(new, PodGroup):
-        before = old.spec if isinstance(old, PodGroup) else None
-        changes = _unused(new.spec, before, gates, SPEC, dropped, leaf=True)
+        old_group = old.spec if isinstance(old, PodGroup) else None
+        changes = _dropped_fields(new.spec, old_group, gates, SPEC, dropped, leaf=True)
         if (
             not gates.enabled(names.COMPOSITE)
             and new.spec.parent_composite_pod_group_name is not None
-            and not (before and before.parent_composite_pod_group_name is not None)
+            and not (old_group and old_group.parent_composite_pod_group_name is not None)
         ):
             changes["parent_composite_pod_group_name"] = None
             dropped.append((SPEC / "parentCompositePodGroupName", names.COMPOSITE))
         return replaced(new, spec=replaced(new.spec, **changes)), dropped
     if isinstance(new, CompositePodGroup):
-        changes = _unused(new.spec, old.spec if isinstance(old, CompositePodGroup) else None, gates, SPEC, dropped, leaf=False)
+        changes = _dropped_fields(new.spec, old.spec if isinstance(old, CompositePodGroup) else None, gates, SPEC, dropped, leaf=False)
         return replaced(new, spec=replaced(new.spec, **changes)), dropped
-    return _others(new, old, gates, dropped), dropped
+    return _drop_in_pod_or_job(new, old, gates, dropped), dropped
 
 
-def _others(new: Object, old: Object | None, gates: Gates, dropped: Dropped) -> Object:
+def _drop_in_pod_or_job(new: Object, old: Object | None, gates: Gates, dropped: Dropped) -> Object:
     if isinstance(new, Job) and new.spec.scheduling is not None and not gates.enabled(names.WITH_JOB):
         if not (isinstance(old, Job) and old.spec.scheduling is not None):
             dropped.append((SPEC / "scheduling", names.WITH_JOB))
@@ -59,8 +59,8 @@ def _others(new: Object, old: Object | None, gates: Gates, dropped: Dropped) -> 
     return new
 
 
-def _unused(new: Shape, old: Shape | None, gates: Gates, path: FieldPath, dropped: Dropped, *, leaf: bool) -> dict[str, object]:
-    """The fields of a template or group that are dropped, each set to None."""
+def _dropped_fields(new: Shape, old: Shape | None, gates: Gates, path: FieldPath, dropped: Dropped, *, leaf: bool) -> dict[str, object]:
+    """Return the fields of a template or group that are dropped, each as None."""
     gated = [("preemption_policy", "preemptionPolicy", names.PREEMPTION_POLICY)]
     if leaf:
         gated += [("scheduling_constraints", "schedulingConstraints", names.TOPOLOGY), ("resource_claims", "resourceClaims", names.CLAIMS)]
@@ -89,9 +89,9 @@ def _leaves(
     before = old or ()
     kept: list[PodGroupTemplate] = []
     for index, each in enumerate(new or ()):
-        was = before[index] if index < len(before) else None
-        changes = _unused(each, was, gates, path / index, dropped, leaf=True)
-        if not gates.enabled(names.DESIRED_COUNT) and _desired(each) is not None and _desired(was) is None:
+        old_leaf = before[index] if index < len(before) else None
+        changes = _dropped_fields(each, old_leaf, gates, path / index, dropped, leaf=True)
+        if not gates.enabled(names.DESIRED_COUNT) and _desired(each) is not None and _desired(old_leaf) is None:
             changes["scheduling_policy"] = replaced(each.scheduling_policy, basic=Basic())
             dropped.append((path.join((index, "schedulingPolicy", "basic", "desiredCount")), names.DESIRED_COUNT))
         kept.append(replaced(each, **changes))
@@ -113,17 +113,17 @@ def _composites(
     before = {each.name: each for each in old or ()}
     kept: list[CompositePodGroupTemplate] = []
     for index, each in enumerate(new or ()):
-        here, was = path / index, before.get(each.name)
-        changes = _unused(each, was, gates, here, dropped, leaf=False)
+        here, previous = path / index, before.get(each.name)
+        changes = _dropped_fields(each, previous, gates, here, dropped, leaf=False)
         children = each.composite_pod_group_templates
-        if children and not gates.enabled(names.COMPOSITE) and not (was and was.composite_pod_group_templates):
+        if children and not gates.enabled(names.COMPOSITE) and not (previous and previous.composite_pod_group_templates):
             dropped.append((here / COMPOSITES, names.COMPOSITE))
             children = None
         changes["composite_pod_group_templates"] = _composites(
-            children, was.composite_pod_group_templates if was else None, gates, here / COMPOSITES, dropped
+            children, previous.composite_pod_group_templates if previous else None, gates, here / COMPOSITES, dropped
         )
         changes["pod_group_templates"] = _leaves(
-            each.pod_group_templates, was.pod_group_templates if was else None, gates, here / LEAVES, dropped
+            each.pod_group_templates, previous.pod_group_templates if previous else None, gates, here / LEAVES, dropped
         )
         kept.append(replaced(each, **changes))
     return tuple(kept)

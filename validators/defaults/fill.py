@@ -1,7 +1,7 @@
-"""Values filled in because they were absent (Kubernetes 1.37.1, ``SetDefaults_*``; KEP-6012, Spec).
+"""Defaults of absent fields (Kubernetes 1.37.1, ``SetDefaults_*``; KEP-6012, Spec).
 
-Twice: on the raw JSON, where unknown fields survive, for the mutating webhook; and on typed objects, for validation,
-which the API server does after defaulting.  Templates have no defaults.
+``apply`` sets them in raw JSON, where unknown fields are kept, for the mutating webhook.  ``fill`` sets them in typed
+objects for validation, which the API server runs after defaulting.  Templates have no defaults.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SINGLE = DisruptionMode(single=Empty())
 
 
 def apply(kind: str, content: Mapping[str, Json], gates: Gates) -> dict[str, Json]:
-    """The same object with absent values filled in; what is there, known or not, stays.  *content* is not changed."""
+    """Return the object with defaults for absent fields.  All other fields, known or not, are kept; *content* is not modified."""
     filled = dict(content)
     given = {} if content.get("spec") is None else content["spec"]
     if kind in _GROUPS and isinstance(given, Mapping):
@@ -37,7 +37,7 @@ def apply(kind: str, content: Mapping[str, Json], gates: Gates) -> dict[str, Jso
 
 
 def fill(new: Object, gates: Gates) -> Object:
-    """The typed object with absent values filled in."""
+    """Return the typed object with defaults for absent fields."""
     if isinstance(new, PriorityClass):
         return new if new.preemption_policy is not None else replaced(new, preemption_policy=PREEMPT_LOWER_PRIORITY)
     if not isinstance(new, (PodGroup, CompositePodGroup)):

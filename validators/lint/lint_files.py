@@ -116,13 +116,13 @@ class _FirstPass:
             return
         subject = subject_of(document.content)
         self.checked.append(Checked(document.file, document.index, subject))
-        self.findings += findings_of(document, examined.judged)
-        if examined.judged:
+        self.findings += findings_of(document, examined.violations)
+        if examined.violations:
             self._objects_given_up.add((document.file, document.index))
             self._documents_given_up.add((document.file, document.chunk.base))
         if examined.object is not None:
             self.objects.append(examined.object)
-            if not examined.judged:
+            if not examined.violations:
                 self.pending.append(_Pending(document, examined.object, examined.form))
         self._take_annotation(document, subject)
 
@@ -148,12 +148,12 @@ class _SecondPass:
         """What the rules say."""
         found: list[Finding] = []
         for each in self._pending:
-            judged = pipeline.judge(each.object, self._settings, lookup=self._lookup, tree=self._tree, form=each.form)
+            judged = pipeline.validate_document(each.object, self._settings, lookup=self._lookup, tree=self._tree, form=each.form)
             found += findings_of(each.document, judged)
         return found
 
 
-def findings_of(document: Document, judged: Iterable[pipeline.Judged]) -> list[Finding]:
+def findings_of(document: Document, judged: Iterable[pipeline.Violation]) -> list[Finding]:
     """What is wrong with a document, at its place in the file."""
     found: list[Finding] = []
     for each in judged:

@@ -102,7 +102,7 @@ def _faults(content: Mapping[str, Json], minor: int) -> list[FieldError]:
     """What the API server of Kubernetes 1.*minor* would refuse in an object by itself."""
     settings = Settings(profile=Profile.UPSTREAM, minor=minor, linting=True)
     examined = pipeline.examine(content, settings)
-    judged = examined.judged
+    judged = examined.violations
     if not judged and examined.object is not None and not isinstance(examined.object, Named):
-        judged = pipeline.judge(examined.object, settings, lookup=lookup.NOTHING, form=examined.form)
+        judged = pipeline.validate_document(examined.object, settings, lookup=lookup.NOTHING, form=examined.form)
     return [each.error for each in judged if each.severity is Severity.ERROR]

@@ -14,7 +14,7 @@ from validators.field import FieldError
 from validators.gates import COMPOSITE, GENERIC_WORKLOAD
 from validators.lookup import Lookup
 from validators.model import decode
-from validators.pipeline import Judged
+from validators.pipeline import Violation
 from validators.rules.base import Operation, Profile, Settings, Severity
 from validators.versions import served
 from validators.versions.form import HUB
@@ -63,7 +63,7 @@ def validate(request: AdmissionRequest, lookup: Lookup, settings: Settings) -> V
     Raises:
         BadReview: an object in the request cannot be read.
     """
-    if not pipeline.is_judged(request.group, request.kind):
+    if not pipeline.has_rules(request.group, request.kind):
         return _not_ours(request)
     if request.operation not in _OPERATIONS or request.new is None:
         return _ALLOWED
@@ -87,7 +87,7 @@ def mutate(request: AdmissionRequest, lookup: Lookup, settings: Settings, finali
     Raises:
         BadReview: an object in the request cannot be read.
     """
-    if not pipeline.is_judged(request.group, request.kind):
+    if not pipeline.has_rules(request.group, request.kind):
         return _not_ours(request)
     if request.operation not in {"CREATE", "UPDATE"} or request.new is None or request.subresource:
         return Verdict(allowed=True)
@@ -185,7 +185,7 @@ def _severity(rule: str, settings: Settings) -> Severity:
     return dict(settings.severities).get(rule, Severity.ERROR)
 
 
-def _verdict(request: AdmissionRequest, judged: Sequence[Judged], settings: Settings) -> Verdict:
+def _verdict(request: AdmissionRequest, judged: Sequence[Violation], settings: Settings) -> Verdict:
     if not judged:
         return _ALLOWED
     named = settings.profile is Profile.KEP

@@ -30,19 +30,19 @@ def told(rule: Rule, example: Example) -> list[str]:
     return [str(each.error.path) for each in judged if each.error.origin == rule.id]
 
 
-def linted(example: Example) -> tuple[pipeline.Judged, ...]:
+def linted(example: Example) -> tuple[pipeline.Violation, ...]:
     """What is said of the first document, all of them being known and the others read before it."""
     with_gates = settings(example, linting=True)
     examined = [pipeline.examine(document, with_gates) for document in yaml.safe_load_all(example.yaml)]
     first = examined[0]
-    if first.judged or first.object is None:
-        return first.judged
+    if first.violations or first.object is None:
+        return first.violations
     known = [each.object for each in (*examined[1:], first) if each.object is not None]
     tree = GroupTree.build(each for each in known if isinstance(each, (PodGroup, CompositePodGroup)))
-    return pipeline.judge(first.object, with_gates, lookup=KnownObjects(known, complete=False), tree=tree, form=first.form)
+    return pipeline.validate_document(first.object, with_gates, lookup=KnownObjects(known, complete=False), tree=tree, form=first.form)
 
 
-def changed(example: Example) -> tuple[pipeline.Judged, ...]:
+def changed(example: Example) -> tuple[pipeline.Violation, ...]:
     """What is said of an update from the old object to the new."""
     new, old = yaml.safe_load(example.yaml), yaml.safe_load(example.old)
     for each in (new, old):
