@@ -1,5 +1,5 @@
-"""Manifests in files: reading them, judging them all together, hiding what is meant to be hidden.
+"""Linter: reads manifests, validates all documents together, and removes suppressed findings.
 
-``documents`` reads the bytes of one file, ``lint_files`` judges what was read, ``suppress`` takes out what annotations and
-comments hide, ``finding`` holds the outcome.  Only ``files`` touches the file system.
+``documents`` parses the bytes of one file, ``lint_files`` validates the documents, ``suppress`` removes the findings that
+annotations and comments hide, ``finding`` has the results.  Only ``files`` accesses the file system.
 """

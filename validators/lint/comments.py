@@ -1,6 +1,6 @@
-"""Finds the comments of a YAML document that speak to the linter.
+"""Comments of a YAML document that are meant for the linter.
 
-Only ``# muster: ignore…`` is looked for; what it means is read in ``suppress``.
+Only ``# muster: ignore…`` is matched here; ``suppress`` parses it.
 """
 
 from __future__ import annotations
@@ -12,39 +12,39 @@ import re
 from validators.lint import yaml_text
 from validators.lint.places import Lines
 
-_SPEAKS = r"#[ \t]*(muster:[ \t]*ignore\b[^\r\n]*)"
+_IGNORE = r"#[ \t]*(muster:[ \t]*ignore\b[^\r\n]*)"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment from ``muster:`` on, in the document that begins at offset ``base`` of its file."""
+    """Text of a comment from ``muster:`` on, in the document that begins at offset ``base`` of its file."""
 
     line: int
     column: int
     text: str
     alone: bool
-    """Whether there is nothing but comment on its line."""
+    """Whether the line has only the comment."""
     base: int
     source: str
     """The whole line."""
 
 
 def comments_in(text: str, base: int, lines: Lines) -> list[Comment]:
-    """The comments in one readable document, which begins at offset *base* of its file.
+    """Return the comments in one readable document, which begins at offset *base* of its file.
 
-    A ``#`` inside a scalar begins no comment.
+    A ``#`` inside a scalar does not begin a comment.
     """
-    found = list(re.finditer(_SPEAKS, text)) if "muster:" in text else []
-    if not found:
+    matches = list(re.finditer(_IGNORE, text)) if "muster:" in text else []
+    if not matches:
         return []
     extents = list(yaml_text.scalar_extents(text))
     ends = [end for _, end in extents]
-    kept: list[Comment] = []
-    for match in found:
+    comments: list[Comment] = []
+    for match in matches:
         after = bisect.bisect_right(ends, match.start())
         if after < len(extents) and extents[after][0] <= match.start():
             continue
         line, column = lines.position(base + match.start())
         source = lines.text(line)
-        kept.append(Comment(line, column, match[1].rstrip(), source.lstrip(" \t\ufeff").startswith("#"), base, source))
-    return kept
+        comments.append(Comment(line, column, match[1].rstrip(), source.lstrip(" \t\ufeff").startswith("#"), base, source))
+    return comments

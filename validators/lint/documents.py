@@ -1,7 +1,7 @@
-"""The bytes of one file to the Kubernetes objects in it, each with the place of every field.
+"""Parsing of one file into Kubernetes objects, each with the positions of its fields.
 
-YAML is read as kubectl reads it, one document at a time, so that one that cannot be read takes no other with it.  What
-is right about an object is not asked here.
+YAML is parsed as kubectl does, one document at a time, so that an unreadable document does not affect the others.
+Objects are not validated here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BOM = "\ufeff"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Document:
-    """One Kubernetes object of a file.  ``index`` counts the objects of the file from 0."""
+    """Kubernetes object of a file.  ``index`` counts the objects of the file from 0."""
 
     file: str
     index: int
@@ -35,22 +35,22 @@ class Document:
     route: tuple[Part, ...] = ()
 
     def span(self, path: FieldPath) -> Span:
-        """Where the field *path* stands.
+        """Return the position of the field *path*.
 
-        A field is its key, with the value where that is short and on the same line.  An item of a list begins where the
-        item does.  For what is missing it is the nearest parent that exists; where that is the object itself, its first
-        key.  Below an alias it is the anchored text.
+        It is that of the key, and of the value if that is a scalar on the same line; for an item of a list, that of the item.
+        A missing field has the position of its nearest existing parent; if that is the object itself, of its first key.
+        A field below an alias has the position of the anchored text.
         """
         return self.chunk.span(self.route, path)
 
     def source(self, line: int) -> str:
-        """The text of a line of the file."""
+        """Return the text of a line of the file; *line* counts from 1."""
         return self.chunk.lines.text(line)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A document, or a whole file, that cannot be read."""
+    """Document, or whole file, that cannot be read."""
 
     file: str
     line: int
@@ -61,7 +61,7 @@ class Unreadable:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NotKubernetes:
-    """A document that is no Kubernetes object, or a file without any document."""
+    """Document that is not a Kubernetes object, or file without documents."""
 
     file: str
     line: int
@@ -70,20 +70,20 @@ class NotKubernetes:
     source: str = ""
 
 
-Found = Document | Unreadable | NotKubernetes
+FilePart = Document | Unreadable | NotKubernetes
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Manifest:
-    """One file as it was read: what is in it, in order, and the comments that speak to us."""
+    """Content of one file, in order, and its comments for the linter."""
 
     file: str
-    parts: tuple[Found, ...]
+    parts: tuple[FilePart, ...]
     comments: tuple[Comment, ...] = ()
 
 
 def parse(file: str, content: bytes) -> Manifest:
-    """Reads one file.  A name that ends in ``.json`` is read as JSON, every other as YAML, in which JSON may stand too."""
+    """Parse one file: as JSON if its name ends in ``.json``, else as YAML, which may contain JSON."""
     if len(content) > LARGEST_FILE:
         return Manifest(file, (Unreadable(file, 1, 1, f"must be at most {LARGEST_FILE:,} bytes; split the file"),))
     try:
@@ -91,16 +91,16 @@ def parse(file: str, content: bytes) -> Manifest:
     except UnicodeDecodeError as error:
         before = content[: error.start].decode("utf-8").removeprefix(_BOM)
         line, column = Lines(before).position(len(before))
-        message = f"must be UTF-8: byte 0x{content[error.start]:02x} is no part of it; save the file as UTF-8"
+        message = f"must be UTF-8: byte 0x{content[error.start]:02x} is invalid; save the file as UTF-8"
         return Manifest(file, (Unreadable(file, line, column, message),))
     return _Reader(file, text).read_json() if file.lower().endswith(".json") else _Reader(file, text).read_yaml()
 
 
 def split(text: str) -> Iterator[tuple[int, str]]:
-    """The documents of a YAML stream by their offsets, empty ones among them: cut at ``---`` and after ``...``.
+    """Yield the documents of a YAML stream with their offsets, including empty ones: split at ``---`` and after ``...``.
 
-    Either at the start of a line ends a document, whatever it is in the middle of.  A marker is part of the document it
-    begins, and so are directives before it.
+    Either marker at the start of a line ends a document, even inside a value.  A ``---``, and the directives before it, are
+    part of the document that they begin.
     """
     start = 0
     for marker in _MARKER.finditer(text):
@@ -122,30 +122,30 @@ def _after_line(text: str, offset: int) -> int:
 
 
 class _Reader:
-    """Reads one text and collects what it finds."""
+    """Reader of one text; collects its parts."""
 
     def __init__(self, file: str, text: str) -> None:
         self._file = file
         self._text = text
         self._lines = Lines(text)
-        self._parts: list[Found] = []
+        self._parts: list[FilePart] = []
         self._comments: list[Comment] = []
         self._objects = 0
 
     def read_json(self) -> Manifest:
-        """The text as JSON; unreadable as a whole where any of it is."""
+        """Return the text as JSON; one error makes the whole text unreadable."""
         try:
-            self._take_json(0, self._text)
+            self._add_json(0, self._text)
         except Fault as fault:
             return Manifest(self._file, (self._unreadable(fault.offset, fault.message),))
         return self._manifest()
 
     def read_yaml(self) -> Manifest:
-        """The text as YAML.  A template of YAML is none: its text is unreadable as a whole."""
+        """Return the text as YAML.  A template of YAML is unreadable as a whole."""
         for base, text in split(self._text):
             marked = len(text) - len(text.removeprefix(_BOM))
             try:
-                self._take_chunk(base + marked, text[marked:])
+                self._add_chunk(base + marked, text[marked:])
             except Fault as fault:
                 if "{{" in text:
                     hint = "; this looks like a template: render it first"
@@ -158,24 +158,24 @@ class _Reader:
             self._parts.append(NotKubernetes(self._file, 1, 1, "must hold a Kubernetes object; the file has no document"))
         return Manifest(self._file, tuple(self._parts), tuple(self._comments))
 
-    def _take_chunk(self, base: int, text: str) -> None:
+    def _add_chunk(self, base: int, text: str) -> None:
         start = _JSON_START.match(text)
         if start is not None:
-            with contextlib.suppress(Fault):  # YAML's own flow style begins like JSON
-                self._take_json(base + start.end(), text[start.end() :])
+            with contextlib.suppress(Fault):  # not JSON: YAML in flow style begins like JSON
+                self._add_json(base + start.end(), text[start.end() :])
                 return
-        found = yaml_text.values(text)
+        values = yaml_text.values(text)
         self._comments += comments_in(text, base, self._lines)
-        for number, value in enumerate(found):
-            self._take(value, Chunk(self._lines, base, text, functools.partial(yaml_text.survey, number=number)), ())
+        for number, value in enumerate(values):
+            self._add(value, Chunk(self._lines, base, text, functools.partial(yaml_text.survey, number=number)), ())
 
-    def _take_json(self, base: int, text: str) -> None:
-        from validators.lint import json_text  # few files are JSON, and start-up time is a feature
+    def _add_json(self, base: int, text: str) -> None:
+        from validators.lint import json_text  # imported on demand: few files are JSON, and start-up must be fast
 
         for offset, value in list(json_text.values(text)):
-            self._take(value, Chunk(self._lines, base, text, functools.partial(json_text.survey, offset=offset), is_json=True), ())
+            self._add(value, Chunk(self._lines, base, text, functools.partial(json_text.survey, offset=offset), is_json=True), ())
 
-    def _take(self, value: object, chunk: Chunk, route: tuple[Part, ...]) -> None:
+    def _add(self, value: object, chunk: Chunk, route: tuple[Part, ...]) -> None:
         if value is None and not route:
             return
         if not isinstance(value, dict) or (value.get("apiVersion") is None and value.get("kind") is None):
@@ -185,7 +185,7 @@ class _Reader:
             self._parts.append(NotKubernetes(self._file, span.line, span.column, message, source))
         elif (items := _items(value)) is not None:
             for number, each in enumerate(items):
-                self._take(_as_item_of(value, each), chunk, (*route, "items", number))
+                self._add(_as_item_of(value, each), chunk, (*route, "items", number))
         else:
             self._parts.append(Document(self._file, self._objects, value, chunk, route))
             self._objects += 1
@@ -196,7 +196,7 @@ class _Reader:
 
 
 def _items(value: dict[str, object]) -> list[object] | None:
-    """The items of a list of objects; None for anything else."""
+    """Return the items of a list of objects; None for anything else."""
     kind, items = value.get("kind"), value.get("items")
     if not isinstance(kind, str) or not kind.endswith("List") or value.get("apiVersion") is None:
         return None
@@ -206,7 +206,7 @@ def _items(value: dict[str, object]) -> list[object] | None:
 
 
 def _as_item_of(value: dict[str, object], item: object) -> object:
-    """An item of a list that is of one kind may leave out what it is, as in the API server's own answers."""
+    """Return an item with apiVersion and kind: items of a typed list may omit them, as in responses of the API server."""
     kind = str(value["kind"]).removesuffix("List")
     if kind and isinstance(item, dict) and item.get("apiVersion") is None and item.get("kind") is None:
         return {"apiVersion": value["apiVersion"], "kind": kind} | {

@@ -1,7 +1,7 @@
-"""Paths to manifests: finds the files, reads them, has them parsed.
+"""File access of the linter: lists the files of the given paths, reads and parses them.
 
-This is the only file of the linter that touches the file system.  What exists and cannot be read is a part of the
-outcome; a path that does not exist is the user's mistake.
+No other module of the linter accesses the file system.  A file that cannot be read is part of the result; a path that
+does not exist raises an error.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ STDIN_NAME = "<stdin>"
 
 
 class PathError(ValueError):
-    """A path that does not exist."""
+    """Path that does not exist."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Source:
-    """A file as it was found: how it is told, where it is, its bytes, and what stood in the way of reading them."""
+    """File that was read: name to display, path, bytes, and the error if it could not be read."""
 
     name: str
     path: str
@@ -36,14 +36,14 @@ class Source:
     problem: str = ""
 
     def manifest(self) -> Manifest:
-        """What is in it."""
+        """Return the parsed file."""
         if self.problem:
             return Manifest(self.name, (Unreadable(self.name, 1, 1, self.problem),))
         return documents.parse(self.name, self.content)
 
 
 def read_manifests(paths: Sequence[str], stdin: BinaryIO, *, leave_out: Iterable[str] = ()) -> tuple[Manifest, ...]:
-    """The manifests at *paths*, as ``sources`` finds them.
+    """Return the parsed files at *paths*, see ``sources``.
 
     Raises:
         PathError: a path does not exist.
@@ -53,33 +53,33 @@ def read_manifests(paths: Sequence[str], stdin: BinaryIO, *, leave_out: Iterable
 
 
 def sources(paths: Sequence[str], stdin: BinaryIO, *, leave_out: Iterable[str] = ()) -> Iterator[Source]:
-    """The files at *paths*, in the order of the bytes of their names, each once and read when it is its turn.
+    """Yield the files at *paths* in bytewise order of their names, each once; a file is read when it is yielded.
 
-    A file is read whatever its name, a directory with all that is below it for the suffixes above, ``-`` is *stdin*.
-    Links are followed, but none twice.  Files in *leave_out* (as ``identity`` gives them) are not read.
+    A named file is read whatever its name.  In directories, files with the suffixes above are read recursively.  ``-`` is
+    *stdin*.  Links are followed, but none twice.  Files in *leave_out* (results of ``identity``) are not read.
 
     Raises:
         PathError: a path does not exist.
 
     """
     seen = set(leave_out)
-    found: list[tuple[str, str]] = []
+    named: list[tuple[str, str]] = []
     for path in paths:
         for file in _files(path):
             if (same := identity(file)) not in seen:
                 seen.add(same)
-                found.append((display_name(file), file))
-    found.sort(key=lambda pair: file_order(pair[0]))
-    return (_source(name, file, stdin) for name, file in found)
+                named.append((display_name(file), file))
+    named.sort(key=lambda pair: file_order(pair[0]))
+    return (_source(name, file, stdin) for name, file in named)
 
 
 def identity(file: str) -> str:
-    """What tells whether two names are of one file."""
+    """Return a key that is equal for two names of one file."""
     return file if file == STDIN else os.path.realpath(file)
 
 
 def identities(paths: Sequence[str]) -> frozenset[str]:
-    """The identities of all files at *paths*.
+    """Return the identities of all files at *paths*.
 
     Raises:
         PathError: a path does not exist.
@@ -89,7 +89,7 @@ def identities(paths: Sequence[str]) -> frozenset[str]:
 
 
 def display_name(file: str) -> str:
-    """A file's name as it is told: short, with ``/``, and legible even where it is not UTF-8."""
+    """Return a file's name for messages: normalized, with ``/``, and with escapes where it is not UTF-8."""
     if file == STDIN:
         return STDIN_NAME
     return os.fsencode(os.path.normpath(file)).decode("utf-8", "backslashreplace").replace(os.sep, "/")
@@ -98,7 +98,7 @@ def display_name(file: str) -> str:
 def _files(path: str) -> Iterator[str]:
     if path == STDIN:
         yield path
-    elif os.path.isdir(path):  # noqa: PTH112 - names are kept as given, and as bytes where they are no text
+    elif os.path.isdir(path):  # noqa: PTH112 - names are kept as given, and may not be valid text
         yield from _below(path)
     elif os.path.lexists(path):
         yield path
@@ -107,10 +107,10 @@ def _files(path: str) -> Iterator[str]:
 
 
 def _below(top: str) -> Iterator[str]:
-    """The manifests below a directory; a link that leads back up is not followed again."""
+    """Yield the manifests below a directory; a directory is entered once, whatever links lead to it."""
     entered: set[str] = set()
-    unreadable: list[OSError] = []
-    for folder, folders, names in os.walk(top, followlinks=True, onerror=unreadable.append):
+    errors: list[OSError] = []
+    for folder, folders, names in os.walk(top, followlinks=True, onerror=errors.append):
         real = os.path.realpath(folder)
         if real in entered:
             folders.clear()
@@ -121,12 +121,12 @@ def _below(top: str) -> Iterator[str]:
             file = os.path.join(folder, name)  # noqa: PTH118 - as above
             if name.lower().endswith(SUFFIXES) and _is_file(file):
                 yield file
-    # A folder that cannot be listed is told as a file that cannot be read.
-    yield from (str(error.filename) for error in unreadable)
+    # A directory that cannot be listed is reported as a file that cannot be read.
+    yield from (str(error.filename) for error in errors)
 
 
 def _is_file(file: str) -> bool:
-    """Whether to read it: pipes and devices below a directory would make us wait.  A broken link is tried, and told."""
+    """Return whether to read a file: not pipes and devices, which would block.  A broken link is read, and reported."""
     try:
         return stat.S_ISREG(os.stat(file).st_mode)  # noqa: PTH116 - as above
     except OSError:

@@ -1,4 +1,4 @@
-"""What the linter found, as values: findings, their place, and the report of one call."""
+"""Results of the linter: findings with their positions, and the report of one run."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ UNREADABLE = "unreadable"
 NOT_KUBERNETES = "not-kubernetes"
 UNUSED_SUPPRESSION = "unused-suppression"
 
-EXIT_FOUND = 1
-EXIT_COULD_NOT_LOOK = 2
+EXIT_ERRORS = 1
+EXIT_UNREADABLE = 2
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Subject:
-    """The object that a finding is about.  ``namespace`` is empty for kinds that have none."""
+    """Object of a finding.  ``namespace`` is empty for cluster-scoped kinds."""
 
     api_version: str
     kind: str
@@ -31,10 +31,11 @@ class Subject:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing wrong, at a place in a file.
+    """Error or warning at a position in a file.
 
-    ``type`` is the Kubernetes error type, None where none applies; ``field`` is empty for the file or the object itself;
-    ``index`` counts the objects of the file from 0, None where the finding is about no object; ``source`` is the line.
+    ``type`` is the Kubernetes error type, None if none applies.  ``field`` is empty for the file or the object itself.
+    ``index`` counts the objects of the file from 0; it is None if the finding is not about an object.  ``source`` is the
+    text of the line.
     """
 
     rule: str
@@ -50,18 +51,18 @@ class Finding:
 
     @property
     def docs(self) -> str:
-        """Where the rule is explained, as a path in the project."""
+        """The documentation of the rule, as a path in the project."""
         return f"validators/rules/README.md#{self.rule}"
 
     @property
     def order(self) -> tuple[bytes, int, int, str, str, str]:
-        """Sorts by file (bytewise), line, column, field, rule."""
+        """The sort key: file (bytewise), line, column, field, rule."""
         return file_order(self.file), self.span.line, self.span.column, self.field, self.rule, self.message
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Checked:
-    """An object that was judged, well or not."""
+    """Object that was validated, with or without findings."""
 
     file: str
     index: int
@@ -70,7 +71,7 @@ class Checked:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Summary:
-    """Counts over one call.  ``documents`` are Kubernetes objects, the ``foreign`` ones among them."""
+    """Counts of one run.  ``documents`` are Kubernetes objects, including ``foreign`` ones."""
 
     files: int = 0
     documents: int = 0
@@ -82,22 +83,22 @@ class Summary:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Report:
-    """All of one call: findings in order, counts, and what was looked at."""
+    """Result of one run: findings in order, counts, and the files and objects that were validated."""
 
     findings: tuple[Finding, ...]
     summary: Summary
     files: tuple[str, ...] = ()
     checked: tuple[Checked, ...] = ()
-    could_not_look: bool = False
+    has_unreadable: bool = False
     """Whether a file or a document could not be read."""
 
     @property
     def exit_status(self) -> int:
-        """0 where nothing is wrong but warnings; 1 for errors, 2 for what could not be read, 3 for both."""
+        """0 without findings or with warnings only, 1 with errors, 2 if something could not be read, 3 for both."""
         errors = any(each.severity is Severity.ERROR and each.rule != UNREADABLE for each in self.findings)
-        return (EXIT_FOUND if errors else 0) | (EXIT_COULD_NOT_LOOK if self.could_not_look else 0)
+        return (EXIT_ERRORS if errors else 0) | (EXIT_UNREADABLE if self.has_unreadable else 0)
 
 
 def file_order(file: str) -> bytes:
-    """Files sort by the bytes of their names."""
+    """Return the sort key of a file: the bytes of its name."""
     return file.encode("utf-8", "surrogateescape")

@@ -1,7 +1,7 @@
-"""Reads JSON: a text to values, and, where a place is asked for, to places.
+"""Parsing of JSON: a text to values and, on demand, to positions.
 
-A text may hold several values one after another (JSON Lines, or what ``kubectl get -o json`` of several calls gives).
-All functions raise ``Fault`` with the offset of what is wrong.
+A text may have several values one after another (JSON Lines, or the output of several ``kubectl get -o json``).  All
+functions raise ``Fault`` with the offset of the error.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 class _DuplicateError(ValueError):
-    """A key twice in one object; where, the survey finds."""
+    """Duplicate key in an object; ``_Survey`` determines its offset."""
 
 
 def values(text: str) -> Iterator[tuple[int, object]]:
-    """Each value of *text* with the offset at which it begins."""
+    """Yield each value of *text* with its start offset."""
     offset = _skip(text, 0)
     may_hold_too_much = text.count(",") > MOST_NODES
     while offset < len(text):
@@ -36,7 +36,7 @@ def values(text: str) -> Iterator[tuple[int, object]]:
 
 
 def survey(text: str, offset: int = 0) -> Place:
-    """The places of the value in *text* that begins at *offset*."""
+    """Return the positions of the value in *text* that begins at *offset*."""
     return _Survey(text, offset).run()
 
 
@@ -49,22 +49,22 @@ def _value(text: str, offset: int) -> tuple[object, int]:
         raise Fault(offset, f"must be nested at most {DEEPEST} deep") from None
     except _DuplicateError:
         _Survey(text, offset).run()
-        raise AssertionError("a duplicate key must be found again") from None
+        raise AssertionError("the survey must raise for a duplicate key") from None
     except scalars.ScalarError as error:
         raise Fault(offset, str(error)) from None
-    _measure(value, offset)
+    _check_limits(value, offset)
     return (_without_surrogates(value) if "\\" in text else value), end
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         raise _DuplicateError
-    return found
+    return members
 
 
 def _refuse_constant(name: str) -> object:
-    raise scalars.ScalarError(f"{name} must be a finite number: JSON has no other")
+    raise scalars.ScalarError(f"{name} must be a finite number: JSON has no others")
 
 
 def _integer(text: str) -> int | float:
@@ -75,24 +75,24 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_float=scalars.numbe
 
 
 def _refuse_too_much(text: str, offset: int) -> None:
-    """Counts the values of the text at *offset* before they are made: it is memory that is to be spared."""
+    """Raise for too many values in the text at *offset*, before they are parsed: the limit protects memory."""
     depth, count = 0, 0
-    for found in _TOKEN.finditer(text, offset):
-        depth += (found[1] in {"{", "["}) - (found[1] in {"}", "]"})
-        count += found[1] == ","
+    for match in _TOKEN.finditer(text, offset):
+        depth += (match[1] in {"{", "["}) - (match[1] in {"}", "]"})
+        count += match[1] == ","
         if count > MOST_NODES:
-            raise Fault(found.start(1), f"must have at most {MOST_NODES:,} values")
+            raise Fault(match.start(1), f"must have at most {MOST_NODES:,} values")
         if depth <= 0:
             return
 
 
 def _skip(text: str, offset: int) -> int:
-    found = _SPACE.match(text, offset)
-    return found.end() if found else offset
+    match = _SPACE.match(text, offset)
+    return match.end() if match else offset
 
 
-def _measure(value: object, offset: int) -> None:
-    """Refuses what is nested too deep or holds too much."""
+def _check_limits(value: object, offset: int) -> None:
+    """Raise for a value that is nested too deeply or has too many values."""
     level, depth, count = [value], 0, 0
     while level:
         depth += 1
@@ -109,7 +109,7 @@ def _measure(value: object, offset: int) -> None:
 
 
 def _without_surrogates(value: object) -> object:
-    """Half a character, which an escape can write, has no UTF-8: it becomes U+FFFD, as in Go."""
+    """Return the value with lone surrogates, which have no UTF-8, replaced by U+FFFD, as in Go."""
     if isinstance(value, str):
         return _LONE_SURROGATE.sub("\ufffd", value)
     if isinstance(value, dict):
@@ -120,7 +120,7 @@ def _without_surrogates(value: object) -> object:
 
 
 class _Open:
-    """An object or array that is being surveyed."""
+    """Object or array that is being surveyed."""
 
     __slots__ = ("first", "inside", "is_object", "key", "listed", "start")
 
@@ -140,16 +140,16 @@ class _Open:
             self.inside[name] = Entry(start, end, place)
             self.key = None
 
-    def name(self, text: str, start: int) -> None:
-        """Takes a key.
+    def start_entry(self, text: str, start: int) -> None:
+        """Start the entry of a key.
 
         Raises:
-            Fault: it has been there before.
+            Fault: the key is a duplicate.
 
         """
         name = _LONE_SURROGATE.sub("\ufffd", str(json.loads(text, strict=False)))
         if name in self.inside:
-            raise Fault(start, f"the key {name!r} must stand only once in its object; remove one of the two")
+            raise Fault(start, f"the key {name!r} must occur only once in its object; remove one of the two")
         self.key = (name, start, start + len(text))
         self.first = self.first or self.key[1:]
 
@@ -159,7 +159,7 @@ class _Open:
 
 
 class _Survey:
-    """Walks the tokens of a text that the JSON reader has accepted, but perhaps for a key that stands twice."""
+    """Walk over the tokens of a text that is valid JSON, except for duplicate keys."""
 
     def __init__(self, text: str, offset: int) -> None:
         self._text = text
@@ -167,15 +167,15 @@ class _Survey:
         self._stack: list[_Open] = []
 
     def run(self) -> Place:
-        for found in _TOKEN.finditer(self._text, self._offset):
-            place = self._take(found[1], found.start(1))
+        for match in _TOKEN.finditer(self._text, self._offset):
+            place = self._token(match[1], match.start(1))
             if place is not None and not self._stack:
                 return place
             if place is not None:
                 self._stack[-1].add(place)
         raise Fault(len(self._text), "must be JSON: the text ends too early")
 
-    def _take(self, token: str, start: int) -> Place | None:
+    def _token(self, token: str, start: int) -> Place | None:
         if token in {":", ","}:
             return None
         if token in {"{", "["}:
@@ -185,6 +185,6 @@ class _Survey:
         if token in {"}", "]"}:
             return self._stack.pop().close(end)
         if self._stack and self._stack[-1].is_object and self._stack[-1].key is None:
-            self._stack[-1].name(token, start)
+            self._stack[-1].start_entry(token, start)
             return None
         return Place(start, end, start, end)

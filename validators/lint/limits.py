@@ -1,12 +1,12 @@
-"""How much a file may hold before it is refused: a linter in CI reads what strangers write."""
+"""Limits of files: a linter in CI reads untrusted input."""
 
 from __future__ import annotations
 
 LARGEST_FILE = 64 * 1024 * 1024
-"""Bytes.  The largest legal Workload has about 700 KB as YAML, so a file holds some ninety of them."""
+"""Bytes of a file.  The largest valid Workload has about 700 KB as YAML, so a file may have about ninety."""
 
 MOST_NODES = 2_000_000
-"""Values in one document, those behind an alias counted at each use: a dozen aliases of aliases can stand for 10^9."""
+"""Values in one document.  The values of an alias count at each use: a dozen nested aliases can mean 10^9 values."""
 
 DEEPEST = 200
-"""Levels of nesting.  The deepest legal object, a Workload, has some twenty."""
+"""Levels of nesting.  The deepest valid object, a Workload, has about twenty."""

@@ -1,7 +1,7 @@
-"""Manifests in, report out: every document by itself, then each among all the others.
+"""Linting of manifests: every document by itself, then every document together with all others.
 
-What is right is the pipeline's business; here documents are counted, known to one another, and their errors given a
-place.  The same manifests give the same report, in whatever order they come.
+The pipeline validates.  This module collects the objects for the lookup, counts documents, and adds positions to errors.
+The report does not depend on the order of the manifests.
 """
 
 from __future__ import annotations
@@ -34,31 +34,31 @@ from validators.versions.form import Form
 
 
 def run(manifests: Iterable[Manifest], objects: Iterable[Manifest] = (), *, settings: Settings) -> Report:
-    """Judges all documents of *manifests*; those of *objects* are known and not judged.
+    """Validate all documents of *manifests*; those of *objects* are only for the lookup.
 
-    Where both hold an object of one name, that of *manifests* counts: it is about to replace the other.
+    If both have an object of one name, that of *manifests* counts: it is about to replace the other.
     """
     ordered = sorted(manifests, key=lambda each: file_order(each.file))
-    known_only = sorted(objects, key=lambda each: file_order(each.file))
+    lookup_only = sorted(objects, key=lambda each: file_order(each.file))
     first = _FirstPass(settings)
     for manifest in ordered:
         first.read_manifest(manifest)
-    judging = _SecondPass(first, [*_replaced(known_only, first), *first.objects], settings)
-    findings = [*first.findings, *judging.findings(), *_unreadable(known_only)]
+    second = _SecondPass(first, [*_not_replaced(lookup_only, first), *first.objects], settings)
+    findings = [*first.findings, *second.findings(), *_unreadable(lookup_only)]
     outcome = suppress.apply(findings, first.annotations, _comments(ordered), scope=first.scope())
-    left = _with_chosen_severity(outcome.findings, settings)
-    lost = any(isinstance(part, Unreadable) for manifest in (*ordered, *known_only) for part in manifest.parts)
-    return _report(left, outcome.suppressed, first, files=tuple(each.file for each in ordered), lost=lost)
+    findings = _with_configured_severity(outcome.findings, settings)
+    has_unreadable = any(isinstance(part, Unreadable) for manifest in (*ordered, *lookup_only) for part in manifest.parts)
+    return _report(findings, outcome.suppressed, first, files=tuple(each.file for each in ordered), has_unreadable=has_unreadable)
 
 
 def subject_of(content: Mapping[str, object]) -> Subject:
-    """What a document says it is; empty where it does not say so in words."""
+    """Return apiVersion, kind, namespace and name of a document; empty where they are absent or not strings."""
     metadata = content.get("metadata")
-    named = metadata if isinstance(metadata, dict) else {}
+    fields = metadata if isinstance(metadata, dict) else {}
     api_version, kind = _text(content.get("apiVersion")), _text(content.get("kind"))
-    in_cluster = kind in CLUSTER_SCOPED and served.serves(api_version.rpartition("/")[0], kind)
-    namespace = "" if in_cluster else _text(named.get("namespace")) or "default"
-    return Subject(api_version, kind, namespace, _text(named.get("name")) or _text(named.get("generateName")))
+    cluster_scoped = kind in CLUSTER_SCOPED and served.serves(api_version.rpartition("/")[0], kind)
+    namespace = "" if cluster_scoped else _text(fields.get("namespace")) or "default"
+    return Subject(api_version, kind, namespace, _text(fields.get("name")) or _text(fields.get("generateName")))
 
 
 def _text(value: object) -> str:
@@ -67,7 +67,7 @@ def _text(value: object) -> str:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Pending:
-    """A document that is right by itself, to be judged among the others."""
+    """Document without errors of its own, to be validated together with the others."""
 
     document: Document
     object: Object
@@ -75,7 +75,7 @@ class _Pending:
 
 
 class _FirstPass:
-    """Looks at each document by itself."""
+    """Examination of each document by itself."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -86,11 +86,11 @@ class _FirstPass:
         self.annotations: list[suppress.Annotation] = []
         self.documents = 0
         self.foreign = 0
-        self._objects_given_up: set[tuple[str, int]] = set()
-        self._documents_given_up: set[tuple[str, int]] = set()
+        self._objects_skipped: set[tuple[str, int]] = set()
+        self._documents_skipped: set[tuple[str, int]] = set()
 
     def read_manifest(self, manifest: Manifest) -> None:
-        """Takes in one file."""
+        """Examine the documents of one file."""
         for part in manifest.parts:
             if isinstance(part, Document):
                 self.documents += 1
@@ -99,15 +99,15 @@ class _FirstPass:
                 self.findings.append(_of_file(part))
 
     def scope(self) -> suppress.Scope:
-        """Of what it can be said that there is nothing to hide."""
-        chosen = dict(self._settings.severities)
-        asked = {
+        """Return the rules and documents for which unused suppressions can be reported."""
+        configured = dict(self._settings.severities)
+        active = {
             rule.id
             for rule in rules.discover().values()
-            if chosen.get(rule.id) is not Severity.OFF
+            if configured.get(rule.id) is not Severity.OFF
             and (rule.about is About.FILE or rule.profile is Profile.UPSTREAM or self._settings.profile is Profile.KEP)
         }
-        return suppress.Scope(frozenset(rules.discover()), asked, self._objects_given_up, self._documents_given_up)
+        return suppress.Scope(frozenset(rules.discover()), active, self._objects_skipped, self._documents_skipped)
 
     def _examine(self, document: Document) -> None:
         examined = pipeline.examine(document.content, self._settings)
@@ -118,15 +118,15 @@ class _FirstPass:
         self.checked.append(Checked(document.file, document.index, subject))
         self.findings += findings_of(document, examined.violations)
         if examined.violations:
-            self._objects_given_up.add((document.file, document.index))
-            self._documents_given_up.add((document.file, document.chunk.base))
+            self._objects_skipped.add((document.file, document.index))
+            self._documents_skipped.add((document.file, document.chunk.base))
         if examined.object is not None:
             self.objects.append(examined.object)
             if not examined.violations:
                 self.pending.append(_Pending(document, examined.object, examined.form))
-        self._take_annotation(document, subject)
+        self._add_annotation(document, subject)
 
-    def _take_annotation(self, document: Document, subject: Subject) -> None:
+    def _add_annotation(self, document: Document, subject: Subject) -> None:
         metadata = document.content.get("metadata")
         annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
         value = annotations.get(suppress.ANNOTATION) if isinstance(annotations, dict) else None
@@ -136,7 +136,7 @@ class _FirstPass:
 
 
 class _SecondPass:
-    """Judges each document among all the others."""
+    """Validation of each document together with all others."""
 
     def __init__(self, first: _FirstPass, known: list[Object], settings: Settings) -> None:
         self._pending = first.pending
@@ -145,20 +145,20 @@ class _SecondPass:
         self._tree = GroupTree.build(each for each in known if isinstance(each, (PodGroup, CompositePodGroup)))
 
     def findings(self) -> list[Finding]:
-        """What the rules say."""
-        found: list[Finding] = []
+        """Return the findings of all rules."""
+        findings: list[Finding] = []
         for each in self._pending:
-            judged = pipeline.validate_document(each.object, self._settings, lookup=self._lookup, tree=self._tree, form=each.form)
-            found += findings_of(each.document, judged)
-        return found
+            violations = pipeline.validate_document(each.object, self._settings, lookup=self._lookup, tree=self._tree, form=each.form)
+            findings += findings_of(each.document, violations)
+        return findings
 
 
-def findings_of(document: Document, judged: Iterable[pipeline.Violation]) -> list[Finding]:
-    """What is wrong with a document, at its place in the file."""
-    found: list[Finding] = []
-    for each in judged:
+def findings_of(document: Document, violations: Iterable[pipeline.Violation]) -> list[Finding]:
+    """Return the findings for the violations of a document, with their positions in the file."""
+    findings: list[Finding] = []
+    for each in violations:
         span = document.span(each.error.path)
-        found.append(
+        findings.append(
             Finding(
                 rule=each.error.origin,
                 severity=each.severity,
@@ -172,14 +172,14 @@ def findings_of(document: Document, judged: Iterable[pipeline.Violation]) -> lis
                 source=document.source(span.line),
             )
         )
-    return found
+    return findings
 
 
 def _of_file(part: Unreadable | NotKubernetes) -> Finding:
-    is_lost = isinstance(part, Unreadable)
+    unreadable = isinstance(part, Unreadable)
     return Finding(
-        rule=UNREADABLE if is_lost else NOT_KUBERNETES,
-        severity=Severity.ERROR if is_lost else Severity.WARNING,
+        rule=UNREADABLE if unreadable else NOT_KUBERNETES,
+        severity=Severity.ERROR if unreadable else Severity.WARNING,
         message=part.message,
         type=None,
         field="",
@@ -197,35 +197,35 @@ def _comments(manifests: Sequence[Manifest]) -> list[tuple[str, Comment]]:
     return [(manifest.file, comment) for manifest in manifests for comment in manifest.comments]
 
 
-def _replaced(manifests: Sequence[Manifest], first: _FirstPass) -> list[Object]:
-    """The further objects but those that are among the judged ones."""
-    judged = {_name(each) for each in first.objects}
-    found: list[Object] = []
+def _not_replaced(manifests: Sequence[Manifest], first: _FirstPass) -> list[Object]:
+    """Return the objects of *manifests* that the validated documents do not replace."""
+    replacing = {_name(each) for each in first.objects}
+    objects: list[Object] = []
     for part in (part for manifest in manifests for part in manifest.parts):
         if isinstance(part, Document):
             known = pipeline.decode_for_lookup(part.content)
-            if known is not None and _name(known) not in judged:
-                found.append(known)
-    return found
+            if known is not None and _name(known) not in replacing:
+                objects.append(known)
+    return objects
 
 
 def _name(known: Object) -> tuple[str, str, str]:
-    # Without a name nothing is replaced: generateName makes a new object each time.
+    # An object without a name replaces nothing: generateName creates a new object each time.
     return known.kind, namespace_of(known), known.metadata.name or str(id(known))
 
 
-def _with_chosen_severity(findings: Iterable[Finding], settings: Settings) -> list[Finding]:
-    """Findings about files have their severity here; the pipeline has seen to the others.  In order."""
-    chosen = dict(settings.severities)
-    left: list[Finding] = []
+def _with_configured_severity(findings: Iterable[Finding], settings: Settings) -> list[Finding]:
+    """Return the findings in order, those about files with their configured severity; the pipeline has set the others."""
+    configured = dict(settings.severities)
+    remaining: list[Finding] = []
     for each in findings:
-        severity = chosen.get(each.rule, each.severity)
+        severity = configured.get(each.rule, each.severity)
         if severity is not Severity.OFF:
-            left.append(each if severity is each.severity else dataclasses.replace(each, severity=severity))
-    return sorted(left, key=lambda each: each.order)
+            remaining.append(each if severity is each.severity else dataclasses.replace(each, severity=severity))
+    return sorted(remaining, key=lambda each: each.order)
 
 
-def _report(findings: list[Finding], suppressed: int, first: _FirstPass, *, files: tuple[str, ...], lost: bool) -> Report:
+def _report(findings: list[Finding], suppressed: int, first: _FirstPass, *, files: tuple[str, ...], has_unreadable: bool) -> Report:
     summary = Summary(
         files=len(files),
         documents=first.documents,
@@ -234,4 +234,4 @@ def _report(findings: list[Finding], suppressed: int, first: _FirstPass, *, file
         warnings=sum(each.severity is Severity.WARNING for each in findings),
         suppressed=suppressed,
     )
-    return Report(tuple(findings), summary, files, tuple(first.checked), could_not_look=lost)
+    return Report(tuple(findings), summary, files, tuple(first.checked), has_unreadable=has_unreadable)

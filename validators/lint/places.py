@@ -1,7 +1,7 @@
-"""Where in a text something stands: offsets to lines and columns, and a field path to the text it was written as.
+"""Positions in a text: offsets to lines and columns, and field paths to the text of the field.
 
-A ``Place`` tree mirrors a document with offsets instead of values.  It is made by the readers of YAML and JSON, and only
-for documents of which a place is asked.
+A tree of ``Place`` mirrors a document with offsets instead of values.  The parsers of YAML and JSON create it, and only
+for documents of which a position is needed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 class Fault(Exception):
-    """The text cannot be read, at the offset given."""
+    """Error at an offset of a text that cannot be read."""
 
     def __init__(self, offset: int, message: str) -> None:
         super().__init__(message)
@@ -29,7 +29,7 @@ class Fault(Exception):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of a file.  Lines and columns count from 1, columns in characters; ``end_column`` is the first one after it."""
+    """Range of a file.  Lines and columns count from 1, columns in characters; ``end_column`` is the first column after it."""
 
     line: int
     column: int
@@ -39,7 +39,7 @@ class Span:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Entry:
-    """A key of a mapping, by the offsets of the key's text, and what it holds."""
+    """Entry of a mapping: the offsets of the key, and the place of its value."""
 
     start: int
     end: int
@@ -48,10 +48,10 @@ class Entry:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Place:
-    """A value's text by its offsets, and what is inside it.
+    """Offsets of a value, and the places inside it.
 
-    An alias has its own offsets and the inside of what it stands for.  ``first`` and ``first_end`` are the first key of a
-    mapping, wherever it is written; of all else the value's own offsets.
+    An alias has its own offsets and the inside of the anchored value.  ``first`` and ``first_end`` are the offsets of the
+    first key of a mapping; of other values, the offsets of the value.
     """
 
     start: int
@@ -63,27 +63,27 @@ class Place:
 
 
 class Lines:
-    """The lines of a text, whatever ends them (LF, CRLF, CR)."""
+    """Lines of a text with any line ends (LF, CRLF, CR)."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._last = (0, "")
-        """The line that was asked for last, with its text."""
+        """Cache: number and text of the last requested line."""
 
     @functools.cached_property
     def _starts(self) -> array[int]:
-        found = array("Q", [0])  # a quarter of the memory of a list: a file may have millions of lines
-        found.extend(match.end() for match in _LINE_END.finditer(self._text))
-        return found
+        starts = array("Q", [0])  # a quarter of the memory of a list: a file may have millions of lines
+        starts.extend(match.end() for match in _LINE_END.finditer(self._text))
+        return starts
 
     def position(self, offset: int) -> tuple[int, int]:
-        """The line and column of an offset, both from 1."""
+        """Return the line and column of an offset, both counted from 1."""
         line = bisect.bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
 
     def text(self, line: int) -> str:
-        """One line without its end; *line* counts from 1."""
-        # A file may be one line, and each of its thousands of findings holds that line: they share one text.
+        """Return one line without its line end; *line* counts from 1."""
+        # A file may be one long line with thousands of findings, which share one copy of its text.
         if self._last[0] != line:
             start = self._starts[line - 1]
             end = self._starts[line] if line < len(self._starts) else len(self._text)
@@ -91,17 +91,17 @@ class Lines:
         return self._last[1]
 
     def span(self, start: int, end: int) -> Span:
-        """The span of two offsets, cut at the end of its first line: an editor underlines one line well, a block badly."""
+        """Return the span between two offsets, cut at the end of its first line, as editors underline single lines."""
         line, column = self.position(start)
         end = max(start, min(end, self._starts[line - 1] + len(self.text(line).rstrip())))
         return Span(line, column, line, end - start + column)
 
 
 class Chunk:
-    """A part of a file that is read by itself: one YAML document, or one JSON value.
+    """Part of a file that is parsed by itself: one YAML document, or one JSON value.
 
-    ``survey`` makes the Place tree of ``text``, which begins at offset ``base`` of the file; ``is_json`` tells in which of
-    the two languages it was read.
+    ``survey`` creates the Place tree of ``text``, which begins at offset ``base`` of the file.  ``is_json`` is whether it
+    was parsed as JSON.
     """
 
     def __init__(self, lines: Lines, base: int, text: str, survey: Callable[[str], Place], *, is_json: bool = False) -> None:
@@ -113,36 +113,36 @@ class Chunk:
 
     @functools.cached_property
     def root(self) -> Place:
-        """The places of the whole chunk."""
+        """The Place tree of the whole chunk."""
         return self._survey(self.text)
 
     def span(self, route: Sequence[Part], path: FieldPath) -> Span:
-        """Where the field *path* of the object at *route* stands; see ``Document.span``."""
-        whole = self.root
+        """Return the position of the field *path* of the object at *route*; see ``Document.span``."""
+        place = self.root
         for part in route:
-            inner = _below(whole, part)
-            whole = inner.value if isinstance(inner, Entry) else inner or whole
-        start, end = self._extent(whole, path.parts)
+            child = _below(place, part)
+            place = child.value if isinstance(child, Entry) else child or place
+        start, end = self._extent(place, path.parts)
         return self.lines.span(self.base + start, self.base + end)
 
-    def _extent(self, whole: Place, parts: Sequence[Part]) -> tuple[int, int]:
-        extent = whole.first, whole.first_end
+    def _extent(self, place: Place, parts: Sequence[Part]) -> tuple[int, int]:
+        extent = place.first, place.first_end
         for part in parts:
-            inner = _below(whole, part)
-            if inner is None:
+            child = _below(place, part)
+            if child is None:
                 break
-            if isinstance(inner, Entry):
-                whole = inner.value
-                extent = inner.start, max(inner.end, whole.end if self._is_short(inner) else inner.end)
+            if isinstance(child, Entry):
+                place = child.value
+                extent = child.start, max(child.end, place.end if self._is_short(child) else child.end)
             else:
-                whole = inner
-                extent = whole.start, whole.end
+                place = child
+                extent = place.start, place.end
         return extent
 
     def _is_short(self, entry: Entry) -> bool:
-        """Whether key and value are one piece to the eye: a scalar or an alias on the key's own line."""
-        whole = entry.value
-        return (whole.inside is None or whole.alias) and not _LINE_END.search(self.text, entry.start, whole.end)
+        """Return whether the value is a scalar or an alias on the line of its key."""
+        value = entry.value
+        return (value.inside is None or value.alias) and not _LINE_END.search(self.text, entry.start, value.end)
 
 
 def _below(place: Place, part: Part) -> Entry | Place | None:

@@ -1,7 +1,7 @@
-"""What a YAML scalar means: the rules of the YAML reader that kubectl is built with (sigs.k8s.io/yaml, its goyaml.v2).
+"""Values of YAML scalars, under the rules of the YAML parser of kubectl (sigs.k8s.io/yaml, its goyaml.v2).
 
-They are those of YAML 1.1 but for three things: ``1e3`` is a number, numbers of base 60 are strings, and a date stays a
-string.  The values are those after that reader's conversion to JSON: ``4.0`` is the number 4, and keys are strings.
+The rules are those of YAML 1.1 with three exceptions: ``1e3`` is a number, numbers of base 60 are strings, and dates are
+strings.  Values are those after that parser's conversion to JSON: ``4.0`` is the number 4, and keys are strings.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 _BASES = ((2, 2), (3, 8), (4, 16), (5, 10))
 _WHOLE = re.compile(r"[-+]?[0-9]{1,21}", re.ASCII)
 _EXPONENT_FROM = 1e21
-"""From here on Go writes a double with an exponent."""
-_MOST_DIGITS = 4096
-"""Longer runs of digits are read as a float: no number of the API has so many."""
+"""Go writes doubles from this value on with an exponent."""
+_MAX_DIGITS = 4096
+"""Longer numbers are read as floats: no number of the API has so many digits."""
 
 
 class ScalarError(ValueError):
-    """A scalar that JSON has no value for, or that is not what its tag says."""
+    """Scalar without a JSON value, or without the type of its tag."""
 
 
 def plain(text: str) -> Scalar:
-    """The value of an unquoted scalar without a tag.
+    """Return the value of an unquoted scalar without a tag.
 
     Raises:
-        ScalarError: an infinite number, or none (``.nan``).
+        ScalarError: the number is infinite or ``.nan``.
 
     """
     if text in _WORDS:
@@ -51,7 +51,7 @@ def plain(text: str) -> Scalar:
 
 
 def tagged(tag: str, text: str) -> Scalar:
-    """The value of a scalar with a tag.  A tag that is no scalar type of YAML says nothing: the text is a string.
+    """Return the value of a scalar with a tag.  With a tag that is not a scalar type of YAML, the value is a string.
 
     Raises:
         ScalarError: the text is not of that type, or JSON has no value for it.
@@ -60,17 +60,17 @@ def tagged(tag: str, text: str) -> Scalar:
     name = tag.removeprefix(_TAG) if tag.startswith(_TAG) else ""
     if name == "binary":
         return _binary(text)
-    wanted = {"bool": (bool,), "int": (int,), "float": (int, float), "null": (type(None),)}.get(name)
-    if wanted is None:
+    types = {"bool": (bool,), "int": (int,), "float": (int, float), "null": (type(None),)}.get(name)
+    if types is None:
         return text
     value = plain(text)
-    if type(value) not in wanted:
-        raise ScalarError(f"{text!r} must be of the type that its tag !!{name} says")
+    if type(value) not in types:
+        raise ScalarError(f"{text!r} must be of the type of its tag !!{name}")
     return value
 
 
 def key(value: Scalar) -> str | None:
-    """A scalar as the key of a JSON object; None where it cannot be one (null)."""
+    """Return a scalar as the key of a JSON object; None if it cannot be one (null)."""
     if isinstance(value, str) or value is None:
         return value
     if isinstance(value, bool):
@@ -79,13 +79,13 @@ def key(value: Scalar) -> str | None:
 
 
 def number(text: str) -> int | float:
-    """A decimal number as Go writes it in JSON: without a fraction where that is zero.
+    """Return a decimal number as Go writes it in JSON: without a fraction if that is zero.
 
-    An integer beyond 64 bits is a double to Go as well; as far as Go writes all its digits, they are those of the text here,
-    so that messages show what is in the file.
+    Go reads an integer beyond 64 bits as a double too.  Where Go writes all digits of the double, the result has the digits
+    of the text, so that messages show what is in the file.
 
     Raises:
-        ScalarError: it is too large for a double.
+        ScalarError: the number is too large for a double.
 
     """
     value = float(text)
@@ -97,11 +97,11 @@ def number(text: str) -> int | float:
 
 def _number(text: str) -> Scalar:
     digits = text.replace("_", "") if text[0] != "." else text
-    found = _INTEGER.fullmatch(digits)
-    if found is not None and len(digits) <= _MOST_DIGITS:
+    match = _INTEGER.fullmatch(digits)
+    if match is not None and len(digits) <= _MAX_DIGITS:
         for group, base in _BASES:
-            if found[group] is not None:
-                value = int(found[1] + found[group], base)
+            if match[group] is not None:
+                value = int(match[1] + match[group], base)
                 if -(2**63) <= value < 2**64:
                     return value
     return number(digits) if _FLOAT.fullmatch(digits) else text
@@ -109,7 +109,7 @@ def _number(text: str) -> Scalar:
 
 def _finite(value: Scalar, text: str) -> Scalar:
     if isinstance(value, float) and not math.isfinite(value):
-        raise ScalarError(f"{text[:40]} must be a finite number: JSON has no other")
+        raise ScalarError(f"{text[:40]} must be a finite number: JSON has no others")
     return value
 
 

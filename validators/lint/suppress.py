@@ -1,12 +1,11 @@
-"""Takes out the findings that annotations and comments hide, and tells of those that hide nothing.
+"""Suppression of findings by annotations and comments; unused suppressions are reported.
 
-The annotation ``muster.dev/ignore`` holds ``rule-id: reason``, one rule on each line, and hides findings of its own
-object.  The comment ``# muster: ignore[rule-id, …] reason`` hides findings on its own line, or on the next line if it
-stands alone.  Without a reason neither hides anything.
+The annotation ``muster.dev/ignore`` has ``rule-id: reason``, one rule on each line, and hides findings of its own object.
+The comment ``# muster: ignore[rule-id, …] reason`` hides findings on its own line, or on the next line if it is alone on
+its line.  Without a reason, neither hides anything.
 
-What cannot be hidden: ``unreadable``, since nothing in such a document is known to be a comment, and
-``unused-suppression``, since a suppression that hides the news of itself would never be found.  ``not-kubernetes`` has
-no object, so only a comment hides it.
+Two rules cannot be suppressed: ``unreadable``, because comments of such a document cannot be recognized, and
+``unused-suppression``, because it would hide itself.  ``not-kubernetes`` has no object: only a comment can suppress it.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ _COMMENT = r"muster:[ \t]*ignore[ \t]*\[([^\]]*)\][ \t]*(.*)"
 _MALFORMED_COMMENT = "the comment must name its rules and give a reason, as in '# muster: ignore[gang-minimum] filled in by a controller'"
 _NEVER_HIDDEN = frozenset({UNREADABLE, UNUSED_SUPPRESSION})
 
-_Where = tuple[str, str, int | None, int]
-"""File, rule, and the object's index or the line."""
+_Target = tuple[str, str, int | None, int]
+"""File, rule, and the index of the object or the line."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Annotation:
-    """The value of an object's ``muster.dev/ignore`` and where it stands."""
+    """Value and position of an object's ``muster.dev/ignore``."""
 
     file: str
     index: int
@@ -46,21 +45,21 @@ class Annotation:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Scope:
-    """Which rules there are, and of which it can be said that there is nothing to hide.
+    """All rules, and the rules and objects for which unused suppressions can be reported.
 
-    It cannot be said of rules that were not ``asked``, nor of objects that were given up early: those whose shape is
-    wrong, by file and index, and by file and the offset of the document that holds them.
+    They cannot be reported for rules that are not *active*, nor for objects with an invalid shape, whose validation was
+    skipped: by file and index, and by file and the offset of the document that contains them.
     """
 
     known: Collection[str]
-    asked: Collection[str]
-    objects_given_up: Collection[tuple[str, int]] = frozenset()
-    documents_given_up: Collection[tuple[str, int]] = frozenset()
+    active: Collection[str]
+    objects_skipped: Collection[tuple[str, int]] = frozenset()
+    documents_skipped: Collection[tuple[str, int]] = frozenset()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Outcome:
-    """The findings that are left, those about suppressions among them, and how many were hidden."""
+    """Remaining findings, including those about suppressions, and the number of suppressed findings."""
 
     findings: tuple[Finding, ...]
     suppressed: int
@@ -68,7 +67,7 @@ class Outcome:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Suppression:
-    """One rule hidden in one place: of the object *index*, or on the line *line*."""
+    """Suppression of one rule for one object *index*, or on one *line*."""
 
     rule: str
     reason: str
@@ -77,45 +76,45 @@ class _Suppression:
     line: int
     warning: Finding
     malformed: str
-    given_up: bool
+    skipped: bool
 
     @property
     def hides(self) -> bool:
-        """Whether it can hide anything at all."""
+        """Whether it can hide findings at all."""
         return bool(self.reason) and self.rule not in _NEVER_HIDDEN
 
     @property
-    def place(self) -> _Where:
-        """What it hides.  An annotation's line is 0, where no line is."""
+    def target(self) -> _Target:
+        """The findings that it hides.  The line is 0 for an annotation."""
         return self.file, self.rule, self.index, self.line
 
 
 def apply(
     findings: Iterable[Finding], annotations: Iterable[Annotation], comments: Iterable[tuple[str, Comment]], *, scope: Scope
 ) -> Outcome:
-    """Hides what is to be hidden.  *comments* come with their file's name; findings are not put in order."""
+    """Remove the suppressed findings.  *comments* have the name of their file; findings are not sorted."""
     suppressions = [*_of_annotations(annotations, scope), *_of_comments(comments, scope)]
-    # A finding is looked up by its two places: a file may hold thousands of both.
-    hiding = {each.place for each in suppressions if each.hides}
-    left: list[Finding] = []
-    used: set[_Where] = set()
-    hidden = 0
+    # Looked up by the two possible targets of a finding: a file may have thousands of findings and suppressions.
+    hiding = {each.target for each in suppressions if each.hides}
+    remaining: list[Finding] = []
+    used: set[_Target] = set()
+    suppressed = 0
     for finding in findings:
-        found = hiding & {(finding.file, finding.rule, finding.index, 0), (finding.file, finding.rule, None, finding.span.line)}
-        used |= found
-        hidden += bool(found)
-        if not found:
-            left.append(finding)
-    left += [
+        matches = hiding & {(finding.file, finding.rule, finding.index, 0), (finding.file, finding.rule, None, finding.span.line)}
+        used |= matches
+        suppressed += bool(matches)
+        if not matches:
+            remaining.append(finding)
+    remaining += [
         dataclasses.replace(each.warning, message=message)
         for each in suppressions
-        if not (each.hides and each.place in used) and not each.given_up and (message := _complaint(each, scope))
+        if not (each.hides and each.target in used) and not each.skipped and (message := _error_of(each, scope))
     ]
-    return Outcome(tuple(left), hidden)
+    return Outcome(tuple(remaining), suppressed)
 
 
-def _complaint(suppression: _Suppression, scope: Scope) -> str:
-    """What is wrong with a suppression that hid nothing; empty if nothing can be said."""
+def _error_of(suppression: _Suppression, scope: Scope) -> str:
+    """Return the message for a suppression that hid nothing; empty if nothing can be reported."""
     rule = suppression.rule
     if suppression.malformed:
         return suppression.malformed
@@ -125,9 +124,9 @@ def _complaint(suppression: _Suppression, scope: Scope) -> str:
         return f"the suppression of {rule} must give a reason; without one it hides nothing"
     if rule in _NEVER_HIDDEN:
         return f"{rule} cannot be hidden; remove the suppression"
-    if rule not in scope.asked:
+    if rule not in scope.active:
         return ""
-    return f"the suppression of {rule} must hide a finding, and there is none here; remove it"
+    return f"the suppression of {rule} must hide a finding, but there is none; remove it"
 
 
 def _of_annotations(annotations: Iterable[Annotation], scope: Scope) -> Iterator[_Suppression]:
@@ -144,12 +143,12 @@ def _of_annotations(annotations: Iterable[Annotation], scope: Scope) -> Iterator
             index=each.index,
             source=each.source,
         )
-        given_up = (each.file, each.index) in scope.objects_given_up
+        skipped = (each.file, each.index) in scope.objects_skipped
         lines = [line for line in each.value.splitlines() if line.strip()]
         for line in lines or [""]:
             rule, _, reason = (part.strip() for part in line.partition(":"))
             malformed = "" if rule else f"{ANNOTATION} must hold a rule and a reason, as in 'gang-minimum: filled in by a controller'"
-            yield _Suppression(rule, reason, each.file, each.index, 0, warning, malformed, given_up)
+            yield _Suppression(rule, reason, each.file, each.index, 0, warning, malformed, skipped)
 
 
 def _of_comments(comments: Iterable[tuple[str, Comment]], scope: Scope) -> Iterator[_Suppression]:
@@ -168,13 +167,13 @@ def _of_comments(comments: Iterable[tuple[str, Comment]], scope: Scope) -> Itera
         )
         rules, reason = _parts(comment.text)
         malformed = "" if rules else _MALFORMED_COMMENT
-        given_up = (file, comment.base) in scope.documents_given_up
+        skipped = (file, comment.base) in scope.documents_skipped
         for rule in rules or [""]:
-            yield _Suppression(rule, reason, file, None, line, warning, malformed, given_up)
+            yield _Suppression(rule, reason, file, None, line, warning, malformed, skipped)
 
 
 def _parts(text: str) -> tuple[Sequence[str], str]:
-    found = re.match(_COMMENT, text)
-    if found is None:
+    match = re.match(_COMMENT, text)
+    if match is None:
         return [], ""
-    return [rule for part in found[1].split(",") if (rule := part.strip())], found[2].strip()
+    return [rule for part in match[1].split(",") if (rule := part.strip())], match[2].strip()

@@ -1,8 +1,8 @@
-"""The events of the YAML library, and what builds one value for each document out of them.
+"""Events of the YAML library, and a builder of one value for each document.
 
-This is the only file that knows the YAML library, of which only the events are used: what they amount to is built here,
-without recursion, so that neither deep nesting nor aliases of aliases can take the process down.  Everything raises
-``Fault`` with the offset of what is wrong.
+No other module uses the YAML library, of which only the events are used.  Values are built here without recursion, so
+that neither deep nesting nor nested aliases can crash the process.  All functions raise ``Fault`` with the offset of the
+error.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ import yaml
 from validators.lint.limits import DEEPEST, MOST_NODES
 from validators.lint.places import Fault
 
-# PyYAML without libyaml is slower, and gives the same events.
+# PyYAML without libyaml is slower but has the same events.
 _PARSER: Callable[[str], Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 Value = TypeVar("Value")
 Event = Any
-"""The library's events carry no types of their own."""
+"""The events of the library have no static types."""
 
 _MERGE = "tag:yaml.org,2002:merge"
 _TAB = re.compile(r"[ ]*\t")
 
 
 def events(text: str) -> Iterator[Event]:
-    """The events of a text.
+    """Yield the events of a text.
 
     Raises:
-        Fault: the text is no YAML.
+        Fault: the text is not YAML.
 
     """
     try:
@@ -46,10 +46,10 @@ def events(text: str) -> Iterator[Event]:
         character = chr(error.character)
         raise Fault(max(0, text.find(character)), f"must not contain the control character U+{error.character:04X}") from None
     except yaml.MarkedYAMLError as error:
-        raise _explained(text, error) from None
+        raise _fault_of(text, error) from None
 
 
-def _explained(text: str, error: yaml.MarkedYAMLError) -> Fault:
+def _fault_of(text: str, error: yaml.MarkedYAMLError) -> Fault:
     mark: Any = error.problem_mark or error.context_mark
     offset = min(mark.index, len(text)) if mark is not None else 0
     start = max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
@@ -60,11 +60,11 @@ def _explained(text: str, error: yaml.MarkedYAMLError) -> Fault:
 
 
 class Frame(Generic[Value]):
-    """A mapping or sequence that is being read.  In a mapping keys and values alternate."""
+    """Mapping or sequence that is being read.  The parts of a mapping are keys and values in turn."""
 
     __slots__ = ("anchor", "event", "height", "is_mapping", "keys", "parts", "size")
 
-    def __init__(self, event: Event, is_mapping: bool) -> None:  # noqa: FBT001 - made in two places below
+    def __init__(self, event: Event, is_mapping: bool) -> None:  # noqa: FBT001 - called twice below
         self.event = event
         self.is_mapping = is_mapping
         self.anchor: str | None = event.anchor
@@ -75,7 +75,7 @@ class Frame(Generic[Value]):
 
 
 class Builder(abc.ABC, Generic[Value]):
-    """Turns events into one value for each document.  What a value is, a subclass says."""
+    """Builder of one value for each document from events.  A subclass defines the values."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -94,7 +94,7 @@ class Builder(abc.ABC, Generic[Value]):
         }
 
     def documents(self) -> list[Value]:
-        """Reads the text."""
+        """Return one value for each document of the text."""
         steps = self._steps
         for event in events(self._text):
             step = steps.get(type(event))
@@ -104,22 +104,22 @@ class Builder(abc.ABC, Generic[Value]):
 
     @abc.abstractmethod
     def scalar(self, event: Event) -> Value:
-        """A scalar that is no key."""
+        """Return the value of a scalar that is not a key."""
 
     @abc.abstractmethod
     def key(self, event: Event) -> Value:
-        """A key."""
+        """Return the value of a key."""
 
     @abc.abstractmethod
     def mapping(self, frame: Frame[Value], end: Event) -> Value:
-        """A mapping that ends."""
+        """Return the value of a complete mapping."""
 
     @abc.abstractmethod
     def sequence(self, frame: Frame[Value], end: Event) -> Value:
-        """A list that ends."""
+        """Return the value of a complete list."""
 
-    def alias(self, event: Event, value: Value) -> Value:  # noqa: ARG002 - places differ by the alias
-        """What an alias to *value* is."""
+    def alias(self, event: Event, value: Value) -> Value:  # noqa: ARG002 - overridden for places
+        """Return the value of an alias of *value*."""
         return value
 
     def _on_document(self, _: Event) -> None:
@@ -147,17 +147,17 @@ class Builder(abc.ABC, Generic[Value]):
 
     def _on_alias(self, event: Event) -> None:
         if event.anchor not in self._anchors:
-            raise Fault(event.start_mark.index, f"*{event.anchor} must name an anchor that stands before it")
+            raise Fault(event.start_mark.index, f"*{event.anchor} must name an anchor that is defined before it")
         known = self._anchors[event.anchor]
         if known is None:
-            raise Fault(event.start_mark.index, f"*{event.anchor} must not stand inside what it names")
+            raise Fault(event.start_mark.index, f"*{event.anchor} must not be used inside the value of its anchor")
         value, size, height = known
         frame = self._stack[-1] if self._stack else None
         if frame is not None and frame.is_mapping and not len(frame.parts) & 1:
             if height:
                 raise Fault(event.start_mark.index, "a key must be a single value, not a mapping or a list")
-            named = self._scalars[event.anchor]
-            self._on_scalar(yaml.ScalarEvent(None, named.tag, named.implicit, named.value, event.start_mark, event.end_mark))
+            scalar = self._scalars[event.anchor]
+            self._on_scalar(yaml.ScalarEvent(None, scalar.tag, scalar.implicit, scalar.value, event.start_mark, event.end_mark))
             return
         self._append(self.alias(event, value), size, height, event)
 
@@ -194,11 +194,11 @@ class Builder(abc.ABC, Generic[Value]):
         frame.size += size
         frame.height = max(frame.height, height + 1)
         if frame.size > MOST_NODES:
-            raise Fault(event.start_mark.index, f"must have at most {MOST_NODES:,} values, those behind aliases counted at each use")
+            raise Fault(event.start_mark.index, f"must have at most {MOST_NODES:,} values; the values of an alias count at each use")
         if len(self._stack) + height > DEEPEST:
-            raise Fault(event.start_mark.index, f"must be nested at most {DEEPEST} deep, what stands behind aliases counted")
+            raise Fault(event.start_mark.index, f"must be nested at most {DEEPEST} levels deep, including the values of aliases")
 
 
 def is_merge(event: Event) -> bool:
-    """Whether a key is ``<<``: what it holds is merged into its mapping."""
+    """Return whether a key is the merge key ``<<``, whose value is merged into the mapping."""
     return bool(event.value == "<<" and (event.implicit[0] if event.tag is None else event.tag == _MERGE))

@@ -1,6 +1,6 @@
-"""Reads YAML: one document's text to JSON-like values, to places, or to where its scalars stand.
+"""Parsing of YAML: the text of one document to JSON-like values, to places, or to the extents of its scalars.
 
-All functions raise ``Fault`` with the offset of what is wrong.
+All functions raise ``Fault`` with the offset of the error.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from validators.lint.yaml_events import Builder, Event, Frame, events, is_merge
 
 
 def values(text: str) -> list[object]:
-    """The documents in *text* as JSON-like values; timestamps stay strings, merge keys are applied."""
+    """Return the documents in *text* as JSON-like values; timestamps stay strings, merge keys are applied."""
     return _Values(text).documents()
 
 
 def survey(text: str, number: int = 0) -> Place:
-    """The places of one document in *text*, which ``values`` could read; *number* counts from 0."""
+    """Return the places of one document in *text*, which ``values`` has read without error; *number* counts from 0."""
     return _Places(text).documents()[number]
 
 
 def scalar_extents(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of the content of each scalar, in order: where ``#`` begins no comment."""
+    """Yield start and end of the content of each scalar, in order.  There, ``#`` does not begin a comment."""
     for event in events(text):
         if hasattr(event, "value"):
             start, end = event.start_mark.index, event.end_mark.index
@@ -34,12 +34,12 @@ def scalar_extents(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _line_end(text: str, offset: int) -> int:
-    ends = [found for found in (text.find("\n", offset), text.find("\r", offset)) if found >= 0]
+    ends = [end for end in (text.find("\n", offset), text.find("\r", offset)) if end >= 0]
     return min(ends, default=len(text))
 
 
 class _Values(Builder[Any]):
-    """Builds the values."""
+    """Builder of JSON-like values."""
 
     def scalar(self, event: Event) -> scalars.Scalar:
         text: str = event.value
@@ -52,26 +52,26 @@ class _Values(Builder[Any]):
 
     def key(self, event: Event) -> str:
         if event.value == "<<" and is_merge(event):
-            return ""  # told from an empty key by its event
+            return ""  # distinguished from an empty key by its event
         name = scalars.key(self.scalar(event))
         if name is None:
-            raise Fault(event.start_mark.index, "a key must be a string; null is none")
+            raise Fault(event.start_mark.index, "a key must be a string, not null")
         return name
 
-    def mapping(self, frame: Frame[Any], end: Event) -> dict[str, object]:  # noqa: ARG002 - as below
+    def mapping(self, frame: Frame[Any], end: Event) -> dict[str, object]:  # noqa: ARG002 - only places need the end
         names, members = frame.parts[::2], frame.parts[1::2]
-        found = dict(zip(names, members, strict=True))
-        if "" in found:
+        mapping = dict(zip(names, members, strict=True))
+        if "" in mapping:
             return self._merge(frame)
-        if len(found) != len(names):
+        if len(mapping) != len(names):
             self._refuse_duplicate(frame, names)
-        return found
+        return mapping
 
-    def sequence(self, frame: Frame[Any], end: Event) -> list[object]:  # noqa: ARG002 - places end there
+    def sequence(self, frame: Frame[Any], end: Event) -> list[object]:  # noqa: ARG002 - only places need the end
         return frame.parts
 
     def _merge(self, frame: Frame[Any]) -> dict[str, object]:
-        """What is written in the mapping beats what is merged into it; of what is merged the first beats the rest."""
+        """Return a mapping after merging: its own entries take precedence over merged ones, earlier merges over later ones."""
         written: dict[str, object] = {}
         merged: dict[str, object] = {}
         for event, name, value in zip(frame.keys, frame.parts[::2], frame.parts[1::2], strict=True):
@@ -96,11 +96,11 @@ class _Values(Builder[Any]):
 
 
 def _duplicate(event: Event, name: str) -> Fault:
-    return Fault(event.start_mark.index, f"the key {name!r} must stand only once in its mapping; remove one of the two")
+    return Fault(event.start_mark.index, f"the key {name!r} must occur only once in its mapping; remove one of the two")
 
 
 class _Places(Builder[Place]):
-    """Builds the places of a text that has been read."""
+    """Builder of the places of a text that was read without error."""
 
     def scalar(self, event: Event) -> Place:
         start, end = event.start_mark.index, event.end_mark.index

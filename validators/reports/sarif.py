@@ -36,7 +36,7 @@ def as_sarif(report: Report, known: Mapping[str, Rule]) -> dict[str, object]:
                 "columnKind": "unicodeCodePoints",
                 "invocations": [
                     {
-                        "executionSuccessful": not report.could_not_look,
+                        "executionSuccessful": not report.has_unreadable,
                         "toolExecutionNotifications": [_notification(each) for each in report.findings if each.rule == UNREADABLE],
                     }
                 ],

@@ -138,9 +138,9 @@ def test_a_template_is_unreadable_as_a_whole(text: str) -> None:
     [
         pytest.param("a:\n\tb: 1\n", (2, 1), "tab", id="a tab"),
         pytest.param("a: b\n c: d\n", (2, 3), "mapping values are not allowed", id="indentation"),
-        pytest.param("a: {b: 1, b: 2}\n", (1, 11), "'b' must stand only once", id="a key twice, blamed at the second"),
-        pytest.param("a:\n  1: x\n  '1': y\n", (3, 3), "'1' must stand only once", id="a key twice after it became a string"),
-        pytest.param("x: &x {a: 1}\ny: {<<: *x, b: 1, b: 2}\n", (2, 19), "'b' must stand only once", id="a key twice beside a merge"),
+        pytest.param("a: {b: 1, b: 2}\n", (1, 11), "'b' must occur only once", id="a key twice, blamed at the second"),
+        pytest.param("a:\n  1: x\n  '1': y\n", (3, 3), "'1' must occur only once", id="a key twice after it became a string"),
+        pytest.param("x: &x {a: 1}\ny: {<<: *x, b: 1, b: 2}\n", (2, 19), "'b' must occur only once", id="a key twice beside a merge"),
         pytest.param("a: \x01\n", (1, 4), "U+0001", id="a control character"),
         pytest.param("a: *b\n", (1, 4), "anchor", id="an alias of nothing"),
         pytest.param("a: &a [*a]\n", (1, 8), "inside", id="an alias of itself"),
@@ -165,8 +165,8 @@ def test_unreadable_yaml_is_told_where(text: str | bytes, place: tuple[int, int]
     ("text", "place", "message"),
     [
         pytest.param('{"a": 1,\n "b', (2, 2), "must be JSON", id="cut off"),
-        pytest.param('{"a": 1,\n "a": 2}', (2, 2), "'a' must stand only once", id="a key twice"),
-        pytest.param('{"a": {"b": [{"c": 1, "\\u0063": 2}]}}', (1, 23), "'c' must stand only once", id="a key twice, once escaped"),
+        pytest.param('{"a": 1,\n "a": 2}', (2, 2), "'a' must occur only once", id="a key twice"),
+        pytest.param('{"a": {"b": [{"c": 1, "\\u0063": 2}]}}', (1, 23), "'c' must occur only once", id="a key twice, once escaped"),
         pytest.param('{"kind": "A"}}', (1, 14), "must be JSON", id="something left over"),
         pytest.param('{"a": NaN}', (1, 1), "finite", id="no number"),
         pytest.param("kind: Pod", (1, 1), "must be JSON", id="YAML in a JSON file"),

@@ -14,7 +14,7 @@ from validators.rules.base import Severity
 SUBJECT = Subject("v1", "Pod", "default", "p")
 SCOPE = suppress.Scope(
     known=frozenset({"rule-a", "rule-b", "not-asked", "unreadable", "unused-suppression", "not-kubernetes"}),
-    asked=frozenset({"rule-a", "rule-b", "unreadable", "unused-suppression", "not-kubernetes"}),
+    active=frozenset({"rule-a", "rule-b", "unreadable", "unused-suppression", "not-kubernetes"}),
 )
 
 
@@ -121,7 +121,7 @@ def test_a_comment_hides_that_a_file_is_not_kubernetes() -> None:
 
 def test_of_an_object_that_was_given_up_nothing_is_said() -> None:
     """Its other rules were not asked, so nobody knows whether there was something to hide."""
-    scope = suppress.Scope(SCOPE.known, SCOPE.asked, {("a.yaml", 0)}, {("a.yaml", 0)})
+    scope = suppress.Scope(SCOPE.known, SCOPE.active, {("a.yaml", 0)}, {("a.yaml", 0)})
 
     assert applied([], "rule-a: why", "# muster: ignore[rule-b] why\na: b\n", scope).findings == ()
 

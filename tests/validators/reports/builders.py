@@ -47,6 +47,6 @@ REPORT = Report(
     summary=Summary(files=3, documents=3, foreign=1, errors=2, warnings=1, suppressed=1),
     files=("a/b.yaml", "c d,e.yaml", "clean.yaml"),
     checked=(Checked("a/b.yaml", 0, GOOD), Checked("a/b.yaml", 1, BAD)),
-    could_not_look=True,
+    has_unreadable=True,
 )
 CLEAN = Report(findings=(), summary=Summary(files=1, documents=2), files=("clean.yaml",), checked=(Checked("clean.yaml", 0, GOOD),))
