@@ -1,6 +1,6 @@
-"""Reports: the linter's findings as text for a person, or in the format of a tool.
+"""Formats of the linter's report, for people and for tools.
 
-Each module has ``render(report)``, pure: a Report in, text out, which ends with a line end.
+Each module has a pure function ``render(report)``, which returns text with a line end at its end.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ MODULES = {
     "github": "github",
     "markdown": "markdown",
 }
-"""The formats and the modules that write them; a module is imported when it is asked for."""
+"""The formats and their modules, which are imported on demand."""
 
 
 def renderer(name: str) -> Callable[[Report], str]:
-    """What renders the format *name*, which must be one of ``MODULES``."""
-    found: Callable[[Report], str] = importlib.import_module(f"{__name__}.{MODULES[name]}").render
-    return found
+    """Return the ``render`` of the format *name*, one of ``MODULES``."""
+    render: Callable[[Report], str] = importlib.import_module(f"{__name__}.{MODULES[name]}").render
+    return render

@@ -1,4 +1,4 @@
-"""The summary in words, the same in every report that has one."""
+"""Summary in words, the same in every report format."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from validators.lint.finding import Summary
 
 
 def in_words(summary: Summary) -> str:
-    """One sentence: ``2 errors, 1 warning in 3 documents of 2 files; 1 finding suppressed, 4 documents foreign``."""
-    found = [counted(summary.errors, "error"), counted(summary.warnings, "warning")]
-    told = ", ".join(each for each in found if not each.startswith("0 ")) or "no findings"
-    told += f" in {counted(summary.documents, 'document')} of {counted(summary.files, 'file')}"
+    """Return one sentence: ``2 errors, 1 warning in 3 documents of 2 files; 1 finding suppressed, 4 documents of other kinds not judged``."""
+    counts = [counted(summary.errors, "error"), counted(summary.warnings, "warning")]
+    text = ", ".join(each for each in counts if not each.startswith("0 ")) or "no findings"
+    text += f" in {counted(summary.documents, 'document')} of {counted(summary.files, 'file')}"
     aside = []
     if summary.suppressed:
         aside.append(f"{counted(summary.suppressed, 'finding')} suppressed")
     if summary.foreign:
         aside.append(f"{counted(summary.foreign, 'document')} of other kinds not judged")
-    return f"{told}; {', '.join(aside)}" if aside else told
+    return f"{text}; {', '.join(aside)}" if aside else text
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun."""
+    """Return a number with its noun in singular or plural."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

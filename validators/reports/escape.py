@@ -1,4 +1,4 @@
-"""Text from manifests made safe to show: what a stranger wrote must not steer a terminal, a table or a parser."""
+"""Escaping of text from manifests: untrusted text must not control a terminal, a table or a parser."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ _MARKDOWN = r"([\\`*_{}\[\]<>#|~])"
 
 
 def printable(text: str) -> str:
-    """Control characters, those that turn the direction of text, and line ends as escapes: one line, as it is."""
-    # Regular expressions are compiled where they are needed: start-up time is a feature, and this is the usual case.
+    """Return *text* on one line, with escapes for control characters, line ends and characters that change text direction."""
+    # Text without such characters is the usual case.  No regular expression, because compiling one delays start-up.
     return text if text.isprintable() else "".join(each if each.isprintable() else _escape(each) for each in text)
 
 
 def xml(text: str) -> str:
-    """Characters that XML does not know as escapes; the rest is the XML writer's business."""
+    """Return *text* with escapes for characters that XML forbids; the XML writer escapes the rest."""
     return re.sub(_NOT_XML, lambda match: _escape(match.group()), text)
 
 
 def markdown(text: str) -> str:
-    """Text that means nothing to Markdown and stays in its cell."""
+    """Return *text* on one line without meaning in Markdown, for a cell of a table."""
     return re.sub(_MARKDOWN, r"\\\1", printable(text)).replace("&", "&amp;").replace("@", "&#64;")
 
 

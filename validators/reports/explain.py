@@ -1,4 +1,4 @@
-"""Rules told to a person or a tool: what each claims, why, where it comes from, and examples."""
+"""Documentation of rules for people and tools: claim, reason, source and examples."""
 
 from __future__ import annotations
 
@@ -17,73 +17,73 @@ _WIDTH = 100
 _INTRODUCTION = """\
 # Rules
 
-What Muster holds against Workloads, PodGroups, CompositePodGroups, and the Pods, Jobs and priority classes around them.
-This page is written by `muster explain --format markdown`, from the rules themselves; `muster explain RULE` tells one.
+Rules for Workloads, PodGroups, CompositePodGroups, and the Pods, Jobs, JobSets and priority classes around them.
+`muster explain --format markdown` writes this page from the rules; `muster explain RULE` shows one rule.
 
-Profile `upstream` has what the API server itself refuses; `kep`, the default, has all of these. A severity is that of
-files; `--rule ID=error|warning|off` sets another.
+Profile `upstream` has the rules of the API server; `kep`, the default, has all rules. Severities are those in files;
+`--rule ID=error|warning|off` sets another one.
 
 """
 
 
 def listing(rules: Iterable[Rule]) -> str:
-    """One line a rule: id, severity, profile, claim."""
+    """Return one line for each rule: id, severity, profile, claim."""
     chosen = list(rules)
     width = max((len(each.id) for each in chosen), default=0)
     return "".join(f"{each.id:<{width}}  {each.severity:<7}  {each.profile:<8}  {each.claim}\n" for each in chosen)
 
 
 def text(rules: Iterable[Rule]) -> str:
-    """Each rule in full."""
+    """Return the full text of each rule."""
     return "\n".join("\n".join(_paragraphs(each)) + "\n" for each in rules)
 
 
 def as_json(rules: Iterable[Rule]) -> str:
-    """A JSON document: ``version`` and the ``rules``."""
+    """Return a JSON document with ``version`` and ``rules``."""
     return json.dumps({"version": 1, "rules": [_as_json(each) for each in rules]}, ensure_ascii=False, indent=2) + "\n"
 
 
 def markdown(rules: Sequence[Rule], *, introduction: str = "") -> str:
-    """The rules as a page, with a table of contents where there are several."""
-    told = introduction
+    """Return the rules as a Markdown page, with a table of contents if there are several."""
+    page = introduction
     if len(rules) > 1:
         rows = (
             f"| [{each.id}](#{each.id}) | {each.severity} | {each.profile} | {each.claim.replace('|', chr(92) + '|')} |\n" for each in rules
         )
-        told += f"| rule | severity | profile | claim |\n|---|---|---|---|\n{''.join(rows)}\n"
-    return told + "\n".join(_section(each) for each in rules)
+        page += f"| rule | severity | profile | claim |\n|---|---|---|---|\n{''.join(rows)}\n"
+    return page + "\n".join(_section(each) for each in rules)
 
 
 def documentation(rules: Sequence[Rule]) -> str:
-    """The page about all rules: ``validators/rules/README.md``."""
+    """Return the page of all rules: ``validators/rules/README.md``."""
     return markdown(rules, introduction=_INTRODUCTION)
 
 
 def about_field(rules: Iterable[Rule], wanted: str) -> list[Rule]:
-    """The rules that tell of a field, or of what is below it.
+    """Return the rules that report errors at a field or below it.
 
-    *wanted* is a path without indices, as in ``spec.disruptionMode``, or the end of one; a kind may stand before it.
-    A rule counts where one of its bad examples is told at such a field.
+    *wanted* is a path without indices, as ``spec.disruptionMode``, or the end of one, optionally with a kind before it.  A
+    rule matches if one of its bad examples has an error at such a field.
     """
     kind, _, rest = wanted.partition(".")
     wanted = _INDEX.sub("", wanted)
-    found = [each for each in rules if any(_speaks_of(place, wanted) for place, _ in places(each))]
-    if found or not rest:
-        return found
+    matches = [each for each in rules if any(_contains(path, wanted) for path, _ in example_fields(each))]
+    if matches or not rest:
+        return matches
     rest = _INDEX.sub("", rest)
-    return [each for each in rules if any(_speaks_of(place, rest) and of.lower() == kind.lower() for place, of in places(each))]
+    return [each for each in rules if any(_contains(path, rest) and of.lower() == kind.lower() for path, of in example_fields(each))]
 
 
-def places(rule: Rule) -> Iterator[tuple[str, str]]:
-    """The field paths, without indices, at which bad examples are told, and the kinds that these are of."""
+def example_fields(rule: Rule) -> Iterator[tuple[str, str]]:
+    """Yield the field paths of the errors in bad examples, without indices, each with the kind of its example."""
     for example in rule.bad:
         kind = _KIND.search(example.yaml)
-        for place in example.at:
-            yield _INDEX.sub("", place), kind[1] if kind else ""
+        for path in example.at:
+            yield _INDEX.sub("", path), kind[1] if kind else ""
 
 
-def _speaks_of(place: str, wanted: str) -> bool:
-    return f".{wanted}." in f".{place}."
+def _contains(path: str, wanted: str) -> bool:
+    return f".{wanted}." in f".{path}."
 
 
 def _paragraphs(rule: Rule) -> Iterator[str]:
@@ -95,7 +95,7 @@ def _paragraphs(rule: Rule) -> Iterator[str]:
     yield textwrap.fill(f"Source: {rule.source}", _WIDTH, initial_indent="  ", subsequent_indent="  ")
     yield textwrap.fill(f"About: {_kinds(rule)}", _WIDTH, initial_indent="  ", subsequent_indent="  ")
     for example in rule.bad[:1]:
-        yield f"\n  Bad{_told_at(example)}{_circumstances(example)}:\n"
+        yield f"\n  Bad{_reported_at(example)}{_circumstances(example)}:\n"
         yield from _manifests(example)
     for example in rule.good[:1]:
         yield f"\n  Good{_circumstances(example)}:\n"
@@ -115,24 +115,24 @@ def _section(rule: Rule) -> str:
     lines += [f"Severity {rule.severity}, profile {rule.profile}. About: {_kinds(rule)}. Source: {rule.source}.", ""]
     for word, examples in (("Bad", rule.bad), ("Good", rule.good)):
         for example in examples[:1]:
-            lines += [f"{word}{_told_at(example)}{_circumstances(example)}:", "", "```yaml"]
+            lines += [f"{word}{_reported_at(example)}{_circumstances(example)}:", "", "```yaml"]
             if example.old:
                 lines += ["# before", example.old.rstrip(), "# after"]
             lines += [example.yaml.rstrip(), "```", ""]
     return "\n".join(lines)
 
 
-def _told_at(example: Example) -> str:
-    places_told = ", ".join(place or "the file" for place in example.at)
-    return f", told at {places_told}" if example.at else ""
+def _reported_at(example: Example) -> str:
+    fields = ", ".join(path or "the file" for path in example.at)
+    return f", reported at {fields}" if example.at else ""
 
 
 def _circumstances(example: Example) -> str:
-    """What is not as usual: the version, gates that are off."""
-    told = [f"Kubernetes {example.kubernetes}"] if example.kubernetes != releases.name(releases.TODAY) else []
+    """Return the settings of an example that are not the default: version, gates that are off."""
+    settings = [f"Kubernetes {example.kubernetes}"] if example.kubernetes != releases.name(releases.TODAY) else []
     if example.gates_off:
-        told.append(f"off: {', '.join(example.gates_off)}")
-    return f" ({'; '.join(told)})" if told else ""
+        settings.append(f"off: {', '.join(example.gates_off)}")
+    return f" ({'; '.join(settings)})" if settings else ""
 
 
 def _kinds(rule: Rule) -> str:

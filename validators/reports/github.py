@@ -1,4 +1,4 @@
-"""Workflow commands of GitHub Actions: each finding becomes an annotation on the line of a pull request."""
+"""Report as workflow commands of GitHub Actions: findings become annotations on lines of a pull request."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from validators.rules.base import Severity
 
 
 def render(report: Report) -> str:
-    """One ``::error …::message`` or ``::warning …::message`` a finding, and the summary in plain words."""
+    """Return one ``::error …::message`` or ``::warning …::message`` for each finding, and the summary in words."""
     return "".join(f"{_command(each)}\n" for each in report.findings) + f"{counts.in_words(report.summary)}\n"
 
 
@@ -25,8 +25,8 @@ def _command(finding: Finding) -> str:
         "endColumn": max(span.column, span.end_column - 1),  # the last column, not the first after it
         "title": f"muster {finding.rule}",
     }
-    told = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
-    return f"::{command} {told}::{_message(field + finding.message)}"
+    listed = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
+    return f"::{command} {listed}::{_message(field + finding.message)}"
 
 
 def _message(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The report as JSON, version 1: what scripts and CI rely on.  Keys are only ever added."""
+"""Report as JSON, version 1, for scripts and CI.  Keys are added, never changed or removed."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ VERSION = 1
 
 
 def render(report: Report) -> str:
-    """One JSON document, indented."""
+    """Return one indented JSON document."""
     return json.dumps(as_json(report), ensure_ascii=False, indent=2) + "\n"
 
 
 def as_json(report: Report) -> dict[str, object]:
-    """The same before it is text.  ``endColumn`` is the first column after the place; ``document`` is null for a file."""
+    """Return the report as JSON values.  ``endColumn`` is the first column after the span; ``document`` is null for a file."""
     summary = report.summary
     return {
         "version": VERSION,

@@ -1,7 +1,7 @@
-"""JUnit XML: a test suite for each file, a test case for each object in it, and a failure for each error.
+"""Report as JUnit XML: a test suite for each file, a test case for each object in it, and a failure for each error.
 
-Warnings do not fail a case: they are told in its output.  What belongs to no object (a file that cannot be read, a
-comment that hides nothing) is a case of its own, named for its place.
+Warnings do not fail a case; they are in its output.  A finding without an object (an unreadable file, an unused comment)
+is a case of its own with its position as name.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from validators.rules.base import Severity
 
 
 def render(report: Report) -> str:
-    """One XML document."""
+    """Return one XML document."""
     root = ET.Element("testsuites", name="muster lint")
     findings, checked = _by_file(report.findings), _by_file(report.checked)
     for file in sorted({*report.files, *findings}, key=file_order):
@@ -29,11 +29,11 @@ def render(report: Report) -> str:
 _OfFile = TypeVar("_OfFile", Finding, Checked)
 
 
-def _by_file(all_of_them: Iterable[_OfFile]) -> dict[str, list[_OfFile]]:
-    found: dict[str, list[_OfFile]] = {}
-    for each in all_of_them:
-        found.setdefault(each.file, []).append(each)
-    return found
+def _by_file(items: Iterable[_OfFile]) -> dict[str, list[_OfFile]]:
+    by_file: dict[str, list[_OfFile]] = {}
+    for each in items:
+        by_file.setdefault(each.file, []).append(each)
+    return by_file
 
 
 def _suite(root: ET.Element, file: str, findings: Iterable[Finding], checked: Iterable[Checked]) -> None:
@@ -50,18 +50,18 @@ def _suite(root: ET.Element, file: str, findings: Iterable[Finding], checked: It
 
 def _case(suite: ET.Element, file: str, name: str, findings: Iterable[Finding]) -> None:
     case = ET.SubElement(suite, "testcase", classname=xml(file), name=xml(name))
-    aside: list[str] = []
+    warnings: list[str] = []
     for each in findings:
         if each.severity is Severity.ERROR:
             tag = "error" if each.rule == UNREADABLE else "failure"
-            ET.SubElement(case, tag, type=each.rule, message=xml(each.message)).text = xml(_told(each))
+            ET.SubElement(case, tag, type=each.rule, message=xml(each.message)).text = xml(_text(each))
         else:
-            aside.append(_told(each))
-    if aside:
-        ET.SubElement(case, "system-out").text = xml("\n".join(aside))
+            warnings.append(_text(each))
+    if warnings:
+        ET.SubElement(case, "system-out").text = xml("\n".join(warnings))
 
 
-def _told(finding: Finding) -> str:
+def _text(finding: Finding) -> str:
     field = f"{finding.field}: " if finding.field else ""
     place = f"{finding.file}:{finding.span.line}:{finding.span.column}"
     return f"{place}: {finding.severity} {finding.rule}: {field}{finding.message}"

@@ -1,4 +1,4 @@
-"""A table for a comment on a pull request."""
+"""Report as a Markdown table for a comment on a pull request."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from validators.lint.finding import Finding, Report
 from validators.reports import counts
 from validators.reports.escape import markdown
 
-_MOST_ROWS = 200
-"""A comment on GitHub may have 65,536 characters."""
+_MAX_ROWS = 200
+"""Limit of rows: a comment on GitHub may have 65,536 characters."""
 
 
 def render(report: Report) -> str:
-    """A heading, a sentence and, where there are findings, a table: the first 200 of them."""
+    """Return a heading, the summary and, if there are findings, a table of the first 200."""
     lines = ["### muster lint", "", f"{counts.in_words(report.summary).capitalize()}."]
     if report.findings:
-        lines += ["", "| place | severity | rule | field | what |", "|---|---|---|---|---|"]
-        lines += [_row(each) for each in report.findings[:_MOST_ROWS]]
-    if len(report.findings) > _MOST_ROWS:
-        lines += ["", f"{counts.counted(len(report.findings) - _MOST_ROWS, 'further finding')} not shown."]
+        lines += ["", "| place | severity | rule | field | message |", "|---|---|---|---|---|"]
+        lines += [_row(each) for each in report.findings[:_MAX_ROWS]]
+    if len(report.findings) > _MAX_ROWS:
+        lines += ["", f"{counts.counted(len(report.findings) - _MAX_ROWS, 'further finding')} not shown."]
     return "\n".join(lines) + "\n"
 
 

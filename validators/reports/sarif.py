@@ -1,4 +1,4 @@
-"""SARIF 2.1.0: what code scanning services read."""
+"""Report as SARIF 2.1.0, the format of code scanning services."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.OFF: "
 
 
 def render(report: Report) -> str:
-    """One SARIF log with one run.  Rules that found something are described; columns count Unicode code points."""
+    """Return one SARIF log with one run, and descriptions of the rules with findings.  Columns count Unicode code points."""
     return json.dumps(as_sarif(report, rules.discover()), ensure_ascii=False, indent=2) + "\n"
 
 
 def as_sarif(report: Report, known: Mapping[str, Rule]) -> dict[str, object]:
-    """The same before it is text."""
-    told = sorted({each.rule for each in report.findings})
-    numbers = {rule: number for number, rule in enumerate(told)}
+    """Return the report as JSON values."""
+    reported = sorted({each.rule for each in report.findings})
+    numbers = {rule: number for number, rule in enumerate(reported)}
     seen: dict[str, int] = {}
     return {
         "$schema": SCHEMA,
         "version": "2.1.0",
         "runs": [
             {
-                "tool": {"driver": {"name": "muster", "rules": [_rule(each, known.get(each)) for each in told]}},
+                "tool": {"driver": {"name": "muster", "rules": [_rule(each, known.get(each)) for each in reported]}},
                 "columnKind": "unicodeCodePoints",
                 "invocations": [
                     {
@@ -46,21 +46,21 @@ def as_sarif(report: Report, known: Mapping[str, Rule]) -> dict[str, object]:
     }
 
 
-def _rule(identity: str, rule: Rule | None) -> dict[str, object]:
+def _rule(rule_id: str, rule: Rule | None) -> dict[str, object]:
     if rule is None:
-        return {"id": identity, "shortDescription": {"text": identity}}
-    more = f"Source: {rule.source}. `muster explain {identity}` has examples."
-    told: dict[str, object] = {
-        "id": identity,
-        "name": "".join(part.capitalize() for part in identity.split("-")),
-        "shortDescription": {"text": rule.claim or identity},
+        return {"id": rule_id, "shortDescription": {"text": rule_id}}
+    more = f"Source: {rule.source}. `muster explain {rule_id}` has examples."
+    description: dict[str, object] = {
+        "id": rule_id,
+        "name": "".join(part.capitalize() for part in rule_id.split("-")),
+        "shortDescription": {"text": rule.claim or rule_id},
         "fullDescription": {"text": rule.why},
         "help": {"text": f"{rule.claim}\n\n{rule.why}\n\n{more}", "markdown": f"**{rule.claim}**\n\n{rule.why}\n\n{more}\n"},
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
     }
-    # A helpUri must be absolute, so it is the document that the rule comes from.
+    # A helpUri must be absolute, so it is that of the KEP.
     document = re.search(r"KEP-(\d+)", rule.source)
-    return told | {"helpUri": f"{_DOCUMENTS}{document[1]}"} if document else told
+    return description | {"helpUri": f"{_DOCUMENTS}{document[1]}"} if document else description
 
 
 def _result(finding: Finding, number: int, seen: dict[str, int]) -> dict[str, object]:
@@ -97,7 +97,7 @@ def _notification(finding: Finding) -> dict[str, object]:
 
 
 def _fingerprint(finding: Finding, seen: dict[str, int]) -> str:
-    """The same for the same finding after lines have moved: no line goes into it.  Twins are counted."""
-    whole = json.dumps([finding.rule, finding.file, finding.field, str(finding.document or "")])
-    seen[whole] = seen.get(whole, 0) + 1
-    return hashlib.sha256(f"{whole}:{seen[whole]}".encode()).hexdigest()[:32]
+    """Return a fingerprint without line numbers, so that it stays when lines move.  Findings that are equal get a counter."""
+    key = json.dumps([finding.rule, finding.file, finding.field, str(finding.document or "")])
+    seen[key] = seen.get(key, 0) + 1
+    return hashlib.sha256(f"{key}:{seen[key]}".encode()).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""The report for a person: findings by file, each with its line, and a summary."""
+"""Report as text: findings by file, each with its line, and a summary."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from validators.reports import counts
 from validators.reports.escape import printable
 from validators.rules.base import Severity
 
-_WIDEST = 160
+_MAX_WIDTH = 160
 _TAB = "\t"
 _Paint = Callable[..., str]
 _BOLD, _RED, _YELLOW, _BLUE = "1", "31", "33", "34"
 
 
 def render(report: Report) -> str:
-    """``file:line:column: severity rule: field: message``, the line below it with the place underlined."""
+    """Return ``file:line:column: severity rule: field: message`` for each finding, with the underlined line below it."""
     return _rendered(report, _plain)
 
 
 def render_in_colour(report: Report) -> str:
-    """The same with the escapes that a terminal shows as colours."""
+    """Return the same with terminal escapes for colours."""
     return _rendered(report, _coloured)
 
 
@@ -38,13 +38,13 @@ def _rendered(report: Report, paint: _Paint) -> str:
     lines: list[str] = []
     for _, findings in itertools.groupby(report.findings, key=lambda each: each.file):
         for each in findings:
-            lines += _told(each, paint)
+            lines += _finding_lines(each, paint)
         lines.append("")
     lines.append(paint(counts.in_words(report.summary), _BOLD))
     return "\n".join(lines) + "\n"
 
 
-def _told(finding: Finding, paint: _Paint) -> Iterator[str]:
+def _finding_lines(finding: Finding, paint: _Paint) -> Iterator[str]:
     colour = _RED if finding.severity is Severity.ERROR else _YELLOW
     place = f"{printable(finding.file)}:{finding.span.line}:{finding.span.column}:"
     field = f"{printable(finding.field)}: " if finding.field else ""
@@ -54,11 +54,11 @@ def _told(finding: Finding, paint: _Paint) -> Iterator[str]:
 
 
 def _excerpt(finding: Finding, paint: _Paint, colour: str) -> Iterator[str]:
-    """The line, and carets below the place; nothing where the line is blank or the place lies beyond what is shown."""
+    """Yield the line and carets below the span; nothing if the line is blank or the span is beyond the shown part."""
     source = finding.source.rstrip()
-    if not source or finding.span.column > _WIDEST or finding.span.column > len(source) + 1:
+    if not source or finding.span.column > _MAX_WIDTH or finding.span.column > len(source) + 1:
         return
-    shown = source[:_WIDEST] + ("…" if len(source) > _WIDEST else "")
+    shown = source[:_MAX_WIDTH] + ("…" if len(source) > _MAX_WIDTH else "")
     before, marked = finding.span.column - 1, finding.span.end_column - finding.span.column
     marked = max(1, min(marked, len(shown) - before))
     margin = " " * (len(str(finding.span.line)) + 2)
