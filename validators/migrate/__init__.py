@@ -1,5 +1,5 @@
-"""Yesterday's API in manifests becomes today's: what changes in an object, and how the text around it is kept.
+"""Migration of manifests from retired to current API versions, preserving their text.
 
-``migrate_object`` and ``references`` say what must change, ``groups`` which PodGroups must be made, ``change`` what that comes to
-in JSON, ``rewrite`` in the text; ``migrate_files`` holds the two against each other and reports.
+``migrate_object`` and ``references`` compute the changes of objects, and ``groups`` the PodGroups to add.  ``change`` applies
+changes to JSON, ``rewrite`` to the text.  ``migrate_files`` migrates files; ``manifest`` compares the two results.
 """

@@ -1,4 +1,4 @@
-"""Changes in YAML's block style, where lines and their indentation are the structure."""
+"""Edits of YAML in block style, where lines and their indentation are the structure."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ _DASHES = re.compile(r"[ ]*(?:-[ ]+)*")
 _LEADING = re.compile(r" *")
 
 
-def remove(page: Page, holder: Entry, entries: list[Entry], *, all_of_them: bool) -> Iterator[Edit]:
-    """Takes out the lines of *entries*, but for their comments; a mapping that loses all of its entries becomes ``{}``."""
-    if all_of_them:
+def remove(page: Page, holder: Entry, entries: list[Entry], *, all_entries: bool) -> Iterator[Edit]:
+    """Remove the lines of *entries* but not their comments; a mapping without remaining entries becomes ``{}``."""
+    if all_entries:
         yield fill(page, holder, "{}")
     for first, last in _runs(page, entries):
         yield page.cut(first.start, page.trimmed(last.value.end) if last.value.end > last.end else last.end)
 
 
 def fill(page: Page, holder: Entry, text: str) -> Edit:
-    """Writes *text* behind the key of *holder*, whose lines are being taken out."""
+    """Write *text* after the key of *holder*, whose lines are removed."""
     at = _value_start(page, holder)
     return Edit(at, at, f" {text}")
 
 
 def reform(page: Page, holder: Entry, text: str) -> Iterator[Edit]:
-    """Writes *text* in place of all the lines of a mapping, but for their comments."""
+    """Replace all lines of a mapping by *text*, but keep their comments."""
     yield fill(page, holder, text)
     yield page.cut(holder.value.first, page.trimmed(holder.value.end))
 
 
 def unwrap(page: Page, holder: Entry, inner: Entry) -> Iterator[Edit]:
-    """Takes out the key of *inner*, the only entry of *holder*, and moves what it holds to where the key was."""
+    """Remove the key of *inner*, the only entry of *holder*, and move its value to the position of the key."""
     page.after_colon(inner)
     if not page.begins_its_line(inner.start):
         raise CannotEdit("a key has something before it on its line")
@@ -55,7 +55,7 @@ def unwrap(page: Page, holder: Entry, inner: Entry) -> Iterator[Edit]:
 
 
 def add(page: Page, after: Entry, text: str) -> Edit:
-    """Writes a line with the entry *text* below the entry *after*."""
+    """Add a line with the entry *text* below the entry *after*."""
     start = page.line_start(after.start)
     if not _DASHES.fullmatch(page.text, start, after.start):
         raise CannotEdit("a key has something before it on its line")
@@ -68,7 +68,7 @@ def add(page: Page, after: Entry, text: str) -> Edit:
 
 
 def _value_start(page: Page, holder: Entry) -> int:
-    """Behind the colon, and the anchor and tag, of a mapping whose entries stand on lines of their own."""
+    """Return the offset after the colon, anchor and tag of a mapping whose entries are on their own lines."""
     after = page.after_properties(holder.value)
     at = page.after_colon(holder) if after == holder.value.start else after
     while page.text[at - 1] in " \t":
@@ -77,7 +77,7 @@ def _value_start(page: Page, holder: Entry) -> int:
 
 
 def _runs(page: Page, entries: list[Entry]) -> Iterator[tuple[Entry, Entry]]:
-    """Neighbours among the entries, each run by its first and its last."""
+    """Yield runs of adjacent entries, each as its first and last entry."""
     ordered = sorted(entries, key=lambda each: each.start)
     run: list[Entry] = []
     for each in ordered:

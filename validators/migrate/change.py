@@ -1,4 +1,4 @@
-"""What changes in an object, as values: by the paths that fields have before anything has changed."""
+"""Changes of an object, with the paths that fields have before all changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Parts = tuple[Part, ...]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rename:
-    """A field gets another name."""
+    """New name of a field."""
 
     path: Parts
     to: str
@@ -21,7 +21,7 @@ class Rename:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Replace:
-    """A scalar becomes another value."""
+    """New value of a scalar."""
 
     path: Parts
     value: Json
@@ -29,14 +29,14 @@ class Replace:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Remove:
-    """A field goes; what held nothing else holds ``{}`` then."""
+    """Removal of a field; a mapping without remaining fields becomes ``{}``."""
 
     path: Parts
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Unwrap:
-    """A mapping with one member gives way to what that member holds."""
+    """Replacement of a mapping with one member by the value of that member."""
 
     path: Parts
     member: str
@@ -44,7 +44,7 @@ class Unwrap:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Add:
-    """A scalar field joins the mapping at *path*, behind its field *after*."""
+    """New scalar field of the mapping at *path*, after its field *after*."""
 
     path: Parts
     name: str
@@ -54,7 +54,7 @@ class Add:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Reform:
-    """A mapping keeps one field, under the name *to* and with the value *value*, and loses all others."""
+    """Reduction of a mapping to one field, renamed to *to*, with the value *value*."""
 
     path: Parts
     kept: str
@@ -66,17 +66,16 @@ Change = Rename | Replace | Remove | Unwrap | Add | Reform
 
 
 def applied(content: Mapping[str, Json], changes: Iterable[Change]) -> dict[str, Json]:
-    """*content* after all *changes*, which are made at once."""
-    changed = _Changed(changes)
-    return dict(changed.apply_to(content, ()))
+    """Return *content* after all *changes*, which are applied at once."""
+    return dict(_Changes(changes).apply_to(content, ()))
 
 
 def below(path: Parts, change: Change) -> Change:
-    """The same change in an object that stands at *path* of another."""
+    """Return the same change for an object that is at *path* of another one."""
     return dataclasses.replace(change, path=(*path, *change.path))
 
 
-class _Changed:
+class _Changes:
     def __init__(self, changes: Iterable[Change]) -> None:
         self._renamed: dict[Parts, str] = {}
         self._values: dict[Parts, Json] = {}
@@ -85,10 +84,10 @@ class _Changed:
         self._added: dict[Parts, list[Add]] = {}
         self._touched: set[Parts] = set()
         for change in changes:
-            self._take(change)
+            self._add(change)
 
     def apply_to(self, value: Json, at: Parts) -> Json:
-        """The value that stands at *at*, changed."""
+        """Return *value*, which is at path *at*, with the changes."""
         if at in self._values:
             return self._values[at]
         if at not in self._touched:
@@ -100,14 +99,14 @@ class _Changed:
         if at in self._unwrapped:
             member = self._unwrapped[at]
             return self.apply_to(value[member], (*at, member))
-        found = {
+        changed = {
             self._renamed.get((*at, name), name): self.apply_to(each, (*at, name))
             for name, each in value.items()
             if (*at, name) not in self._removed
         }
-        return found | {each.name: each.value for each in self._added.get(at, ())}
+        return changed | {each.name: each.value for each in self._added.get(at, ())}
 
-    def _take(self, change: Change) -> None:
+    def _add(self, change: Change) -> None:
         if isinstance(change, Rename):
             self._renamed[change.path] = change.to
         elif isinstance(change, Replace):

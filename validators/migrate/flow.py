@@ -1,4 +1,4 @@
-"""Changes inside braces: JSON, and YAML's flow style."""
+"""Edits inside braces: JSON, and YAML in flow style."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _COMMA = re.compile(r"[ \t]*,")
 
 
 def remove(page: Page, holder: Place, entries: list[Entry], kept: list[Entry]) -> Iterator[Edit]:
-    """Takes out *entries* with a comma for each; a mapping of which nothing is kept becomes ``{}``."""
+    """Remove *entries* with one comma each; a mapping without remaining entries becomes ``{}``."""
     start = page.after_properties(holder)
     if page.comments(start, holder.end):
-        # What stands around the entries stays: a comma too many is allowed where comments are.
+        # Text around the entries stays: where comments are allowed, a trailing comma is too.
         yield from (_alone(page, each) for each in entries)
     elif not kept:
         yield Edit(start, holder.end, "{}")
@@ -25,20 +25,20 @@ def remove(page: Page, holder: Place, entries: list[Entry], kept: list[Entry]) -
 
 
 def unwrap(page: Page, holder: Place, inner: Place) -> Iterator[Edit]:
-    """Takes out the braces of *holder* and the key of its only entry, and indents *inner* as *holder* was."""
+    """Remove the braces of *holder* and the key of its only entry, and indent *inner* like *holder*."""
     start = page.after_properties(holder)
     if page.comments(start, inner.start) or page.comments(inner.end, holder.end):
-        raise CannotEdit("comments stand between two braces of which one goes")
+        raise CannotEdit("comments are between two braces of which one is removed")
     yield Edit(start, inner.start, "")
     yield Edit(inner.end, holder.end, "")
     if page.line_start(inner.start) > start:
         shift = len(page.indentation(inner.start)) - len(page.indentation(start))
-        for found in _LINE.finditer(page.text, inner.start, inner.end):
-            yield Edit(found.start(2), found.start(2) + max(0, min(shift, len(found[2]))), "")
+        for match in _LINE.finditer(page.text, inner.start, inner.end):
+            yield Edit(match.start(2), match.start(2) + max(0, min(shift, len(match[2]))), "")
 
 
 def add(page: Page, after: Entry, text: str) -> Edit:
-    """Writes the entry *text* behind the entry *after*, on a line of its own in JSON that has one for each."""
+    """Add the entry *text* after the entry *after*, on its own line in JSON with one entry on each line."""
     at = after.value.end
     if page.is_json and page.begins_its_line(after.start):
         return Edit(at, at, f",{page.newline}{page.indentation(after.start)}{text}")
@@ -52,13 +52,13 @@ def _alone(page: Page, entry: Entry) -> Edit:
 
 
 def _runs(entries: list[Entry], kept: list[Entry]) -> Iterator[Edit]:
-    """Entries that go up to the next one that stays, or, where none follows, from the end of the last that stays."""
-    gone = {each.start for each in entries}
+    """Yield edits from a removed entry to the next kept one or, at the end, from the last kept entry on."""
+    removed = {each.start for each in entries}
     ordered = sorted([*entries, *kept], key=lambda each: each.start)
     previous: Entry | None = None
     first: Entry | None = None
     for each in ordered:
-        if each.start in gone:
+        if each.start in removed:
             first = first or each
         else:
             if first is not None:

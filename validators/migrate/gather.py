@@ -1,7 +1,7 @@
-"""All objects of a call together: who names whom, which groups are made for that, and what of it is lost.
+"""Changes that follow from references between all objects of a run: PodGroups to add, and losses.
 
-A group that nobody can make, because its Workload is not among the inputs, is a loss; so is a priority that a group cannot
-have.  Of losses that are alike, one is told, where the first stands.
+A PodGroup whose Workload is not among the inputs cannot be created and is a loss; so is a priority that a group cannot have.
+Of equal losses, only the first is reported.
 """
 
 from __future__ import annotations
@@ -10,35 +10,35 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from validators.migrate import groups, references
 from validators.migrate.groups import Group, MigratedWorkload, Plan, Use
-from validators.migrate.held import Held
+from validators.migrate.held import ObjectMigration
 from validators.migrate.migrate_object import Lost
 from validators.migrate.names import text
 from validators.migrate.outcome import Refused
-from validators.migrate.references import FIELD, Rank, Reference, Wrong
+from validators.migrate.references import FIELD, InvalidReference, PodPriority, Reference
 from validators.model.decode import Json
 from validators.versions import served
 
 
-def join(held: Sequence[Held], to: str) -> Iterator[Refused]:
-    """Adds to *held* what follows from references between the objects; yields the references that cannot be followed."""
+def add_changes(objects: Sequence[ObjectMigration], to: str) -> Iterator[Refused]:
+    """Add the changes that follow from references between the objects; yield the invalid references."""
     uses: list[Use] = []
-    for place, each in enumerate(held):
-        for found in references.find(each.content):
-            if isinstance(found, Wrong):
-                yield Refused(each.spot(found.path), found.message)
-            elif found.has_group:
-                each.changes += references.changes(found, "")
-                each.lost.append(_has_group(each.content, found))
+    for index, each in enumerate(objects):
+        for reference in references.find(each.content):
+            if isinstance(reference, InvalidReference):
+                yield Refused(each.spot(reference.path), reference.message)
+            elif reference.has_group:
+                each.changes += references.changes(reference, "")
+                each.lost.append(_lost_reference(each.content, reference))
             else:
-                uses.append(Use(place, _namespace(each.content), found))
-    workloads = _workloads(held)
-    plan = groups.plan(uses, workloads, _groups_there(held), to=to)
+                uses.append(Use(index, _namespace(each.content), reference))
+    workloads = _workloads(objects)
+    plan = groups.plan(uses, workloads, _existing_groups(objects), to=to)
     for group in plan.groups.values():
         for use in group.uses:
-            held[use.place].changes += references.changes(use.reference, group.name)
-        _settle(held, group)
-    _give_priority(held, workloads, plan)
-    _note_idle(held, workloads, plan)
+            objects[use.index].changes += references.changes(use.reference, group.name)
+        _add_group(objects, group)
+    _set_priority(objects, workloads, plan)
+    _note_unused_groups(objects, workloads, plan)
 
 
 def _namespace(content: Mapping[str, Json]) -> str:
@@ -51,124 +51,124 @@ def _name(content: Mapping[str, Json]) -> str:
     return text(metadata.get("name")) if isinstance(metadata, Mapping) else ""
 
 
-def _of_kind(held: Iterable[Held], kind: str) -> Iterator[tuple[int, Held]]:
-    for place, each in enumerate(held):
+def _of_kind(objects: Iterable[ObjectMigration], kind: str) -> Iterator[tuple[int, ObjectMigration]]:
+    for index, each in enumerate(objects):
         group = str(each.content.get("apiVersion")).rpartition("/")[0]
         if served.serves(group, kind) and each.content.get("kind") == kind and _name(each.content):
-            yield place, each
+            yield index, each
 
 
-def _workloads(held: Iterable[Held]) -> dict[tuple[str, str], MigratedWorkload]:
-    """By namespace and name; of two of one name the first counts."""
-    found: dict[tuple[str, str], MigratedWorkload] = {}
-    for place, each in _of_kind(held, "Workload"):
-        found.setdefault((_namespace(each.content), _name(each.content)), groups.workload(place, each.content))
-    return found
+def _workloads(objects: Iterable[ObjectMigration]) -> dict[tuple[str, str], MigratedWorkload]:
+    """Return the Workloads by namespace and name; of two with one name the first counts."""
+    workloads: dict[tuple[str, str], MigratedWorkload] = {}
+    for index, each in _of_kind(objects, "Workload"):
+        workloads.setdefault((_namespace(each.content), _name(each.content)), groups.workload(index, each.content))
+    return workloads
 
 
-def _groups_there(held: Iterable[Held]) -> dict[str, dict[str, Mapping[str, Json]]]:
-    found: dict[str, dict[str, Mapping[str, Json]]] = {}
-    for _, each in _of_kind(held, "PodGroup"):
-        found.setdefault(_namespace(each.content), {}).setdefault(_name(each.content), each.content)
-    return found
+def _existing_groups(objects: Iterable[ObjectMigration]) -> dict[str, dict[str, Mapping[str, Json]]]:
+    existing: dict[str, dict[str, Mapping[str, Json]]] = {}
+    for _, each in _of_kind(objects, "PodGroup"):
+        existing.setdefault(_namespace(each.content), {}).setdefault(_name(each.content), each.content)
+    return existing
 
 
-def _settle(held: Sequence[Held], group: Group) -> None:
-    """Writes a group behind its Workload, or tells that it cannot be made."""
+def _add_group(objects: Sequence[ObjectMigration], group: Group) -> None:
+    """Add a group to its Workload's object, or a loss if it cannot be created."""
     if group.content is not None and group.workload is not None:
-        held[group.workload.place].made.append(group)
-        _compare(held, group)
-    elif not group.is_there:
+        objects[group.workload.index].made.append(group)
+        _compare_priorities(objects, group)
+    elif not group.exists:
         first = group.uses[0]
-        held[first.place].lost.append(_no_group(group, first.reference))
+        objects[first.index].lost.append(_lost_policy(group, first.reference))
 
 
-def _compare(held: Sequence[Held], group: Group) -> None:
-    """Tells of pods whose priority their group does not have."""
-    has = references.rank(group.content["spec"]) if group.content is not None else Rank()
-    told: set[Rank] = set()
+def _compare_priorities(objects: Sequence[ObjectMigration], group: Group) -> None:
+    """Add losses for pods whose priority differs from that of their group."""
+    group_priority = references.pod_priority(group.content["spec"]) if group.content is not None else PodPriority()
+    reported: set[PodPriority] = set()
     for use in group.uses:
-        rank = use.reference.rank
-        if rank not in {Rank(), has} and rank not in told:
-            told.add(rank)
-            alike = sum(each.reference.rank == rank for each in group.uses)
-            held[use.place].lost.append(_other_rank(group, use.reference, alike))
+        priority = use.reference.priority
+        if priority not in {PodPriority(), group_priority} and priority not in reported:
+            reported.add(priority)
+            count = sum(each.reference.priority == priority for each in group.uses)
+            objects[use.index].lost.append(_lost_priority(group, use.reference, count))
 
 
-def _give_priority(held: Sequence[Held], workloads: Mapping[tuple[str, str], MigratedWorkload], plan: Plan) -> None:
-    for name, rank in plan.ranks.items():
-        found = workloads.get(name)
-        if found is not None and found.was_v1alpha1 and rank is not None:
-            held[found.place].changes += groups.template_changes(held[found.place].content, rank)
+def _set_priority(objects: Sequence[ObjectMigration], workloads: Mapping[tuple[str, str], MigratedWorkload], plan: Plan) -> None:
+    for name, priority in plan.priorities.items():
+        workload = workloads.get(name)
+        if workload is not None and workload.was_v1alpha1 and priority is not None:
+            objects[workload.index].changes += groups.template_changes(objects[workload.index].content, priority)
 
 
-def _note_idle(held: Sequence[Held], workloads: Mapping[tuple[str, str], MigratedWorkload], plan: Plan) -> None:
-    """Tells of v1alpha1's groups that no pod among the inputs names."""
+def _note_unused_groups(objects: Sequence[ObjectMigration], workloads: Mapping[tuple[str, str], MigratedWorkload], plan: Plan) -> None:
+    """Add notes for groups of v1alpha1 that no pod among the inputs names."""
     named = {key[:3] for key in plan.groups}
-    for (namespace, name), found in workloads.items():
-        if not found.was_v1alpha1:
+    for (namespace, name), workload in workloads.items():
+        if not workload.was_v1alpha1:
             continue
-        for place, group in enumerate(found.templates):
+        for index, group in enumerate(workload.templates):
             if (namespace, name, group) not in named:
                 message = (
-                    f"no pod among the inputs names this group, so no PodGroup is made of it; whoever makes the pods must make one of "
-                    f"template {group}, and name it in spec.schedulingGroup.podGroupName"
+                    f"no pod among the inputs names this group, so no PodGroup is created for it; the creator of the pods must create one "
+                    f"from template {group}, and set spec.schedulingGroup.podGroupName"
                 )
-                held[found.place].notes.append((("spec", "podGroups", place), message))
+                objects[workload.index].notes.append((("spec", "podGroups", index), message))
 
 
-def _has_group(content: Mapping[str, Json], reference: Reference) -> Lost:
+def _lost_reference(content: Mapping[str, Json], reference: Reference) -> Lost:
     spec: Json = content
     for part in reference.path[:-1]:
         spec = spec[part]
     return Lost(
         reference.path,
-        f"{FIELD} to {_called(reference)}",
-        "to which group the pod belonged in Kubernetes 1.35; since 1.36 only schedulingGroup counts",
-        f"nothing, if PodGroup {spec['schedulingGroup']['podGroupName']}, which schedulingGroup names, is the right one",
+        f"{FIELD} to {_described(reference)}",
+        "the group of the pod in Kubernetes 1.35; since 1.36 only schedulingGroup counts",
+        f"nothing, if PodGroup {spec['schedulingGroup']['podGroupName']} of schedulingGroup is the right one",
     )
 
 
-def _no_group(group: Group, reference: Reference) -> Lost:
+def _lost_policy(group: Group, reference: Reference) -> Lost:
     namespace, workload = group.key[:2]
-    where = "is not among the inputs" if group.workload is None else f"has no template {reference.group} at its top"
+    reason = "is not among the inputs" if group.workload is None else f"has no template {reference.group} on its top level"
     return Lost(
         reference.path,
         f"the policy of PodGroup {namespace}/{group.name}{_count(len(group.uses))}",
-        f"the pods are scheduled as {_called(reference)} says; Workload {namespace}/{workload} {where}, so their PodGroup could not be "
-        "made, and they wait for it",
-        f"migrate the file with Workload {workload} in the same call, or make PodGroup {group.name} yourself"
+        f"the policy of {_described(reference)}; Workload {namespace}/{workload} {reason}, so the PodGroup of the pods could not be "
+        "created, and they wait for it",
+        f"migrate the file with Workload {workload} in the same call, or create PodGroup {group.name} yourself"
         if group.workload is None
-        else f"make PodGroup {group.name} yourself, or name one of {', '.join(sorted(group.workload.templates)) or 'its templates'}",
+        else f"create PodGroup {group.name} yourself, or name one of {', '.join(sorted(group.workload.templates)) or 'its templates'}",
     )
 
 
-def _other_rank(group: Group, reference: Reference, alike: int) -> Lost:
-    rank = reference.rank
-    field = "priorityClassName" if rank.class_name else "priority" if rank.priority is not None else "preemptionPolicy"
+def _lost_priority(group: Group, reference: Reference, count: int) -> Lost:
+    priority = reference.priority
+    field = "priorityClassName" if priority.class_name else "priority" if priority.value is not None else "preemptionPolicy"
     remedy = (
-        f"give all pods of Workload {reference.workload} one priority class, and write it in all of its templates and groups"
-        if groups.fits_a_group(rank)
-        else "give the pods a class whose value is at most 1000000000: the system's own cannot be had by a group; write it in all "
+        f"give all pods of Workload {reference.workload} one priority class, and set it in all of its templates and groups"
+        if groups.valid_for_group(priority)
+        else "give the pods a class whose value is at most 1000000000 (groups cannot have the built-in classes), and set it in all "
         "templates and groups of the Workload"
     )
     return Lost(
         (*reference.path[:-1], field),
-        f"{rank}, for PodGroup {group.name}{_count(alike)}",
-        "the pods' own priority; a Workload, its groups and all of their pods have one priority in common, by which they are queued and "
-        "defended against preemption, and this group has none" + (" such" if _has_rank(group) else ""),
+        f"{priority}, for PodGroup {group.name}{_count(count)}",
+        "the priority of the pods; a Workload, its groups and all of their pods must have the same priority, and that of this group is "
+        + ("different" if _has_priority(group) else "not set"),
         remedy,
     )
 
 
-def _has_rank(group: Group) -> bool:
-    return group.content is not None and references.rank(group.content["spec"]) != Rank()
+def _has_priority(group: Group) -> bool:
+    return group.content is not None and references.pod_priority(group.content["spec"]) != PodPriority()
 
 
-def _called(reference: Reference) -> str:
+def _described(reference: Reference) -> str:
     replica = f", replica {reference.replica_key}" if reference.replica_key else ""
     return f"group {reference.group} of Workload {reference.workload}{replica}"
 
 
-def _count(references_alike: int) -> str:
-    return f" (named in {references_alike} places)" if references_alike > 1 else ""
+def _count(references: int) -> str:
+    return f" (named in {references} places)" if references > 1 else ""

@@ -1,7 +1,7 @@
-"""Which PodGroups are made for the pods that named a group of a Workload: one for each Workload, group and replica key.
+"""PodGroups to create for pods that name a group of a Workload: one for each Workload, group and replica key.
 
-A group's policy holds for each replica by itself (KEP-4671, Associating Pod into PodGroups), and its pods must have its
-priority (KEP-6012): what all pods of a Workload say of theirs moves into its templates and groups.
+The policy of a group applies to each replica separately (KEP-4671, Associating Pod into PodGroups).  Pods must have the
+priority of their group (KEP-6012): if all pods of a Workload have the same, it is set in the templates and groups.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from validators.migrate import migrate_object, names
 from validators.migrate.change import Add
 from validators.migrate.names import text
-from validators.migrate.references import Rank, Reference
+from validators.migrate.references import PodPriority, Reference
 from validators.model import decode
 from validators.model.cluster import SYSTEM_PREFIX
 from validators.model.decode import Json
@@ -32,28 +32,28 @@ _COPIED = (
     "priority",
     "preemptionPolicy",
 )
-"""What a group has of its template, in the order of writing."""
+"""The fields that a group copies from its template, in the order in which they are written."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Use:
-    """A reference in the object at *place* among all objects of the call, which is in *namespace*."""
+    """Reference of an object, with the object's *index* among all objects of the run and its *namespace*."""
 
-    place: int
+    index: int
     namespace: str
     reference: Reference
 
     @property
     def key(self) -> Key:
-        """What the reference names."""
+        """The key of the group that the reference names."""
         return self.namespace, self.reference.workload, self.reference.group, self.reference.replica_key
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MigratedWorkload:
-    """A Workload in today's form, at *place* among all objects, and its templates by name."""
+    """Workload in the current form, with its *index* among all objects and its templates by name."""
 
-    place: int
+    index: int
     content: Mapping[str, Json]
     templates: Mapping[str, Mapping[str, Json]]
     was_v1alpha1: bool
@@ -61,100 +61,100 @@ class MigratedWorkload:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Group:
-    """A PodGroup for *uses*: its name, and, where it is to be made, the Workload behind which it is written and what it holds."""
+    """PodGroup for *uses*.  If it must be created: the Workload after which it is written, and its content."""
 
     key: Key
     name: str
     uses: tuple[Use, ...]
     workload: MigratedWorkload | None = None
     content: Mapping[str, Json] | None = None
-    is_there: bool = False
-    """Whether the inputs have such a group already."""
+    exists: bool = False
+    """Whether the inputs already have such a group."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Plan:
-    """All groups by what they are for, in that order, and how each Workload's priority comes out."""
+    """All groups by key, in order of key, and the priority of each Workload."""
 
     groups: Mapping[Key, Group]
-    ranks: Mapping[tuple[str, str], Rank | None]
-    """By namespace and Workload: the rank that its pods agree on and a group can have, None where there is none such."""
+    priorities: Mapping[tuple[str, str], PodPriority | None]
+    """By namespace and Workload: the common priority of its pods; None if they differ, have none, or a group cannot have it."""
 
 
-def workload(place: int, content: Mapping[str, Json]) -> MigratedWorkload:
-    """A Workload of any version, with the templates at its top."""
-    today = migrate_object.hub(content)
-    spec = today.get("spec")
+def workload(index: int, content: Mapping[str, Json]) -> MigratedWorkload:
+    """Return a Workload of any version with its top-level templates."""
+    current = migrate_object.hub(content)
+    spec = current.get("spec")
     templates = spec.get("podGroupTemplates") if isinstance(spec, Mapping) else None
-    named = {
+    by_name = {
         text(each.get("name")): each
         for each in (templates if isinstance(templates, list) else ())
         if isinstance(each, Mapping) and isinstance(each.get("name"), str)
     }
-    return MigratedWorkload(place, today, named, served.form_of(str(content.get("apiVersion"))) is V1ALPHA1)
+    return MigratedWorkload(index, current, by_name, served.form_of(str(content.get("apiVersion"))) is V1ALPHA1)
 
 
 def plan(
     uses: Iterable[Use],
     workloads: Mapping[tuple[str, str], MigratedWorkload],
-    there: Mapping[str, dict[str, Mapping[str, Json]]],
+    existing: Mapping[str, dict[str, Mapping[str, Json]]],
     *,
     to: str,
 ) -> Plan:
-    """The groups for *uses*, with the *workloads* by namespace and name, and the PodGroups that are *there* in each namespace."""
-    wanted: dict[Key, list[Use]] = {}
+    """Return the groups for *uses*.  *workloads* are by namespace and name, *existing* PodGroups by namespace, then name."""
+    uses_by_key: dict[Key, list[Use]] = {}
     for use in uses:
-        wanted.setdefault(use.key, []).append(use)
-    ranks = {name: _agreed(each) for name, each in _by_workload(wanted).items()}
-    taken: dict[str, dict[str, Mapping[str, Json]]] = {}
-    found: dict[Key, Group] = {}
-    for key, members in sorted(wanted.items()):
-        namespace, named, template, _ = key
-        used = taken.setdefault(namespace, {})
-        name, is_there = _name(key, used, there.get(namespace, {}))
+        uses_by_key.setdefault(use.key, []).append(use)
+    priorities = {name: _common_priority(each) for name, each in _by_workload(uses_by_key).items()}
+    names_used: dict[str, dict[str, Mapping[str, Json]]] = {}
+    groups: dict[Key, Group] = {}
+    for key, members in sorted(uses_by_key.items()):
+        namespace, workload_name, template, _ = key
+        used = names_used.setdefault(namespace, {})
+        name, exists = _name(key, used, existing.get(namespace, {}))
         used[name] = {}
-        holder = workloads.get((namespace, named))
+        holder = workloads.get((namespace, workload_name))
         content = None
-        if holder is not None and template in holder.templates and not is_there:
-            rank = ranks[namespace, named] if holder.was_v1alpha1 else None
-            content = _content(name, holder, holder.templates[template], rank=rank, to=to)
-        found[key] = Group(key, name, tuple(members), holder, content, is_there)
-    return Plan(found, ranks)
+        if holder is not None and template in holder.templates and not exists:
+            priority = priorities[namespace, workload_name] if holder.was_v1alpha1 else None
+            content = _content(name, holder, holder.templates[template], priority=priority, to=to)
+        groups[key] = Group(key, name, tuple(members), holder, content, exists)
+    return Plan(groups, priorities)
 
 
-def template_changes(content: Mapping[str, Json], rank: Rank) -> Iterator[Add]:
-    """What gives each template of a v1alpha1 Workload the *rank* of its pods: all have one priority (KEP-6012)."""
+def template_changes(content: Mapping[str, Json], priority: PodPriority) -> Iterator[Add]:
+    """Yield the changes that give all templates of a v1alpha1 Workload the *priority* of its pods (KEP-6012)."""
     spec = content.get("spec")
     written = spec.get("podGroups") if isinstance(spec, Mapping) else None
-    for place, group in enumerate(written if isinstance(written, list) else ()):
+    for index, group in enumerate(written if isinstance(written, list) else ()):
         if isinstance(group, Mapping) and "name" in group:
-            yield from (Add(("spec", "podGroups", place), name, value, after="name") for name, value in _ranked(rank).items())
+            yield from (Add(("spec", "podGroups", index), name, value, after="name") for name, value in _priority_fields(priority).items())
 
 
-def fits_a_group(rank: Rank) -> bool:
-    """Whether a group may have this rank: the system's classes are above what one may have."""
-    return not rank.class_name.startswith(SYSTEM_PREFIX) and (rank.priority or 0) <= MAX_PRIORITY
+def valid_for_group(priority: PodPriority) -> bool:
+    """Return whether a group may have this priority: those of the built-in classes are too high."""
+    return not priority.class_name.startswith(SYSTEM_PREFIX) and (priority.value or 0) <= MAX_PRIORITY
 
 
-def _by_workload(wanted: Mapping[Key, Sequence[Use]]) -> dict[tuple[str, str], list[Use]]:
-    found: dict[tuple[str, str], list[Use]] = {}
-    for key, uses in wanted.items():
-        found.setdefault(key[:2], []).extend(uses)
-    return found
+def _by_workload(uses_by_key: Mapping[Key, Sequence[Use]]) -> dict[tuple[str, str], list[Use]]:
+    by_workload: dict[tuple[str, str], list[Use]] = {}
+    for key, uses in uses_by_key.items():
+        by_workload.setdefault(key[:2], []).extend(uses)
+    return by_workload
 
 
-def _agreed(uses: Sequence[Use]) -> Rank | None:
-    ranks = {use.reference.rank for use in uses}
-    rank = ranks.pop() if len(ranks) == 1 else None
-    return rank if rank is not None and rank != Rank() and fits_a_group(rank) else None
+def _common_priority(uses: Sequence[Use]) -> PodPriority | None:
+    priorities = {use.reference.priority for use in uses}
+    priority = priorities.pop() if len(priorities) == 1 else None
+    return priority if priority is not None and priority != PodPriority() and valid_for_group(priority) else None
 
 
-def _name(key: Key, used: dict[str, Mapping[str, Json]], there: dict[str, Mapping[str, Json]]) -> tuple[str, bool]:
-    """A name that is free, or that of the very group that is looked for."""
+def _name(key: Key, used: dict[str, Mapping[str, Json]], existing: dict[str, Mapping[str, Json]]) -> tuple[str, bool]:
+    """Return the name of the existing group for *key*, or a free name, and whether the group exists."""
     parts = key[1:]
-    taken = ChainMap(used, there)
+    taken = ChainMap(used, existing)
     for name in (names.group_name(*parts), names.group_name(*parts, taken=taken)):
-        if name not in used and name in there and _is_of(there[name], key[1], key[2]):
+        if name not in used and name in existing and _is_of(existing[name], key[1], key[2]):
             return name, True
     return names.group_name(*parts, taken=taken), False
 
@@ -165,7 +165,9 @@ def _is_of(group: Mapping[str, Json], workload_name: str, template: str) -> bool
     return isinstance(reference, Mapping) and (reference.get("workloadName"), reference.get("templateName")) == (workload_name, template)
 
 
-def _content(name: str, holder: MigratedWorkload, template: Mapping[str, Json], *, rank: Rank | None, to: str) -> dict[str, Json]:
+def _content(
+    name: str, holder: MigratedWorkload, template: Mapping[str, Json], *, priority: PodPriority | None, to: str
+) -> dict[str, Json]:
     metadata = holder.content["metadata"]
     spec = {"workloadRef": {"workloadName": metadata["name"], "templateName": template["name"]}}
     copied = decode.plain({field: template[field] for field in _COPIED if template.get(field) is not None})
@@ -177,10 +179,10 @@ def _content(name: str, holder: MigratedWorkload, template: Mapping[str, Json], 
         "apiVersion": migrate_object.target_of(holder.content["apiVersion"], "PodGroup", to),
         "kind": "PodGroup",
         "metadata": {"name": name, **namespace},
-        "spec": {**spec, **copied, **(_ranked(rank) if rank is not None else {})},
+        "spec": {**spec, **copied, **(_priority_fields(priority) if priority is not None else {})},
     }
 
 
-def _ranked(rank: Rank) -> dict[str, str | int]:
-    said = {"priorityClassName": rank.class_name or None, "priority": rank.priority, "preemptionPolicy": rank.preemption_policy}
-    return {name: value for name, value in said.items() if value is not None}
+def _priority_fields(priority: PodPriority) -> dict[str, str | int]:
+    fields = {"priorityClassName": priority.class_name or None, "priority": priority.value, "preemptionPolicy": priority.preemption_policy}
+    return {name: value for name, value in fields.items() if value is not None}

@@ -1,4 +1,4 @@
-"""One object of a call, with everything that becomes of it."""
+"""One object of a migration, with its changes and losses."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from validators.versions import served
 from validators.versions.releases import TODAY
 
 
-class Held:
-    """An object, its changes, what is lost of it, and the groups that are made behind it."""
+class ObjectMigration:
+    """Object with its changes, its losses, and the groups that are written after it."""
 
     def __init__(self, document: Document, to: str) -> None:
         self.document = document
@@ -40,69 +40,69 @@ class Held:
 
     @property
     def content(self) -> Mapping[str, Json]:
-        """The object before."""
+        """The object before the migration."""
         return self.document.content
 
     @property
     def subject(self) -> Subject:
-        """What it says it is."""
+        """The object's apiVersion, kind, namespace and name."""
         return subject_of(self.content)
 
     @property
     def is_retired(self) -> bool:
-        """Whether its own version is one that is gone."""
+        """Whether the version of the object is retired."""
         return migrate_object.is_retired(self.content.get("apiVersion"), self.content.get("kind"))
 
     def migrated_content(self) -> dict[str, Json]:
-        """The object after all changes."""
+        """Return the object after all changes."""
         return applied(self.content, self.changes)
 
     def spot(self, path: Parts) -> Spot:
-        """Where a field stands in the input."""
-        where = FieldPath(*path)
-        span = self.document.span(where)
-        return Spot(self.document.file, span.line, span.column, self.subject, str(where))
+        """Return the position of a field in the input."""
+        field_path = FieldPath(*path)
+        span = self.document.span(field_path)
+        return Spot(self.document.file, span.line, span.column, self.subject, str(field_path))
 
     def losses(self) -> Iterable[Loss]:
-        """What is lost, by place."""
+        """Return the losses with their positions."""
         return (Loss(self.spot(each.path), each.lost, each.meant, each.remedy) for each in self.lost)
 
     def located_notes(self) -> Iterable[Note]:
-        """What is noted, by place."""
+        """Return the notes with their positions."""
         return (Note(self.spot(path), message) for path, message in self.notes)
 
     def migrated(self) -> Migrated | None:
-        """What was changed; None where nothing was."""
+        """Return the changes of the object; None if there are none."""
         if not self.changes:
             return None
         return Migrated(self.spot(("apiVersion",)), str(self.migrated_content().get("apiVersion")), tuple(self.changes))
 
     def refused(self) -> Sequence[Refused]:
-        """What is wrong with the object as it is, in its own version's words, or would be with it, or with a group of it, afterwards."""
+        """Return the errors of the object in its own version or, if it has none, of the migrated object and its groups."""
         api_version, kind = str(self.content.get("apiVersion")), str(self.content.get("kind"))
         minor = migrate_object.minor_of(api_version, kind) if self.is_retired else None
-        found = _faults(self.content, minor) if minor is not None else []
-        if found:
-            return [self._refused(each, each.path, f"is not valid in Kubernetes 1.{minor} either: ") for each in found]
-        told = f"would not be valid in Kubernetes 1.{TODAY}: "
+        errors = _errors_of(self.content, minor) if minor is not None else []
+        if errors:
+            return [self._refused(each, each.path, f"is not valid in Kubernetes 1.{minor} either: ") for each in errors]
+        prefix = f"would not be valid in Kubernetes 1.{TODAY}: "
         written = served.form_of(api_version).written
-        found = _faults(self.migrated_content(), TODAY) if self.changes else []
-        refused = [self._refused(each, written(each.path), told) for each in found]
+        errors = _errors_of(self.migrated_content(), TODAY) if self.changes else []
+        refused = [self._refused(each, written(each.path), prefix) for each in errors]
         for group in self.made:
-            about = f"PodGroup {group.name} {told}"
-            refused += (self._refused(each, FieldPath(), f"{about}{each.path}: ") for each in _faults(group.content or {}, TODAY))
+            of_group = f"PodGroup {group.name} {prefix}"
+            refused += (self._refused(each, FieldPath(), f"{of_group}{each.path}: ") for each in _errors_of(group.content or {}, TODAY))
         return refused
 
-    def _refused(self, error: FieldError, path: FieldPath, told: str) -> Refused:
+    def _refused(self, error: FieldError, path: FieldPath, prefix: str) -> Refused:
         hint = "; this looks like a template: render it first" if "{{" in str(error.value) else ""
-        return Refused(self.spot(path.parts), f"{told}{error}{hint}")
+        return Refused(self.spot(path.parts), f"{prefix}{error}{hint}")
 
 
-def _faults(content: Mapping[str, Json], minor: int) -> list[FieldError]:
-    """What the API server of Kubernetes 1.*minor* would refuse in an object by itself."""
+def _errors_of(content: Mapping[str, Json], minor: int) -> list[FieldError]:
+    """Return the errors with which the API server of Kubernetes 1.*minor* would refuse an object by itself."""
     settings = Settings(profile=Profile.UPSTREAM, minor=minor, linting=True)
     examined = pipeline.examine(content, settings)
-    judged = examined.violations
-    if not judged and examined.object is not None and not isinstance(examined.object, Named):
-        judged = pipeline.validate_document(examined.object, settings, lookup=lookup.NOTHING, form=examined.form)
-    return [each.error for each in judged if each.severity is Severity.ERROR]
+    violations = examined.violations
+    if not violations and examined.object is not None and not isinstance(examined.object, Named):
+        violations = pipeline.validate_document(examined.object, settings, lookup=lookup.NOTHING, form=examined.form)
+    return [each.error for each in violations if each.severity is Severity.ERROR]

@@ -1,4 +1,4 @@
-"""Where new objects are written: behind the Workload that they belong to, in the language and layout of their surroundings."""
+"""Insertion of new objects after their Workload, in the language and layout of the surrounding text."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from validators.model.decode import Json
 
 
 def documents(page: Page, contents: Sequence[Mapping[str, Json]]) -> Edit:
-    """Objects as YAML documents of their own, behind the one on *page*.
+    """Return the edit that adds objects as YAML documents after the one on *page*.
 
-    A comment that an empty line parts from the document is taken to belong to what follows.
+    A comment that an empty line separates from the document belongs to the following text.
     """
     text, newline = page.text, page.newline
     end = page.content_end(len(text))
@@ -28,26 +28,26 @@ def documents(page: Page, contents: Sequence[Mapping[str, Json]]) -> Edit:
 
 
 def is_in_list(page: Page, route: Sequence[Part]) -> bool:
-    """Whether an object of a JSON text stands in a List of objects of any kind, which can take another."""
+    """Return whether an object of a JSON text is an item of a ``List``, to which objects of any kind can be added."""
     kind = value_at(page.root, ("kind",))
     return page.is_json and len(route) == 2 and kind is not None and page.text[kind.start : kind.end] == '"List"'
 
 
 def values(page: Page, route: Sequence[Part], contents: Sequence[Mapping[str, Json]], *, marked: bool) -> Edit:
-    """Objects as JSON: behind the item of a List, or, as values of their own, behind the value on *page*.
+    """Return the edit that adds objects as JSON: after the item of a List, or as values after the value on *page*.
 
-    Values are parted by ``---`` where the file is *marked* so, by the end of a line elsewhere.
+    Values are separated by ``---`` if the file is *marked* with it, else by line ends.
     """
     if is_in_list(page, route):
         place = value_at(page.root, tuple(route)) or page.root
-        between = "" if page.is_compact else " "
-        parting = "," + (page.newline + page.indentation(place.start) if page.begins_its_line(place.start) else between)
+        space = "" if page.is_compact else " "
+        separator = "," + (page.newline + page.indentation(place.start) if page.begins_its_line(place.start) else space)
     else:
         place = page.root
-        parting = page.newline + (f"---{page.newline}" if marked else "")
+        separator = page.newline + (f"---{page.newline}" if marked else "")
     indentation = page.indentation(place.start)
     sample = page.text[place.start : place.end]
     laid_out = (
         written.json_like(each, sample, indentation=indentation, newline=page.newline, compact=page.is_compact) for each in contents
     )
-    return Edit(place.end, place.end, "".join(parting + each for each in laid_out))
+    return Edit(place.end, place.end, "".join(separator + each for each in laid_out))

@@ -1,4 +1,4 @@
-"""One file before and after: the edits of all its objects, and the proof that they came to what was meant."""
+"""Migration of the text of one file: edits for all objects, and verification of the result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from validators.lint.documents import Document, Unreadable
 from validators.lint.places import Chunk, Fault
 from validators.migrate import insert, migrate_object, rewrite
 from validators.migrate.change import Change, Parts, Replace, below
-from validators.migrate.held import Held
+from validators.migrate.held import ObjectMigration
 from validators.migrate.outcome import File, Refused, Spot
 from validators.migrate.page import CannotEdit, Edit, Page, edited
 from validators.model.decode import Json
@@ -23,32 +23,32 @@ _TEMPLATE = re.compile(r"^[ \t]*#[ \t]*\{\{-?[ \t]*(?:if|range|with|else|end|def
 _HEAD = ("apiVersion",)
 
 
-class Unfit(Exception):
-    """A file that cannot be migrated, and where that shows."""
+class CannotMigrate(Exception):
+    """File that cannot be migrated, with the position of the reason."""
 
     def __init__(self, refused: Refused) -> None:
         super().__init__(refused.message)
         self.refused = refused
 
 
-def migrated(file: File, held: Sequence[Held], to: str) -> bytes:
-    """The bytes of a readable file, with the objects *held* in it, after all of their changes.
+def migrated(file: File, objects: Sequence[ObjectMigration], to: str) -> bytes:
+    """Return the bytes of a readable file after all changes of its *objects*.
 
-    Whatever does not change keeps its bytes.  Without changes all do.
+    All text that does not change is preserved byte for byte.
 
     Raises:
-        Unfit: the text cannot be changed piece by piece, or what comes of it is not what was meant.
+        CannotMigrate: the text cannot be changed in pieces, or the result is not the intended one.
 
     """
-    if not any(each.changes or each.made for each in held):
+    if not any(each.changes or each.made for each in objects):
         return file.before
     whole = file.before.decode("utf-8")
     text = whole.removeprefix(_BOM)
-    found = _LINE_END.search(text)
-    newline = found[0] if found else "\n"
+    line_end = _LINE_END.search(text)
+    newline = line_end[0] if line_end else "\n"
     marked = not file.name.lower().endswith(".json") and _MARKER.search(text) is not None
     edits: list[Edit] = []
-    for chunk, members in _by_chunk(held):
+    for chunk, members in _by_chunk(objects):
         edits += (
             Edit(chunk.base + each.start, chunk.base + each.end, each.text)
             for each in _edits(chunk, members, newline=newline, marked=marked, to=to)
@@ -56,50 +56,53 @@ def migrated(file: File, held: Sequence[Held], to: str) -> bytes:
     try:
         after = edited(text, edits)
     except CannotEdit as error:
-        raise _unfit(next(each for each in held if each.changes), str(error)) from None
+        raise _error(next(each for each in objects if each.changes), str(error)) from None
     content = (whole[: len(whole) - len(text)] + after).encode()
-    _compare(documents.parse(file.name, content), list(_expected(held)), held)
+    _compare(documents.parse(file.name, content), list(_expected(objects)), objects)
     return content
 
 
-def _by_chunk(held: Iterable[Held]) -> Iterator[tuple[Chunk, list[Held]]]:
-    for _, members in itertools.groupby(held, key=lambda each: id(each.document.chunk)):
+def _by_chunk(objects: Iterable[ObjectMigration]) -> Iterator[tuple[Chunk, list[ObjectMigration]]]:
+    for _, members in itertools.groupby(objects, key=lambda each: id(each.document.chunk)):
         listed = list(members)
         yield listed[0].document.chunk, listed
 
 
-def _edits(chunk: Chunk, held: Sequence[Held], *, newline: str, marked: bool, to: str) -> list[Edit]:
-    """The edits of one chunk, by the offsets of its text."""
-    changed = [each for each in held if each.changes]
-    makers = [each for each in held if each.made]
-    if not changed and not makers:
+def _edits(chunk: Chunk, objects: Sequence[ObjectMigration], *, newline: str, marked: bool, to: str) -> list[Edit]:
+    """Return the edits of one chunk, with offsets in its text."""
+    changed = [each for each in objects if each.changes]
+    with_groups = [each for each in objects if each.made]
+    if not changed and not with_groups:
         return []
-    first = (changed or makers)[0]
+    first = (changed or with_groups)[0]
     if template := _TEMPLATE.search(chunk.text):
-        raise _unfit_at(first, chunk, template.start(), "this looks like a template: render it first, and migrate what comes of it")
+        raise _error_at(first, chunk, template.start(), "this looks like a template: render it first, and migrate the result")
     page = Page(chunk.text, chunk.root, is_json=chunk.is_json, newline=newline)
-    found: list[Edit] = []
+    edits: list[Edit] = []
     for each in changed:
         try:
-            found += rewrite.edits(page, _placed(page, each, to))
+            edits += rewrite.edits(page, _placed(page, each, to))
         except CannotEdit as error:
-            raise _unfit(each, str(error)) from None
+            raise _error(each, str(error)) from None
     if chunk.is_json:
-        found += (insert.values(page, each.document.route, _contents(each), marked=marked) for each in makers)
-    elif makers:
-        found.append(insert.documents(page, [content for each in makers for content in _contents(each)]))
-    return found
+        edits += (insert.values(page, each.document.route, _contents(each), marked=marked) for each in with_groups)
+    elif with_groups:
+        edits.append(insert.documents(page, [content for each in with_groups for content in _contents(each)]))
+    return edits
 
 
-def _contents(held: Held) -> list[Mapping[str, Json]]:
-    return [group.content for group in held.made if group.content is not None]
+def _contents(migration: ObjectMigration) -> list[Mapping[str, Json]]:
+    return [group.content for group in migration.made if group.content is not None]
 
 
-def _placed(page: Page, held: Held, to: str) -> Iterator[Change]:
-    """The changes of an object by paths from the root of its page; what it takes from the list that it is in changes there."""
-    route = held.document.route
+def _placed(page: Page, migration: ObjectMigration, to: str) -> Iterator[Change]:
+    """Yield the changes of an object with paths from the root of its page.
+
+    An item of a list without an apiVersion takes it from the list, where it is changed.
+    """
+    route = migration.document.route
     has_head = rewrite.find(page.root, (*route, *_HEAD)) is not None
-    yield from (below(route, each) for each in held.changes if has_head or each.path != _HEAD)
+    yield from (below(route, each) for each in migration.changes if has_head or each.path != _HEAD)
     for length in range(0, len(route), 2):
         at = (*route[:length], *_HEAD)
         api_version, kind = _scalar(page, at), _scalar(page, (*route[:length], "kind")).removesuffix("List")
@@ -108,7 +111,7 @@ def _placed(page: Page, held: Held, to: str) -> Iterator[Change]:
 
 
 def _scalar(page: Page, path: Parts) -> str:
-    """The text that stands at *path*; empty where it is no plain text."""
+    """Return the string at *path*; empty if there is no plain string."""
     place = rewrite.value_at(page.root, path)
     if place is None or place.inside is not None or place.alias:
         return ""
@@ -119,10 +122,10 @@ def _scalar(page: Page, path: Parts) -> str:
     return value[0] if value and isinstance(value[0], str) else ""
 
 
-def _expected(held: Iterable[Held]) -> Iterator[tuple[Held, Mapping[str, Json]]]:
-    """Every object that the file should have, in its order, beside the one that it comes of."""
-    for chunk, members in _by_chunk(held):
-        behind: list[tuple[Held, Mapping[str, Json]]] = []
+def _expected(objects: Iterable[ObjectMigration]) -> Iterator[tuple[ObjectMigration, Mapping[str, Json]]]:
+    """Yield all expected objects of the file in order, each with the object from which it results."""
+    for chunk, members in _by_chunk(objects):
+        following: list[tuple[ObjectMigration, Mapping[str, Json]]] = []
         page = Page(chunk.text, chunk.root, is_json=chunk.is_json, newline="") if any(each.made for each in members) else None
         for each in members:
             yield each, each.migrated_content()
@@ -130,26 +133,30 @@ def _expected(held: Iterable[Held]) -> Iterator[tuple[Held, Mapping[str, Json]]]
             if page is not None and made and insert.is_in_list(page, each.document.route):
                 yield from made
             else:
-                behind += made
-        yield from behind
+                following += made
+        yield from following
 
 
-def _compare(after: documents.Manifest, expected: Sequence[tuple[Held, Mapping[str, Json]]], held: Sequence[Held]) -> None:
-    found = [part for part in after.parts if isinstance(part, Document)]
-    for (origin, want), got in zip(expected, found, strict=False):
-        if want != got.content:
-            raise _unfit(origin, "a text here is shared, by an anchor or an alias, with what must not change alike")
-    lost = [part for part in after.parts if isinstance(part, Unreadable)]
-    if lost or len(found) != len(expected):
-        why = lost[0].message if lost else "objects would become others"
-        raise _unfit(next((each for each in held if each.changes), held[0]), why)
+def _compare(
+    after: documents.Manifest, expected: Sequence[tuple[ObjectMigration, Mapping[str, Json]]], objects: Sequence[ObjectMigration]
+) -> None:
+    results = [part for part in after.parts if isinstance(part, Document)]
+    for (origin, content), result in zip(expected, results, strict=False):
+        if content != result.content:
+            raise _error(origin, "an anchor or alias shares this text with a field that must not change in the same way")
+    unreadable = [part for part in after.parts if isinstance(part, Unreadable)]
+    if unreadable or len(results) != len(expected):
+        reason = unreadable[0].message if unreadable else "the result would have different objects"
+        raise _error(next((each for each in objects if each.changes), objects[0]), reason)
 
 
-def _unfit(held: Held, why: str) -> Unfit:
-    message = f"cannot be rewritten in its own text: {why}; write this object out in plain block style, without anchors, and migrate again"
-    return Unfit(Refused(held.spot(()), message))
+def _error(migration: ObjectMigration, reason: str) -> CannotMigrate:
+    message = (
+        f"cannot be rewritten in its own text: {reason}; write this object out in plain block style, without anchors, and migrate again"
+    )
+    return CannotMigrate(Refused(migration.spot(()), message))
 
 
-def _unfit_at(held: Held, chunk: Chunk, offset: int, message: str) -> Unfit:
+def _error_at(migration: ObjectMigration, chunk: Chunk, offset: int, message: str) -> CannotMigrate:
     line, column = chunk.lines.position(chunk.base + offset)
-    return Unfit(Refused(Spot(held.document.file, line, column, held.subject), message))
+    return CannotMigrate(Refused(Spot(migration.document.file, line, column, migration.subject), message))

@@ -1,4 +1,4 @@
-"""Files in, migrated files and a report out; the same for the same files, in whatever order they come."""
+"""Migration of files.  The result does not depend on the order of the files."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from validators.lint.documents import Document, Manifest, Unreadable
 from validators.lint.finding import Subject, file_order
 from validators.migrate import gather, manifest
-from validators.migrate.held import Held
+from validators.migrate.held import ObjectMigration
 from validators.migrate.outcome import File, Made, Migration, Refused, Spot
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Input:
-    """One file: where it is, its bytes, and what was read in them."""
+    """Input file: path, bytes, and parsed content."""
 
     path: str
     content: bytes = dataclasses.field(repr=False)
@@ -22,32 +22,32 @@ class Input:
 
 
 def run(inputs: Iterable[Input], to: str) -> Migration:
-    """Migrates the objects of retired versions in *inputs*, and the pods that name a group by ``workloadRef``.
+    """Migrate objects of retired versions in *inputs*, and pods that name a group by ``workloadRef``.
 
-    *to* is the version of Workloads and PodGroups: one of ``served.WORKLOAD_VERSIONS``.  Pods find their Workload in whichever file
-    it is.
+    *to* is the version of Workloads and PodGroups, one of ``served.WORKLOAD_VERSIONS``.  The Workload of a pod may be in any of
+    the files.
     """
     ordered = sorted(inputs, key=lambda each: file_order(each.manifest.file))
-    by_file = [[Held(part, to) for part in each.manifest.parts if isinstance(part, Document)] for each in ordered]
-    held = [each for found in by_file for each in found]
-    refused = [*_unreadable(ordered), *gather.join(held, to)]
-    refused += (fault for each in held for fault in each.refused())
-    barred = {each.spot.file for each in refused}
+    by_file = [[ObjectMigration(part, to) for part in each.manifest.parts if isinstance(part, Document)] for each in ordered]
+    objects = [each for members in by_file for each in members]
+    refused = [*_unreadable(ordered), *gather.add_changes(objects, to)]
+    refused += (error for each in objects for error in each.refused())
+    refused_files = {each.spot.file for each in refused}
     files = []
-    for each, found in zip(ordered, by_file, strict=True):
+    for each, members in zip(ordered, by_file, strict=True):
         file = File(each.manifest.file, each.path, each.content, each.content)
         try:
-            files.append(file if file.name in barred else dataclasses.replace(file, after=manifest.migrated(file, found, to)))
-        except manifest.Unfit as error:
+            files.append(file if file.name in refused_files else dataclasses.replace(file, after=manifest.migrated(file, members, to)))
+        except manifest.CannotMigrate as error:
             files.append(file)
             refused.append(error.refused)
     return Migration(
         files=tuple(files),
-        documents=len(held),
-        migrated=tuple(done for each in held if (done := each.migrated()) is not None),
-        made=tuple(sorted(_made(held), key=lambda each: (each.spot.order, each.subject.name))),
-        losses=tuple(sorted((loss for each in held for loss in each.losses()), key=lambda each: each.spot.order)),
-        notes=tuple(sorted((note for each in held for note in each.located_notes()), key=lambda each: each.spot.order)),
+        documents=len(objects),
+        migrated=tuple(changed for each in objects if (changed := each.migrated()) is not None),
+        made=tuple(sorted(_made(objects), key=lambda each: (each.spot.order, each.subject.name))),
+        losses=tuple(sorted((loss for each in objects for loss in each.losses()), key=lambda each: each.spot.order)),
+        notes=tuple(sorted((note for each in objects for note in each.located_notes()), key=lambda each: each.spot.order)),
         refused=tuple(sorted(refused, key=lambda each: (each.spot.order, each.message))),
     )
 
@@ -59,8 +59,8 @@ def _unreadable(inputs: Sequence[Input]) -> Iterator[Refused]:
                 yield Refused(Spot(part.file, part.line, part.column), part.message)
 
 
-def _made(held: Iterable[Held]) -> Iterator[Made]:
-    for each in held:
+def _made(objects: Iterable[ObjectMigration]) -> Iterator[Made]:
+    for each in objects:
         for group in each.made:
             content = group.content or {}
             subject = Subject(content["apiVersion"], "PodGroup", group.key[0], group.name)

@@ -1,4 +1,4 @@
-"""Names of the PodGroups that are made: the same for the same reference, and legal."""
+"""Names of created PodGroups: valid, and always the same for the same reference."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections.abc import Container
 
 from validators.model.decode import Json
 
-LONGEST = 253
-"""A PodGroup's name is a DNS subdomain."""
+MAX_LENGTH = 253
+"""The maximum length of a DNS subdomain, the format of PodGroup names."""
 _HASH = 8
 
 
 def group_name(workload: str, group: str, replica_key: str, *, taken: Container[str] = ()) -> str:
-    """Workload, group and replica key with dashes between them; a hash of the three is added where that is too long or *taken*."""
+    """Return Workload, group and replica key joined by dashes, with a hash of the three if that is too long or in *taken*."""
     parts = [part for part in (workload, group, replica_key) if part]
     plain = "-".join(parts)
-    if len(plain) <= LONGEST and plain not in taken:
+    if len(plain) <= MAX_LENGTH and plain not in taken:
         return plain
-    # A slash is in none of the parts, so no two references have one text.
-    mark = hashlib.sha256(f"{workload}/{group}/{replica_key}".encode()).hexdigest()[:_HASH]
-    return f"{plain[: LONGEST - _HASH - 1].rstrip('-.')}-{mark}"
+    # No part contains a slash: different references have different texts.
+    suffix = hashlib.sha256(f"{workload}/{group}/{replica_key}".encode()).hexdigest()[:_HASH]
+    return f"{plain[: MAX_LENGTH - _HASH - 1].rstrip('-.')}-{suffix}"
 
 
 def text(value: Json) -> str:
-    """A string; empty for anything else."""
+    """Return *value* if it is a string, else an empty string."""
     return value if isinstance(value, str) else ""

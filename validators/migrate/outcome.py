@@ -1,4 +1,4 @@
-"""What a migration came to, as values.  Lines and columns are those of the input."""
+"""Results of a migration.  Lines and columns are those of the input."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from validators.lint.finding import Subject
 from validators.migrate.change import Change
 
 EXIT_LOST = 1
-EXIT_COULD_NOT_LOOK = 2
+EXIT_REFUSED = 2
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Spot:
-    """A field of an object, by file, line and column."""
+    """Position of a field: file, line, column, object and field path."""
 
     file: str
     line: int
     column: int
     subject: Subject | None = None
-    """None where a file, or a document that is no object, is spoken of."""
+    """The object; None for a file or a document that is not an object."""
     field: str = ""
 
     @property
     def order(self) -> tuple[bytes, int, int, str]:
-        """Sorts by file (bytewise), line, column, field."""
+        """The sort key: file (bytewise), line, column, field."""
         return self.file.encode("utf-8", "surrogateescape"), self.line, self.column, self.field
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Loss:
-    """Something that could not be carried over: what, what it meant, what to do."""
+    """Value that could not be converted: the value, its meaning, and what to do."""
 
     spot: Spot
     lost: str
@@ -41,7 +41,7 @@ class Loss:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Note:
-    """Nothing is lost, and yet somebody should know."""
+    """Information without a loss."""
 
     spot: Spot
     message: str
@@ -49,7 +49,7 @@ class Note:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Refused:
-    """What stands in the way of migrating a file."""
+    """Error that prevents the migration of a file."""
 
     spot: Spot
     message: str
@@ -57,7 +57,7 @@ class Refused:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Migrated:
-    """An object that was changed, as it was called before, and its API version after."""
+    """Changed object, as it was before, with its new API version."""
 
     spot: Spot
     to: str
@@ -66,9 +66,9 @@ class Migrated:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Made:
-    """A PodGroup that was made: by what template of what Workload, for which replica, for how many references.
+    """PodGroup that was created: its template and Workload, its replica, and the number of references to it.
 
-    ``spot`` is the Workload behind which it stands.
+    ``spot`` is the position of the Workload after which it is written.
     """
 
     spot: Spot
@@ -81,7 +81,7 @@ class Made:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class File:
-    """One file before and after: the same bytes where nothing changed."""
+    """Bytes of one file before and after; equal if nothing changed."""
 
     name: str
     path: str
@@ -90,15 +90,15 @@ class File:
 
     @property
     def changed(self) -> bool:
-        """Whether there is anything to write."""
+        """Whether the file changed."""
         return self.before != self.after
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Migration:
-    """All of one call, each list in the order of the files and lines.
+    """Result of one run; all lists are in the order of files and lines.
 
-    Where anything is refused, nothing should be written: files name objects in one another.
+    If anything is refused, write nothing: files refer to objects in other files.
     """
 
     files: tuple[File, ...]
@@ -111,10 +111,10 @@ class Migration:
 
     @property
     def exit_status(self) -> int:
-        """0 where all was carried over; 1 for losses, 2 for what could not be read or migrated, 3 for both."""
-        return (EXIT_LOST if self.losses else 0) | (EXIT_COULD_NOT_LOOK if self.refused else 0)
+        """0 if everything was converted, 1 with losses, 2 if something could not be read or migrated, 3 for both."""
+        return (EXIT_LOST if self.losses else 0) | (EXIT_REFUSED if self.refused else 0)
 
 
 def dotted(path: tuple[str | int, ...]) -> str:
-    """A path as it is told."""
+    """Return a path as text."""
     return str(FieldPath(*path))

@@ -1,7 +1,7 @@
-"""Pods that name a group of a Workload, v1alpha1's way, wherever in an object their spec stands.
+"""References of v1alpha1 from pods to groups of a Workload, anywhere in an object.
 
-A pod's ``workloadRef`` is found by its form, in Pods and in the pod templates of whatever controller: Jobs and Deployments
-as well as kinds of which nothing is known here (KEP-4671, Associating Pod into PodGroups).
+A ``workloadRef`` is recognized by its fields, in Pods and in the pod templates of any controller: Jobs, Deployments and
+unknown kinds (KEP-4671, Associating Pod into PodGroups).
 """
 
 from __future__ import annotations
@@ -21,51 +21,51 @@ _NEVER = "Never"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Rank:
-    """How important a pod says it is; all absent where it says nothing.  The number counts where there is no class."""
+class PodPriority:
+    """Priority fields of a pod, template or group; absent fields are empty or None.  The value counts only without a class."""
 
     class_name: str = ""
-    priority: int | None = None
+    value: int | None = None
     preemption_policy: str | None = None
 
     def __str__(self) -> str:
-        said = {"priorityClassName": self.class_name, "priority": self.priority, "preemptionPolicy": self.preemption_policy}
-        return ", ".join(f"{name}: {value}" for name, value in said.items() if value not in {"", None}) or "no priority class"
+        fields = {"priorityClassName": self.class_name, "priority": self.value, "preemptionPolicy": self.preemption_policy}
+        return ", ".join(f"{name}: {value}" for name, value in fields.items() if value not in {"", None}) or "no priority class"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Reference:
-    """One ``workloadRef``: where it stands, what it names, and what else of the pod matters."""
+    """One ``workloadRef``: its path, the group that it names, and the priority of the pod."""
 
     path: Parts
     workload: str
     group: str
     replica_key: str
-    rank: Rank
+    priority: PodPriority
     has_group: bool
-    """Whether the pod names a PodGroup as well."""
+    """Whether the pod has a ``schedulingGroup`` too."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Wrong:
-    """A ``workloadRef`` that names nothing."""
+class InvalidReference:
+    """Invalid ``workloadRef``."""
 
     path: Parts
     message: str
 
 
-def find(document: Mapping[str, Json]) -> Iterator[Reference | Wrong]:
-    """Every ``workloadRef`` of a pod in one object, in the order of reading."""
+def find(document: Mapping[str, Json]) -> Iterator[Reference | InvalidReference]:
+    """Yield every ``workloadRef`` of a pod in one object, in the order of the fields."""
     if text(document.get("apiVersion")).rpartition("/")[0] in WORKLOAD_GROUPS:
         return
     for path, spec in _mappings(document, ()):
         reference = spec.get(FIELD)
-        if isinstance(reference, Mapping) and (found := _read(spec, reference, path, is_pod=_is_pod(document, spec, path))):
-            yield found
+        if isinstance(reference, Mapping) and (result := _parse(spec, reference, path, is_pod=_is_pod(document, spec, path))):
+            yield result
 
 
 def changes(reference: Reference, group: str) -> Iterator[Change]:
-    """What makes the pod a member of the PodGroup *group*, or leaves it in the one that it names."""
+    """Yield the changes that move the pod to the PodGroup *group*; a pod with a ``schedulingGroup`` keeps it."""
     if reference.has_group:
         yield Remove(reference.path)
     else:
@@ -80,31 +80,33 @@ def _mappings(value: Json, at: Parts) -> Iterator[tuple[Parts, Mapping[str, Json
             if isinstance(each, (Mapping, list)):
                 yield from _mappings(each, (*at, name))
     elif isinstance(value, list):
-        for place, each in enumerate(value):
+        for index, each in enumerate(value):
             if isinstance(each, (Mapping, list)):
-                yield from _mappings(each, (*at, place))
+                yield from _mappings(each, (*at, index))
 
 
 def _is_pod(document: Mapping[str, Json], spec: Mapping[str, Json], path: Parts) -> bool:
-    """Whether this can be nothing but the spec of a pod."""
+    """Return whether this is certainly the spec of a pod."""
     return "containers" in spec or (path == ("spec",) and document.get("apiVersion") == "v1" and document.get("kind") == "Pod")
 
 
-def _read(spec: Mapping[str, Json], reference: Mapping[str, Json], path: Parts, *, is_pod: bool) -> Reference | Wrong | None:
+def _parse(spec: Mapping[str, Json], reference: Mapping[str, Json], path: Parts, *, is_pod: bool) -> Reference | InvalidReference | None:
     at = (*path, FIELD)
-    known = _FIELDS.issuperset(reference) and "podGroup" in reference
-    if not is_pod and not (known and path[-1:] == ("spec",)):
+    has_known_fields = _FIELDS.issuperset(reference) and "podGroup" in reference
+    if not is_pod and not (has_known_fields and path[-1:] == ("spec",)):
         return None  # another field of that name
-    if strange := sorted(reference.keys() - _FIELDS):
-        return Wrong((*at, strange[0]), f"workloadRef has no field {strange[0]!r}; it has {', '.join(sorted(_FIELDS))}")
-    for name, judge in (("name", content.subdomain), ("podGroup", content.label), ("podGroupReplicaKey", content.label)):
+    if unknown := sorted(reference.keys() - _FIELDS):
+        return InvalidReference((*at, unknown[0]), f"workloadRef has no field {unknown[0]!r}; it has {', '.join(sorted(_FIELDS))}")
+    for name, validate in (("name", content.subdomain), ("podGroup", content.label), ("podGroupReplicaKey", content.label)):
         value = reference.get(name)
         if value is None or value == "":
             if name != "podGroupReplicaKey":
-                return Wrong((*at, name), f"workloadRef must have {name}, to name a group of a Workload")
-        elif not isinstance(value, str) or (told := judge(value)):
-            return Wrong((*at, name), "must be a string" if not isinstance(value, str) else "; ".join(told))
-    return Reference(at, reference["name"], reference["podGroup"], text(reference.get("podGroupReplicaKey")), rank(spec), _has_group(spec))
+                return InvalidReference((*at, name), f"workloadRef must have {name}: it refers to a group of a Workload")
+        elif not isinstance(value, str) or (messages := validate(value)):
+            return InvalidReference((*at, name), "must be a string" if not isinstance(value, str) else "; ".join(messages))
+    return Reference(
+        at, reference["name"], reference["podGroup"], text(reference.get("podGroupReplicaKey")), pod_priority(spec), _has_group(spec)
+    )
 
 
 def _has_group(spec: Mapping[str, Json]) -> bool:
@@ -112,8 +114,8 @@ def _has_group(spec: Mapping[str, Json]) -> bool:
     return isinstance(group, Mapping) and bool(text(group.get("podGroupName")))
 
 
-def rank(spec: Mapping[str, Json]) -> Rank:
-    """What a pod's spec, a template or a group says of its priority."""
+def pod_priority(spec: Mapping[str, Json]) -> PodPriority:
+    """Return the priority fields of a pod spec, a template or a group."""
     name, priority = text(spec.get("priorityClassName")), spec.get("priority")
     number = priority if isinstance(priority, int) and not isinstance(priority, bool) and not name else None
-    return Rank(name, number, _NEVER if spec.get("preemptionPolicy") == _NEVER else None)
+    return PodPriority(name, number, _NEVER if spec.get("preemptionPolicy") == _NEVER else None)

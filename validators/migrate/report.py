@@ -1,4 +1,4 @@
-"""What a migration came to, for people and for scripts (version 1; keys are only ever added)."""
+"""Report of a migration, as text and as JSON (version 1; keys are added, never changed or removed)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ VERSION = 1
 
 
 def as_text(migration: Migration, written: Collection[str] = ()) -> str:
-    """What stands in the way, what is lost, what should be known; then each changed file, and all in a line."""
+    """Return errors, losses and notes, then one line for each changed file, then a summary."""
     lines: list[str] = []
     for refused in migration.refused:
         kind = "refused" if refused.spot.subject is not None else "unreadable"
@@ -29,7 +29,7 @@ def as_text(migration: Migration, written: Collection[str] = ()) -> str:
 
 
 def as_json(migration: Migration, written: Collection[str] = ()) -> str:
-    """One JSON document, indented.  *written* are the names of the files that were written in place."""
+    """Return one indented JSON document.  *written* are the names of the files that were written in place."""
     content = {
         "version": VERSION,
         "files": [{"file": each.name, "changed": each.changed, "written": each.name in written} for each in migration.files],
@@ -67,8 +67,8 @@ def _about(spot: Spot) -> str:
 def _of_file(migration: Migration, file: File) -> str:
     changed = sum(each.spot.file == file.name for each in migration.migrated)
     made = [each.subject.name for each in migration.made if each.spot.file == file.name]
-    behind = f", {_count(len(made), 'PodGroup')} made: {', '.join(made)}" if made else ""
-    return f"{printable(file.name)}: {_count(changed, 'object')} changed{printable(behind)}"
+    added = f", {_count(len(made), 'PodGroup')} made: {', '.join(made)}" if made else ""
+    return f"{printable(file.name)}: {_count(changed, 'object')} changed{printable(added)}"
 
 
 def _summary(migration: Migration, written: Collection[str]) -> str:
@@ -77,8 +77,8 @@ def _summary(migration: Migration, written: Collection[str]) -> str:
     if migration.refused:
         return f"{len(migration.refused)} refused, and nothing is written; {changed} to be changed; {made} to be made; {lost}"
     files = f"{sum(each.changed for each in migration.files)} of {_count(len(migration.files), 'file')}"
-    told = f"{changed} changed, in {files}; {made} made; {lost}"
-    return f"{told}; {_count(len(written), 'file')} written" if written else told
+    text = f"{changed} changed, in {files}; {made} made; {lost}"
+    return f"{text}; {_count(len(written), 'file')} written" if written else text
 
 
 def _count(number: int, one: str, several: str = "") -> str:
@@ -113,11 +113,11 @@ def _made(made: Made) -> dict[str, object]:
 
 
 def _change(change: Change) -> dict[str, object]:
-    return {"field": dotted(change.path), **dict(_come_to(change))}
+    return {"field": dotted(change.path), **dict(_result(change))}
 
 
-def _come_to(change: Change) -> Iterator[tuple[str, object]]:
-    """What a field comes to: another name, another value, nothing, or a further field."""
+def _result(change: Change) -> Iterator[tuple[str, object]]:
+    """Yield the key and value that describe a change."""
     if isinstance(change, Rename):
         yield "name", change.to
     elif isinstance(change, Replace):

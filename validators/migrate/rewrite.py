@@ -1,7 +1,7 @@
-"""Changes in an object to edits of the text in which it is written: whatever does not change keeps its bytes.
+"""Conversion of the changes of an object to edits of its text: all other bytes are preserved.
 
-Each change is made where it stands, with its comments, quotes, anchors and order.  What cannot be done so is refused.
-Whoever applies the edits reads the text again and compares: aliases may carry a change to where it was not meant.
+Each change is made at its position and keeps comments, quotes, anchors and order.  A change that cannot be made in this
+way is refused.  The caller must parse the edited text and compare: an alias may apply a change to other fields too.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from validators.model.decode import Json
 
 
 def edits(page: Page, changes: Iterable[Change]) -> Iterator[Edit]:
-    """The edits that make *changes*, whose paths begin at the root of *page*.
+    """Yield the edits for *changes*, whose paths begin at the root of *page*.
 
     Raises:
-        CannotEdit: the text is written in a way that cannot be changed piece by piece.
+        CannotEdit: the text cannot be changed in pieces.
 
     """
     removed: dict[Parts, list[str]] = {}
@@ -33,21 +33,21 @@ def edits(page: Page, changes: Iterable[Change]) -> Iterator[Edit]:
 
 
 def find(root: Place, path: Parts) -> Entry | Place | None:
-    """The entry, or the item of a list, at *path*; None where nothing is written there."""
-    found: Entry | Place | None = root
+    """Return the entry, or the item of a list, at *path*; None if there is none."""
+    current: Entry | Place | None = root
     for part in path:
-        inside = found.value.inside if isinstance(found, Entry) else found.inside if found else None
+        inside = current.value.inside if isinstance(current, Entry) else current.inside if current else None
         if isinstance(inside, dict):
-            found = inside.get(part) if isinstance(part, str) else None
+            current = inside.get(part) if isinstance(part, str) else None
         else:
-            found = inside[part] if inside and isinstance(part, int) and part < len(inside) else None
-    return found
+            current = inside[part] if inside and isinstance(part, int) and part < len(inside) else None
+    return current
 
 
 def value_at(root: Place, path: Parts) -> Place | None:
-    """The value at *path*; None where nothing is written there."""
-    found = find(root, path)
-    return found.value if isinstance(found, Entry) else found
+    """Return the value at *path*; None if there is none."""
+    entry = find(root, path)
+    return entry.value if isinstance(entry, Entry) else entry
 
 
 def _edits(page: Page, change: Change) -> Iterator[Edit]:
@@ -64,17 +64,17 @@ def _edits(page: Page, change: Change) -> Iterator[Edit]:
 
 
 def _entry(page: Page, path: Parts) -> Entry:
-    found = find(page.root, path)
-    if not isinstance(found, Entry):
-        raise CannotEdit("a field is not written where it is read")
-    return found
+    entry = find(page.root, path)
+    if not isinstance(entry, Entry):
+        raise CannotEdit("a field has no text of its own")
+    return entry
 
 
 def _value(page: Page, path: Parts) -> Place:
-    found = value_at(page.root, path)
-    if found is None:
-        raise CannotEdit("a field is not written where it is read")
-    return found
+    value = value_at(page.root, path)
+    if value is None:
+        raise CannotEdit("a field has no text of its own")
+    return value
 
 
 def _renamed(page: Page, entry: Entry, name: str) -> Edit:
@@ -93,23 +93,23 @@ def _replaced(page: Page, place: Place, value: Json) -> Edit:
         raise CannotEdit("a value has a tag")
     quote = old[:1] if old[:1] in {'"', "'"} else ""
     if old[:1] in {"|", ">"} and not page.is_json:
-        # The lines of the scalar go; a comment behind its indicator stays.
+        # The lines of the scalar are removed; a comment after its indicator is kept.
         comment = page.comments(start, page.line_end(start))
-        behind = f" {page.text[slice(*comment[0])]}" if comment else ""
-        return Edit(start, max(start + 1, page.trimmed(place.end)), _text(page, value) + behind)
+        suffix = f" {page.text[slice(*comment[0])]}" if comment else ""
+        return Edit(start, max(start + 1, page.trimmed(place.end)), _text(page, value) + suffix)
     return Edit(start, place.end, _text(page, value, quote))
 
 
 def _reformed(page: Page, change: Reform) -> Iterator[Edit]:
-    """Piece by piece where the mapping is written here, as a whole where parts of it are merged in."""
+    """Yield edits of single fields; of the whole mapping if parts of it come from an alias or a merge key."""
     holder = _entry(page, change.path)
-    whole, inside = holder.value, holder.value.inside
+    mapping, inside = holder.value, holder.value.inside
     if not isinstance(inside, dict):
-        raise CannotEdit("a field is not written where it is read")
-    if whole.alias or any(not whole.start <= each.start < whole.end for each in inside.values()):
+        raise CannotEdit("a field has no text of its own")
+    if mapping.alias or any(not mapping.start <= each.start < mapping.end for each in inside.values()):
         text = _text(page, {change.to: change.value})
-        if whole.alias or page.is_flow(whole):
-            yield Edit(page.after_properties(whole), whole.end, text)
+        if mapping.alias or page.is_flow(mapping):
+            yield Edit(page.after_properties(mapping), mapping.end, text)
         else:
             yield from block.reform(page, holder, text)
         return
@@ -123,15 +123,15 @@ def _removals(page: Page, path: Parts, names: list[str]) -> Iterator[Edit]:
     holder = find(page.root, path)
     place = holder.value if isinstance(holder, Entry) else holder
     if place is None or not isinstance(place.inside, dict):
-        raise CannotEdit("a field is not written where it is read")
+        raise CannotEdit("a field has no text of its own")
     if place.alias or not names:
-        return  # what is anchored changes where it is written
-    gone = [place.inside[name] for name in names]
+        return  # the anchored value is changed at its own position
+    removed = [place.inside[name] for name in names]
     kept = [each for name, each in place.inside.items() if name not in names]
     if page.is_flow(place):
-        yield from flow.remove(page, place, gone, kept)
+        yield from flow.remove(page, place, removed, kept)
     elif isinstance(holder, Entry):
-        yield from block.remove(page, holder, gone, all_of_them=not kept)
+        yield from block.remove(page, holder, removed, all_entries=not kept)
     else:
         raise CannotEdit("an item of a list would lose a field")
 
@@ -139,7 +139,7 @@ def _removals(page: Page, path: Parts, names: list[str]) -> Iterator[Edit]:
 def _unwrapped(page: Page, change: Unwrap) -> Iterator[Edit]:
     holder = _entry(page, change.path)
     if holder.value.alias:
-        return  # as above
+        return  # the anchored value is changed at its own position
     inner = _entry(page, (*change.path, change.member))
     if page.is_flow(holder.value):
         yield from flow.unwrap(page, holder.value, inner.value)

@@ -1,4 +1,4 @@
-"""Values as they are written: scalars and small mappings inside a text that is there, and whole new objects."""
+"""Formatting of values: scalars and small mappings within an existing text, and whole new objects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LOOKS_LIKE_NUMBER = re.compile(r"[0-9][0-9a-fA-FxXoO._eE+-]*")
 
 
 def yaml(value: Json, quote: str = "") -> str:
-    """A value on one line of YAML; a string in *quote* where one is given, and wherever a reader could take it for something else."""
+    """Return a value on one line of YAML.  Strings are in *quote* if given, else quoted if they could be read as another type."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{yaml(name)}: {yaml(each)}" for name, each in value.items()) + "}"
     if isinstance(value, list):
@@ -24,12 +24,12 @@ def yaml(value: Json, quote: str = "") -> str:
         return json.dumps(value)
     if quote == "'" and value.isprintable() and "'" not in value:
         return f"'{value}'"
-    # What JSON need not escape, YAML may have to: the escapes for people are those of YAML.
+    # YAML must escape more than JSON does; printable() writes escapes that YAML reads.
     return value if not quote and _is_plain(value) else printable(json.dumps(value, ensure_ascii=False))
 
 
 def yaml_lines(content: Json) -> Iterator[str]:
-    """A mapping as lines of YAML in block style."""
+    """Yield a mapping as lines of YAML in block style."""
     for name, value in content.items():
         if isinstance(value, Mapping) and value:
             yield f"{yaml(name)}:"
@@ -43,16 +43,16 @@ def yaml_lines(content: Json) -> Iterator[str]:
 
 
 def as_json(value: Json, *, compact: bool = False) -> str:
-    """A value on one line of JSON, with or without blanks between its parts."""
+    """Return a value on one line of JSON, with or without blanks between its parts."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":") if compact else (", ", ": "))
 
 
 def json_like(content: Json, sample: str, *, indentation: str, newline: str, compact: bool) -> str:
-    """A mapping as JSON, laid out as the object *sample* is, whose own line is indented by *indentation*."""
-    found = re.match(r"\{[ \t]*(?:\r\n|\r|\n)([ \t]*)", sample)
-    if found is None:
+    """Return a mapping as JSON in the layout of the object *sample*, whose own line is indented by *indentation*."""
+    match = re.match(r"\{[ \t]*(?:\r\n|\r|\n)([ \t]*)", sample)
+    if match is None:
         return as_json(content, compact=compact)
-    unit = found[1].removeprefix(indentation) or "  "
+    unit = match[1].removeprefix(indentation) or "  "
     return json.dumps(content, ensure_ascii=False, indent=unit).replace("\n", newline + indentation)
 
 

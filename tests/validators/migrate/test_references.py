@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from validators.migrate.change import Reform, Remove, Rename
-from validators.migrate.references import Rank, Reference, Wrong, changes, find, rank
+from validators.migrate.references import InvalidReference, PodPriority, Reference, changes, find, pod_priority
 
 REF = {"name": "train", "podGroup": "workers"}
 
 
-def at(found: list[Reference | Wrong]) -> list[str]:
+def at(found: list[Reference | InvalidReference]) -> list[str]:
     return [".".join(str(part) for part in each.path) for each in found]
 
 
@@ -60,7 +60,7 @@ def test_where_references_are_found(content: dict[str, object], want: str) -> No
 def test_a_reference_that_names_nothing_is_told(reference: dict[str, object], want: str) -> None:
     (found,) = find({"apiVersion": "v1", "kind": "Pod", "spec": {"workloadRef": reference}})
 
-    assert isinstance(found, Wrong)
+    assert isinstance(found, InvalidReference)
     assert found.path == ("spec", "workloadRef", want)
 
 
@@ -68,31 +68,31 @@ def test_a_reference_that_names_nothing_is_told(reference: dict[str, object], wa
 def test_a_reference_says_what_it_names(key: str | None) -> None:
     (found,) = find({"apiVersion": "v1", "kind": "Pod", "spec": {"workloadRef": {**REF, "podGroupReplicaKey": key}}})
 
-    assert found == Reference(("spec", "workloadRef"), "train", "workers", key or "", Rank(), has_group=False)
+    assert found == Reference(("spec", "workloadRef"), "train", "workers", key or "", PodPriority(), has_group=False)
 
 
 @pytest.mark.parametrize(
     ("spec", "want", "told"),
     [
-        pytest.param({}, Rank(), "no priority class", id="nothing said"),
-        pytest.param({"priorityClassName": "high", "priority": 5}, Rank("high"), "priorityClassName: high", id="the class counts"),
-        pytest.param({"priority": 5}, Rank(priority=5), "priority: 5", id="a number alone"),
-        pytest.param({"priority": 0}, Rank(priority=0), "priority: 0", id="zero is said"),
+        pytest.param({}, PodPriority(), "no priority class", id="nothing said"),
+        pytest.param({"priorityClassName": "high", "priority": 5}, PodPriority("high"), "priorityClassName: high", id="the class counts"),
+        pytest.param({"priority": 5}, PodPriority(value=5), "priority: 5", id="a number alone"),
+        pytest.param({"priority": 0}, PodPriority(value=0), "priority: 0", id="zero is said"),
         pytest.param(
             {"priorityClassName": "high", "preemptionPolicy": "Never"},
-            Rank("high", None, "Never"),
+            PodPriority("high", None, "Never"),
             "priorityClassName: high, preemptionPolicy: Never",
             id="never",
         ),
-        pytest.param({"preemptionPolicy": "PreemptLowerPriority"}, Rank(), "no priority class", id="the default says nothing"),
+        pytest.param({"preemptionPolicy": "PreemptLowerPriority"}, PodPriority(), "no priority class", id="the default says nothing"),
     ],
 )
-def test_the_rank_of_a_pod(spec: dict[str, object], want: Rank, told: str) -> None:
-    assert (want, told) == (rank(spec), str(rank(spec)))
+def test_the_priority_of_a_pod(spec: dict[str, object], want: PodPriority, told: str) -> None:
+    assert (want, told) == (pod_priority(spec), str(pod_priority(spec)))
 
 
 def test_a_pod_joins_its_group() -> None:
-    reference = Reference(("spec", "workloadRef"), "train", "workers", "", Rank(), has_group=False)
+    reference = Reference(("spec", "workloadRef"), "train", "workers", "", PodPriority(), has_group=False)
 
     assert list(changes(reference, "train-workers")) == [
         Rename(("spec", "workloadRef"), "schedulingGroup"),
