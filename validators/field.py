@@ -1,8 +1,8 @@
 """Field paths and field errors, as in apimachinery, ``pkg/util/validation/field``.
 
-An error has a type (the ``reason`` of a cause on the wire), a path in wire names, the bad value, and a detail that
-states what is required.  Errors are made only by the constructors below, so that wording, plural and quoting are
-decided once.
+An error has a type (the ``reason`` of a cause on the wire), a path in wire names, the bad value, and a detail.  The
+detail states what is required.  Errors are created only by the functions below, so that wording, plural and quoting
+are decided once.
 """
 
 from __future__ import annotations

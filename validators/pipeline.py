@@ -32,7 +32,7 @@ class Violation:
     error: FieldError
     severity: Severity
     by_plugin: bool = False
-    """Whether the API server reports this error from an admission plugin: HTTP 403."""
+    """True if the API server reports this error from an admission plugin: HTTP 403."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -79,23 +79,23 @@ def _workload(new: WorkloadSpec, old: WorkloadSpec | None, gates: Gates, dropped
     if composites and not gates.enabled(names.COMPOSITE) and not (old and old.composite_pod_group_templates):
         dropped.append((SPEC / COMPOSITES, names.COMPOSITE))
         composites = None
-    kept = _composites(composites, old.composite_pod_group_templates if old else None, gates, SPEC / COMPOSITES, dropped)
-    return replaced(new, pod_group_templates=leaves, composite_pod_group_templates=kept)
+    remaining = _composites(composites, old.composite_pod_group_templates if old else None, gates, SPEC / COMPOSITES, dropped)
+    return replaced(new, pod_group_templates=leaves, composite_pod_group_templates=remaining)
 
 
 def _leaves(
     new: Sequence[PodGroupTemplate] | None, old: Sequence[PodGroupTemplate] | None, gates: Gates, path: FieldPath, dropped: Dropped
 ) -> tuple[PodGroupTemplate, ...]:
     before = old or ()
-    kept: list[PodGroupTemplate] = []
+    remaining: list[PodGroupTemplate] = []
     for index, each in enumerate(new or ()):
         old_leaf = before[index] if index < len(before) else None
         changes = _dropped_fields(each, old_leaf, gates, path / index, dropped, leaf=True)
         if not gates.enabled(names.DESIRED_COUNT) and _desired(each) is not None and _desired(old_leaf) is None:
             changes["scheduling_policy"] = replaced(each.scheduling_policy, basic=Basic())
             dropped.append((path.join((index, "schedulingPolicy", "basic", "desiredCount")), names.DESIRED_COUNT))
-        kept.append(replaced(each, **changes))
-    return tuple(kept)
+        remaining.append(replaced(each, **changes))
+    return tuple(remaining)
 
 
 def _desired(leaf: PodGroupTemplate | None) -> int | None:
@@ -111,19 +111,19 @@ def _composites(
     dropped: Dropped,
 ) -> tuple[CompositePodGroupTemplate, ...]:
     before = {each.name: each for each in old or ()}
-    kept: list[CompositePodGroupTemplate] = []
+    remaining: list[CompositePodGroupTemplate] = []
     for index, each in enumerate(new or ()):
-        here, previous = path / index, before.get(each.name)
-        changes = _dropped_fields(each, previous, gates, here, dropped, leaf=False)
+        template_path, previous = path / index, before.get(each.name)
+        changes = _dropped_fields(each, previous, gates, template_path, dropped, leaf=False)
         children = each.composite_pod_group_templates
         if children and not gates.enabled(names.COMPOSITE) and not (previous and previous.composite_pod_group_templates):
-            dropped.append((here / COMPOSITES, names.COMPOSITE))
+            dropped.append((template_path / COMPOSITES, names.COMPOSITE))
             children = None
         changes["composite_pod_group_templates"] = _composites(
-            children, previous.composite_pod_group_templates if previous else None, gates, here / COMPOSITES, dropped
+            children, previous.composite_pod_group_templates if previous else None, gates, template_path / COMPOSITES, dropped
         )
         changes["pod_group_templates"] = _leaves(
-            each.pod_group_templates, previous.pod_group_templates if previous else None, gates, here / LEAVES, dropped
+            each.pod_group_templates, previous.pod_group_templates if previous else None, gates, template_path / LEAVES, dropped
         )
-        kept.append(replaced(each, **changes))
-    return tuple(kept)
+        remaining.append(replaced(each, **changes))
+    return tuple(remaining)

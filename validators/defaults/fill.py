@@ -23,9 +23,9 @@ _SINGLE = DisruptionMode(single=Empty())
 def apply(kind: str, content: Mapping[str, Json], gates: Gates) -> dict[str, Json]:
     """Return the object with defaults for absent fields.  All other fields, known or not, are kept; *content* is not modified."""
     filled = dict(content)
-    given = {} if content.get("spec") is None else content["spec"]
-    if kind in _GROUPS and isinstance(given, Mapping):
-        spec = dict(given)
+    written_spec = {} if content.get("spec") is None else content["spec"]
+    if kind in _GROUPS and isinstance(written_spec, Mapping):
+        spec = dict(written_spec)
         if spec.get("disruptionMode") is None:
             spec["disruptionMode"] = {"single": {}}
         if spec.get("preemptionPolicy") is None and _policy_has_default(gates):

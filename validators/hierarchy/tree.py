@@ -34,7 +34,7 @@ class GroupNode:
 
     @property
     def orphan(self) -> bool:
-        """Whether the group names a parent that does not exist."""
+        """True if the group names a parent that does not exist."""
         return self.parent is None and self.group.spec.parent_composite_pod_group_name is not None
 
     def ancestors(self) -> Iterator[GroupNode]:
@@ -164,7 +164,7 @@ def _descendants(group: Group, lookup: Lookup) -> Iterator[Group]:
     namespace, seen = namespace_of(group), {group.metadata.name}
     level = [group.metadata.name]
     while level:
-        below: list[str] = []
+        next_level: list[str] = []
         for name in level:
             for kind in ("PodGroup", "CompositePodGroup"):
                 for child in lookup.children(kind, namespace, name):
@@ -172,6 +172,6 @@ def _descendants(group: Group, lookup: Lookup) -> Iterator[Group]:
                         yield child
                     elif isinstance(child, CompositePodGroup) and child.metadata.name not in seen:
                         seen.add(child.metadata.name)
-                        below.append(child.metadata.name)
+                        next_level.append(child.metadata.name)
                         yield child
-        level = below
+        level = next_level

@@ -23,7 +23,7 @@ class Comment:
     column: int
     text: str
     alone: bool
-    """Whether the line has only the comment."""
+    """True if the line has only the comment."""
     base: int
     source: str
     """The whole line."""

@@ -33,12 +33,12 @@ class Source:
     name: str
     path: str
     content: bytes = dataclasses.field(repr=False)
-    problem: str = ""
+    error: str = ""
 
     def manifest(self) -> Manifest:
         """Return the parsed file."""
-        if self.problem:
-            return Manifest(self.name, (Unreadable(self.name, 1, 1, self.problem),))
+        if self.error:
+            return Manifest(self.name, (Unreadable(self.name, 1, 1, self.error),))
         return documents.parse(self.name, self.content)
 
 

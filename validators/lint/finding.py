@@ -90,7 +90,7 @@ class Report:
     files: tuple[str, ...] = ()
     checked: tuple[Checked, ...] = ()
     has_unreadable: bool = False
-    """Whether a file or a document could not be read."""
+    """True if a file or a document could not be read."""
 
     @property
     def exit_status(self) -> int:

@@ -96,12 +96,12 @@ def _check_limits(value: object, offset: int) -> None:
     level, depth, count = [value], 0, 0
     while level:
         depth += 1
-        below: list[object] = []
+        next_level: list[object] = []
         for each in level:
             inside = each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
             count += len(inside)
-            below += [inner for inner in inside if isinstance(inner, (dict, list))]
-        level = below
+            next_level += [child for child in inside if isinstance(child, (dict, list))]
+        level = next_level
         if depth >= DEEPEST and level:
             raise Fault(offset, f"must be nested at most {DEEPEST} deep")
     if count > MOST_NODES:

@@ -80,7 +80,7 @@ class _Suppression:
 
     @property
     def hides(self) -> bool:
-        """Whether it can hide findings at all."""
+        """True if it can hide findings at all."""
         return bool(self.reason) and self.rule not in _NEVER_HIDDEN
 
     @property

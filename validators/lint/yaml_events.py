@@ -55,8 +55,8 @@ def _fault_of(text: str, error: yaml.MarkedYAMLError) -> Fault:
     start = max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
     if _TAB.match(text, start):
         return Fault(offset, "must be YAML: a tab cannot indent; use spaces")
-    problem = ", ".join(part for part in (error.problem, error.context) if part)
-    return Fault(offset, f"must be YAML: {problem}")
+    message = ", ".join(part for part in (error.problem, error.context) if part)
+    return Fault(offset, f"must be YAML: {message}")
 
 
 class Frame(Generic[Value]):

@@ -79,8 +79,8 @@ class _Values(Builder[Any]):
                 for source in value if isinstance(value, list) else [value]:
                     if not isinstance(source, dict):
                         raise Fault(event.start_mark.index, "<< must hold a mapping or a list of mappings")
-                    for inner, held in source.items():
-                        merged.setdefault(inner, held)
+                    for key, merged_value in source.items():
+                        merged.setdefault(key, merged_value)
             elif name in written:
                 raise _duplicate(event, name)
             else:

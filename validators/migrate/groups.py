@@ -69,7 +69,7 @@ class Group:
     workload: MigratedWorkload | None = None
     content: Mapping[str, Json] | None = None
     exists: bool = False
-    """Whether the inputs already have such a group."""
+    """True if the inputs already have such a group."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ class ObjectMigration:
 
     @property
     def is_retired(self) -> bool:
-        """Whether the version of the object is retired."""
+        """True if the version of the object is retired."""
         return migrate_object.is_retired(self.content.get("apiVersion"), self.content.get("kind"))
 
     def migrated_content(self) -> dict[str, Json]:

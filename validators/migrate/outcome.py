@@ -90,7 +90,7 @@ class File:
 
     @property
     def changed(self) -> bool:
-        """Whether the file changed."""
+        """True if the file changed."""
         return self.before != self.after
 
 

@@ -128,7 +128,7 @@ class Page:
 
     @functools.cached_property
     def is_compact(self) -> bool:
-        """Whether the text is JSON without blanks between its parts."""
+        """True if the text is JSON without blanks between its parts."""
         return self.is_json and '": ' not in self.text
 
     @functools.cached_property

@@ -43,7 +43,7 @@ class Reference:
     replica_key: str
     priority: PodPriority
     has_group: bool
-    """Whether the pod has a ``schedulingGroup`` too."""
+    """True if the pod has a ``schedulingGroup`` too."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

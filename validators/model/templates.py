@@ -44,7 +44,7 @@ class TemplateList:
     old: Sequence[Template]
     updating: bool
     immutable: bool = False
-    """Whether the list is immutable because its feature gate is off."""
+    """True if the list is immutable because its feature gate is off."""
 
     @property
     def added(self) -> list[int]:
@@ -60,7 +60,7 @@ class TemplateList:
 
     @property
     def refused(self) -> bool:
-        """Whether the list is refused as a whole, so that its items are not validated."""
+        """True if the list is refused as a whole, so that its items are not validated."""
         return self.immutable or len(self.new) > MAX_TEMPLATES or (self.updating and bool(self.added or self.removed))
 
 
@@ -80,7 +80,7 @@ class Templates:
         self.validated_leaves: list[LeafShape] = self.leaves
         self.validated_composites: list[CompositeShape] = self.composites
         self.has_long_list = False
-        """Whether a list is too long."""
+        """True if a list is too long."""
         self._lists: list[TemplateList] | None = None
         self._spec = new.spec
         self._old: dict[int, LeafShape | CompositeShape] = {}

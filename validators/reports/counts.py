@@ -10,12 +10,12 @@ def in_words(summary: Summary) -> str:
     counts = [counted(summary.errors, "error"), counted(summary.warnings, "warning")]
     text = ", ".join(each for each in counts if not each.startswith("0 ")) or "no findings"
     text += f" in {counted(summary.documents, 'document')} of {counted(summary.files, 'file')}"
-    aside = []
+    others = []
     if summary.suppressed:
-        aside.append(f"{counted(summary.suppressed, 'finding')} suppressed")
+        others.append(f"{counted(summary.suppressed, 'finding')} suppressed")
     if summary.foreign:
-        aside.append(f"{counted(summary.foreign, 'document')} of other kinds not judged")
-    return f"{text}; {', '.join(aside)}" if aside else text
+        others.append(f"{counted(summary.foreign, 'document')} of other kinds not judged")
+    return f"{text}; {', '.join(others)}" if others else text
 
 
 def counted(number: int, noun: str) -> str:

@@ -28,9 +28,9 @@ Profile `upstream` has the rules of the API server; `kep`, the default, has all 
 
 def listing(rules: Iterable[Rule]) -> str:
     """Return one line for each rule: id, severity, profile, claim."""
-    chosen = list(rules)
-    width = max((len(each.id) for each in chosen), default=0)
-    return "".join(f"{each.id:<{width}}  {each.severity:<7}  {each.profile:<8}  {each.claim}\n" for each in chosen)
+    listed = list(rules)
+    width = max((len(each.id) for each in listed), default=0)
+    return "".join(f"{each.id:<{width}}  {each.severity:<7}  {each.profile:<8}  {each.claim}\n" for each in listed)
 
 
 def text(rules: Iterable[Rule]) -> str:

@@ -107,11 +107,11 @@ class Rule:
     at_admission: Severity | None = None
     """Severity at admission, if it differs.  A reference to a missing object is always a warning at admission."""
     by_plugin: bool = False
-    """Whether an admission plugin of the API server reports this: HTTP 403 without causes."""
+    """True if an admission plugin of the API server reports this: HTTP 403 without causes."""
     forms: frozenset[Form] = frozenset()
     """Forms of objects to which the rule applies; empty means all."""
     status: bool = False
-    """Whether the rule is about ``status``: it runs on updates of the subresource, and on files."""
+    """True if the rule is about ``status``: it runs on updates of the subresource, and on files."""
     relevant_traits: int = traits.ALWAYS
     """Traits of the templates.  The rule is skipped for objects that have none of them."""
     claim: str = ""
@@ -129,7 +129,7 @@ class Settings:
     severities: tuple[tuple[str, Severity], ...] = ()
     """Severities set by the user, by rule id."""
     linting: bool = False
-    """Whether the input is files, where all objects are known.  Otherwise it is a request, and other objects may follow."""
+    """True if files are validated, where all objects are known.  Other objects may follow a request."""
 
 
 class Context:
@@ -159,7 +159,7 @@ class Context:
 
     @property
     def creating(self) -> bool:
-        """Whether the object is created."""
+        """True if the object is created."""
         return self.operation is Operation.CREATE
 
     @property
@@ -169,7 +169,7 @@ class Context:
 
     @property
     def policy_is_fixed(self) -> bool:
-        """Whether the scheduling policy is immutable: on CompositePodGroups before 1.38, and in retired versions."""
+        """True if the scheduling policy is immutable: on CompositePodGroups before 1.38, and in retired versions."""
         if self.operation is not Operation.UPDATE:
             return False
         is_composite = isinstance(self.new, CompositePodGroup)

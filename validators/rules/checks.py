@@ -69,17 +69,17 @@ def claims(path: FieldPath, listed: Sequence[ResourceClaim] | None) -> Iterator[
         return
     seen: set[str] = set()
     for index, claim in enumerate(listed):
-        here = path / index
+        claim_path = path / index
         if claim.name in seen:
-            yield field.duplicate(here, claim.name, "must be unique among the resource claims")
+            yield field.duplicate(claim_path, claim.name, "must be unique among the resource claims")
         seen.add(claim.name)
         sources = {"resourceClaimName": claim.resource_claim_name, "resourceClaimTemplateName": claim.resource_claim_template_name}
-        yield from union(here, sources)
+        yield from union(claim_path, sources)
         if claim.name:
-            yield from messages(here / "name", claim.name, content.label)
+            yield from messages(claim_path / "name", claim.name, content.label)
         for name, value in sources.items():
             if value is not None:
-                yield from messages(here / name, value, content.subdomain)
+                yield from messages(claim_path / name, value, content.subdomain)
 
 
 def empty_claim_names(path: FieldPath, listed: Sequence[ResourceClaim] | None) -> Iterator[FieldError]:

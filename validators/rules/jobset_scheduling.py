@@ -37,8 +37,8 @@ def check(context: Context) -> Iterator[FieldError]:
     for index, job in enumerate(jobs):
         nested, path = job.template.spec.scheduling, SPEC.join(("replicatedJobs", index, "template", "spec", "scheduling"))
         if nested is not None and job.name in blocks:
-            where = blocks.pop(job.name)[0]
-            detail = f"must be absent: {where} sets the scheduling of replicated job {job.name!r} too; keep one of the two"
+            other_path = blocks.pop(job.name)[0]
+            detail = f"must be absent: {other_path} sets the scheduling of replicated job {job.name!r} too; keep one of the two"
             yield field.invalid_struct(path, detail)
         elif nested is not None:
             blocks[job.name] = path, nested
@@ -110,9 +110,9 @@ def _nesting(spec: JobSetSpec, blocks: dict[str, tuple[FieldPath, JobScheduling]
         path, block = blocks.get(job.name, (None, None))
         job_mode = block.disruption_mode if block else None
         if job_mode is None or job_mode.all is None:
-            where = path / "disruptionMode" if path is not None and job_mode is not None else SPEC.join(("replicatedJobs", index))
+            error_path = path / "disruptionMode" if path is not None and job_mode is not None else SPEC.join(("replicatedJobs", index))
             detail = "must be `all`, as the mode of its parent 'jobset-root' is (what has no mode counts as `single`)"
-            yield field.invalid(where, "single", detail)
+            yield field.invalid(error_path, "single", detail)
 
 
 def _replicas(job: ReplicatedJob) -> int:

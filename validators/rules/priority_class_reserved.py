@@ -17,10 +17,10 @@ def check(context: Context) -> Iterator[FieldError]:
     if not isinstance(new, PriorityClass):
         return
     if new.metadata.name.startswith(SYSTEM_PREFIX):
-        if problem := _unlike_shipped(new):
+        if reason := _unlike_shipped(new):
             yield field.forbidden(
                 FieldPath("metadata", "name"),
-                f"priority class names with '{SYSTEM_PREFIX}' prefix are reserved for system use only. error: {problem}",
+                f"priority class names with '{SYSTEM_PREFIX}' prefix are reserved for system use only. error: {reason}",
             )
     elif new.value > MAX_PRIORITY:
         yield field.forbidden(

@@ -51,12 +51,12 @@ def _across_lists(spec: WorkloadSpec) -> Iterator[FieldError]:
 
 
 def _one_list(path: FieldPath, listed: Sequence[Template], seen: dict[str, FieldPath]) -> Iterator[FieldError]:
-    here: dict[str, FieldPath] = {}
+    first_paths: dict[str, FieldPath] = {}
     for index, template in enumerate(listed):
         if template.name in seen:
             yield _duplicate(path.join((index, "name")), template.name, seen[template.name])
-        here.setdefault(template.name, path / index)
-    for name, first in here.items():
+        first_paths.setdefault(template.name, path / index)
+    for name, first in first_paths.items():
         seen.setdefault(name, first)
 
 

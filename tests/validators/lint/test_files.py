@@ -101,5 +101,5 @@ def test_a_source_has_the_bytes_and_the_place_of_its_file(tree: Path) -> None:
     (tree / "a" / "broken.yaml").symlink_to("nowhere")
     found = {each.name: each for each in files.sources(["./b.yaml", "a"], io.BytesIO(b""))}
 
-    assert (found["b.yaml"].path, found["b.yaml"].content, found["b.yaml"].problem) == ("./b.yaml", POD.encode(), "")
-    assert (found["a/broken.yaml"].content, found["a/broken.yaml"].problem) == (b"", "cannot be read: no such file or directory")
+    assert (found["b.yaml"].path, found["b.yaml"].content, found["b.yaml"].error) == ("./b.yaml", POD.encode(), "")
+    assert (found["a/broken.yaml"].content, found["a/broken.yaml"].error) == (b"", "cannot be read: no such file or directory")
