@@ -75,7 +75,7 @@ class Decider:
 
     def _decide(self, entity: Entity) -> Decision:
         mark = self._ledger.mark()
-        self._nominations.step_aside(entity.priority)
+        self._nominations.release_lower_priority(entity.priority)
         request = self._greedy.request(entity)
         outcome = self._greedy.place(request)
         search = self._greedy.search
@@ -97,7 +97,7 @@ class Decider:
     def fitting(self, entity: Entity) -> list[tuple[PodRecord, int]] | None:
         """The pods of *entity* that would be placed now, and where; None where it would not be.  Nothing is taken."""
         mark = self._ledger.mark()
-        self._nominations.step_aside(entity.priority)
+        self._nominations.release_lower_priority(entity.priority)
         request = self._greedy.request(entity)
         outcome = self._greedy.place(request)
         self._ledger.rewind(mark)
@@ -149,7 +149,7 @@ class Decider:
         kept = keeps_nominations(decision, preempts=request.entity.preempts)
         for pod in (pod for leaf in request.entity.leaves() for pod in leaf.waiting):
             if pod.key in promised:
-                self._nominations.promise(pod, promised[pod.key])
+                self._nominations.nominate(pod, promised[pod.key])
             elif not kept:
                 self._nominations.withdraw(pod)
         return self._settled(decision)
@@ -163,7 +163,7 @@ class Decider:
 
     def _preempt(self, entity: Entity, *, fewest: bool) -> Preemption[Proposal] | Preemption[None]:
         mark = self._ledger.mark()
-        self._nominations.own(entity, -1)
+        self._nominations.hold_own(entity, -1)
         if isinstance(self._greedy, Complete) and fewest:
             found = self._fewest(entity, self._greedy)
         else:

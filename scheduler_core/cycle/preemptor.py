@@ -70,7 +70,7 @@ class Preemptor:
         """Place *entity* on the ledger as it stands, with room kept for its own nominations."""
         ledger = self._greedy.state.ledger
         mark = ledger.mark()
-        self._greedy.state.nominations.own(entity, 1)
+        self._greedy.state.nominations.hold_own(entity, 1)
         request = self._greedy.request(entity)
         outcome = self._greedy.place(request)
         ledger.rewind(mark)

@@ -36,7 +36,7 @@ def certificates(snapshot: ClusterSnapshot, decisions: Sequence[Decision], optio
 def _proof(then: ClusterSnapshot, root: Entity, options: CycleOptions, *, decision: Decision, before: ClusterSnapshot) -> dict[str, Any]:
     """The proof, of the empty cluster where the decision says that no eviction can help; or why there is none."""
     state = PlacementState.from_snapshot(then, options.placing, options.ignore)
-    state.nominations.step_aside(root.priority)
+    state.nominations.release_lower_priority(root.priority)
     request = Greedy(state).request(root)
     hopeless = decision.status is Status.UNRESOLVABLE
     for empty in (True, False) if hopeless else (False,):

@@ -1,7 +1,7 @@
-"""The conditions of groups, worded for ``kubectl describe``.
+"""Conditions of groups as ``kubectl describe`` shows them.
 
-Sources: KEP-4671 and KEP-6012, Status; the words of kube-scheduler 1.37.1.  It writes none on a CompositePodGroup and
-never the reason Invalid; both are written here as the API describes them.
+Sources: KEP-4671 and KEP-6012, Status; wording of kube-scheduler 1.37.1.  kube-scheduler writes no condition on a
+CompositePodGroup and never the reason Invalid; here both follow the API documentation.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from validators.model.group import Group
 from validators.model.objects import namespace_of
 
 INITIALLY_SCHEDULED = {"PodGroup": "PodGroupInitiallyScheduled", "CompositePodGroup": "CompositePodGroupInitiallyScheduled"}
-"""The type of the condition, by kind."""
+"""Condition type by kind."""
 DISRUPTION_TARGET = "DisruptionTarget"
 BARE = "pod group is unschedulable"
-"""What every message of the reason Unschedulable begins with."""
+"""Prefix of every message with reason Unschedulable."""
 
 _REASONS = {
     Status.UNSCHEDULABLE: "Unschedulable",
@@ -28,12 +28,13 @@ _REASONS = {
 
 
 def initially_scheduled(kind: str, status: Status, message: str = "") -> GroupCondition:
-    """The condition that a group of *kind* gets for *status*, which is not Wait.
+    """Return the condition of a group of *kind* for *status*, which must not be Wait.
 
     A message for Unschedulable is the cause alone, or begins with ``BARE``.
 
     Raises:
-        KeyError: *status* is Wait, for which nothing is written.
+        KeyError: *status* is Wait, for which no condition is written.
+
     """
     if status is Status.SUCCESS:
         return GroupCondition(INITIALLY_SCHEDULED[kind], "True", "Scheduled", "")
@@ -42,34 +43,34 @@ def initially_scheduled(kind: str, status: Status, message: str = "") -> GroupCo
 
 
 def unschedulable(cause: str) -> str:
-    """*cause* as kube-scheduler puts it."""
+    """Return *cause* in the wording of kube-scheduler."""
     if not cause:
         return BARE
     return cause if cause.startswith(BARE) else f"{BARE}, {cause}"
 
 
 def disruption_target(message: str) -> GroupCondition:
-    """The condition of a group that is to leave for one of higher priority (KEP-6012, Status)."""
+    """Return the condition of a group that is preempted by one of higher priority (KEP-6012, Status)."""
     return GroupCondition(DISRUPTION_TARGET, "True", "PreemptionByScheduler", cut(message))
 
 
 class Conditions:
-    """What groups say of themselves already, and what they come to say after a cycle."""
+    """Conditions of groups before and after a cycle."""
 
     def __init__(self, groups: Iterable[Group]) -> None:
-        self._held: dict[Name, GroupCondition] = {}
+        self._current: dict[Name, GroupCondition] = {}
         for group in groups:
             for each in group.status.conditions or ():
                 if each.type == INITIALLY_SCHEDULED[group.kind]:
                     name = Name(group.kind, namespace_of(group), group.metadata.name)
-                    self._held.setdefault(name, GroupCondition(each.type, each.status, each.reason, each.message))
+                    self._current.setdefault(name, GroupCondition(each.type, each.status, each.reason, each.message))
 
     def conditions_after(self, group: Name, status: Status, message: str = "") -> tuple[GroupCondition, ...]:
-        """The conditions of *group* once a cycle said *status*: at most one.
+        """Return the conditions of *group* after a cycle with result *status*: at most one.
 
-        Once True it stays, whatever comes (KEP-6012, Status: a terminal state).  Wait writes nothing, what is there stays.
+        A condition that is True never changes (KEP-6012, Status: a terminal state).  Wait keeps the present condition.
         """
-        held = self._held.get(group)
-        if held is not None and (held.status == "True" or status is Status.WAIT):
-            return (held,)
+        current = self._current.get(group)
+        if current is not None and (current.status == "True" or status is Status.WAIT):
+            return (current,)
         return () if status is Status.WAIT else (initially_scheduled(group.kind, status, message),)

@@ -1,4 +1,4 @@
-"""What a cycle says should happen."""
+"""Result of a cycle: decisions, groups, victims, remedies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Status(enum.StrEnum):
-    """What became of a root, or of a group below it."""
+    """Result for a root, or for a group below it."""
 
     SUCCESS = "Success"
     WAIT = "Wait"
@@ -21,7 +21,7 @@ class Status(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Name:
-    """A group, or a pod that is a root of its own."""
+    """Identity of a group, or of a pod that is a root."""
 
     kind: str
     namespace: str
@@ -38,7 +38,7 @@ class Domain:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupCondition:
-    """A status condition as the cluster would hold it; *status* is ``True`` or ``False``."""
+    """Status condition as in the API; *status* is ``True`` or ``False``."""
 
     type: str
     status: str
@@ -48,7 +48,7 @@ class GroupCondition:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupDecision:
-    """What became of one group of a tree."""
+    """Result for one group of a tree."""
 
     group: Name
     status: Status
@@ -59,7 +59,7 @@ class GroupDecision:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Search:
-    """How the answer was found: ``outcome`` is placed, infeasible (proved), budget (spent) or not-searched."""
+    """Kind of search: ``outcome`` is placed, infeasible (proved), budget (spent) or not-searched."""
 
     strategy: str
     outcome: str
@@ -68,11 +68,11 @@ class Search:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a change, as ``kubectl`` takes it: exactly one of the two is there.
+    """One step of a change, as ``kubectl`` runs it; exactly one of the two fields is set.
 
     Attributes:
         apply: a full object that replaces the one of the same name, or is added.
-        delete: ``apiVersion``, ``kind``, ``namespace`` and ``name`` of an object that goes away.
+        delete: ``apiVersion``, ``kind``, ``namespace`` and ``name`` of an object to delete.
 
     """
 
@@ -82,23 +82,23 @@ class Step:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Remedy:
-    """A change that was tried: with all *steps* applied to the input, the root comes to *then*."""
+    """Verified change: with all *steps* applied to the input, the root has status *then*."""
 
     change: str
-    """In words."""
+    """The change in words."""
     steps: tuple[Step, ...]
     then: Status = Status.SUCCESS
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Eviction:
-    """How good the choice of victims is; strategy ``complete`` only.
+    """Quality of the set of victims; strategy ``complete`` only.
 
     Attributes:
-        units: preemption units that are broken.
-        lower: no plan breaks fewer; without breaking a disruption budget where this one breaks none.
-        violating: pods whose eviction breaks a disruption budget.
-        proved: whether it is proved that no plan is better, in units, pods, priorities and age together.
+        units: number of preemption units in the plan.
+        lower: lower bound on the units of any plan; if this plan violates no disruption budget, on plans that violate none.
+        violating: number of pods whose eviction violates a disruption budget.
+        proved: True if no plan is better in units, pods, priorities and age together.
 
     """
 
@@ -109,13 +109,13 @@ class Eviction:
 
     @property
     def gap(self) -> int:
-        """How many units fewer a plan might do with; 0: proved that there is none."""
+        """Return how many fewer units a plan might need; 0 if that is proved impossible."""
         return self.units - self.lower
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Decision:
-    """What became of one root in one cycle.  Pods are ``namespace/name``, nodes are names."""
+    """Result for one root in one cycle.  Pods are ``namespace/name``, nodes are names."""
 
     root: Name
     status: Status
@@ -126,12 +126,12 @@ class Decision:
     groups: tuple[GroupDecision, ...] = ()
     search: Search = Search("greedy", "not-searched")
     pending: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """Why, for each pod of the root that is not placed."""
+    """Reason for each pod of the root that is not placed."""
     remedies: tuple[Remedy, ...] = ()
-    """What would help, the smallest change first; of roots that are not placed, and only where it was looked for."""
+    """Changes that help, the smallest first; only for roots that are not placed, and only if remedies were searched."""
     conflict: tuple[str, ...] = ()
-    """Constraints, in words, that cannot hold together, while any of them could be kept without the others."""
+    """Conflicting constraints in words: they cannot be satisfied together, but without any one of them the rest can."""
     remedies_note: str = ""
-    """How far remedies were looked for, where that was not to the end."""
+    """Limit of the search for remedies, if it was not exhaustive."""
     preemption: Eviction | None = None
-    """None where nobody is told to leave, and in strategy ``greedy``."""
+    """None without victims, and with strategy ``greedy``."""

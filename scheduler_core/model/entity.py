@@ -1,4 +1,4 @@
-"""What the queue holds: a tree of groups with the pods that wait in it, or a single pod."""
+"""Entity of the scheduling queue: a tree of groups with its pending pods, or a single pod."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from scheduler_core.model.pods import PodRecord
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Entity:
-    """A group (or a pod by itself) with all that is below it.
+    """A group with everything below it, or a pod without a group.
 
     A leaf has pods and no children; a composite has children and no pods of its own.
     """
 
     name: Name
     minimum: int
-    """minCount, minGroupCount; 1 for basic groups and for a pod."""
+    """minCount or minGroupCount; 1 for basic groups and for a pod."""
     gang: bool
     key: str
     """Topology key of its constraint; empty if none."""
@@ -28,18 +28,18 @@ class Entity:
     children: tuple[Entity, ...] = ()
     """By creation time, then name."""
     waiting: tuple[PodRecord, ...] = ()
-    """Members of this cycle, in the order in which they are tried: priority descending, age, name."""
+    """Members to place in this cycle, in the order in which they are tried: priority descending, age, name."""
     running: tuple[PodRecord, ...] = ()
     """Members that have a node."""
     desired: int = 0
     """desiredCount; 0 if none."""
 
     def walk(self) -> Iterator[Entity]:
-        """The entity and all below it, parents first."""
+        """Return the entity and everything below it, parents first."""
         yield self
         for child in self.children:
             yield from child.walk()
 
     def leaves(self) -> Iterator[Entity]:
-        """All below it (or itself) that hold pods."""
+        """Return the entities that hold pods: below this one, or itself."""
         return (each for each in self.walk() if each.name.kind != "CompositePodGroup")

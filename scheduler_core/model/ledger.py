@@ -1,8 +1,8 @@
-"""What is taken on every node while we try: assume, and rewind.
+"""Resources taken on every node during a cycle; assume and rewind.
 
-Every placement has a version: it changes when something is assumed on one of its nodes, and is what it was before once that
-is rewound.  Equal versions of a placement mean equal contents, so whoever remembers a result for a placement and a version
-need not look again.  Assuming the same outcome on the same version leads to the same version again.
+Every placement has a version.  It changes when something is assumed on one of the placement's nodes; rewinding restores it.
+Equal versions of a placement mean equal contents, so results can be cached by placement and version.  Assuming the same outcome
+on the same version leads to the same version again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from scheduler_core.model.topology import Topology
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class PodLoad:
-    """Pods of one shape on nodes: ``nodes`` one entry a pod, in the order of the pods."""
+    """Pods of one shape on nodes; ``nodes`` has one entry for each pod, in the order of the pods."""
 
     shape: PodShape
     nodes: Nodes
@@ -35,17 +35,17 @@ class _Entry:
     sign: int
     held: bool
     count: int
-    """Placements there were."""
+    """Number of placements at that time."""
 
 
 class Ledger:
-    """Capacity taken, by node.
+    """Resources taken, by node.
 
     Attributes:
         used: shape (resources, nodes) int64: sums of requests; row PODS counts pods.
         scored: shape (2, nodes) int64: millicores and bytes as scores count them.
-        held: shape (resources, nodes) int64: requests of nominated pods, which take room but count in no score.
-        ports: ports of the host in use or held, by node.
+        held: shape (resources, nodes) int64: requests of nominated pods, which take capacity but count in no score.
+        ports: host ports in use or held, by node.
         versions: shape (placements,) int64.
 
     """
@@ -53,7 +53,7 @@ class Ledger:
     def __init__(self, topology: Topology) -> None:
         self.topology = topology
         nodes = topology.nodes
-        # One array below both, so that a load is added in one go.
+        # Both are views of one array, so that a load is added in one operation.
         self._taken: Ints = np.zeros((len(nodes.resources) + 2, len(nodes)), dtype=np.int64)
         self.used: Ints = self._taken[:-2]
         self.scored: Ints = self._taken[-2:]
@@ -64,31 +64,31 @@ class Ledger:
         self._journal: list[_Entry] = []
         self._fresh = itertools.count(1)
         self._columns: dict[int, Ints] = {}
-        self._lent: set[int] = set()
+        self._shared_ports: set[int] = set()
         self._next: dict[tuple[int, int, int], int] = {}
 
     def mark(self) -> int:
-        """A point to rewind to."""
+        """Return a mark for ``rewind``."""
         return len(self._journal)
 
     def assume(self, loads: tuple[PodLoad, ...], cause: int) -> None:
-        """Take what *loads* need.  *cause* stands for exactly these loads: equal causes, equal loads."""
+        """Add the requests of *loads*.  *cause* identifies exactly these loads: equal causes, equal loads."""
         self._apply(loads, 1)
-        self._journal.append(self._turn(loads, cause, 1, held=False))
+        self._journal.append(self._journal_entry(loads, cause, 1, held=False))
 
     def hold(self, loads: tuple[PodLoad, ...], cause: int, sign: int = 1) -> None:
-        """Keep room for nominated pods, or (*sign* -1) let go of it.  *cause* as in ``assume``."""
+        """Hold capacity for nominated pods, or release it (*sign* -1).  *cause* as in ``assume``."""
         self.holding = True
         self._hold(loads, sign)
-        self._journal.append(self._turn(loads, cause, sign, held=True))
+        self._journal.append(self._journal_entry(loads, cause, sign, held=True))
 
     def release(self, loads: tuple[PodLoad, ...], cause: int) -> None:
-        """Give back what *loads* took; rewinding takes it again.  *cause* as in ``assume``."""
+        """Subtract the requests of *loads*; rewinding adds them again.  *cause* as in ``assume``."""
         self._apply(loads, -1)
-        self._journal.append(self._turn(loads, cause, -1, held=False))
+        self._journal.append(self._journal_entry(loads, cause, -1, held=False))
 
     def rewind(self, mark: int) -> None:
-        """Undo everything since *mark*, in reverse."""
+        """Undo everything since *mark*, in reverse order."""
         while len(self._journal) > mark:
             entry = self._journal.pop()
             (self._hold if entry.held else self._apply)(entry.loads, -entry.sign)
@@ -97,41 +97,41 @@ class Ledger:
                 self._renew(entry)
 
     def forget(self) -> None:
-        """Let what is assumed stand for good."""
+        """Make everything that is assumed permanent."""
         self._journal.clear()
 
     def grow(self) -> None:
-        """Make room for placements that were made meanwhile."""
+        """Extend ``versions`` to placements that were added meanwhile."""
         if len(self.versions) < self.topology.count:
             self.versions = np.concatenate((self.versions, np.zeros(self.topology.count, dtype=np.int64)))
 
     def fresh(self) -> int:
-        """A number never given before, for a new cause."""
+        """Return a new number for a cause."""
         return next(self._fresh)
 
     def begin(self, taken: Ints, ports: Mapping[int, Counter[Port]]) -> None:
-        """Take what pods that run already need, summed up, before anything is tried.
+        """Set the requests of running pods as sums, before anything is assumed.
 
-        *taken* has the shape (resources + 2, nodes), ``used`` above ``scored``; neither it nor *ports* is written to.
+        *taken* has the shape (resources + 2, nodes), ``used`` above ``scored``; neither it nor *ports* is modified.
         """
         self._taken[:] = taken
         self.ports = dict(ports)
-        self._lent = set(ports)
+        self._shared_ports = set(ports)
 
     def bind(self, pods: Iterable[PodRecord]) -> None:
-        """Take what pods that run already need, before anything is tried."""
+        """Add the requests of running pods, before anything is assumed."""
         by_shape: dict[int, tuple[PodShape, list[int]]] = {}
         for pod in pods:
             by_shape.setdefault(pod.shape.serial, (pod.shape, []))[1].append(pod.node)
         for shape, nodes in by_shape.values():
             self._apply((PodLoad(shape, np.array(nodes, dtype=np.int64)),), 1)
 
-    def _turn(self, loads: tuple[PodLoad, ...], cause: int, sign: int, *, held: bool) -> _Entry:
-        around = self._around(loads)
+    def _journal_entry(self, loads: tuple[PodLoad, ...], cause: int, sign: int, *, held: bool) -> _Entry:
+        around = self._placements(loads)
         serials = np.fromiter(around, dtype=np.int64, count=len(around))
         self.grow()
         before = self.versions[serials]
-        # What is done with the loads is part of the cause.
+        # Assume, hold and release with the same cause lead to different versions.
         cause = 4 * cause + 2 * held + (sign > 0)
         for serial, version in zip(serials.tolist(), before.tolist(), strict=True):
             step = (serial, version, cause)
@@ -140,13 +140,13 @@ class Ledger:
             self.versions[serial] = after
         return _Entry(loads, serials, before, sign, held, self.topology.count)
 
-    def _around(self, loads: tuple[PodLoad, ...]) -> set[int]:
+    def _placements(self, loads: tuple[PodLoad, ...]) -> set[int]:
         return self.topology.placements_containing([node for load in loads for node in load.nodes.tolist()])
 
     def _renew(self, entry: _Entry) -> None:
-        """Placements made while *entry* stood have known nothing else: without it they are new to whoever remembers."""
+        """Give placements that were added while *entry* was assumed new versions: results cached for them are no longer valid."""
         self.grow()
-        for serial in self._around(entry.loads):
+        for serial in self._placements(entry.loads):
             if serial >= entry.count:
                 self.versions[serial] = self.fresh()
 
@@ -161,21 +161,21 @@ class Ledger:
             self._take_ports(load, sign)
 
     def _amounts(self, shape: PodShape) -> Ints:
-        """What a pod takes, by row of ``used`` and then of ``scored``; shape (resources + 2, 1)."""
-        if (found := self._columns.get(shape.serial)) is None:
-            found = self._columns[shape.serial] = np.zeros((len(self._taken), 1), dtype=np.int64)
+        """Return the amounts of one pod by row of ``used``, then of ``scored``; shape (resources + 2, 1)."""
+        if (amounts := self._columns.get(shape.serial)) is None:
+            amounts = self._columns[shape.serial] = np.zeros((len(self._taken), 1), dtype=np.int64)
             for row, amount in shape.requests:
-                found[row] = amount
-            found[-2:, 0] = shape.scored
-        return found
+                amounts[row] = amount
+            amounts[-2:, 0] = shape.scored
+        return amounts
 
     def _take_ports(self, load: PodLoad, sign: int) -> None:
         if not load.shape.ports:
             return
         for node in load.nodes.tolist():
             taken = self.ports.setdefault(node, Counter())
-            if node in self._lent:
-                self._lent.discard(node)
+            if node in self._shared_ports:
+                self._shared_ports.discard(node)
                 taken = self.ports[node] = taken.copy()
             for port in load.shape.ports:
                 taken[port] += sign
@@ -184,12 +184,12 @@ class Ledger:
 
 
 _FEW = 16
-"""Up to here looking for repeated nodes is cheaper than counting."""
+"""Number of nodes up to which a search for repeated nodes is cheaper than counting."""
 
 
 def _add(array: Ints, nodes: Nodes, amounts: Ints, sign: int) -> None:
     if len(nodes) < _FEW and len(set(nodes.tolist())) == len(nodes):
         array[:, nodes] += sign * amounts
     else:
-        several, times = np.unique(nodes, return_counts=True)
-        array[:, several] += sign * amounts * times
+        distinct, counts = np.unique(nodes, return_counts=True)
+        array[:, distinct] += sign * amounts * counts

@@ -1,4 +1,4 @@
-"""The nodes of a snapshot, in arrays: one column a node, in the order of their names."""
+"""Node table of a snapshot: arrays with one column for each node, in the order of names."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ CPU, MEMORY, EPHEMERAL, PODS = 0, 1, 2, 3
 """Rows of the resource arrays.  CPU is in millicores, all else in units (bytes, pods, devices).  Extended resources follow by name."""
 BUILT_IN = ("cpu", "memory", "ephemeral-storage", "pods")
 OTHERS = "resources that no node has"
-"""The row of all resources that have none of their own: no node has any of them."""
+"""Shared row of all resources that have no row of their own; no node has any of them."""
 
 
 class Rows(dict[str, int]):
-    """The row of each resource; ``OTHERS``, where it is there, has those of all others."""
+    """Row of each resource; ``OTHERS``, if present, is the row of all resources that are not listed."""
 
     def __missing__(self, name: str) -> int:
         if name == OTHERS:
@@ -31,18 +31,18 @@ class Rows(dict[str, int]):
         return self[OTHERS]
 
     def has(self, name: str) -> bool:
-        """Whether there is a row for it."""
+        """Return whether *name* has a row."""
         return name in self or OTHERS in self
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Column:
-    """The values of one label over all nodes."""
+    """Values of one label on all nodes."""
 
     values: tuple[str, ...]
-    """Distinct values, in order."""
+    """Distinct values, sorted."""
     ids: NDArray[np.int32]
-    """Shape (nodes,): index into ``values``, -1 where the node has no such label."""
+    """Shape (nodes,): index into ``values``, -1 if the node does not have the label."""
 
 
 class NodeTable:
@@ -83,13 +83,13 @@ class NodeTable:
         return len(self.names)
 
     def column(self, key: str) -> Column:
-        """The values of the label *key*, looked up once."""
+        """Return the values of the label *key* on all nodes (cached)."""
         if (column := self._columns.get(key)) is None:
             column = self._columns[key] = self._column(key)
         return column
 
     def _column(self, key: str) -> Column:
-        found = [labels.get(key) for labels in self.labels]
-        values = tuple(sorted({value for value in found if value is not None}))
+        by_node = [labels.get(key) for labels in self.labels]
+        values = tuple(sorted({value for value in by_node if value is not None}))
         number: dict[str | None, int] = {value: index for index, value in enumerate(values)}
-        return Column(values, np.array([number.get(value, -1) for value in found], dtype=np.int32))
+        return Column(values, np.array([number.get(value, -1) for value in by_node], dtype=np.int32))

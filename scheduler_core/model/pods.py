@@ -1,4 +1,4 @@
-"""Pods of a snapshot: what they need (a shape, shared by pods that are alike) and who they are."""
+"""Pods of a snapshot: constraints and requests (a shape, shared by equal pods), identity and state (a record)."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from collections.abc import Mapping
 from scheduler_core.model.wire import Affinity, Toleration, TopologySpreadConstraint
 
 Port = tuple[str, str, int]
-"""Protocol, address of the host (``0.0.0.0``: all of them), port."""
+"""Protocol, host address (``0.0.0.0``: all), port."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class PodShape:
-    """All of a pod's spec that decides where it may run, and how much it takes there.
+    """All of a pod's spec that decides where it can run and how much it takes on a node.
 
-    Pods whose specs agree in it share one PodShape: the same object, so that identity is equality.
+    Pods that agree in it share one PodShape object, so that identity is equality.
     """
 
     serial: int
-    """Numbered in the order of first appearance among the pods in order of their names."""
+    """Number in the order of first appearance among the pods sorted by name."""
     requests: tuple[tuple[int, int], ...]
-    """(row of NodeTable.resources, amount), amounts above 0 only, rows ascending; the row PODS is always there with 1."""
+    """(row of NodeTable.resources, amount); amounts above 0 only, rows ascending; the row PODS is always present with 1."""
     scored: tuple[int, int]
-    """Millicores and bytes that scores count: 100m and 200 MB in place of what a container does not request."""
+    """Millicores and bytes that scores count: 100m and 200 MB for a container that does not request them."""
     node_selector: tuple[tuple[str, str], ...] = ()
     affinity: Affinity | None = None
     tolerations: tuple[Toleration, ...] = ()
     spread: tuple[TopologySpreadConstraint, ...] = ()
     ports: tuple[Port, ...] = ()
     unmodelled: tuple[str, ...] = ()
-    """Fields that can constrain a node and are not modelled, as ``spec.volumes[0].persistentVolumeClaim``."""
+    """Fields that can constrain a node but are not modelled, such as ``spec.volumes[0].persistentVolumeClaim``."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +50,7 @@ class PodRecord:
     """Name of its PodGroup, in its namespace; empty if none."""
     scheduler: str
     preempts: bool
-    """Whether its preemptionPolicy lets it preempt."""
+    """True if its preemptionPolicy allows preemption."""
     created: str
     """Creation timestamp as written (RFC 3339 in UTC sorts as text); empty if unknown."""
     started: str
@@ -60,4 +60,4 @@ class PodRecord:
     nominated: int
     """Index of its nominated node; -1 if none."""
     preempted: bool = False
-    """Whether it is on its way because of a preemption: condition DisruptionTarget, reason PreemptionByScheduler."""
+    """True if it is terminating because of a preemption: condition DisruptionTarget, reason PreemptionByScheduler."""

@@ -1,7 +1,7 @@
-"""Label selectors of pods and node selectors of nodes: what they match, for one object and for all nodes at once.
+"""Label selectors of pods and node selectors of nodes, for one object and for all nodes at once.
 
-They mean what metav1.LabelSelector and core/v1 NodeSelector mean (KEP-5732, Candidate Placement Generation, takes its nodes by
-the same labels).  A selector is compiled to clauses first; one that the API server would refuse, such as ``In`` without values,
+Semantics of metav1.LabelSelector and core/v1 NodeSelector (KEP-5732, Candidate Placement Generation, selects nodes by the same
+labels).  A selector is first compiled to clauses.  A selector that the API server would reject, such as ``In`` without values,
 matches nothing.
 """
 
@@ -21,20 +21,20 @@ _SETS = frozenset({"In", "NotIn"})
 _PRESENCE = frozenset({"Exists", "DoesNotExist"})
 _ORDERS = frozenset({"Gt", "Lt"})
 _NAME = "metadata.name"
-"""The only field of a node that matchFields knows."""
+"""The only node field that matchFields supports."""
 _is_whole = re.compile(r"([+-]?)0*([0-9]{1,19})", re.ASCII).fullmatch
 _LIMIT = 2**63
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SelectorClause:
-    """One expression about one label, known to be sound.
+    """One valid expression about one label.
 
     Attributes:
         key: the label.
         operator: In, NotIn, Exists, DoesNotExist, Gt or Lt.
-        values: of In and NotIn, at least one; empty for the others.
-        bound: of Gt and Lt.
+        values: for In and NotIn, at least one; otherwise empty.
+        bound: for Gt and Lt.
 
     """
 
@@ -44,7 +44,7 @@ class SelectorClause:
     bound: int = 0
 
     def admits(self, value: str | None) -> bool:
-        """Whether a label of *value* (None: no such label) is as the clause wants it."""
+        """Return whether a label with *value* (None: no such label) matches."""
         match self.operator:
             case "In":
                 return value in self.values
@@ -60,30 +60,30 @@ class SelectorClause:
 
 
 Clauses = tuple[SelectorClause, ...]
-"""All must hold: none of them is everything.  In its place None is nothing."""
+"""Clauses that must all match; an empty tuple matches everything.  None in its place matches nothing."""
 
 
 def compiled(selector: LabelSelector | None, more: Iterable[Requirement] = ()) -> Clauses | None:
-    """*selector* with the expressions *more* added; None where it matches nothing: absent, or not sound."""
+    """Return the clauses of *selector* and the expressions *more*; None if it matches nothing: absent or invalid."""
     if selector is None:
         return None
     pairs = sorted((selector.match_labels or {}).items())
-    wanted = [Requirement(key, "In", (value,)) for key, value in pairs]
-    return _clauses((*wanted, *(selector.match_expressions or ()), *more), _SETS | _PRESENCE)
+    required = [Requirement(key, "In", (value,)) for key, value in pairs]
+    return _clauses((*required, *(selector.match_expressions or ()), *more), _SETS | _PRESENCE)
 
 
 def admits(clauses: Clauses | None, labels: Mapping[str, str]) -> bool:
-    """Whether *labels* are as all of *clauses* want them."""
+    """Return whether *labels* match all of *clauses*."""
     return clauses is not None and all(clause.admits(labels.get(clause.key)) for clause in clauses)
 
 
 def matches(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
-    """Whether *selector* matches *labels*: an absent one nothing, an empty one everything."""
+    """Return whether *selector* matches *labels*; an absent selector matches nothing, an empty one everything."""
     return admits(compiled(selector), labels)
 
 
 def node_mask(selector: NodeSelector, nodes: NodeTable) -> Bools:
-    """Shape (nodes,): which nodes one of the terms of *selector* matches."""
+    """Return the nodes that match a term of *selector*; shape (nodes,)."""
     mask: Bools = np.zeros(len(nodes), dtype=bool)
     for each in selector.node_selector_terms or ():
         if (term := _term(each)) is not None:
@@ -92,12 +92,12 @@ def node_mask(selector: NodeSelector, nodes: NodeTable) -> Bools:
 
 
 def simple_mask(pairs: Iterable[tuple[str, str]], nodes: NodeTable) -> Bools:
-    """Shape (nodes,): which nodes have all of these labels, as a pod's nodeSelector wants them."""
+    """Return the nodes that have all of these labels, as for a pod's nodeSelector; shape (nodes,)."""
     return _clauses_mask([SelectorClause(key, "In", frozenset({value})) for key, value in pairs], nodes)
 
 
 def preferred_scores(terms: Iterable[PreferredNodes], nodes: NodeTable) -> Ints:
-    """Shape (nodes,): the sum of the weights of the terms that match; a term that says nothing adds nothing."""
+    """Return the sum of the weights of matching terms; an empty term adds nothing; shape (nodes,)."""
     scores: Ints = np.zeros(len(nodes), dtype=np.int64)
     for each in terms:
         if (term := _term(each.preference)) is not None:
@@ -106,10 +106,10 @@ def preferred_scores(terms: Iterable[PreferredNodes], nodes: NodeTable) -> Ints:
 
 
 def parse_integer(text: str) -> int | None:
-    """A whole number of 64 bits as Go's strconv.ParseInt reads it in base 10; None if it is none."""
-    if (found := _is_whole(text)) is None:
+    """Return a 64-bit integer as Go's strconv.ParseInt reads it in base 10; None if *text* is none."""
+    if (match := _is_whole(text)) is None:
         return None
-    number = int(found[1] + found[2])
+    number = int(match[1] + match[2])
     return number if -_LIMIT <= number < _LIMIT else None
 
 
@@ -117,11 +117,11 @@ def parse_integer(text: str) -> int | None:
 class _Term:
     labels: Clauses
     names: tuple[tuple[str, bool], ...]
-    """Names that the node's must equal (True) or differ from."""
+    """Names that the node's name must equal (True) or differ from (False)."""
 
 
 def _term(term: NodeSelectorTerm) -> _Term | None:
-    """None where the term matches no node: it says nothing, or is not sound."""
+    """Return None if the term matches no node: empty or invalid."""
     expressions, fields = term.match_expressions or (), term.match_fields or ()
     if not expressions and not fields:
         return None
@@ -135,13 +135,13 @@ def _term(term: NodeSelectorTerm) -> _Term | None:
 
 
 def _clauses(requirements: Sequence[Requirement], operators: frozenset[str]) -> Clauses | None:
-    found = [_clause(each) if each.operator in operators else None for each in requirements]
-    sound = tuple(each for each in found if each is not None)
-    return sound if len(sound) == len(found) else None
+    clauses = [_clause(each) if each.operator in operators else None for each in requirements]
+    valid = tuple(each for each in clauses if each is not None)
+    return valid if len(valid) == len(clauses) else None
 
 
 def _clause(requirement: Requirement) -> SelectorClause | None:
-    """None where the API server refuses it; it wants sound values also where they are bounds, so that none is negative."""
+    """Return None if the API server rejects the expression; it requires label values also for bounds, so none is negative."""
     values = requirement.values or ()
     if content.label_key(requirement.key) or any(content.label_value(value) for value in values):
         return None
@@ -155,9 +155,9 @@ def _clause(requirement: Requirement) -> SelectorClause | None:
 
 def _term_mask(term: _Term, nodes: NodeTable) -> Bools:
     mask = _clauses_mask(term.labels, nodes)
-    for name, wanted in term.names:
+    for name, equal in term.names:
         index = nodes.index.get(name, -1)
-        if wanted:
+        if equal:
             mask &= nodes.everything == index
         elif index >= 0:
             mask[index] = False
@@ -165,10 +165,10 @@ def _term_mask(term: _Term, nodes: NodeTable) -> Bools:
 
 
 def _clauses_mask(clauses: Iterable[SelectorClause], nodes: NodeTable) -> Bools:
-    """Each clause is asked once for each distinct value of its label."""
+    """Evaluate each clause once for each distinct value of its label."""
     mask: Bools = np.ones(len(nodes), dtype=bool)
     for clause in clauses:
         column = nodes.column(clause.key)
-        # The answer for no label stands last, where the id -1 finds it.
+        # The result for a missing label is the last entry, so that the id -1 selects it.
         mask &= np.array([clause.admits(value) for value in (*column.values, None)], dtype=bool)[column.ids]
     return mask

@@ -1,4 +1,4 @@
-"""The cluster at one moment: what a cycle is run on."""
+"""Snapshot of a cluster: the input of a cycle."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from validators.model.group import Group
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Problem:
-    """An input that could not be used, or not wholly, and what became of it."""
+    """Input that could not be used, fully or in part, and the consequence."""
 
     object: str
     """``Kind name`` or ``Kind namespace/name``."""
@@ -36,15 +36,15 @@ class DisruptionBudget:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class ClusterSnapshot:
-    """Everything placement looks at; the same for the same objects, whatever their order."""
+    """Input of placement; the same for the same objects in any order."""
 
     nodes: NodeTable
     pods: Sequence[PodRecord]
-    """By key; bound and pending ones, without those that have ended."""
+    """Bound and pending pods, sorted by key, without finished ones."""
     groups: Sequence[Group]
     """PodGroups and CompositePodGroups, by namespace, name and kind."""
     priorities: Mapping[tuple[str, str, str], int]
-    """The priority of each group by (kind, namespace, name): its own, its class's, or 0."""
+    """Priority of each group by (kind, namespace, name): its own, its class's, or 0."""
     desired: Mapping[tuple[str, str], int]
     """desiredCount of basic groups of v1alpha1 by (namespace, name)."""
     budgets: tuple[DisruptionBudget, ...]

@@ -1,7 +1,7 @@
-"""Nodes, pods and disruption budgets as they are written, as far as placement reads them.
+"""Nodes, pods and disruption budgets as the API encodes them, as far as placement reads them.
 
-The groups themselves are read by ``validators``; here stand the parts of core/v1 and policy/v1 that decide where a pod may run.
-Decoding is typed: a value of a wrong JSON type is a ``ValidationError``, what is not read is passed over.
+``validators`` reads the groups; this module has the parts of core/v1 and policy/v1 that decide where a pod can run.
+Decoding is typed: a value of a wrong JSON type is a ``ValidationError``, unknown fields are ignored.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Amounts = dict[str, Amount]
 
 
 class Wire(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """A struct of the API: immutable, wire names in camel case, unknown fields passed over."""
+    """API struct: immutable, wire names in camel case, unknown fields ignored."""
 
 
 class Requirement(Wire, frozen=True, gc=False):
@@ -32,27 +32,27 @@ class Requirement(Wire, frozen=True, gc=False):
 
 
 class LabelSelector(Wire, frozen=True, gc=False):
-    """metav1.LabelSelector: all of it must match; an empty one matches everything, an absent one nothing."""
+    """metav1.LabelSelector: all parts must match; an empty selector matches everything, an absent one nothing."""
 
     match_labels: dict[str, str] | None = None
     match_expressions: tuple[Requirement, ...] | None = None
 
 
 class NodeSelectorTerm(Wire, frozen=True, gc=False):
-    """All expressions must match; a term without any matches no node."""
+    """Term of a node selector: all expressions must match; an empty term matches no node."""
 
     match_expressions: tuple[Requirement, ...] | None = None
     match_fields: tuple[Requirement, ...] | None = None
 
 
 class NodeSelector(Wire, frozen=True, gc=False):
-    """One of the terms must match."""
+    """core/v1 NodeSelector: one of the terms must match."""
 
     node_selector_terms: tuple[NodeSelectorTerm, ...] | None = None
 
 
 class PreferredNodes(Wire, frozen=True, gc=False):
-    """Nodes that match are worth *weight* more."""
+    """core/v1 PreferredSchedulingTerm: matching nodes score *weight* more."""
 
     weight: Int32
     preference: NodeSelectorTerm
@@ -66,7 +66,7 @@ class NodeAffinity(Wire, frozen=True, gc=False):
 
 
 class PodAffinityTerm(Wire, frozen=True, gc=False):
-    """Pods by label and namespace, near or far by the value of a node label."""
+    """Pods selected by label and namespace, in the same value of a node label."""
 
     topology_key: str
     label_selector: LabelSelector | None = None
@@ -77,14 +77,14 @@ class PodAffinityTerm(Wire, frozen=True, gc=False):
 
 
 class WeightedPodAffinityTerm(Wire, frozen=True, gc=False):
-    """A preference."""
+    """Preferred affinity term."""
 
     weight: Int32
     pod_affinity_term: PodAffinityTerm
 
 
 class PodAffinity(Wire, frozen=True, gc=False):
-    """core/v1 PodAffinity and PodAntiAffinity, which are alike."""
+    """core/v1 PodAffinity and PodAntiAffinity, which have the same fields."""
 
     required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] | None = None
     preferred_during_scheduling_ignored_during_execution: tuple[WeightedPodAffinityTerm, ...] | None = None
@@ -99,7 +99,7 @@ class Affinity(Wire, frozen=True, gc=False):
 
 
 class Taint(Wire, frozen=True, gc=False):
-    """What keeps pods away that do not tolerate it."""
+    """core/v1 Taint: repels pods that do not tolerate it."""
 
     key: str
     effect: str = ""
@@ -107,7 +107,7 @@ class Taint(Wire, frozen=True, gc=False):
 
 
 class Toleration(Wire, frozen=True, gc=False):
-    """Which taints do not matter to a pod; an empty key with ``Exists`` is every taint, an empty effect every effect."""
+    """core/v1 Toleration; an empty key with ``Exists`` tolerates every taint, an empty effect every effect."""
 
     key: str = ""
     operator: str = ""
@@ -130,7 +130,7 @@ class TopologySpreadConstraint(Wire, frozen=True, gc=False):
 
 
 class ContainerPort(Wire, frozen=True, gc=False):
-    """Constrains a node only where it takes a port of the host."""
+    """core/v1 ContainerPort; constrains a node only if it uses a host port."""
 
     container_port: Int32 = 0
     host_port: Int32 = 0
@@ -139,14 +139,14 @@ class ContainerPort(Wire, frozen=True, gc=False):
 
 
 class Resources(Wire, frozen=True, gc=False):
-    """Requests and limits, as written."""
+    """Requests and limits as written."""
 
     requests: Amounts | None = None
     limits: Amounts | None = None
 
 
 class Container(Wire, frozen=True, gc=False):
-    """A container, an init container, or (``restartPolicy: Always`` on an init container) a sidecar."""
+    """Container, init container, or sidecar (an init container with ``restartPolicy: Always``)."""
 
     name: str = ""
     resources: Resources = Resources()
@@ -155,7 +155,7 @@ class Container(Wire, frozen=True, gc=False):
 
 
 class Volume(Wire, frozen=True, gc=False):
-    """Read for what can keep a pod off a node; the other kinds of volumes constrain nothing."""
+    """Volume sources that can exclude a node; other kinds constrain nothing."""
 
     name: str = ""
     persistent_volume_claim: dict[str, object] | None = None
@@ -173,7 +173,7 @@ class Volume(Wire, frozen=True, gc=False):
 
 
 class Named(Wire, frozen=True, gc=False):
-    """Something of which only the name is read: a scheduling gate, a claim of dynamic resource allocation."""
+    """Object of which only the name is read: a scheduling gate or a resource claim (DRA)."""
 
     name: str = ""
 
@@ -203,7 +203,7 @@ class PodSpec(Wire, frozen=True, gc=False):
 
 
 class ContainerStatus(Wire, frozen=True, gc=False):
-    """What the node grants a container, and what it has (KEP-1287, in-place resize)."""
+    """Resources that the node allocates to a container, and those it has (KEP-1287, in-place resize)."""
 
     name: str = ""
     allocated_resources: Amounts | None = None
@@ -277,14 +277,14 @@ class PodDisruptionBudget(Wire, frozen=True, gc=False):
 
 
 class Head(Wire, frozen=True, gc=False):
-    """What an object says it is, whatever it may be; ``items`` is empty where there are none."""
+    """Type of any object; ``items`` is empty if it has none."""
 
     api_version: object = None
     kind: object = None
     items: msgspec.Raw = msgspec.Raw()
 
 
-# For those who import no msgspec.
+# For modules that do not import msgspec.
 DECODERS: Final[dict[type, msgspec.json.Decoder[Any]]] = {each: msgspec.json.Decoder(each) for each in (Pod, Node, PodDisruptionBudget)}
 HEAD: Final = msgspec.json.Decoder(Head)
 ITEMS: Final = msgspec.json.Decoder(list[msgspec.Raw])

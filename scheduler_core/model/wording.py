@@ -1,16 +1,16 @@
-"""Long explanations made short enough to read, saying what was left out."""
+"""Truncation of long messages, with a note of what was omitted."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 LONGEST = 1024
-"""Characters of a message, at most.  The API would take 32768 (metav1.Condition); nobody reads that many in ``kubectl describe``."""
+"""Maximum number of characters of a message.  The API allows 32768 (metav1.Condition): too many to read in ``kubectl describe``."""
 _LEAST_TAIL = 40
 
 
 def cut(text: str, longest: int = LONGEST) -> str:
-    """*text*, or its beginning and how many characters follow; never more than *longest* (at least 80) characters."""
+    """Return *text*, or its beginning and the number of characters that follow; at most *longest* (at least 80) characters."""
     if len(text) <= longest:
         return text
     kept = text[: longest - _LEAST_TAIL].rstrip()
@@ -18,7 +18,7 @@ def cut(text: str, longest: int = LONGEST) -> str:
 
 
 def listed(parts: Sequence[str], joint: str = "; ", longest: int = LONGEST) -> str:
-    """*parts* joined, as many as fit whole (one in any case, cut if need be), and how many more there are."""
+    """Return *parts* joined: as many as fit whole (at least one, cut if necessary), and the number of those left out."""
     total, shown = 0, 0
     for part in parts:
         total += len(part) + len(joint)

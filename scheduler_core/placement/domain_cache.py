@@ -101,7 +101,7 @@ class DomainCache:
         nodes = self.division.domains[row].nodes
         taken = self._state.ledger.scored[:, nodes].sum(axis=1).tolist()
         cpu, memory = outcome.scored
-        self.tight[row] = placement_score.tightness_of(self.division.room(row), (taken[0] + cpu, taken[1] + memory))
+        self.tight[row] = placement_score.tightness_of(self.division.capacity(row), (taken[0] + cpu, taken[1] + memory))
         self.counts[row] = self._running + outcome.placed
         if self.holds is not None:
             self.holds[row] = outcome.holds
@@ -122,7 +122,7 @@ class DomainCache:
         proposed = np.array(run.shape.scored)[:, None] * filled.placed
         self.able[stale] = able
         self.counts[stale] = scheduled
-        self.tight[stale] = placement_score.tightness(self.division.rooms[:, stale], filled.scored + proposed)
+        self.tight[stale] = placement_score.tightness(self.division.capacities[:, stale], filled.scored + proposed)
         for row, nodes, possible in zip(stale.tolist(), filled.nodes, able.tolist(), strict=True):
             self._outcomes[row] = None
             self._picks[row] = nodes if possible else None

@@ -121,7 +121,7 @@ class PreparedCluster:
             # The promises that do not count against the root step aside as it is.
             if pod.node < 0 and pod.priority >= entity.priority:
                 state.nominations.release_until_rewind(pod)
-        state.nominations.step_aside(entity.priority)
+        state.nominations.release_lower_priority(entity.priority)
         found = self._place(self._known_solver(), entity, whole=whole)
         state.ledger.rewind(mark)
         state.stateful.rewind(told)
@@ -185,7 +185,7 @@ class PreparedCluster:
         state = self._site_of(self._carried_over(changed) if counted else changed)
         if counted:
             self._carry_over(state)
-        state.nominations.step_aside(entity.priority)
+        state.nominations.release_lower_priority(entity.priority)
         return self._place(self._solver(state), entity, whole=False)
 
     def _carried_over(self, changed: ClusterSnapshot) -> ClusterSnapshot:

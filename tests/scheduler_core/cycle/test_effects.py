@@ -45,7 +45,7 @@ def test_a_cycle_goes_on_with_the_effects_of_its_decisions(options, objects):
 
 def capacity(state):
     """What is taken on the nodes, and for which pods capacity is held."""
-    held = {key: promise.load.nodes.tolist() for key, promise in state.nominations._promises.items()}
+    held = {key: nomination.load.nodes.tolist() for key, nomination in state.nominations._nominations.items()}
     return state.ledger.used.tolist(), state.ledger.held.tolist(), held
 
 

@@ -43,7 +43,7 @@ def test_room_is_kept_for_pods_that_wait_with_a_nominated_node():
 def test_a_new_promise_takes_the_place_of_the_old_one():
     each = record("p", ONE_CPU, nominated=1)
     ledger, nominations = promised(each)
-    nominations.promise(each, 2)
+    nominations.nominate(each, 2)
 
     assert [0, 0, 1000] == held(ledger)
 
@@ -81,7 +81,7 @@ def test_a_pod_that_was_placed_is_not_lifted_again():
 @pytest.mark.parametrize(("priority", "want"), [(4, [0, 1000, 1000]), (5, [0, 1000, 1000]), (6, [0, 0, 1000]), (8, [0, 0, 0])])
 def test_promises_of_a_lower_priority_step_aside(priority, want):
     ledger, nominations = promised(record("low", ONE_CPU, nominated=1, priority=5), record("high", ONE_CPU, nominated=2, priority=7))
-    nominations.step_aside(priority)
+    nominations.release_lower_priority(priority)
 
     assert want == held(ledger)
 
@@ -90,9 +90,9 @@ def test_a_roots_own_promises_are_let_go_of_and_kept_again():
     own, other = record("own", ONE_CPU, nominated=1, priority=5), record("other", ONE_CPU, nominated=2, priority=5)
     ledger, nominations = promised(own, other)
     entity = group(own, record("none", ONE_CPU, priority=5), priority=5)
-    nominations.own(entity, -1)
+    nominations.hold_own(entity, -1)
     without = held(ledger)
-    nominations.own(entity, 1)
+    nominations.hold_own(entity, 1)
 
     assert ([0, 0, 1000], [0, 1000, 1000]) == (without, held(ledger))
 
@@ -100,8 +100,8 @@ def test_a_roots_own_promises_are_let_go_of_and_kept_again():
 def test_a_promise_that_stepped_aside_already_is_not_let_go_of_twice():
     own = record("own", ONE_CPU, nominated=1, priority=1)
     ledger, nominations = promised(own)
-    nominations.step_aside(5)
-    nominations.own(group(own, priority=5), -1)
+    nominations.release_lower_priority(5)
+    nominations.hold_own(group(own, priority=5), -1)
 
     assert [0, 0, 0] == held(ledger)
 

@@ -66,8 +66,8 @@ def test_the_room_of_a_domain_is_that_of_its_nodes():
     topology = Topology(table([{"rack": "r1"}, {"rack": "r1"}, {"rack": "r2"}, {}], cpu=[1, 2, 4, 8], memory=[10, 20, 40, 80]))
     division = topology.divide(topology.root, "rack")
 
-    assert [[3, 4], [30, 40]] == division.rooms.tolist()
-    assert [(3, 30), (4, 40)] == [division.room(row) for row in range(2)]
+    assert [[3, 4], [30, 40]] == division.capacities.tolist()
+    assert [(3, 30), (4, 40)] == [division.capacity(row) for row in range(2)]
 
 
 def test_a_division_is_made_once():
@@ -84,7 +84,7 @@ def test_without_a_label_there_is_no_domain(labels):
     topology = Topology(table(labels))
     division = topology.divide(topology.root, "rack")
 
-    assert ((), (2, 0), (0, 0)) == (division.domains, division.rooms.shape, division.members.shape)
+    assert ((), (2, 0), (0, 0)) == (division.domains, division.capacities.shape, division.members.shape)
 
 
 @given(labelled, st.data())

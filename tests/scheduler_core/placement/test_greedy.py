@@ -67,7 +67,7 @@ class Side:
             if node < 0:
                 self.state.nominations.withdraw(which)
             else:
-                self.state.nominations.promise(which, node % len(self.state.nodes))
+                self.state.nominations.nominate(which, node % len(self.state.nodes))
             # As in a cycle: a promise is never rewound.
             self.settle()
 
@@ -82,11 +82,11 @@ class Side:
     def _aside(self, root: Entity, *, own: bool) -> Any:
         """A root while others' promises step aside; or as a preemption places it, with its own let go of and kept again."""
         mark = self.state.ledger.mark()
-        self.state.nominations.step_aside(root.priority)
+        self.state.nominations.release_lower_priority(root.priority)
         if own:
-            self.state.nominations.own(root, -1)
+            self.state.nominations.hold_own(root, -1)
             self.state.ledger.release(self.below[0].loads, self.below[0].cause(self.state.ledger))
-            self.state.nominations.own(root, 1)
+            self.state.nominations.hold_own(root, 1)
         found = self.place(root)
         self.state.ledger.rewind(mark)
         return found
