@@ -1,7 +1,7 @@
 """Proofs that a root has no placement.
 
-certificate  the proof as it is written
-facts        what it may speak of
-node_sets    sets of nodes by number
+certificate  the format of a proof, and the function that returns one
+facts        groups, needs and free capacity that a proof refers to
+node_sets    numbered sets of nodes
 refutation   the search for a proof
 """

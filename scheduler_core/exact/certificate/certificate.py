@@ -1,27 +1,28 @@
-"""Why a root has no placement, written down so that it can be checked without the search, from the objects alone.
+"""Certificate of infeasibility: a proof in JSON that a root has no placement, which can be checked from the objects alone.
 
-A proof is about a state: groups of the tree, each with the nodes that it must be met within, all of them together.  At first that is
-the root within all nodes.  A group is named by kind and name, ``PodGroup/a``.  A proof, as JSON, is one of these:
+A proof refutes a state: groups of the tree, each with the nodes in which it must be satisfied, all of them together.  The first state is
+the root within all nodes.  A group is named by kind and name, ``PodGroup/a``.  A proof has one of three rules:
 
-- ``{"rule": "room", "key", "size", "measure", "needed", "free"}``: more is needed than is free.  Without a key all groups of the state
-  are looked at: ``free`` is what their pods can fill within the nodes of the state, each pod on one node that its node selector, its
-  node affinity and its tolerations admit.  With one it is the groups that have this key and may be anywhere in the nodes of the state:
-  ``free`` is what they can fill of its domains, each group in one domain, beside what the others need at least inside a domain.
-- ``{"rule": "ways", "group", "each"}``: a proof for each way of one group; these are the domains of its key, by the values of that
-  label, or once it is in one domain the quorums of its children, by their names in order with a space between them.
-- ``{"rule": "known", "number"}``: what the proof of that number refutes is a part of the state, or wider.
+- ``{"rule": "room", "key", "size", "measure", "needed", "free"}``: the groups need more than can be filled.  Without a key, ``needed``
+  counts all groups of the state, and ``free`` is what their pods can fill on the nodes of the state.  Each pod is on one node that its node
+  selector, its node affinity and its tolerations admit.  With a key, ``needed`` counts the groups that have this key and may use all nodes
+  of the state.  ``free`` is what they can fill in the domains of the key, each group in one domain.  The least needs of the other groups
+  inside a domain are subtracted from it.
+- ``{"rule": "ways", "group", "each"}``: a case distinction, with one proof for each way of a group.  The ways are the domains of its key,
+  named by the values of that label.  For a group in one domain they are the quorums of its children, named by the sorted names of these
+  children with a space between them.
+- ``{"rule": "known", "number"}``: the earlier proof of that number refutes groups of this state, within the same nodes or more.
 
-A proof may say ``only`` of which groups of the state it speaks, and has a ``number`` where others refer to it; these come later.
+``only`` restricts a proof to some groups of the state.  A proof has a ``number`` if later proofs refer to it.
 
-A ``measure`` is so much of some resources, in thousandths of what quantities say: a pod measures how often it is in what the pod takes,
-a node how often it is in what is free there, and a group at least what the smallest of its pods or children do that meet its minimum.
-All of that are whole numbers, as are pods on nodes and groups in domains: what is filled is a sum of some of theirs, never more, and of
-no node or domain more counts than is needed in all.  With a ``size`` other than 1 what groups need and domains have is divided by it
-and rounded down.
+A ``measure`` gives one size for each of some resources, in thousandths of the unit of a quantity.  A pod measures the minimum of
+floor(request / size), a node the minimum of floor(free / size).  A group measures at least the sum of its smallest pods or children that
+meet its minimum.  Measures are integers, so the content of a node or domain is a sum of some of them.  For one node or domain no more than
+``needed`` counts.  With a ``size`` other than 1 the needs of groups and the capacities of domains are divided by it and rounded down.
 
-A certificate is a proof with its ``root``; with ``beside``, the nodes of pods that roots before it were given, or that are promised one;
-and with ``empty``: whether it is as if only members of the root ran, so that no eviction can help.  What is told of tolerations and node
-affinity is a little less than the scheduler knows: a toleration is of every taint of its key, and what compares numbers holds.
+A certificate is a proof with its ``root``, ``beside`` and ``empty``.  ``beside`` gives the nodes of pods that earlier roots received or
+that are nominated.  With ``empty`` only running members of the root use capacity, so no eviction can help.  The certificate knows less
+than the scheduler: a toleration covers every taint of its key, and comparisons of numbers in node affinity hold.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ from scheduler_core.placement.state import PlacementState
 
 
 def certificate(state: PlacementState, request: PlacementRequest, steps: int, *, empty: bool = False) -> Proof:
-    """The proof that *request* has no placement on *state* as it stands, or (*empty*) if nothing but its own members ran.
+    """Return a proof that *request* has no placement on *state*; with *empty* as if only its own members ran.
 
     Raises:
-        TooLongError: it would be too long.
-        UnprovenError: a proof in these terms does not exist.
-        StepsSpentError: *steps* do not suffice to find it.
+        TooLongError: the proof would be too long.
+        UnprovenError: no such proof exists.
+        StepsSpentError: *steps* are spent before a proof is known.
 
     """
     return Refutation(Facts(state, request, empty=empty), StepBudget(steps)).proof()

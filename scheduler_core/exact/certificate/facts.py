@@ -1,7 +1,7 @@
-"""What a certificate may speak of: groups and what they need, sets of nodes and what is free on them, in measures of both.
+"""Facts that a certificate refers to: groups and their needs, sets of nodes and their free capacity, in several measures.
 
-It is what can be told from the objects with little reading, and so a little more than there is: a toleration counts for every taint of its
-key, and a node affinity that compares numbers as met.
+Facts can be read from the objects with little code, so they know less than the scheduler.  A toleration covers every taint of its key,
+and comparisons of numbers in node affinity hold.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from scheduler_core.exact.certificate.node_sets import Places
+from scheduler_core.exact.certificate.node_sets import NodeSets
 from scheduler_core.model.nodes import CPU, Bools, Ints, Nodes
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.wire import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm, Toleration
@@ -21,18 +21,18 @@ from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
 
 _COMPARING = frozenset({"Gt", "Lt"})
-COUNTED = 50_000
-"""Numbers that are counted up to, about."""
+_LARGEST_COUNT = 50_000
+"""Approximate limit of the numbers that a measure yields."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Measure:
-    """So much of some resources; a pod measures how often that is in what it takes, a node how often it is in what is free there.
+    """One size for each of some resources; pods and nodes measure how often the sizes fit into their amounts.
 
     Attributes:
-        sizes: by row of the nodes' resources.
-        weights: of a pod of each shape.
-        free: of each node, shape (nodes,).
+        sizes: by row of the nodes' allocatable.
+        weights: measure of one pod, by number of its shape.
+        free: shape (nodes,): measure of the free amounts of each node.
 
     """
 
@@ -43,16 +43,17 @@ class Measure:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class CertificateGroup:
-    """One group of the tree that needs something.
+    """A group of the tree whose minimum is not met.
 
     Attributes:
         name: kind and name.
-        missing: pods or children that it needs beyond those that it has.
-        children: those that need something, by number.
-        leaf: whether it has pods of its own.
-        waiting: how many pods of each shape, by number of the shape.
-        shapes: of all pods below it that wait.
-        pinned: nodes of members that run, below it as well.
+        key: topology key; empty without a constraint.
+        missing: number of pods or children that it lacks.
+        children: numbers of the children whose minimum is not met.
+        leaf: True for a PodGroup or a single pod.
+        waiting: shape number and number of waiting pods.
+        shapes: shapes of all waiting pods, descendants included.
+        pinned: nodes of running members, descendants included.
 
     """
 
@@ -67,15 +68,15 @@ class CertificateGroup:
 
 
 class Facts:
-    """Of one root on a site as it stands, or (*empty*) as if nothing but its own members ran.
+    """Facts of one root on the present placement state, or with *empty* as if only its own members ran.
 
     Attributes:
-        groups: the root, and what below it needs something; parents first.
-        takes: what a pod of each shape takes, by row.
-        free: what is free, shape (resources, nodes).
-        able: where pods of each shape may run; None: everywhere.
-        measures: in which needs and nodes are compared.
-        places: sets of nodes.
+        groups: the root and its descendants whose minimum is not met; parents first.
+        requests: requests of a pod, by shape number and row.
+        free: shape (resources, nodes): free amounts.
+        eligible: eligible nodes as a mask, by shape number; None for all nodes.
+        measures: measures of needs and nodes.
+        node_sets: numbered sets of nodes.
 
     """
 
@@ -85,61 +86,64 @@ class Facts:
         self._shapes: dict[int, int] = {}
         shapes: list[PodShape] = []
         self._read(request, shapes)
-        self.takes = [dict(shape.requests) for shape in shapes]
-        self.free = self._left(request, empty=empty)
-        self.able = [self._admits(shape) for shape in shapes]
+        self.requests = [dict(shape.requests) for shape in shapes]
+        self.free = self._free_amounts(request, empty=empty)
+        self.eligible = [self._admits(shape) for shape in shapes]
         self.measures = [*self._measures()]
-        self.places = Places(state.nodes)
-        self._rooms: dict[tuple[int, frozenset[int]], list[int]] = {}
+        self.node_sets = NodeSets(state.nodes)
+        self._free_in: dict[tuple[int, frozenset[int]], list[int]] = {}
         self._least: dict[int, list[int]] = {}
 
-    def domains(self, group: int, place: int) -> dict[str, int]:
-        """Those that *group* may have in a place: where its members that run are."""
+    def domains(self, group: int, node_set: int) -> dict[str, int]:
+        """Return the domains of *group* inside *node_set*, by label value; running members pin the group to their domain."""
         each = self.groups[group]
-        found = self.places.divided(place, each.key)
+        domains = self.node_sets.domains_of(node_set, each.key)
         if not each.key or not each.pinned:
-            return found
+            return domains
         column = self._state.nodes.column(each.key)
         values = {column.values[int(column.ids[node])] if column.ids[node] >= 0 else "" for node in each.pinned}
-        return {value: where for value, where in found.items() if values <= {value}}
+        return {value: domain for value, domain in domains.items() if values <= {value}}
 
     def least(self, group: int) -> list[int]:
-        """What *group* measures at least, by measure."""
-        if (found := self._least.get(group)) is None:
+        """Return the least need of *group*, by measure."""
+        if (amounts := self._least.get(group)) is None:
             each = self.groups[group]
             if each.leaf:
-                found = [self._of_pods(each, measure.weights) for measure in self.measures]
+                amounts = [self._least_of_pods(each, measure.weights) for measure in self.measures]
             else:
                 parts = [self.least(child) for child in each.children]
-                found = [sum(sorted(part[number] for part in parts)[: each.missing]) for number in range(len(self.measures))]
-            self._least[group] = found
-        return found
+                amounts = [sum(sorted(part[number] for part in parts)[: each.missing]) for number in range(len(self.measures))]
+            self._least[group] = amounts
+        return amounts
 
-    def room(self, place: int, shapes: frozenset[int]) -> list[int]:
-        """What is free in a place on nodes where pods of *shapes* may run, by measure."""
-        if (found := self._rooms.get((place, shapes))) is None:
-            nodes = self._usable(place, shapes)
-            found = self._rooms[place, shapes] = [int(measure.free[nodes].sum()) for measure in self.measures]
-        return found
+    def free_in(self, node_set: int, shapes: frozenset[int]) -> list[int]:
+        """Return the free capacity of the nodes of *node_set* that are eligible for one of *shapes*, by measure."""
+        if (amounts := self._free_in.get((node_set, shapes))) is None:
+            nodes = self._usable(node_set, shapes)
+            amounts = self._free_in[node_set, shapes] = [int(measure.free[nodes].sum()) for measure in self.measures]
+        return amounts
 
-    def packed(self, place: int, groups: Iterable[int], number: int, *, needed: int) -> int:
-        """How much of measure *number* all pods of *groups* that wait can fill at most in a place, none of them divided between nodes.
+    def packed(self, node_set: int, groups: Iterable[int], number: int, *, needed: int) -> int:
+        """Return the most of measure *number* that the waiting pods of *groups* can fill in *node_set*, each pod on one node.
 
-        Of no node is more counted than is *needed* in all.
+        A node counts at most *needed*.
         """
         groups = frozenset(groups)
-        measure, nodes = self.measures[number], self._usable(place, self.shapes(groups))
+        measure, nodes = self.measures[number], self._usable(node_set, self.shapes(groups))
         if not len(nodes):
             return 0
-        rooms, times = np.unique(measure.free[nodes].clip(max=needed), return_counts=True)
-        sums, cap = 1, (2 << int(rooms[-1])) - 1
+        capacities, counts = np.unique(measure.free[nodes].clip(max=needed), return_counts=True)
+        subset_sums, cap = 1, (2 << int(capacities[-1])) - 1
         for weight, count in self._weights(groups, number):
-            for _ in range(min(count, int(rooms[-1]) // weight) if weight else 0):
-                sums |= (sums << weight) & cap
-        return sum(reached(sums, room) * many for room, many in zip(rooms.tolist(), times.tolist(), strict=True))
+            for _ in range(min(count, int(capacities[-1]) // weight) if weight else 0):
+                subset_sums |= (subset_sums << weight) & cap
+        return sum(
+            largest_sum(subset_sums, capacity) * nodes_of_capacity
+            for capacity, nodes_of_capacity in zip(capacities.tolist(), counts.tolist(), strict=True)
+        )
 
     def shapes(self, groups: Iterable[int]) -> frozenset[int]:
-        """Those of all pods of *groups* that wait."""
+        """Return the shapes of all waiting pods of *groups*."""
         return frozenset[int]().union(*(self.groups[group].shapes for group in groups))
 
     def _weights(self, groups: frozenset[int], number: int) -> list[tuple[int, int]]:
@@ -152,20 +156,20 @@ class Facts:
                 counts[weights[shape]] = counts.get(weights[shape], 0) + count
         return sorted(counts.items())
 
-    def _usable(self, place: int, shapes: frozenset[int]) -> Nodes:
-        """The nodes of a place where pods of *shapes* may run."""
-        nodes = self.places.nodes(place)
-        masks = [mask for shape in shapes if (mask := self.able[shape]) is not None]
+    def _usable(self, node_set: int, shapes: frozenset[int]) -> Nodes:
+        """Return the nodes of *node_set* that are eligible for one of *shapes*."""
+        nodes = self.node_sets.nodes(node_set)
+        masks = [mask for shape in shapes if (mask := self.eligible[shape]) is not None]
         if not shapes:
             return nodes[:0]
         return nodes[np.logical_or.reduce(masks)[nodes]] if len(masks) == len(shapes) else nodes
 
     def written(self, measure: Measure) -> dict[str, int]:
-        """A measure by resource, in thousandths."""
+        """Return the sizes of *measure* by resource name, in thousandths."""
         names = self._state.nodes.resources
         return {names[row]: size if row == CPU else size * 1000 for row, size in measure.sizes.items()}
 
-    def _of_pods(self, group: CertificateGroup, weights: Sequence[int]) -> int:
+    def _least_of_pods(self, group: CertificateGroup, weights: Sequence[int]) -> int:
         total, missing = 0, group.missing
         for weight, count in sorted((weights[shape], count) for shape, count in group.waiting):
             taken = min(count, missing)
@@ -174,24 +178,24 @@ class Facts:
 
     def _read(self, request: PlacementRequest, shapes: list[PodShape]) -> int:
         number = len(self.groups)
-        self.groups.append(CertificateGroup("", "", 0, (), request.leaf, (), frozenset(), ()))  # its place
+        self.groups.append(CertificateGroup("", "", 0, (), request.leaf, (), frozenset(), ()))  # replaced below
         children = tuple(self._read(child, shapes) for child in request.children if missing(child) > 0)
         counts: dict[int, int] = {}
         for run in request.runs if request.leaf else ():
             if run.shape.serial not in self._shapes:
                 self._shapes[run.shape.serial] = len(shapes)
                 shapes.append(run.shape)
-            at = self._shapes[run.shape.serial]
-            counts[at] = counts.get(at, 0) + run.count
-        below = frozenset(counts).union(*(self.groups[child].shapes for child in children))
+            shape = self._shapes[run.shape.serial]
+            counts[shape] = counts.get(shape, 0) + run.count
+        shapes_below = frozenset(counts).union(*(self.groups[child].shapes for child in children))
         name = f"{request.entity.name.kind}/{request.entity.name.name}"
-        pods = tuple(sorted(counts.items()))
+        waiting = tuple(sorted(counts.items()))
         self.groups[number] = CertificateGroup(
-            name, request.entity.key, missing(request), children, request.leaf, pods, below, request.pinned
+            name, request.entity.key, missing(request), children, request.leaf, waiting, shapes_below, request.pinned
         )
         return number
 
-    def _left(self, request: PlacementRequest, *, empty: bool) -> Ints:
+    def _free_amounts(self, request: PlacementRequest, *, empty: bool) -> Ints:
         ledger, nodes = self._state.ledger, self._state.nodes
         left: Ints = nodes.allocatable - ledger.used - ledger.held
         if not empty:
@@ -206,47 +210,47 @@ class Facts:
 
     def _admits(self, shape: PodShape) -> Bools | None:
         tolerations = tuple(Toleration(key=each.key, operator="Exists") for each in shape.tolerations)
-        weak = dataclasses.replace(shape, tolerations=tolerations, affinity=_told(shape.affinity), unmodelled=())
+        weakened = dataclasses.replace(shape, tolerations=tolerations, affinity=_without_comparisons(shape.affinity), unmodelled=())
         mask: Bools | None = None
-        for _, each in self._state.profile.filters(weak):
+        for _, each in self._state.profile.filters(weakened):
             mask = each if mask is None else mask & each
         return mask
 
     def _measures(self) -> Iterator[Measure]:
-        rows = sorted({row for takes in self.takes for row in takes})
-        sizes: dict[tuple[tuple[int, int], ...], None] = {tuple(sorted(takes.items())): None for takes in self.takes}
-        if len(self.takes) > 1:
+        rows = sorted({row for requests in self.requests for row in requests})
+        sizes: dict[tuple[tuple[int, int], ...], None] = {tuple(sorted(requests.items())): None for requests in self.requests}
+        if len(self.requests) > 1:
             waiting = Counter(shape for each in self.groups for shape, count in each.waiting for _ in range(count))
             for row in rows:
-                amounts = [takes[row] for takes in self.takes if row in takes]
-                unit, total = math.gcd(*amounts), sum(self.takes[shape].get(row, 0) * count for shape, count in waiting.items())
-                # Where they are many, units are counted by the dozen.
-                sizes |= {((row, size),): None for size in (unit * (1 + total // unit // COUNTED), *amounts)}
+                amounts = [requests[row] for requests in self.requests if row in requests]
+                unit, total = math.gcd(*amounts), sum(self.requests[shape].get(row, 0) * count for shape, count in waiting.items())
+                # A larger unit keeps the numbers small.
+                sizes |= {((row, size),): None for size in (unit * (1 + total // unit // _LARGEST_COUNT), *amounts)}
         for size in sizes:
             free = np.min([self.free[row] // amount for row, amount in size], axis=0)
-            weights = tuple(min(takes.get(row, 0) // amount for row, amount in size) for takes in self.takes)
+            weights = tuple(min(requests.get(row, 0) // amount for row, amount in size) for requests in self.requests)
             yield Measure(dict(size), weights, free)
 
 
-def reached(sums: int, room: int) -> int:
-    """The largest number up to *room* whose bit is set in *sums*."""
-    return (sums & ((2 << room) - 1)).bit_length() - 1
+def largest_sum(sums: int, limit: int) -> int:
+    """Return the largest number up to *limit* whose bit is set in *sums*."""
+    return (sums & ((2 << limit) - 1)).bit_length() - 1
 
 
 def missing(request: PlacementRequest) -> int:
-    """How many more pods, or children, *request* needs."""
+    """Return the number of pods or children that *request* lacks."""
     have = len(request.entity.running) if request.leaf else sum(missing(child) <= 0 for child in request.children)
     return request.entity.minimum - have
 
 
-def _told(affinity: Affinity | None) -> Affinity | None:
-    """The part of what is required of nodes that compares no numbers."""
+def _without_comparisons(affinity: Affinity | None) -> Affinity | None:
+    """Return the required node affinity of *affinity* without comparisons of numbers."""
     required = affinity and affinity.node_affinity and affinity.node_affinity.required_during_scheduling_ignored_during_execution
     terms = []
     for term in (required and required.node_selector_terms) or ():
-        told = tuple(each for each in term.match_expressions or () if each.operator not in _COMPARING)
+        expressions = tuple(each for each in term.match_expressions or () if each.operator not in _COMPARING)
         fields = tuple(each for each in term.match_fields or () if each.operator not in _COMPARING)
-        if not told and not fields:
+        if not expressions and not fields:
             return None
-        terms.append(NodeSelectorTerm(told, fields))
+        terms.append(NodeSelectorTerm(expressions, fields))
     return Affinity(NodeAffinity(NodeSelector(tuple(terms)))) if terms else None

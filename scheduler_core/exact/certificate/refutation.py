@@ -1,7 +1,7 @@
-"""A proof that a root has no placement, sought in the terms of a certificate; ``certificate`` tells what these are.
+"""Search for a proof that a root has no placement, in the terms of ``certificate``.
 
-A state is refuted by what was refuted before, by counting, or else in every way that one of its groups has.  What a refutation needs is
-kept apart from what it does not: only so much of a state is refuted, and a branch ends with a way that it did not need to go.
+A state is refuted by an earlier proof, by a ``room`` claim, or by a case distinction over one of its groups.  Each proof refutes only the
+groups that it needs.  If the proof of one case does not use its decision, it refutes the whole state.
 """
 
 from __future__ import annotations
@@ -11,54 +11,54 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from scheduler_core.exact.certificate.facts import Facts, reached
+from scheduler_core.exact.certificate.facts import Facts, largest_sum
 from scheduler_core.exact.step_budget import StepBudget
 
 LARGEST = 20_000
-"""Parts of a proof: a megabyte or two."""
-REACHED = 200_000
-"""Numbers that are compared."""
-_FAR = 200
-"""States refuted before that are looked at, the last ones first."""
-_WAYS = 5_000
-"""Ways of one group."""
-_EACH = 10
-"""Steps that a state counts as, beside one for each of its groups."""
-_DEEP = 100
-"""States one inside the other."""
+"""Number of claims in a proof: one or two megabytes."""
+LARGEST_NEED = 200_000
+"""Largest need that a ``room`` claim compares."""
+_COMPARED_STATES = 200
+"""Number of refuted states that are compared, the latest first."""
+_MOST_WAYS = 5_000
+"""Number of quorums of one group."""
+_STATE_STEPS = 10
+"""Steps for a state, in addition to one for each of its groups."""
+_DEEPEST = 100
+"""Number of nested case distinctions."""
 Proof = dict[str, Any]
 State = dict[int, int]
-"""The place of each group, both by number."""
+"""Node set of each group, both by number."""
 
 
 class TooLongError(Exception):
-    """A proof would be too long."""
+    """The proof would be too long."""
 
 
 class UnprovenError(Exception):
-    """There is a placement, for all that a certificate may say."""
+    """No proof in the terms of a certificate exists."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Claim:
-    """That some groups need more than is free.
+    """Claim that some groups need more than is free.
 
     Attributes:
-        place: within which.
-        number: of the measure.
-        key: each of them takes one domain of it; empty: it is counted what pods fill nodes with.
-        size: as in a certificate.
+        node_set: number of the node set.
+        number: number of the measure.
+        key: topology key, if each group gets one domain of it; empty if pods fill nodes.
+        size: divisor of needs and capacities, as in a certificate.
 
     """
 
-    place: int
+    node_set: int
     number: int
     key: str = ""
     size: int = 1
 
 
 class Refutation:
-    """One search for a proof."""
+    """Search for one proof."""
 
     def __init__(self, facts: Facts, budget: StepBudget) -> None:
         self._facts = facts
@@ -68,147 +68,147 @@ class Refutation:
         self._used: set[int] = set()
 
     def proof(self) -> Proof:
-        """Of the root anywhere.
+        """Return a proof that the root has no placement.
 
         Raises:
-            TooLongError: it would be longer than ``LARGEST``.
-            UnprovenError: there is none.
+            TooLongError: the proof would be longer than ``LARGEST``.
+            UnprovenError: no proof exists.
             StepsSpentError: the budget is spent.
 
         """
         if self._facts.groups[0].missing <= 0:
             raise UnprovenError
-        found, _ = self._refute({0: 0})
-        _without_numbers(found, self._used)
-        return found
+        proof, _ = self._refute({0: 0})
+        _delete_unused_numbers(proof, self._used)
+        return proof
 
     def _refute(self, state: State) -> tuple[Proof, State]:
-        """A proof for *state*, and the part of it that is refuted."""
-        self._budget.step(_EACH + len(state))
+        """Return a proof for *state*, and the part of *state* that it refutes."""
+        self._budget.step(_STATE_STEPS + len(state))
         self._length += 1
-        if self._length > LARGEST or self._depth > _DEEP:
+        if self._length > LARGEST or self._depth > _DEEPEST:
             raise TooLongError
         if (number := self._known(state)) is not None:
             self._used.add(number)
             return {"rule": "known", "number": number}, {group: state[group] for group in self._proved[number]}
-        found = self._counted(state) or self._crowded(state)
-        proof, part = found or self._by_ways(state)
+        claim = self._room_claim(state) or self._room_claim_by_domain(state)
+        proof, part = claim or self._case_distinction(state)
         if "number" not in proof:
             proof["number"] = len(self._proved)
             self._proved.append(part)
         return proof, part
 
     def _known(self, state: State) -> int | None:
-        inside = self._facts.places.inside
-        for number in range(len(self._proved) - 1, max(-1, len(self._proved) - _FAR), -1):
-            before = self._proved[number]
-            if before.keys() <= state.keys() and all(inside(state[group], wide) for group, wide in before.items()):
+        inside = self._facts.node_sets.inside
+        for number in range(len(self._proved) - 1, max(-1, len(self._proved) - _COMPARED_STATES), -1):
+            refuted = self._proved[number]
+            if refuted.keys() <= state.keys() and all(inside(state[group], node_set) for group, node_set in refuted.items()):
                 return number
         return None
 
-    def _counted(self, state: State) -> tuple[Proof, State] | None:
-        """More is needed in some place than pods can fill there."""
+    def _room_claim(self, state: State) -> tuple[Proof, State] | None:
+        """Return a ``room`` claim without a key: pods need more than the nodes of some set hold."""
         facts = self._facts
-        for place in sorted(set(state.values())):
-            inside = [group for group, where in state.items() if facts.places.inside(where, place)]
+        for node_set in sorted(set(state.values())):
+            inside = [group for group, own in state.items() if facts.node_sets.inside(own, node_set)]
             shapes = facts.shapes(inside)
-            for number, free in enumerate(facts.room(place, shapes)):
+            for number, free in enumerate(facts.free_in(node_set, shapes)):
                 needed = sum(facts.least(group)[number] for group in inside)
-                # Where pods of several shapes come together, some of what is free is of use to none of them.
+                # Subset sums can be less than the sum of the free amounts, if there are several shapes.
                 if needed > free or (len(shapes) > 1 and needed):
-                    claim = _Claim(place, number)
+                    claim = _Claim(node_set, number)
                     if self._holds(claim, state, inside):
-                        return self._fewer(claim, state, inside)
+                        return self._claim_for_fewest(claim, state, inside)
         return None
 
-    def _crowded(self, state: State) -> tuple[Proof, State] | None:
-        """Groups that take one domain of a key each need more than can be had in all of these."""
+    def _room_claim_by_domain(self, state: State) -> tuple[Proof, State] | None:
+        """Return a ``room`` claim with a key: groups need more than the domains of some set hold."""
         facts = self._facts
-        for place, key in sorted({(place, facts.groups[group].key) for group, place in state.items() if facts.groups[group].key}):
-            if set(facts.places.divided(place, key).values()) == {place}:
+        for node_set, key in sorted({(node_set, facts.groups[group].key) for group, node_set in state.items() if facts.groups[group].key}):
+            if set(facts.node_sets.domains_of(node_set, key).values()) == {node_set}:
                 continue
-            inside = [group for group, where in state.items() if facts.places.inside(where, place)]
+            inside = [group for group, own in state.items() if facts.node_sets.inside(own, node_set)]
             for number in range(len(facts.measures)):
-                needs = {facts.least(group)[number] for group in self._asking(_Claim(place, number, key), state, inside)}
+                needs = {facts.least(group)[number] for group in self._counted(_Claim(node_set, number, key), state, inside)}
                 for size in sorted({1, *needs} - {0}):
-                    claim = _Claim(place, number, key, size)
+                    claim = _Claim(node_set, number, key, size)
                     if self._holds(claim, state, inside):
-                        return self._fewer(claim, state, inside)
+                        return self._claim_for_fewest(claim, state, inside)
         return None
 
-    def _fewer(self, claim: _Claim, state: State, inside: list[int]) -> tuple[Proof, State]:
-        """What *claim* says of *inside*, said of as few of these as it holds of as well."""
-        facts, asking = self._facts, self._asking(claim, state, inside)
-        for group in sorted(inside, key=lambda group: (group in asking, facts.least(group)[claim.number], group)):
+    def _claim_for_fewest(self, claim: _Claim, state: State, inside: list[int]) -> tuple[Proof, State]:
+        """Return the proof by *claim* for as few groups of *inside* as possible (deletion filter)."""
+        facts, counted = self._facts, self._counted(claim, state, inside)
+        for group in sorted(inside, key=lambda group: (group in counted, facts.least(group)[claim.number], group)):
             fewer = [each for each in inside if each != group]
             if self._holds(claim, state, fewer):
                 inside = fewer
         part = {group: state[group] for group in inside}
-        exact = dataclasses.replace(claim, place=facts.places.union(part.values()))
+        exact = dataclasses.replace(claim, node_set=facts.node_sets.union(part.values()))
         needed, free = self._compared(exact, part, part)
-        told = {"rule": "room", "key": claim.key, "size": claim.size, "measure": facts.written(facts.measures[claim.number])}
-        return {**self._only(part), **told, "needed": needed, "free": free}, part
+        rule = {"rule": "room", "key": claim.key, "size": claim.size, "measure": facts.written(facts.measures[claim.number])}
+        return {**self._only(part), **rule, "needed": needed, "free": free}, part
 
     def _holds(self, claim: _Claim, state: State, inside: Iterable[int]) -> bool:
         needed, free = self._compared(claim, state, inside)
-        return free < needed <= REACHED
+        return free < needed <= LARGEST_NEED
 
-    def _asking(self, claim: _Claim, state: State, inside: Iterable[int]) -> list[int]:
-        """The groups of *inside* whose needs are compared with what is free."""
+    def _counted(self, claim: _Claim, state: State, inside: Iterable[int]) -> list[int]:
+        """Return the groups of *inside* whose needs *claim* counts."""
         groups = self._facts.groups
-        return [each for each in inside if not claim.key or (state[each] == claim.place and groups[each].key == claim.key)]
+        return [each for each in inside if not claim.key or (state[each] == claim.node_set and groups[each].key == claim.key)]
 
     def _compared(self, claim: _Claim, state: State, inside: Iterable[int]) -> tuple[int, int]:
-        """What is needed, and what of it there is room for."""
+        """Return the need of the groups, and how much of it can be filled."""
         facts, inside = self._facts, [*inside]
-        asking = self._asking(claim, state, inside)
-        needs = [facts.least(group)[claim.number] // claim.size for group in asking]
-        needed, free, sums = sum(needs), 0, 1
-        if needed > REACHED:
+        counted = self._counted(claim, state, inside)
+        needs = [facts.least(group)[claim.number] // claim.size for group in counted]
+        needed, free, subset_sums = sum(needs), 0, 1
+        if needed > LARGEST_NEED:
             return needed, needed
         if not claim.key:
-            return needed, facts.packed(claim.place, inside, claim.number, needed=needed)
+            return needed, facts.packed(claim.node_set, inside, claim.number, needed=needed)
         for need in needs:
-            sums |= sums << need
-        others = [group for group in inside if group not in asking]
-        for domain in facts.places.divided(claim.place, claim.key).values():
-            left = facts.room(domain, facts.shapes(inside))[claim.number]
-            left -= sum(facts.least(group)[claim.number] for group in others if facts.places.inside(state[group], domain))
-            free += reached(sums, min(needed, max(0, left // claim.size)))
+            subset_sums |= subset_sums << need
+        others = [group for group in inside if group not in counted]
+        for domain in facts.node_sets.domains_of(claim.node_set, claim.key).values():
+            available = facts.free_in(domain, facts.shapes(inside))[claim.number]
+            available -= sum(facts.least(group)[claim.number] for group in others if facts.node_sets.inside(state[group], domain))
+            free += largest_sum(subset_sums, min(needed, max(0, available // claim.size)))
         return needed, free
 
-    def _by_ways(self, state: State) -> tuple[Proof, State]:
-        """Every way of the group that has the fewest."""
-        if not (choices := list(self._open(state))):
+    def _case_distinction(self, state: State) -> tuple[Proof, State]:
+        """Return the case distinction over the group with the fewest ways."""
+        if not (choices := list(self._groups_with_ways(state))):
             raise UnprovenError
         group, ways = min(choices, key=lambda each: (len(each[1]), each[0]))
-        rest = {each: place for each, place in state.items() if each != group}
+        rest = {each: node_set for each, node_set in state.items() if each != group}
         proofs: Proof = {}
         part: State = {group: state[group]}
         self._depth += 1
-        for way, more in ways.items():
-            proof, found = self._refute({**rest, **more})
-            if not more.keys() & found.keys():
-                # What is refuted has nothing to do with this group.
+        for way, decision in ways.items():
+            proof, refuted = self._refute({**rest, **decision})
+            if not decision.keys() & refuted.keys():
+                # The proof does not use the decision about this group.
                 self._depth -= 1
-                return proof, found
+                return proof, refuted
             proofs[way] = proof
-            part |= {each: state[each] for each in found if each in rest}
+            part |= {each: state[each] for each in refuted if each in rest}
         self._depth -= 1
         return {**self._only(part), "rule": "ways", "group": self._facts.groups[group].name, "each": proofs}, part
 
-    def _open(self, state: State) -> Iterator[tuple[int, Mapping[str, State]]]:
-        """The ways of each group that has some to choose from."""
+    def _groups_with_ways(self, state: State) -> Iterator[tuple[int, Mapping[str, State]]]:
+        """Yield each group that has ways to choose from, with the state of each way."""
         facts = self._facts
-        for group, place in sorted(state.items()):
-            each, domains = facts.groups[group], facts.domains(group, place)
-            if set(domains.values()) != {place}:
-                yield group, {value: {group: where} for value, where in domains.items()}
+        for group, node_set in sorted(state.items()):
+            each, domains = facts.groups[group], facts.domains(group, node_set)
+            if set(domains.values()) != {node_set}:
+                yield group, {value: {group: domain} for value, domain in domains.items()}
             elif not each.leaf or sum(count for _, count in each.waiting) < each.missing:
                 by_name = sorted(each.children, key=lambda child: facts.groups[child].name)
-                quorums = itertools.islice(itertools.combinations(by_name, each.missing), _WAYS + 1)
-                ways = {" ".join(facts.groups[child].name for child in quorum): dict.fromkeys(quorum, place) for quorum in quorums}
-                if len(ways) > _WAYS:
+                quorums = itertools.islice(itertools.combinations(by_name, each.missing), _MOST_WAYS + 1)
+                ways = {" ".join(facts.groups[child].name for child in quorum): dict.fromkeys(quorum, node_set) for quorum in quorums}
+                if len(ways) > _MOST_WAYS:
                     raise TooLongError
                 yield group, ways
 
@@ -216,8 +216,8 @@ class Refutation:
         return {"only": [self._facts.groups[group].name for group in sorted(part)]}
 
 
-def _without_numbers(proof: Proof, used: set[int]) -> None:
-    """Numbers that are never referred to are left out."""
+def _delete_unused_numbers(proof: Proof, used: set[int]) -> None:
+    """Delete the numbers that no proof refers to."""
     stack = [proof]
     while stack:
         each = stack.pop()
