@@ -1,8 +1,8 @@
-"""Complete search: finds a placement of a tree's minimum where there is one, and proves that there is none; imports ``placement``.
+"""Complete search: a placement of the minimum of a tree, or a proof that none exists; imports ``placement``.
 
-complete     strategy ``complete``: greedy first, then search
-step_budget  how much a search may do, counted in steps
-needs        what a tree needs at least, wherever it goes
+complete     strategy ``complete``: greedy first, then the search
+step_budget  budget of a search, counted in steps
+needs        pods that a tree lacks
 packing      pods on nodes
 tree         domains and quorums
 certificate  proofs of infeasibility

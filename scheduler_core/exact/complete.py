@@ -1,8 +1,8 @@
-"""Strategy ``complete``: greedy first; where that leaves pods out, the minimum by search, and then what is optional beside it.
+"""Strategy ``complete``: greedy first; if greedy leaves pods out, a search for the minimum, then optional pods.
 
-Minimum first, then elastic (KEP-6012, Resource stealing under greedy evaluation: a non-greedy pass, then a greedy one): no optional
-pod ever takes what a sibling needs.  Of several domains for the root the one that takes most pods is chosen, then the best by the
-scores of greedy, then the first by name.
+The minimum comes first, so an optional pod never takes capacity that a sibling needs (KEP-6012, Resource stealing under greedy
+evaluation).  Of several domains of the root the one with most placed pods is chosen, then the best by greedy's scores, then the first
+by name.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from scheduler_core.placement.placement_request import PlacementRequest, Signatu
 from scheduler_core.placement.pod_group import succeeded, try_leaf
 from scheduler_core.placement.state import PlacementState
 
-_SHARE = 2
-"""The part of the budget that may go into more pods than must be placed: half of it."""
-_CARRYING = 400
-"""Steps to carry out a plan."""
+_OPTIONAL_SHARE = 2
+"""Divisor of the budget: half of it may be spent on pods beyond the minimum."""
+_COMPLETION_STEPS = 400
+"""Steps to complete a plan."""
 
 
 class Complete(Greedy):
-    """Places entities by search where greedy does not place them whole."""
+    """Placement by search of roots that greedy does not place whole."""
 
     def __init__(self, state: PlacementState, steps: int = DEFAULT, signatures: Signatures | None = None) -> None:
         super().__init__(state, signatures)
@@ -42,7 +42,7 @@ class Complete(Greedy):
         self.search = Search("complete", "not-searched")
 
     def place(self, request: PlacementRequest) -> PlacementOutcome:
-        """What comes of a root; ``search`` tells how it was found."""
+        """Return the result of a root; ``search`` describes the search."""
         greedy = super().place(request)
         waiting = sum(len(leaf.waiting) for leaf in request.entity.leaves())
         self.search = Search("complete", "placed" if greedy.success else "not-searched")
@@ -50,31 +50,31 @@ class Complete(Greedy):
         if whole or greedy.status is Status.ERROR or not self.searches(request):
             return greedy
         if greedy.status is Status.UNRESOLVABLE:
-            # Too few members, or no domain at all: counting has refuted it.
+            # Too few members, or no domain at all: the count is a proof.
             self.search = Search("complete", "infeasible")
             return greedy
         budget = StepBudget(self._steps)
         try:
-            found = self._search(request, budget)
+            outcome = self._search(request, budget)
         except StepsSpentError:
             self.search = Search("complete", "placed" if greedy.success else "budget", self._steps)
             return greedy
-        self.search = Search("complete", "placed" if found else "infeasible", budget.explored)
-        if found is None:
-            return self._refuted(request, greedy)
-        return greedy if greedy.success and greedy.placed >= found.placed else found
+        self.search = Search("complete", "placed" if outcome else "infeasible", budget.explored)
+        if outcome is None:
+            return self._refuted_outcome(request, greedy)
+        return greedy if greedy.success and greedy.placed >= outcome.placed else outcome
 
     def searches(self, request: PlacementRequest) -> bool:
-        """Whether a root is searched for that greedy does not place whole; of others greedy has the last word."""
-        return not satisfied(request) and searchable(request) and not self._refuses(request)
+        """Return whether the search serves a root that greedy does not place whole; else the result of greedy is final."""
+        return not satisfied(request) and searchable(request) and not self._is_unmodelled(request)
 
-    def _refuses(self, request: PlacementRequest) -> bool:
-        """Whether a pod is not placed because a field of it is not modelled: that is no proof of anything."""
-        here = any(self.state.profile.refused(run.shape.unmodelled) for run in request.runs)
-        return here or any(self._refuses(child) for child in request.children)
+    def _is_unmodelled(self, request: PlacementRequest) -> bool:
+        """Return whether a filter refuses a pod because one of its fields is not modelled: such a refusal is no proof."""
+        own = any(self.state.profile.refused(run.shape.unmodelled) for run in request.runs)
+        return own or any(self._is_unmodelled(child) for child in request.children)
 
-    def _refuted(self, request: PlacementRequest, greedy: PlacementOutcome) -> PlacementOutcome:
-        """No placement exists.  If none did on an empty cluster either, no eviction can help."""
+    def _refuted_outcome(self, request: PlacementRequest, greedy: PlacementOutcome) -> PlacementOutcome:
+        """Return the result of a root without a placement.  If an empty cluster has none either, no eviction can help."""
         try:
             search = TreeSearch(self.state, request, StepBudget(self._steps), empty=True)
             possible = search.plan(self.state.topology.root) is not None
@@ -83,59 +83,61 @@ class Complete(Greedy):
         return greedy if possible else dataclasses.replace(greedy, status=Status.UNRESOLVABLE)
 
     def _search(self, request: PlacementRequest, budget: StepBudget) -> PlacementOutcome | None:
-        """The best plan for the root: the best found in each of its domains, completed; None if there is none.
+        """Return the completed plan of the best domain of the root; None if no domain has a plan.
 
         Raises:
-            StepsSpentError: the budget is spent before any plan is found.
+            StepsSpentError: the budget is spent before any plan is known.
 
         """
         best: PlacementOutcome | None = None
         waiting = sum(len(leaf.waiting) for leaf in request.entity.leaves())
-        # The root's own key chooses here, so that its domains can be compared by all that fits in them.
-        top = dataclasses.replace(request, entity=dataclasses.replace(request.entity, key="")) if request.entity.key else request
-        search = TreeSearch(self.state, top, budget, share=self._steps // _SHARE)
-        ahead = deque((placement, False) for placement in self._tops(request))
-        while ahead and (best is None or best.placed < waiting):
-            placement, again = ahead.popleft()
+        # This method selects the domain of the root, so that domains are compared by all pods that fit in them.
+        whole = dataclasses.replace(request, entity=dataclasses.replace(request.entity, key="")) if request.entity.key else request
+        search = TreeSearch(self.state, whole, budget, share=self._steps // _OPTIONAL_SHARE)
+        queue = deque((placement, False) for placement in self._root_domains(request))
+        while queue and (best is None or best.placed < waiting):
+            placement, postponed = queue.popleft()
             if best is not None and search.limit(placement) < best.placed:
                 continue
             try:
-                # A domain that takes long waits until the others have been looked at.
-                with budget.part(budget.left // 2 if ahead and not again else budget.left):
+                # A domain that needs many steps is postponed until the other domains have been tried.
+                with budget.part(budget.left // 2 if queue and not postponed else budget.left):
                     plan = search.plan(placement)
             except StepsSpentError:
-                if budget.left and not again:
-                    ahead.append((placement, True))
+                if budget.left and not postponed:
+                    queue.append((placement, True))
                     continue
                 if best is None:
                     raise
                 break
             if plan is not None:
-                outcome = self._carry_out(top, placement, plan, search)
+                outcome = self._outcome_of(whole, placement, plan, search)
                 best = outcome if best is None or self._rank(outcome) > self._rank(best) else best
-                budget.step(min(_CARRYING, budget.left))
+                budget.step(min(_COMPLETION_STEPS, budget.left))
         return best
 
-    def _tops(self, request: PlacementRequest) -> list[Placement]:
-        """The domains of a root; the first of those that would take all its pods is the best by the scores, then by name."""
+    def _root_domains(self, request: PlacementRequest) -> list[Placement]:
+        """Return the domains of a root, the tightest with all its waiting pods first, then by name."""
         if not request.entity.key:
             return [self.state.topology.root]
-        found = self.placements(request, self.state.topology.root)
+        domains = self.placements(request, self.state.topology.root)
         scored = [pod.shape.scored for leaf in request.entity.leaves() for pod in leaf.waiting]
         pods = np.array([sum(cpu for cpu, _ in scored), sum(memory for _, memory in scored)])
-        order = sorted(range(len(found)), key=lambda number: -self._tightness(found[number], pods))
-        return [found[number] for number in order]
+        order = sorted(range(len(domains)), key=lambda number: -self._tightness(domains[number], pods))
+        return [domains[number] for number in order]
 
     def _tightness(self, placement: Placement, scored: Ints) -> int:
-        room = self.state.nodes.allocatable[:2, placement.nodes].sum(axis=1)
+        allocatable = self.state.nodes.allocatable[:2, placement.nodes].sum(axis=1)
         taken = self.state.ledger.scored[:, placement.nodes].sum(axis=1) + scored
-        return int(placement_score.tightness(room[:, None], taken[:, None])[0])
+        return int(placement_score.tightness(allocatable[:, None], taken[:, None])[0])
 
     def _rank(self, outcome: PlacementOutcome) -> tuple[int, int]:
         return outcome.placed, self._tightness(outcome.placement, np.array(outcome.scored))
 
-    def _carry_out(self, request: PlacementRequest, placement: Placement, plan: list[PlannedGroup], search: TreeSearch) -> PlacementOutcome:
-        """The outcome of *plan* with all that can be added to it; the ledger is as before."""
+    def _outcome_of(
+        self, request: PlacementRequest, placement: Placement, plan: list[PlannedGroup], search: TreeSearch
+    ) -> PlacementOutcome:
+        """Return the outcome of *plan* with as many more pods as fit; the ledger is unchanged afterwards."""
         ledger = self.state.ledger
         mark = ledger.mark()
         minimum = self._minimum(plan, search)
@@ -147,23 +149,24 @@ class Complete(Greedy):
         return outcome
 
     def _minimum(self, plan: list[PlannedGroup], search: TreeSearch) -> dict[Entity, PlacementOutcome]:
-        """An outcome for each leaf of *plan*: exactly the pods that it needs."""
-        wishes = [(shape, chosen.domain, count) for chosen in plan for shape, count in chosen.counts]
-        together = search.capacity.assignment(wishes) if wishes else {}
-        left = {at: nodes.tolist() for at, nodes in together.items()}
-        found = {}
+        """Return an outcome with exactly the planned pods for each leaf of *plan*."""
+        demands = [(shape, chosen.domain, count) for chosen in plan for shape, count in chosen.counts]
+        assignment = search.capacity.assignment(demands) if demands else {}
+        nodes_left = {at: nodes.tolist() for at, nodes in assignment.items()}
+        outcomes = {}
         for chosen in plan:
             if chosen.request.leaf:
-                taken = {
-                    shape.serial: [left[shape.serial, chosen.domain.serial].pop(0) for _ in range(count)] for shape, count in chosen.counts
+                selected = {
+                    shape.serial: [nodes_left[shape.serial, chosen.domain.serial].pop(0) for _ in range(count)]
+                    for shape, count in chosen.counts
                 }
-                found[chosen.request.entity] = succeeded(chosen.request, chosen.domain, _in_order(chosen.request, taken), self.state)
-        return found
+                outcomes[chosen.request.entity] = succeeded(chosen.request, chosen.domain, _in_order(chosen.request, selected), self.state)
+        return outcomes
 
     def _completed(
         self, request: PlacementRequest, placement: Placement, domains: dict[Entity, Placement], minimum: dict[Entity, PlacementOutcome]
     ) -> PlacementOutcome:
-        """*request* on *placement* with its minimum, which is assumed, and what can be added; what is added is assumed as well."""
+        """Return *request* on *placement* with its minimum, which is assumed already, and further pods, which are assumed here."""
         if request.leaf:
             return self._leaf_completed(request, placement, minimum)
         outcomes: dict[int, PlacementOutcome] = {}
@@ -197,7 +200,7 @@ class Complete(Greedy):
             waiting = tuple(request.entity.waiting[number] for number in rest.tolist())
             more = self.request(dataclasses.replace(request.entity, waiting=waiting, minimum=0))
             outcome = try_leaf(more, placement, self.state)
-            # The nodes of a failure are for the diagnosis: nothing is taken there.
+            # The nodes of a failure are for the diagnosis only.
             if outcome.success and outcome.nodes is not None:
                 nodes[rest] = outcome.nodes
                 self.state.ledger.assume(outcome.loads, outcome.cause)
@@ -205,14 +208,14 @@ class Complete(Greedy):
 
 
 def searchable(request: PlacementRequest) -> bool:
-    """Whether the search models all that constrains the pods: not where other pods do, nor ports, nor a promised node."""
+    """Return whether the search models all constraints of the pods: no relations to other pods, no host ports, no nominated node."""
     return request.memorable and not request.special and all(searchable(child) for child in request.children)
 
 
-def _in_order(request: PlacementRequest, taken: dict[int, list[int]]) -> Nodes:
-    """The node of each pod in its order, the first pods of each shape having them."""
+def _in_order(request: PlacementRequest, selected: dict[int, list[int]]) -> Nodes:
+    """Return the node of each waiting pod, -1 without one; *selected* lists nodes by shape for the first pods of that shape."""
     nodes = []
     for pod in request.entity.waiting:
-        there = taken.get(pod.shape.serial)
-        nodes.append(there.pop(0) if there else -1)
+        shape_nodes = selected.get(pod.shape.serial)
+        nodes.append(shape_nodes.pop(0) if shape_nodes else -1)
     return np.array(nodes, dtype=np.int64)

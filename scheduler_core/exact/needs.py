@@ -1,4 +1,4 @@
-"""What a tree needs at least, wherever it goes."""
+"""Pods that a tree of groups lacks."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from scheduler_core.placement.placement_request import PlacementRequest
 
 
 def satisfied(request: PlacementRequest) -> bool:
-    """Whether the members that run meet the minimum already."""
+    """Return whether running members already meet the minimum."""
     if request.leaf:
         return len(request.entity.running) >= request.entity.minimum
     return sum(satisfied(child) for child in request.children) >= request.entity.minimum
 
 
 def lacking(request: PlacementRequest) -> int:
-    """How many pods must be placed at least; composites: by their smallest children."""
+    """Return the least number of pods to place; for a composite the sum over its smallest children."""
     if satisfied(request):
         return 0
     if request.leaf:
@@ -26,7 +26,7 @@ def lacking(request: PlacementRequest) -> int:
 
 
 def leaves(request: PlacementRequest) -> Iterator[PlacementRequest]:
-    """*request* and what is below it, as far as it holds pods."""
+    """Yield the leaves of *request*, itself included."""
     if request.leaf:
         yield request
     for child in request.children:
@@ -34,7 +34,7 @@ def leaves(request: PlacementRequest) -> Iterator[PlacementRequest]:
 
 
 def selections(request: PlacementRequest) -> Iterator[tuple[tuple[PodShape, int], ...]]:
-    """The ways to choose as many pods as are lacking: how many of each shape, the first in their order before others."""
+    """Yield the ways to select as many waiting pods as *request* lacks: counts by shape, more of the first shapes first."""
     waiting: dict[int, tuple[PodShape, int]] = {}
     for run in request.runs:
         _, count = waiting.get(run.shape.serial, (run.shape, 0))
@@ -48,8 +48,8 @@ def selections(request: PlacementRequest) -> Iterator[tuple[tuple[PodShape, int]
             return
         shape, count = kinds[number]
         rest = sum(each for _, each in kinds[number + 1 :])
-        for taken in range(min(count, missing), max(0, missing - rest) - 1, -1):
-            for others in choose(number + 1, missing - taken):
-                yield ((shape, taken), *others) if taken else others
+        for selected in range(min(count, missing), max(0, missing - rest) - 1, -1):
+            for others in choose(number + 1, missing - selected):
+                yield ((shape, selected), *others) if selected else others
 
     return choose(0, lacking(request))

@@ -1,6 +1,6 @@
-"""How much a search may do: a count of steps, so that the same input always gets the same answer.
+"""Budget of a search, counted in steps: the same input always gives the same answer.
 
-A step is about 2.5 µs of work on the machines that this was measured on, whatever is done in it: who does more at once takes more.
+A step is about 2.5 µs of work where it was measured.  Work on larger arrays counts as more steps.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ import contextlib
 from collections.abc import Iterator
 
 DEFAULT = 20_000
-"""About 50 ms for a root."""
+"""Steps for a root, about 50 ms."""
 
 
 class StepsSpentError(Exception):
-    """The budget is spent before the answer was found."""
+    """The budget is spent before the answer is known."""
 
 
 class StepBudget:
@@ -25,14 +25,14 @@ class StepBudget:
 
     @property
     def left(self) -> int:
-        """How many more there are."""
+        """Number of steps that are left."""
         return self._last - self.explored
 
     def step(self, count: int = 1) -> None:
-        """Take *count* steps.
+        """Use *count* steps.
 
         Raises:
-            StepsSpentError: there are none left.
+            StepsSpentError: there are not so many left.
 
         """
         self.explored += count
@@ -42,7 +42,7 @@ class StepBudget:
 
     @contextlib.contextmanager
     def part(self, steps: int) -> Iterator[None]:
-        """Within it, only so many *steps* can be taken."""
+        """Limit the steps that can be used inside the context to *steps*."""
         last = self._last
         self._last = min(last, self.explored + steps)
         try:

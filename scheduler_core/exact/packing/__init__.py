@@ -1,7 +1,7 @@
-"""Pods on nodes: whether they fit together, each within the nodes that it may use.
+"""Pods on nodes, each within its eligible nodes.
 
-packing        bin packing with eligible nodes
-capacity       how much of each shape fits where
-optional_pods  pods beside the minimum: as many as fit; PlannedGroup, one group of a plan
-wishes         what placed groups want of where others go, and which wishes conflict
+packing        vector bin packing with eligible nodes
+capacity       free capacity by placement, packing of several demands
+optional_pods  pods beyond the minimum; PlannedGroup, one group of a plan
+wishes         demands of the leaves placed so far, and which of them share nodes
 """

@@ -1,4 +1,4 @@
-"""What a search has still to place."""
+"""Groups that the crossing search has still to place."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from scheduler_core.placement.placement_request import PlacementRequest
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Agenda:
-    """A group that must be placed, and within what, before the rest.
+    """A group to place within a placement, before the rest of the agenda.
 
     Attributes:
-        number: stands for the forms and placements of all of it; equal numbers, equal agendas.
+        number: identifies the requests and placements of the whole agenda.
 
     """
 
@@ -24,7 +24,7 @@ class Agenda:
     number: int
 
     def tasks(self) -> Iterator[tuple[PlacementRequest, Placement]]:
-        """All of it, in order."""
+        """Yield all groups of the agenda in order, each with its placement."""
         at: Agenda | None = self
         while at is not None:
             yield at.request, at.placement

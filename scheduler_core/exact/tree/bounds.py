@@ -1,6 +1,6 @@
-"""What refutes an agenda before anything of it is tried: sums of what it needs against what is free.
+"""Lower bounds that refute an agenda before any of its groups is placed.
 
-All bounds count less than what is needed, and more than what there is, so that what they refute has no solution.
+A bound underestimates needs and overestimates capacity, so it never refutes a feasible agenda.
 """
 
 from __future__ import annotations
@@ -11,41 +11,41 @@ import numpy as np
 
 from scheduler_core.exact.needs import lacking, leaves, satisfied
 from scheduler_core.exact.packing.capacity import Capacity
-from scheduler_core.exact.packing.wishes import Wishes
+from scheduler_core.exact.packing.wishes import Demands
 from scheduler_core.model.nodes import Ints
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.topology import Division, Placement, Topology
 from scheduler_core.placement.placement_request import PlacementRequest
 
-_FAR = 64
-"""Groups of an agenda that are looked at."""
+_MOST_TASKS = 64
+"""Number of groups of an agenda that the bounds include."""
 
 
 class Bounds:
-    """Bounds on a tree's groups beside the wishes of those that are placed."""
+    """Bounds on the groups of a tree, given the demands of the leaves placed so far."""
 
-    def __init__(self, topology: Topology, capacity: Capacity, wishes: Wishes) -> None:
+    def __init__(self, topology: Topology, capacity: Capacity, demands: Demands) -> None:
         self._topology = topology
         self._capacity = capacity
-        self._wishes = wishes
+        self._demands = demands
         self._least: dict[int, Ints] = {}
         self._lacking: dict[int, int] = {}
         self._shapes: dict[int, PodShape | None] = {}
         self._rows: dict[tuple[int, int], int] = {}
 
-    def room_for(self, request: PlacementRequest, domain: Placement) -> bool:
-        """Whether the sums of what *request* needs are free in *domain*."""
+    def may_fit(self, request: PlacementRequest, domain: Placement) -> bool:
+        """Return whether the least need of *request* is free in *domain*, by sums."""
         if (shape := self._only_shape(request)) is not None:
-            return self._capacity.total(shape, domain) >= self.lacking(request)
-        return bool((self.least(request) <= self._capacity.room(domain)).all())
+            return self._capacity.slots_in(shape, domain) >= self.lacking(request)
+        return bool((self.least(request) <= self._capacity.free_in(domain)).all())
 
     def refute(self, tasks: Iterable[tuple[PlacementRequest, Placement]]) -> bool:
-        """Whether *tasks*, an agenda's, cannot be met: the placements of later ones contain those of earlier ones."""
+        """Return whether *tasks*, an agenda, is infeasible; the placements of later tasks contain those of earlier ones."""
         keyed: dict[tuple[int, str], tuple[Placement, list[PlacementRequest]]] = {}
         needed: Ints | None = None
         last: Placement | None = None
         for number, (request, placement) in enumerate(tasks):
-            if number >= _FAR:
+            if number >= _MOST_TASKS:
                 break
             if last is not None and needed is not None and last is not placement and (needed > self._left(last)).any():
                 return True
@@ -56,21 +56,21 @@ class Bounds:
                 keyed.setdefault((placement.serial, request.entity.key), (placement, []))[1].append(request)
         if last is not None and needed is not None and (needed > self._left(last)).any():
             return True
-        return any(self._crowded(placement_requests, placement, key) for (_, key), (placement, placement_requests) in keyed.items())
+        return any(self._domains_exceeded(requests, placement, key) for (_, key), (placement, requests) in keyed.items())
 
     def lacking(self, request: PlacementRequest) -> int:
-        """How many pods of *request* must be placed at least, worked out once."""
-        if (found := self._lacking.get(request.number)) is None:
-            found = self._lacking[request.number] = lacking(request)
-        return found
+        """Return the least number of pods of *request* to place, from the cache if possible."""
+        if (count := self._lacking.get(request.number)) is None:
+            count = self._lacking[request.number] = lacking(request)
+        return count
 
     def least(self, request: PlacementRequest) -> Ints:
-        """What *request* needs at least of each resource; shape (rows,)."""
-        if (found := self._least.get(request.number)) is None:
-            found = self._least[request.number] = self._work_out(request)
-        return found
+        """Return the least need of *request* by resource; shape (rows,)."""
+        if (amounts := self._least.get(request.number)) is None:
+            amounts = self._least[request.number] = self._compute_least(request)
+        return amounts
 
-    def _work_out(self, request: PlacementRequest) -> Ints:
+    def _compute_least(self, request: PlacementRequest) -> Ints:
         if satisfied(request):
             return self._capacity.nothing
         if request.leaf:
@@ -81,63 +81,63 @@ class Bounds:
             missing = request.entity.minimum - sum(satisfied(child) for child in request.children)
         if not amounts:
             return self._capacity.nothing
-        found: Ints = np.sort(np.array(amounts), axis=0)[:missing].sum(axis=0)
-        return found
+        least: Ints = np.sort(np.array(amounts), axis=0)[:missing].sum(axis=0)
+        return least
 
     def _left(self, placement: Placement) -> Ints:
-        """What is free in *placement* beside the wishes for parts of it."""
-        left = self._capacity.room(placement)
-        for each in self._wishes.placements():
-            if self._wishes.inside(each, placement):
-                left = left - self._wanted(each)
+        """Return the free amounts of *placement* minus the demands inside it; shape (rows,)."""
+        left = self._capacity.free_in(placement)
+        for each in self._demands.placements():
+            if self._demands.inside(each, placement):
+                left = left - self._demanded(each)
         return left
 
-    def _wanted(self, placement: Placement) -> Ints:
-        parts = [self._capacity.amounts(shape) * count for shape, count in self._wishes.counts_within(placement)]
-        return parts[0] if len(parts) == 1 else sum(parts, self._capacity.nothing)
+    def _demanded(self, placement: Placement) -> Ints:
+        amounts = [self._capacity.amounts(shape) * count for shape, count in self._demands.counts_within(placement)]
+        return amounts[0] if len(amounts) == 1 else sum(amounts, self._capacity.nothing)
 
-    def _crowded(self, placement_requests: list[PlacementRequest], placement: Placement, key: str) -> bool:
-        """Whether *forms*, each of which takes one domain of *key* in *placement*, have no room in all of these."""
+    def _domains_exceeded(self, requests: list[PlacementRequest], placement: Placement, key: str) -> bool:
+        """Return whether the domains of *key* in *placement* cannot hold *requests*, each of which gets one domain."""
         division = self._topology.divide(placement, key)
         if not division.domains:
             return True
-        inside = [(each, row) for each in self._wishes.placements() if (row := self._row(each, division)) >= 0]
-        rooms = self._capacity.rooms(division)
+        inside = [(each, row) for each in self._demands.placements() if (row := self._row(each, division)) >= 0]
+        free = self._capacity.free_by_domain(division)
         if inside:
-            rooms = rooms.copy()
+            free = free.copy()
             for each, row in inside:
-                rooms[:, row] -= self._wanted(each)
-        needs = np.array([self.least(request) for request in placement_requests]).T.tolist()
-        if any(_too_many(each, room) for each, room in zip(needs, rooms.tolist(), strict=True)):
+                free[:, row] -= self._demanded(each)
+        needs = np.array([self.least(request) for request in requests]).T.tolist()
+        if any(_exceeds_large_items(each, capacities) for each, capacities in zip(needs, free.tolist(), strict=True)):
             return True
         return any(
-            self._crowded_by(shape, placement_requests, division, inside)
-            for shape in {self._only_shape(request) for request in placement_requests}
+            self._slots_exceeded(shape, requests, division, inside)
+            for shape in {self._only_shape(request) for request in requests}
             if shape
         )
 
-    def _crowded_by(
-        self, shape: PodShape, placement_requests: list[PlacementRequest], division: Division, inside: list[tuple[Placement, int]]
+    def _slots_exceeded(
+        self, shape: PodShape, requests: list[PlacementRequest], division: Division, inside: list[tuple[Placement, int]]
     ) -> bool:
-        """The same for those of *forms* whose pods are all of one shape."""
-        needs = [self.lacking(request) for request in placement_requests if self._only_shape(request) is shape]
-        slots = self._capacity.totals(division, shape)
+        """Return the same for those of *requests* whose pods all have *shape*."""
+        needs = [self.lacking(request) for request in requests if self._only_shape(request) is shape]
+        slots = self._capacity.slots_by_domain(division, shape)
         if inside:
             slots = slots.copy()
             for each, row in inside:
-                slots[row] -= dict(self._wishes.counts_within(each)).get(shape, 0)
-        return _too_many(needs, slots.tolist())
+                slots[row] -= dict(self._demands.counts_within(each)).get(shape, 0)
+        return _exceeds_large_items(needs, slots.tolist())
 
     def _row(self, placement: Placement, division: Division) -> int:
-        """The domain of *division* that contains *placement*; -1 if there is none."""
-        at = (placement.serial, division.first)
-        if (found := self._rows.get(at)) is None:
+        """Return the row of the domain of *division* that contains *placement*; -1 if there is none."""
+        cache_key = (placement.serial, division.first)
+        if (result := self._rows.get(cache_key)) is None:
             key = division.domains[0].key
             column = self._topology.nodes.column(key)
             value = int(column.ids[placement.nodes[0]]) if len(placement) else -1
             row = division.rows.get(column.values[value], -1) if value >= 0 else -1
-            found = self._rows[at] = row if row >= 0 and self._wishes.inside(placement, division.domains[row]) else -1
-        return found
+            result = self._rows[cache_key] = row if row >= 0 and self._demands.inside(placement, division.domains[row]) else -1
+        return result
 
     def _only_shape(self, request: PlacementRequest) -> PodShape | None:
         if request.number not in self._shapes:
@@ -146,15 +146,15 @@ class Bounds:
         return self._shapes[request.number]
 
 
-def _too_many(needs: list[int], rooms: list[int]) -> bool:
-    """Whether *needs*, none of them divided, do not fit into *rooms*: by those that are at least so large, for every such size.
+def _exceeds_large_items(needs: list[int], capacities: list[int]) -> bool:
+    """Return whether undivided *needs* do not fit into *capacities*: for some size t, the needs of at least t.
 
-    Of needs of at least t a room r holds r // t at most, and none if it is less than t.
+    A capacity r holds at most r // t of them, and none if r is less than t.
     """
     for size in set(needs):
         if size:
             large = [need for need in needs if need >= size]
-            able = [room for room in rooms if room >= size]
-            if sum(large) > sum(able) or len(large) > sum(room // size for room in able):
+            usable = [capacity for capacity in capacities if capacity >= size]
+            if sum(large) > sum(usable) or len(large) > sum(capacity // size for capacity in usable):
                 return True
     return False

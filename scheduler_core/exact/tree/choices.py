@@ -1,4 +1,4 @@
-"""What there is to choose from: the domains of a group, and the children that make a quorum."""
+"""Candidate cells of a group, and the quorums of children of a composite."""
 
 from __future__ import annotations
 
@@ -15,28 +15,30 @@ from scheduler_core.placement.placement_request import PlacementRequest
 
 
 class Choices:
-    """The choices for one tree in one nest."""
+    """Choices for one tree in one domain tree."""
 
-    def __init__(self, nest: DomainTree, measures: Measures, budget: StepBudget) -> None:
-        self._nest = nest
+    def __init__(self, domain_tree: DomainTree, measures: Measures, budget: StepBudget) -> None:
+        self._domain_tree = domain_tree
         self._measures = measures
         self._budget = budget
         self._candidates: dict[tuple[int, int], tuple[int, ...]] = {}
-        self._rooms: dict[tuple[int, int], bool] = {}
+        self._fitting: dict[tuple[int, int], bool] = {}
 
     def candidates(self, request: PlacementRequest, cell: int) -> tuple[int, ...]:
-        """The cells that *request* may have in *cell*, as far as is cheap to say."""
-        at = (request.number, cell)
-        if (found := self._candidates.get(at)) is None:
+        """Return the cells in *cell* that *request* may get, after cheap bounds."""
+        cache_key = (request.number, cell)
+        if (cells := self._candidates.get(cache_key)) is None:
             key = request.entity.key
-            domains = self._nest.holding(cell, key, request.pinned) if key and request.pinned else self._nest.inside(cell, key)
-            found = self._candidates[at] = tuple(each for each in domains if self._has_room(request, each))
-        return found
+            domains = (
+                self._domain_tree.holding(cell, key, request.pinned) if key and request.pinned else self._domain_tree.inside(cell, key)
+            )
+            cells = self._candidates[cache_key] = tuple(each for each in domains if self._may_fit(request, each))
+        return cells
 
     def selections(self, request: PlacementRequest) -> Iterator[Counts]:
-        """The ways to choose as many pods as a leaf lacks; none for a composite.
+        """Yield the ways to select as many pods as a leaf lacks; one empty selection for a composite.
 
-        Those with a pod in place of which another one could be taken that needs no more and may be wherever it may are left out.
+        A selection with a pod is left out if an unused pod is easier: it needs no more and fits wherever that pod fits.
         """
         if not request.leaf:
             yield ()
@@ -47,12 +49,12 @@ class Choices:
         easier = [(one, other) for one in waiting for other in waiting if one != other and self._measures.easier(one, other)]
         for counts in selections(request):
             self._budget.step()
-            taken = {shape.serial: count for shape, count in counts}
-            if not any(taken.get(one, 0) < waiting[one] and taken.get(other) for one, other in easier):
+            selected = {shape.serial: count for shape, count in counts}
+            if not any(selected.get(one, 0) < waiting[one] and selected.get(other) for one, other in easier):
                 yield counts
 
     def expansions(self, opens: Sequence[GroupInCell], owners: Sequence[int], *, most: bool) -> Iterator[list[GroupTask]]:
-        """The ways to choose a quorum of each of *opens*, which *owners* stand for: its children as tasks, if *most* the others too."""
+        """Yield a list of child tasks for each choice of a quorum of each of *opens*; with *most* other children are optional tasks."""
         stack = [self._quorums(opens[0].request, opens[0].cell)]
         chosen: list[tuple[int, ...]] = []
         while stack:
@@ -69,37 +71,40 @@ class Choices:
             yield [
                 GroupTask(load.request.children[child], owner, child, optional=child not in quorum)
                 for load, owner, quorum in zip(opens, owners, chosen, strict=True)
-                for child in (self._able(load.request, load.cell) if most else quorum)
+                for child in (self._placeable_children(load.request, load.cell) if most else quorum)
             ]
 
     def _quorums(self, request: PlacementRequest, cell: int) -> Iterator[tuple[int, ...]]:
-        """The smallest sets of children that meet the minimum of *request*, by position; equal children stand for each other."""
+        """Yield the smallest sets of children that meet the minimum of *request*, by index; of quorums with equal children one."""
         missing = request.entity.minimum - sum(satisfied(child) for child in request.children)
-        able = sorted(
-            self._able(request, cell), key=lambda child: (self._measures.lacking(request.children[child]), request.children[child].number)
+        children = sorted(
+            self._placeable_children(request, cell),
+            key=lambda child: (self._measures.lacking(request.children[child]), request.children[child].number),
         )
         seen: set[tuple[int, ...]] = set()
-        for quorum in itertools.combinations(able, missing):
+        for quorum in itertools.combinations(children, missing):
             self._budget.step()
             numbers = tuple(request.children[child].number for child in quorum)
             if numbers not in seen:
                 seen.add(numbers)
                 yield quorum
 
-    def _able(self, request: PlacementRequest, cell: int) -> list[int]:
-        """The children of *request*, by position, that need pods and may find a domain in *cell*."""
+    def _placeable_children(self, request: PlacementRequest, cell: int) -> list[int]:
+        """Return the children of *request*, by index, that lack pods and have a candidate cell in *cell*."""
         children = enumerate(request.children)
         return [number for number, child in children if self._measures.lacking(child) and self.candidates(child, cell)]
 
-    def _has_room(self, request: PlacementRequest, cell: int) -> bool:
-        at = (request.number, cell)
-        if (found := self._rooms.get(at)) is None:
+    def _may_fit(self, request: PlacementRequest, cell: int) -> bool:
+        key = (request.number, cell)
+        if (result := self._fitting.get(key)) is None:
             self._budget.step()
-            found = self._rooms[at] = not inadmissible(request) and self._might_hold(request, cell)
-        return found
+            result = self._fitting[key] = not inadmissible(request) and self._passes_bounds(request, cell)
+        return result
 
-    def _might_hold(self, request: PlacementRequest, cell: int) -> bool:
-        free = self._nest.cells[cell].room
+    def _passes_bounds(self, request: PlacementRequest, cell: int) -> bool:
+        free = self._domain_tree.cells[cell].free
         if any(need > left for need, left in zip(self._measures.least(request), free, strict=True)):
             return False
-        return request.leaf or sum(map(satisfied, request.children)) + len(self._able(request, cell)) >= request.entity.minimum
+        return (
+            request.leaf or sum(map(satisfied, request.children)) + len(self._placeable_children(request, cell)) >= request.entity.minimum
+        )

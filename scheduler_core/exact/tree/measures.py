@@ -1,6 +1,6 @@
-"""What pods and groups measure: each resource that they request, and pods of each shape, of which a node holds so many.
+"""Needs and capacities as vectors of measures: the resources, and the number of pods of each shape.
 
-All is counted in plain integers, one for each measure, as a search compares few of them very often.
+A vector has one plain integer for each measure, because a search compares few of them very often.
 """
 
 from __future__ import annotations
@@ -16,89 +16,89 @@ from scheduler_core.model.pods import PodShape
 from scheduler_core.placement.placement_request import PlacementRequest
 
 Amounts = tuple[int, ...]
-"""One for each measure."""
+"""One integer for each measure."""
 
 
 class Measures:
-    """The measures of one tree.
+    """Measures of one tree.
 
-    Where all pods are of one shape their number is the only one, and says all: so many fit on a node.
+    If all pods have one shape, their number is the only measure and is exact: a node holds a number of them.
 
     Attributes:
-        single: whether that is so.
-        everywhere: shape (measures, nodes): what is free.
-        weights: what a pod measures, by the serial of its shape.
-        smallest: the least that any pod has of each measure.
+        single: True if all pods have one shape.
+        free: shape (measures, nodes): free amounts.
+        weights: amounts of one pod, by the serial of its shape.
+        smallest: for each measure the least amount of any pod.
 
     """
 
     def __init__(self, capacity: Capacity, shapes: Sequence[PodShape]) -> None:
         self.single = len(shapes) == 1
-        slots = [capacity.everywhere(shape)[None, :] for shape in shapes]
-        self.everywhere: Ints = np.concatenate(slots if self.single else [capacity.free, *slots])
+        slots = [capacity.slots_by_node(shape)[None, :] for shape in shapes]
+        self.free: Ints = np.concatenate(slots if self.single else [capacity.free, *slots])
         self.weights: dict[int, Amounts] = {}
         for number, shape in enumerate(shapes):
             own = tuple(int(other == number) for other in range(len(shapes)))
             self.weights[shape.serial] = own if self.single else (*capacity.amounts(shape).tolist(), *own)
         self.smallest: Amounts = tuple(map(min, zip(*self.weights.values(), strict=True)))
-        self.nothing: Amounts = (0,) * len(self.everywhere)
+        self.nothing: Amounts = (0,) * len(self.free)
         self._least: dict[int, Amounts] = {}
         self._exact: dict[int, bool] = {}
         self._lacking: dict[int, int] = {}
         self._order = [shape.serial for shape in shapes]
         self._easier: dict[tuple[int, int], bool] = {}
         self._main: dict[int, int] = {}
-        self._wanted: dict[int, int] = {}
+        self._waiting: dict[int, int] = {}
 
     def measure_pods(self, counts: Sequence[tuple[PodShape, int]]) -> Amounts:
-        """What so many pods of each shape measure together."""
+        """Return the sum of the amounts of *counts*, a number of pods by shape."""
         if self.single:
             return (sum(count for _, count in counts),)
         parts = [[count * each for each in self.weights[shape.serial]] for shape, count in counts]
         return tuple(map(sum, zip(*parts, strict=True))) if parts else self.nothing
 
     def easier(self, one: int, other: int) -> bool:
-        """Whether a pod of shape *one* (its serial) has room wherever one of *other* has; of two alike the first is the easier one."""
-        at = (one, other)
-        if (found := self._easier.get(at)) is None:
-            found = self._easier[at] = self._is_easier(one, other)
-        return found
+        """Return whether a pod of shape *one*, a serial, fits wherever one of *other* fits; of two equal shapes the first is easier."""
+        key = (one, other)
+        if (result := self._easier.get(key)) is None:
+            result = self._easier[key] = self._is_easier(one, other)
+        return result
 
     def least(self, request: PlacementRequest) -> Amounts:
-        """What *request* measures at least, each measure by itself."""
-        if (found := self._least.get(request.number)) is None:
-            found = self._least[request.number] = self._work_out(request)
-        return found
+        """Return the least amounts that meet the minimum of *request*, each measure by itself."""
+        if (amounts := self._least.get(request.number)) is None:
+            amounts = self._least[request.number] = self._compute_least(request)
+        return amounts
 
     def exact(self, request: PlacementRequest) -> bool:
-        """Whether *request* measures ``least`` whichever of its pods are taken to meet its minimum."""
-        if (found := self._exact.get(request.number)) is None:
-            found = self._exact[request.number] = self._is_exact(request)
-        return found
+        """Return whether every selection of pods that meets the minimum of *request* has the amounts ``least``."""
+        if (result := self._exact.get(request.number)) is None:
+            result = self._exact[request.number] = self._is_exact(request)
+        return result
 
     def lacking(self, request: PlacementRequest) -> int:
-        """How many pods of *request* must be placed at least."""
-        if (found := self._lacking.get(request.number)) is None:
-            found = self._lacking[request.number] = lacking(request)
-        return found
+        """Return the least number of pods of *request* to place."""
+        if (count := self._lacking.get(request.number)) is None:
+            count = self._lacking[request.number] = lacking(request)
+        return count
 
-    def wanted(self, request: PlacementRequest) -> int:
-        """How many pods of *request* wait."""
-        if (found := self._wanted.get(request.number)) is None:
-            waiting = sum(run.count for run in request.runs)
-            found = self._wanted[request.number] = waiting + sum(self.wanted(child) for child in request.children)
-        return found
+    def waiting(self, request: PlacementRequest) -> int:
+        """Return the number of waiting pods of *request*."""
+        if (count := self._waiting.get(request.number)) is None:
+            own = sum(run.count for run in request.runs)
+            count = self._waiting[request.number] = own + sum(self.waiting(child) for child in request.children)
+        return count
 
     def main(self, request: PlacementRequest) -> int:
-        """The measure that tells best how much room *request* has: pods of its first shape."""
+        """Return the index of the measure that orders cells for *request*: the number of pods of its first shape."""
         if self.single:
             return 0
-        if (found := self._main.get(request.number)) is None:
+        if (measure := self._main.get(request.number)) is None:
             shape = next((run.shape for leaf in leaves(request) for run in leaf.runs), None)
-            found = self._main[request.number] = len(self.nothing) - len(self.weights) + self._order.index(shape.serial) if shape else 0
-        return found
+            measure = self._main[request.number] = len(self.nothing) - len(self.weights) + self._order.index(shape.serial) if shape else 0
+        return measure
 
-    def _work_out(self, request: PlacementRequest) -> Amounts:
+    def _compute_least(self, request: PlacementRequest) -> Amounts:
         if satisfied(request):
             return self.nothing
         if request.leaf:
@@ -117,13 +117,13 @@ class Measures:
         mine, theirs = self.weights[one][:resources], self.weights[other][:resources]
         if (mine == theirs and one > other) or any(need > more for need, more in zip(mine, theirs, strict=True)):
             return False
-        slots = self.everywhere[resources:]
+        slots = self.free[resources:]
         return bool((slots[self._order.index(one)] >= slots[self._order.index(other)]).all())
 
     def _is_exact(self, request: PlacementRequest) -> bool:
         if satisfied(request):
             return True
         if request.leaf:
-            return self.lacking(request) == self.wanted(request) or len({run.shape.serial for run in request.runs}) == 1
+            return self.lacking(request) == self.waiting(request) or len({run.shape.serial for run in request.runs}) == 1
         open_ = [child for child in request.children if not satisfied(child)]
         return len(open_) == request.entity.minimum - (len(request.children) - len(open_)) and all(map(self.exact, open_))

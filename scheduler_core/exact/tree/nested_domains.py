@@ -1,7 +1,7 @@
-"""The search where domains lie one inside the other: what is in one domain is solved by itself, and remembered.
+"""Search for nested domains: the groups inside one cell are solved by themselves, and cached.
 
-Once every group in a cell has a cell inside it, what is in one of these concerns no other.  Pods that may be anywhere in a cell
-that others have domains in are counted and not packed beside them: whoever asks makes sure that all of it fits together.
+Once every group of a cell has a cell inside it, these inner cells are independent.  Pods of an outer cell are counted, and not packed
+together with the pods of inner cells.  So the search solves a relaxation, and its caller packs the plan as a whole.
 """
 
 from __future__ import annotations
@@ -15,166 +15,166 @@ from scheduler_core.exact.tree.choices import Choices
 from scheduler_core.exact.tree.domain_tree import DomainTree
 from scheduler_core.exact.tree.measures import Measures
 from scheduler_core.exact.tree.shared_domain import SharedDomain
-from scheduler_core.exact.tree.subproblem import CellSpot, GroupInCell, GroupTask, Spots, Subsolution, loaded
+from scheduler_core.exact.tree.subproblem import CellAssignment, CellAssignments, GroupInCell, GroupTask, Subsolution, loaded
 from scheduler_core.model.pods import PodShape
 from scheduler_core.placement.placement_request import PlacementRequest
 
 _Keys = tuple[object, ...]
-_SOLVING = 20
-"""Steps for a question that was not asked before."""
+_VERDICT_STEPS = 20
+"""Steps for a verdict that is not cached."""
 
 
 class NestedDomains:
-    """One tree in the cells of one nest, of which *capacity* is free; *pinned* are nodes where members of it run."""
+    """Search for one tree in the cells of one domain tree with the free *capacity*; *pinned* are nodes with running members."""
 
     def __init__(
         self,
-        nest: DomainTree,
+        domain_tree: DomainTree,
         measures: Measures,
         capacity: Capacity,
         shapes: Sequence[PodShape],
         budget: StepBudget,
         pinned: Sequence[int],
     ) -> None:
-        self.nest = nest
+        self.domain_tree = domain_tree
         self.measures = measures
         self.budget = budget
-        self.choices = Choices(nest, measures, budget)
-        self.bins = SharedDomain(nest, capacity, shapes, budget)
-        self.pinned = nest.cells_containing(pinned) if pinned else frozenset[int]()
-        self._enough: int | None = None
-        self._found: dict[_Keys, Subsolution | None] = {}
+        self.choices = Choices(domain_tree, measures, budget)
+        self.shared_domain = SharedDomain(domain_tree, capacity, shapes, budget)
+        self.pinned = domain_tree.cells_containing(pinned) if pinned else frozenset[int]()
+        self._last_step: int | None = None
+        self._solutions: dict[_Keys, Subsolution | None] = {}
         self._verdicts: dict[_Keys, bool] = {}
 
-    def place(self, request: PlacementRequest, *, share: int = 0) -> CellSpot | None:
-        """A place for *request* in the whole nest; None if there is none.
+    def place(self, request: PlacementRequest, *, share: int = 0) -> CellAssignment | None:
+        """Return the cells of *request* and its descendants; None if there is no solution.
 
-        With *share* one for as many pods as can be found with so many steps.
+        With *share* the solution has as many pods as the search reaches within so many steps.
 
         Raises:
-            StepsSpentError: the budget is spent before that is known.
+            StepsSpentError: the budget is spent before the answer is known.
 
         """
-        self._enough = self.budget.explored + share if share else None
-        found = DomainAssignment(self, 0, [GroupTask(request, 0, 0)], (), most=bool(share)).run(self.limit(request))
-        if found is None or (top := found[1][0]) is None:
+        self._last_step = self.budget.explored + share if share else None
+        result = DomainAssignment(self, 0, [GroupTask(request, 0, 0)], (), most=bool(share)).run(self.limit(request))
+        if result is None or (top := result[1][0]) is None:
             return None
-        return CellSpot(top.cell, top.counts, found[0].below[0])
+        return CellAssignment(top.cell, top.counts, result[0].below[0])
 
     def limit(self, request: PlacementRequest) -> int:
-        """As many pods of *request* as can be placed at most."""
-        return self._cap(0, [loaded(request, 0, (), self.measures)])
+        """Return an upper bound of the pods of *request* that can be placed."""
+        return self._pods_bound(0, [loaded(request, 0, (), self.measures)])
 
-    def content(self) -> bool:
-        """Whether what was found is good enough."""
-        return self._enough is not None and self.budget.explored >= self._enough
+    def is_share_spent(self) -> bool:
+        """Return whether the share of steps for optional pods is used up."""
+        return self._last_step is not None and self.budget.explored >= self._last_step
 
     def possible(self, cell: int, loads: Sequence[GroupInCell]) -> bool:
-        """Whether *loads*, all in *cell*, can be met.
+        """Return whether *loads*, all in *cell*, have a solution.
 
         Raises:
-            StepsSpentError: the budget is spent before that is known.
+            StepsSpentError: the budget is spent before the answer is known.
 
         """
-        keys = self._keys(cell, loads)
-        if (found := self._verdicts.get(keys)) is None:
-            self.budget.step(_SOLVING)
-            found = self._verdicts[keys] = self.solve(cell, loads, most=False) is not None
-        return found
+        keys = self._verdict_key(cell, loads)
+        if (verdict := self._verdicts.get(keys)) is None:
+            self.budget.step(_VERDICT_STEPS)
+            verdict = self._verdicts[keys] = self.solve(cell, loads, most=False) is not None
+        return verdict
 
     def solve(self, cell: int, loads: Sequence[GroupInCell], *, most: bool) -> Subsolution | None:
-        """What becomes of *loads*, all in *cell*; None if they cannot be met.
+        """Return a solution of *loads*, all in *cell*; None if there is none.
 
         Raises:
-            StepsSpentError: the budget is spent before that is known.
+            StepsSpentError: the budget is spent before the answer is known.
 
         """
         self.budget.step(1 + len(loads))
         order = sorted(range(len(loads)), key=lambda number: loads[number].key)
         inner = [loads[number] for number in order]
-        at = (most, cell, *[load.key for load in inner])
-        if at not in self._found:
-            self._found[at] = self._work_out(cell, inner, most=most)
-        if (found := self._found[at]) is None:
+        key = (most, cell, *[load.key for load in inner])
+        if key not in self._solutions:
+            self._solutions[key] = self._solve(cell, inner, most=most)
+        if (solution := self._solutions[key]) is None:
             return None
-        below: list[Spots] = [()] * len(loads)
-        for number, spots in zip(order, found.below, strict=True):
-            below[number] = spots
-        return Subsolution(found.pods, tuple(below))
+        below: list[CellAssignments] = [()] * len(loads)
+        for number, assignments in zip(order, solution.below, strict=True):
+            below[number] = assignments
+        return Subsolution(solution.pods, tuple(below))
 
-    def _keys(self, cell: int, loads: Sequence[GroupInCell]) -> _Keys:
-        """Equal keys, equal verdicts: a cell whose groups are all in it as a whole is as good as any that looks like it."""
+    def _verdict_key(self, cell: int, loads: Sequence[GroupInCell]) -> _Keys:
+        """Return a cache key of the verdict: by structure if *cell* is the cell of all *loads*."""
         keys = sorted(load.key for load in loads)
         if any(load.cell != cell for load in loads):
             return tuple(keys)
-        return (self.nest.symmetry_class(cell), *(key[1:] for key in keys))
+        return (self.domain_tree.symmetry_class(cell), *(key[1:] for key in keys))
 
-    def _work_out(self, cell: int, loads: Sequence[GroupInCell], *, most: bool) -> Subsolution | None:
+    def _solve(self, cell: int, loads: Sequence[GroupInCell], *, most: bool) -> Subsolution | None:
         opens = [number for number, load in enumerate(loads) if load.cell == cell and not load.request.leaf]
         if not opens:
             return self._split(cell, loads, most=most)
         others = [number for number in range(len(loads)) if number not in opens]
         base = [loads[number] for number in others]
-        limit, best = self._cap(cell, loads), None
+        limit, best = self._pods_bound(cell, loads), None
         for tasks in self.choices.expansions([loads[number] for number in opens], opens, most=most):
-            assigning = DomainAssignment(self, cell, tasks, base, most=most)
-            found = assigning.run(limit)
-            if found is not None and (best is None or found[0].pods > best.pods):
-                best = _gathered(loads, others, assigning.tasks, *found)
-            if best is not None and (not most or best.pods >= limit or self.content()):
+            assignment = DomainAssignment(self, cell, tasks, base, most=most)
+            result = assignment.run(limit)
+            if result is not None and (best is None or result[0].pods > best.pods):
+                best = _combined(loads, others, assignment.tasks, *result)
+            if best is not None and (not most or best.pods >= limit or self.is_share_spent()):
                 break
         return best
 
     def _split(self, cell: int, loads: Sequence[GroupInCell], *, most: bool) -> Subsolution | None:
-        """Nothing is open that has *cell* as a whole: what is in the cells in it is solved by itself."""
-        below: list[Spots] = [()] * len(loads)
-        pods = sum(load.wanted for load in loads if load.cell == cell)
+        """Return the solution of loads that have no composite left in *cell*: each inner cell is solved by itself."""
+        below: list[CellAssignments] = [()] * len(loads)
+        pods = sum(load.waiting for load in loads if load.cell == cell)
         parts = self._parts(cell, loads)
         for top, numbers in parts.items():
-            found = self.solve(top, [loads[number] for number in numbers], most=most)
-            if found is None:
+            solution = self.solve(top, [loads[number] for number in numbers], most=most)
+            if solution is None:
                 return None
-            pods += found.pods
-            for number, spots in zip(numbers, found.below, strict=True):
-                below[number] = spots
+            pods += solution.pods
+            for number, assignments in zip(numbers, solution.below, strict=True):
+                below[number] = assignments
         if most and not parts and not self.measures.single:
-            pods = self.bins.most(cell, loads)
-        return Subsolution(min(pods, self._cap(cell, loads)), tuple(below))
+            pods = self.shared_domain.most(cell, loads)
+        return Subsolution(min(pods, self._pods_bound(cell, loads)), tuple(below))
 
     def _parts(self, cell: int, loads: Sequence[GroupInCell]) -> dict[int, list[int]]:
-        """*loads*, by number, inside the widest cells in *cell* that have one."""
-        cells = self.nest.cells
-        found: dict[int, list[int]] = {}
+        """Return the indices of *loads* inside *cell*, by the widest of the loads' cells that contains them."""
+        cells = self.domain_tree.cells
+        parts: dict[int, list[int]] = {}
         for number in sorted(range(len(loads)), key=lambda number: cells[loads[number].cell].level):
-            if (at := loads[number].cell) != cell:
-                top = next((each for each in reversed(cells[at].above) if each in found), at)
-                found.setdefault(top, []).append(number)
-        return found
+            if (position := loads[number].cell) != cell:
+                top = next((each for each in reversed(cells[position].above) if each in parts), position)
+                parts.setdefault(top, []).append(number)
+        return parts
 
-    def _cap(self, cell: int, loads: Sequence[GroupInCell]) -> int:
-        """As many pods of *loads* as *cell* has room for."""
-        pods, wanted = sum(load.pods for load in loads), sum(load.wanted for load in loads)
+    def _pods_bound(self, cell: int, loads: Sequence[GroupInCell]) -> int:
+        """Return an upper bound of the pods of *loads* that *cell* holds."""
+        pods, wanted = sum(load.pods for load in loads), sum(load.waiting for load in loads)
         least = map(sum, zip(self.measures.nothing, *(load.least for load in loads), strict=True))
-        amounts = zip(self.nest.cells[cell].room, least, self.measures.smallest, strict=True)
-        return pods + max(0, min(wanted - pods, *((room - need) // small for room, need, small in amounts if small)))
+        amounts = zip(self.domain_tree.cells[cell].free, least, self.measures.smallest, strict=True)
+        return pods + max(0, min(wanted - pods, *((free - need) // small for free, need, small in amounts if small)))
 
 
-def _gathered(
+def _combined(
     loads: Sequence[GroupInCell],
     others: Sequence[int],
     tasks: Sequence[GroupTask],
-    found: Subsolution,
+    solution: Subsolution,
     chosen: Sequence[GroupInCell | None],
 ) -> Subsolution:
-    """What came of *loads* of which *others* were there and the rest are the owners of *tasks*."""
-    below: list[Spots] = [()] * len(loads)
-    spots: dict[tuple[int, int], CellSpot] = {}
-    inner = iter(found.below)
+    """Return the solution of *loads*: *others* were solved as they are, the rest own *tasks*."""
+    below: list[CellAssignments] = [()] * len(loads)
+    assignments: dict[tuple[int, int], CellAssignment] = {}
+    inner = iter(solution.below)
     for number in others:
         below[number] = next(inner)
     for task, load in zip(tasks, chosen, strict=True):
         if load is not None:
-            spots[task.owner, task.child] = CellSpot(load.cell, load.counts, next(inner))
+            assignments[task.owner, task.child] = CellAssignment(load.cell, load.counts, next(inner))
     for owner in {task.owner for task in tasks}:
-        below[owner] = tuple(spots.get((owner, child)) for child in range(len(loads[owner].request.children)))
-    return Subsolution(found.pods, tuple(below))
+        below[owner] = tuple(assignments.get((owner, child)) for child in range(len(loads[owner].request.children)))
+    return Subsolution(solution.pods, tuple(below))

@@ -1,6 +1,6 @@
-"""Whether groups that are still to be given cells can all find room: bounds on groups that are not divided, by measure.
+"""Bounds on groups that have no cell yet, each measure by itself; a group gets one cell, so its need is not divided.
 
-All bounds count less than what is needed, and more than what there is, so that what they refute has no solution.
+A bound underestimates needs and overestimates capacity, so it never refutes a feasible state.
 """
 
 from __future__ import annotations
@@ -10,49 +10,49 @@ from collections.abc import Iterator, Sequence
 
 from scheduler_core.exact.tree.measures import Amounts
 
-_BITS = 4096
-"""The largest sum that subsets are looked for of."""
+_LARGEST_SUM = 4096
+"""Largest sum, in units, for which subset sums are enumerated."""
 
-_AT_ONCE = 7
-"""Rooms that are compared with a size in one step."""
+_CAPACITIES_A_STEP = 7
+"""Capacities compared with a size in one step."""
 
 Size = tuple[int, int, int]
-"""A need, how many needs are at least so large, and what they sum to."""
+"""A need, the number of needs of at least that size, and their sum."""
 
 
 class ResidualBounds:
-    """Needs that go, one after the other in their order, each undivided into one of several rooms."""
+    """Bounds on undivided needs that are assigned, in their order, to several capacities."""
 
     def __init__(self, needs: Sequence[Amounts], *, exact: bool) -> None:
         columns = list(zip(*needs, strict=True))
         self._sizes = [list(_sizes(column)) for column in columns]
-        self._sums = [_Sums(column) if exact else None for column in columns]
+        self._sums = [_SubsetSums(column) if exact else None for column in columns]
 
-    def effort(self, rooms: int, done: int) -> int:
-        """The steps that ``refute`` takes with so many *rooms*."""
-        return 2 + rooms * sum([1 + len(sizes[done]) for sizes in self._sizes]) // _AT_ONCE
+    def effort(self, count: int, done: int) -> int:
+        """Return the steps of ``refute`` for *count* capacities."""
+        return 2 + count * sum([1 + len(sizes[done]) for sizes in self._sizes]) // _CAPACITIES_A_STEP
 
-    def refute(self, rooms: Sequence[Sequence[int]], done: int) -> bool:
-        """Whether the needs from number *done* on do not fit into *rooms*, each of which is free by measure."""
+    def refute(self, capacities: Sequence[Sequence[int]], done: int) -> bool:
+        """Return whether the needs from index *done* on do not fit into *capacities*, free amounts by measure."""
         for measure, (sizes, sums) in enumerate(zip(self._sizes, self._sums, strict=True)):
-            free = [room[measure] for room in rooms]
+            free = [capacity[measure] for capacity in capacities]
             for size, count, total in sizes[done]:
-                able = [room for room in free if room >= size]
-                if total > sum(able) or (count > len(able) and count > sum([room // size for room in able])):
+                usable = [capacity for capacity in free if capacity >= size]
+                if total > sum(usable) or (count > len(usable) and count > sum([capacity // size for capacity in usable])):
                     return True
             if sums is not None and sums.refute(free, done):
                 return True
         return False
 
 
-class _Sums:
-    """The sums that some of the needs of one measure can have: rooms are filled by such only."""
+class _SubsetSums:
+    """Subset sums of the needs of one measure: a capacity is filled by one of them at most."""
 
     def __init__(self, needs: Sequence[int]) -> None:
         self._unit = math.gcd(*needs) or 1
         self._masks: list[int] = [1]
         self._totals: list[int] = [0]
-        small = sum(needs) // self._unit <= _BITS
+        small = sum(needs) // self._unit <= _LARGEST_SUM
         for need in reversed(needs):
             mask = self._masks[-1]
             self._masks.append(mask | mask << need // self._unit if small else 0)
@@ -64,23 +64,23 @@ class _Sums:
         mask, total, unit = self._masks[done], self._totals[done], self._unit
         if not total or not mask:
             return False
-        for room in free:
-            if room > 0:
-                total -= unit * ((mask & ((2 << room // unit) - 1)).bit_length() - 1)
+        for capacity in free:
+            if capacity > 0:
+                total -= unit * ((mask & ((2 << capacity // unit) - 1)).bit_length() - 1)
                 if total <= 0:
                     return False
         return True
 
 
 def _sizes(needs: Sequence[int]) -> Iterator[list[Size]]:
-    """For each number of needs that are done the distinct sizes of the others, the largest first."""
+    """Yield, for each number of assigned needs, the distinct sizes of the other needs, the largest first."""
     for done in range(len(needs) + 1):
-        found: list[Size] = []
+        sizes: list[Size] = []
         total = 0
         for count, need in enumerate(sorted(needs[done:], reverse=True), start=1):
             total += need
-            if found and found[-1][0] == need:
-                found.pop()
+            if sizes and sizes[-1][0] == need:
+                sizes.pop()
             if need:
-                found.append((need, count, total))
-        yield found
+                sizes.append((need, count, total))
+        yield sizes

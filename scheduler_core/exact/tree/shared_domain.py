@@ -1,4 +1,4 @@
-"""The pods of leaves that share one domain: do they fit on its nodes together, and how many more would?"""
+"""Packing of the leaves that share one cell."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from scheduler_core.model.pods import PodShape
 
 
 class SharedDomain:
-    """The cells of a nest, each packed by itself and remembered."""
+    """Cells of a domain tree, each packed by itself; verdicts are cached."""
 
-    def __init__(self, nest: DomainTree, capacity: Capacity, shapes: Sequence[PodShape], budget: StepBudget) -> None:
-        self._nest = nest
+    def __init__(self, domain_tree: DomainTree, capacity: Capacity, shapes: Sequence[PodShape], budget: StepBudget) -> None:
+        self._domain_tree = domain_tree
         self._capacity = capacity
         self._shapes = {shape.serial: shape for shape in shapes}
         self._budget = budget
-        self._known: dict[tuple[object, ...], bool] = {}
+        self._verdicts: dict[tuple[object, ...], bool] = {}
 
     def fit_together(self, cell: int, loads: Sequence[GroupInCell]) -> bool:
-        """Whether the pods of *loads*, leaves in *cell* of which each shape by itself fits, fit together.
+        """Return whether the pods of *loads*, leaves in *cell*, fit together; each shape by itself is known to fit.
 
         Raises:
-            StepsSpentError: the budget is spent before that is known.
+            StepsSpentError: the budget is spent before the answer is known.
 
         """
         return self._packs(cell, _needed(loads), thorough=True)
 
     def most(self, cell: int, loads: Sequence[GroupInCell]) -> int:
-        """How many of the pods of *loads*, leaves in *cell* that fit with what they need, are found to fit.
+        """Return the number of pods of *loads*, leaves in *cell*, that a quick search packs; the needed pods are known to fit.
 
         Raises:
-            StepsSpentError: the budget is spent before that is known.
+            StepsSpentError: the budget is spent before the answer is known.
 
         """
         needed = _needed(loads)
@@ -47,32 +47,32 @@ class SharedDomain:
         ]
         offers.sort(key=lambda offer: self._capacity.amounts(offer[1]).tolist())
 
-        def fit(more: Mapping[int, int]) -> bool:
+        def fits(more: Mapping[int, int]) -> bool:
             counts = dict(needed)
-            for at, count in more.items():
-                serial = offers[at][1].serial
+            for index, count in more.items():
+                serial = offers[index][1].serial
                 counts[serial] = counts.get(serial, 0) + count
             return self._packs(cell, counts, thorough=False)
 
-        return sum(needed.values()) + sum(optional_pods.most(offers, fit).values())
+        return sum(needed.values()) + sum(optional_pods.most(offers, fits).values())
 
     def _packs(self, cell: int, counts: Mapping[int, int], *, thorough: bool) -> bool:
         if thorough and len(counts) == 1:
             return True
-        at = (thorough, cell, *sorted(counts.items()))
-        if (found := self._known.get(at)) is None:
-            found = self._known[at] = self._pack(cell, counts, thorough=thorough)
-        return found
+        key = (thorough, cell, *sorted(counts.items()))
+        if (result := self._verdicts.get(key)) is None:
+            result = self._verdicts[key] = self._pack(cell, counts, thorough=thorough)
+        return result
 
     def _pack(self, cell: int, counts: Mapping[int, int], *, thorough: bool) -> bool:
-        nodes = self._nest.cells[cell].nodes
+        nodes = self._domain_tree.cells[cell].nodes
         shapes = [(self._shapes[serial], count) for serial, count in sorted(counts.items())]
-        demands = [EqualPods(self._capacity.amounts(shape), count, self._capacity.everywhere(shape)[nodes]) for shape, count in shapes]
+        demands = [EqualPods(self._capacity.amounts(shape), count, self._capacity.slots_by_node(shape)[nodes]) for shape, count in shapes]
         return pack(self._capacity.free[:, nodes], demands, self._budget, thorough=thorough) is not None
 
 
 def _needed(loads: Sequence[GroupInCell]) -> dict[int, int]:
-    """How many pods of each shape are needed, by its serial."""
+    """Return the number of needed pods, by the serial of their shape."""
     counts: dict[int, int] = {}
     for load in loads:
         for shape, count in load.counts:

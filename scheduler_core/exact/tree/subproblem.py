@@ -1,4 +1,4 @@
-"""What a search is asked for, what it has decided, and what came of that: groups in the cells of a nest."""
+"""Subproblems of the nested search: groups to assign, groups in cells, and solutions."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from scheduler_core.model.pods import PodShape
 from scheduler_core.placement.placement_request import PlacementRequest
 
 Counts = tuple[tuple[PodShape, int], ...]
-"""So many pods of each shape."""
+"""Number of pods by shape."""
 Key = tuple[int, int, tuple[tuple[int, int], ...]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class GroupTask:
-    """A group that is to be given a cell.
+    """A group that needs a cell.
 
     Attributes:
-        owner: with ``child`` stands for the group: the number of its parent's load.
-        child: its position among the children of its parent.
-        optional: whether it may be left out.
+        owner: index of its parent's load.
+        child: index among the children of its parent.
+        optional: True if the group can be left out.
 
     """
 
@@ -32,14 +32,14 @@ class GroupTask:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class GroupInCell:
-    """A group in a cell.
+    """A group in a cell, called a load.
 
     Attributes:
-        counts: the pods of a leaf that are to be placed at least; empty for a composite, whose children are still to be given cells.
-        least: what it measures at least.
-        pods: how many pods that are.
-        wanted: how many pods wait.
-        key: of two loads with equal keys each can stand for the other.
+        counts: planned pods of a leaf; empty for a composite, whose children have no cells yet.
+        least: least amounts of the group, by measure.
+        pods: least number of pods.
+        waiting: number of waiting pods.
+        key: equal for loads that can be exchanged.
 
     """
 
@@ -48,44 +48,44 @@ class GroupInCell:
     counts: Counts
     least: Amounts
     pods: int
-    wanted: int
+    waiting: int
     key: Key
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class CellSpot:
-    """Where a group goes.
+class CellAssignment:
+    """Cell of a group and of its descendants in a solution.
 
     Attributes:
-        counts: of a leaf, as for ``GroupInCell``.
-        children: of a composite, in the order of its form's: None where one is left out.
+        counts: planned pods of a leaf.
+        children: for a composite in the order of the request's children, None for a child that is left out.
 
     """
 
     cell: int
     counts: Counts = ()
-    children: Spots = ()
+    children: CellAssignments = ()
 
 
-Spots = tuple[CellSpot | None, ...]
+CellAssignments = tuple[CellAssignment | None, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Subsolution:
-    """What came of loads.
+    """Solution of loads.
 
     Attributes:
-        pods: how many pods can be placed with it, the optional ones included; an estimate where there are several shapes.
-        below: for each load the spots of its children; none for a leaf.
+        pods: number of pods that fit, optional ones included; an estimate for several shapes.
+        below: for each load the solutions of its children; empty for a leaf.
 
     """
 
     pods: int
-    below: tuple[Spots, ...]
+    below: tuple[CellAssignments, ...]
 
 
 def loaded(request: PlacementRequest, cell: int, counts: Counts, measures: Measures) -> GroupInCell:
-    """*request* in *cell*; *counts* as for ``GroupInCell``, or empty where the pods of a leaf are not chosen yet."""
+    """Return *request* in *cell*; without *counts* the pods of a leaf are not selected yet."""
     least = measures.measure_pods(counts) if counts else measures.least(request)
     key = (cell, request.number, tuple([(shape.serial, count) for shape, count in counts]))
-    return GroupInCell(cell, request, counts, least, measures.lacking(request), measures.wanted(request), key)
+    return GroupInCell(cell, request, counts, least, measures.lacking(request), measures.waiting(request), key)

@@ -1,4 +1,4 @@
-"""Domains and quorums: which children of a composite, each in which domain, so that all their pods fit together."""
+"""Search for domains and quorums: which children of a composite are placed, each in which domain, so that all pods fit together."""
 
 from __future__ import annotations
 
@@ -14,30 +14,29 @@ from scheduler_core.exact.tree.crossing_domains import CrossingDomains
 from scheduler_core.exact.tree.domain_tree import DomainTree, nested
 from scheduler_core.exact.tree.measures import Measures
 from scheduler_core.exact.tree.nested_domains import NestedDomains
-from scheduler_core.exact.tree.subproblem import CellSpot
+from scheduler_core.exact.tree.subproblem import CellAssignment
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
 
-_BEGINNING, _AMOUNTS = 40, 400
-"""Steps to divide a placement, one more for so many amounts that are summed."""
-_LITTLE = 4
-"""The part of the share that may go into adding pods to a plan."""
+_START_STEPS, _AMOUNTS = 40, 400
+"""Steps to divide a placement; number of amounts that cost one more step."""
+_ADDING_SHARE = 4
+"""Divisor of the share: a quarter of it may be spent to add pods to a plan."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Answer:
-    """A plan, or that there is none."""
+    """A plan, or None as the answer that there is no plan."""
 
     plan: list[PlannedGroup] | None
 
 
 class TreeSearch:
-    """The search for one root on a site as it stands, or as it would be if nothing but the root's own members ran (*empty*).
+    """Search for one root on the present placement state, or with *empty* as if only running members of the root used capacity.
 
-    With *share* a plan is for as many pods as can be found with so many more steps, optional children and pods included; else it is
-    for the minimum.
+    A plan holds the minimum.  With *share* the search spends so many more steps on optional children and pods.
     """
 
     def __init__(
@@ -54,119 +53,123 @@ class TreeSearch:
         self._crossing: CrossingDomains | None = None
 
     def plan(self, placement: Placement) -> list[PlannedGroup] | None:
-        """A plan for the root within *placement*; None if there is none.
+        """Return a plan for the root within *placement*; None if there is none.
 
         Raises:
-            StepsSpentError: the budget is spent before that is known.
+            StepsSpentError: the budget is spent before the answer is known.
 
         """
         if satisfied(self._request):
             return []
         if not self._measures.weights:
-            # Nobody waits who could meet the minimum.
+            # No waiting pods.
             return None
         self._budget.step(1 + len(placement) * len(self._measures.nothing) // _AMOUNTS)
         free = self._free(placement)
-        if any(need > there for need, there in zip(self._measures.least(self._request), free, strict=True)):
+        if any(need > available for need, available in zip(self._measures.least(self._request), free, strict=True)):
             return None
-        search = self._nested(placement)
-        found = None if search is None else self._apart(search, placement)
-        return self._crossed(placement) if found is None else found.plan
+        search = self._nested_search(placement)
+        answer = None if search is None else self._nested_answer(search, placement)
+        return self._crossing_plan(placement) if answer is None else answer.plan
 
     def limit(self, placement: Placement) -> int:
-        """As many pods of the root as *placement* has room for."""
-        spare = min(there // small for there, small in zip(self._free(placement), self._measures.smallest, strict=True) if small)
-        return min(spare, self._measures.wanted(self._request))
+        """Return an upper bound of the pods of the root that fit in *placement*."""
+        spare = min(available // small for available, small in zip(self._free(placement), self._measures.smallest, strict=True) if small)
+        return min(spare, self._measures.waiting(self._request))
 
     def _free(self, placement: Placement) -> list[int]:
-        """What is free in *placement*, by measure."""
-        free: list[int] = self._measures.everywhere[:, placement.nodes].sum(axis=1).tolist()
+        """Return the free amounts of *placement*, by measure."""
+        free: list[int] = self._measures.free[:, placement.nodes].sum(axis=1).tolist()
         return free
 
-    def _nested(self, placement: Placement) -> NestedDomains | None:
-        """The search where domains are solved by themselves; None where these lie across one another."""
+    def _nested_search(self, placement: Placement) -> NestedDomains | None:
+        """Return the nested search of *placement*; None if its domains are not nested."""
         if placement.serial not in self._searches:
-            self._budget.step(_BEGINNING + len(placement) * len(self._keys) * len(self._measures.nothing) // _AMOUNTS)
+            self._budget.step(_START_STEPS + len(placement) * len(self._keys) * len(self._measures.nothing) // _AMOUNTS)
             keys = nested(self._keys, placement.nodes, self._state.nodes)
-            nest = None if keys is None else DomainTree(placement.nodes, keys, self._state.nodes, self._measures)
-            self._searches[placement.serial] = None if nest is None else self._search(nest, self._measures)
+            domain_tree = None if keys is None else DomainTree(placement.nodes, keys, self._state.nodes, self._measures)
+            self._searches[placement.serial] = None if domain_tree is None else self._new_search(domain_tree, self._measures)
         return self._searches[placement.serial]
 
-    def _apart(self, search: NestedDomains, placement: Placement) -> _Answer | None:
-        """The answer where domains are solved by themselves; None where that does not tell."""
-        spot = search.place(self._request)
-        if spot is None:
+    def _nested_answer(self, search: NestedDomains, placement: Placement) -> _Answer | None:
+        """Return the answer of the nested search; None if its plan cannot be packed, so that the crossing search must decide."""
+        solution = search.place(self._request)
+        if solution is None:
             return _Answer(None)
-        plan = self._chosen(search.nest, spot, placement)
+        plan = self._plan_of(search.domain_tree, solution, placement)
         if not self._fits(plan):
-            # What is counted fits, and what is packed does not: only trying everything tells.
+            # The relaxation has a solution that cannot be packed: the crossing search decides.
             return None
         return _Answer(self._improved(plan, search, placement) if self._share else plan)
 
-    def _improved(self, plan: list[PlannedGroup], search: NestedDomains, placement: Placement) -> list[PlannedGroup]:
-        """*plan* with what is optional, or another one that has more of it."""
-        plan = self._with_more(plan, _LITTLE)
-        limit = search.limit(self._request)
-        for part, spot in self._others(search):
+    def _improved(self, plan: list[PlannedGroup], nested_search: NestedDomains, placement: Placement) -> list[PlannedGroup]:
+        """Return *plan* with optional pods, or another plan with more pods."""
+        plan = self._with_more(plan, _ADDING_SHARE)
+        limit = nested_search.limit(self._request)
+        for divisor, search_cells in self._alternatives(nested_search):
             if _pods(plan) >= limit:
                 break
-            with contextlib.suppress(StepsSpentError), self._budget.part(self._share // part):
-                if (found := spot()) is not None and self._fits(other := self._chosen(search.nest, found, placement)):
-                    plan = max(plan, other, self._with_more(other, part), key=_pods)
+            with contextlib.suppress(StepsSpentError), self._budget.part(self._share // divisor):
+                if (solution := search_cells()) is not None and self._fits(
+                    other := self._plan_of(nested_search.domain_tree, solution, placement)
+                ):
+                    plan = max(plan, other, self._with_more(other, divisor), key=_pods)
         return plan
 
-    def _others(self, search: NestedDomains) -> Iterator[tuple[int, Callable[[], CellSpot | None]]]:
-        """Other ways to find a place, and which part of the share each may take at most."""
-        # Whether everything fits is soon known, one way or the other, more often than not.
-        yield 8, lambda: self._all_of(search.nest, whole=True)
-        yield 2, lambda: self._all_of(search.nest, whole=False)
-        yield 1, lambda: search.place(self._request, share=self._share // 2)
+    def _alternatives(self, nested_search: NestedDomains) -> Iterator[tuple[int, Callable[[], CellAssignment | None]]]:
+        """Yield other searches, each with the divisor of the share that it may spend."""
+        # Most often a few steps decide if everything fits.
+        yield 8, lambda: self._place_all(nested_search.domain_tree, whole=True)
+        yield 2, lambda: self._place_all(nested_search.domain_tree, whole=False)
+        yield 1, lambda: nested_search.place(self._request, share=self._share // 2)
 
-    def _all_of(self, nest: DomainTree, *, whole: bool) -> CellSpot | None:
-        """A place for all children, with all their pods if *whole*."""
+    def _place_all(self, domain_tree: DomainTree, *, whole: bool) -> CellAssignment | None:
+        """Return a solution with all children, and with *whole* all their pods; None if there is none."""
         request, measures = raised(self._request, whole=whole), Measures(self.capacity, shapes(self._request))
-        if any(need > free for need, free in zip(measures.least(request), nest.cells[0].room, strict=True)):
+        if any(need > free for need, free in zip(measures.least(request), domain_tree.cells[0].free, strict=True)):
             return None
-        return self._search(nest, measures).place(request)
+        return self._new_search(domain_tree, measures).place(request)
 
-    def _search(self, nest: DomainTree, measures: Measures) -> NestedDomains:
-        return NestedDomains(nest, measures, self.capacity, shapes(self._request), self._budget, self._request.pinned)
+    def _new_search(self, domain_tree: DomainTree, measures: Measures) -> NestedDomains:
+        return NestedDomains(domain_tree, measures, self.capacity, shapes(self._request), self._budget, self._request.pinned)
 
-    def _with_more(self, plan: list[PlannedGroup], part: int) -> list[PlannedGroup]:
-        with contextlib.suppress(StepsSpentError), self._budget.part(self._share // part):
+    def _with_more(self, plan: list[PlannedGroup], divisor: int) -> list[PlannedGroup]:
+        with contextlib.suppress(StepsSpentError), self._budget.part(self._share // divisor):
             return with_more(plan, self.capacity)
         return plan
 
-    def _crossed(self, placement: Placement) -> list[PlannedGroup] | None:
+    def _crossing_plan(self, placement: Placement) -> list[PlannedGroup] | None:
         if self._crossing is None:
             self._crossing = CrossingDomains(self._state, self._request, self._budget, self.capacity)
         plan = self._crossing.plan(placement)
-        return self._with_more(plan, _LITTLE) if plan and self._share else plan
+        return self._with_more(plan, _ADDING_SHARE) if plan and self._share else plan
 
     def _fits(self, plan: Sequence[PlannedGroup]) -> bool:
         return self.capacity.fits([(shape, chosen.domain, count) for chosen in plan for shape, count in chosen.counts])
 
-    def _chosen(self, nest: DomainTree, top: CellSpot, placement: Placement) -> list[PlannedGroup]:
-        return list(self._below(nest, self._request, top, placement))
+    def _plan_of(self, domain_tree: DomainTree, solution: CellAssignment, placement: Placement) -> list[PlannedGroup]:
+        return list(self._planned_groups(domain_tree, self._request, solution, placement))
 
-    def _below(self, nest: DomainTree, request: PlacementRequest, spot: CellSpot, placement: Placement) -> Iterator[PlannedGroup]:
+    def _planned_groups(
+        self, domain_tree: DomainTree, request: PlacementRequest, solution: CellAssignment, placement: Placement
+    ) -> Iterator[PlannedGroup]:
         if key := request.entity.key:
             division = self._state.topology.divide(placement, key)
-            placement = division.domains[division.rows[nest.value(spot.cell, key)]]
-        yield PlannedGroup(request, placement, spot.counts)
-        for child, each in zip(request.children, spot.children, strict=bool(spot.children)):
+            placement = division.domains[division.rows[domain_tree.value(solution.cell, key)]]
+        yield PlannedGroup(request, placement, solution.counts)
+        for child, each in zip(request.children, solution.children, strict=bool(solution.children)):
             if each is not None:
-                yield from self._below(nest, child, each, placement)
+                yield from self._planned_groups(domain_tree, child, each, placement)
 
 
 def shapes(request: PlacementRequest) -> list[PodShape]:
-    """The shapes of the pods that wait, by serial."""
-    found = {run.shape.serial: run.shape for leaf in leaves(request) for run in leaf.runs}
-    return [found[serial] for serial in sorted(found)]
+    """Return the shapes of the waiting pods, by serial."""
+    by_serial = {run.shape.serial: run.shape for leaf in leaves(request) for run in leaf.runs}
+    return [by_serial[serial] for serial in sorted(by_serial)]
 
 
 def free_for(state: PlacementState, request: PlacementRequest, budget: StepBudget, *, empty: bool = False) -> Capacity:
-    """What is free on *state* for *request*; with *empty* if nothing but its own members ran."""
+    """Return the free capacity for *request*; with *empty* as if only its own members ran."""
     members = [pod for leaf in request.entity.leaves() for pod in leaf.running]
     return Capacity(state, shapes(request), budget, members if empty else None)
 

@@ -51,7 +51,7 @@ def measured(here: PlacementState, request: PlacementRequest, budget: StepBudget
     return capacity, Measures(capacity, shapes(request))
 
 
-def nest_of(here: PlacementState, measures: Measures, *keys: str) -> DomainTree:
+def domain_tree_of(here: PlacementState, measures: Measures, *keys: str) -> DomainTree:
     """The domains of *keys* on all nodes; they must lie one inside the other."""
     found = nested(keys, here.topology.root.nodes, here.nodes)
     assert found is not None

@@ -12,7 +12,7 @@ from scheduler_core.exact.tree.domain_tree import DomainTree
 from scheduler_core.exact.tree.subproblem import GroupInCell
 from scheduler_core.placement.placement_request import PlacementRequest
 from tests.scheduler_core.builders import Json, leaf, node, pod, pods, toleration
-from tests.scheduler_core.exact.grounds import PLENTY, RACK, ZONE, cluster, gang, measured, nest_of, standing, tree
+from tests.scheduler_core.exact.grounds import PLENTY, RACK, ZONE, cluster, domain_tree_of, gang, measured, standing, tree
 
 THERE = cluster([[2, 1], [3]], [[8]])
 
@@ -21,8 +21,8 @@ def made(objects: list[Json]) -> tuple[Choices, PlacementRequest, DomainTree]:
     here, request = standing(objects)
     budget = StepBudget(PLENTY)
     _, measures = measured(here, request, budget)
-    nest = nest_of(here, measures, ZONE, RACK)
-    return Choices(nest, measures, budget), request, nest
+    domain_tree = domain_tree_of(here, measures, ZONE, RACK)
+    return Choices(domain_tree, measures, budget), request, domain_tree
 
 
 def of(choices: Choices, request: PlacementRequest, cell: int = 0) -> list[list[tuple[str, bool]]]:
@@ -40,23 +40,23 @@ def of(choices: Choices, request: PlacementRequest, cell: int = 0) -> list[list[
     ids=["as much as the smallest", "more than the smallest", "more than any"],
 )
 def test_a_domain_without_room_for_a_group_is_no_candidate(need, want):
-    choices, request, nest = made([*THERE, *tree(gang("a", need), minimum=1)])
+    choices, request, domain_tree = made([*THERE, *tree(gang("a", need), minimum=1)])
 
-    assert want == [nest.value(each, RACK) for each in choices.candidates(request.children[0], 0)]
+    assert want == [domain_tree.value(each, RACK) for each in choices.candidates(request.children[0], 0)]
 
 
 def test_a_group_stays_with_its_members_that_run():
     there = [*THERE, leaf("a", 2, RACK, "t"), *pods("a", 2), pod("runs", "a", on="n1-0")]
-    choices, request, nest = made([*there, *tree(minimum=1)])
+    choices, request, domain_tree = made([*there, *tree(minimum=1)])
 
-    assert ["r1"] == [nest.value(each, RACK) for each in choices.candidates(request.children[0], 0)]
+    assert ["r1"] == [domain_tree.value(each, RACK) for each in choices.candidates(request.children[0], 0)]
 
 
 def test_a_composite_needs_room_for_as_many_children_as_it_must_have():
     inner = tree(gang("a", 3, parent="s"), gang("b", 8, parent="s"), minimum=2, key=ZONE, name="s", parent="t")
-    choices, request, nest = made([*THERE, *tree(inner, minimum=1)])
+    choices, request, domain_tree = made([*THERE, *tree(inner, minimum=1)])
 
-    assert [] == [nest.value(each, ZONE) for each in choices.candidates(request.children[0], 0)]
+    assert [] == [domain_tree.value(each, ZONE) for each in choices.candidates(request.children[0], 0)]
 
 
 def test_quorums_are_as_small_as_can_be_and_the_others_are_optional():

@@ -8,49 +8,49 @@ import pytest
 from scheduler_core.exact.step_budget import StepBudget
 from scheduler_core.exact.tree.domain_tree import DomainTree, nested
 from tests.scheduler_core.builders import Json, node
-from tests.scheduler_core.exact.grounds import PLENTY, RACK, ZONE, cluster, gang, measured, nest_of, standing, tree
+from tests.scheduler_core.exact.grounds import PLENTY, RACK, ZONE, cluster, domain_tree_of, gang, measured, standing, tree
 
 THERE = cluster([[2, 1], [3]], [[3], [1, 2]])
 
 
 def made(there: list[Json], *below: list[Json], keys: tuple[str, ...] = (ZONE, RACK)) -> DomainTree:
     here, request = standing([*there, *tree(*(below or [gang("a", 1)]), minimum=1)])
-    return nest_of(here, measured(here, request, StepBudget(PLENTY))[1], *keys)
+    return domain_tree_of(here, measured(here, request, StepBudget(PLENTY))[1], *keys)
 
 
-def values(nest: DomainTree, cell: int, key: str) -> list[str]:
-    return [nest.value(each, key) for each in nest.inside(cell, key)]
+def values(domain_tree: DomainTree, cell: int, key: str) -> list[str]:
+    return [domain_tree.value(each, key) for each in domain_tree.inside(cell, key)]
 
 
 def test_the_domains_in_a_cell_are_those_of_its_nodes():
-    nest = made(THERE)
-    zones = nest.inside(0, ZONE)
+    domain_tree = made(THERE)
+    zones = domain_tree.inside(0, ZONE)
 
-    assert ["z0", "z1"] == values(nest, 0, ZONE)
-    assert ["r0", "r1", "r2", "r3"] == values(nest, 0, RACK)
-    assert [["r0", "r1"], ["r2", "r3"]] == [values(nest, zone, RACK) for zone in zones]
+    assert ["z0", "z1"] == values(domain_tree, 0, ZONE)
+    assert ["r0", "r1", "r2", "r3"] == values(domain_tree, 0, RACK)
+    assert [["r0", "r1"], ["r2", "r3"]] == [values(domain_tree, zone, RACK) for zone in zones]
 
 
 def test_a_wider_key_does_not_divide_a_cell():
-    nest = made(THERE)
-    rack = nest.inside(0, RACK)[0]
+    domain_tree = made(THERE)
+    rack = domain_tree.inside(0, RACK)[0]
 
-    assert (rack,) == nest.inside(rack, ZONE) == nest.inside(rack, RACK) == nest.inside(rack, "")
-    assert "z0" == nest.value(rack, ZONE)
+    assert (rack,) == domain_tree.inside(rack, ZONE) == domain_tree.inside(rack, RACK) == domain_tree.inside(rack, "")
+    assert "z0" == domain_tree.value(rack, ZONE)
 
 
 def test_the_room_of_a_cell_is_that_of_its_nodes():
-    nest = made(THERE)
+    domain_tree = made(THERE)
 
-    assert [(12,), (6,), (6,), (3,), (3,), (3,), (3,)] == [cell.room for cell in nest.cells]
+    assert [(12,), (6,), (6,), (3,), (3,), (3,), (3,)] == [cell.free for cell in domain_tree.cells]
 
 
 def test_a_node_without_a_label_is_in_no_domain_of_it():
-    nest = made([*THERE, node("bare", "8"), node("zoned", "8", zone="z0")])
-    zone = nest.inside(0, ZONE)[0]
+    domain_tree = made([*THERE, node("bare", "8"), node("zoned", "8", zone="z0")])
+    zone = domain_tree.inside(0, ZONE)[0]
 
-    assert ((28,), (14,)) == (nest.cells[0].room, nest.cells[zone].room)
-    assert [(3,), (3,)] == [nest.cells[each].room for each in nest.inside(zone, RACK)]
+    assert ((28,), (14,)) == (domain_tree.cells[0].free, domain_tree.cells[zone].free)
+    assert [(3,), (3,)] == [domain_tree.cells[each].free for each in domain_tree.inside(zone, RACK)]
 
 
 @pytest.mark.parametrize(
@@ -60,31 +60,33 @@ def test_a_node_without_a_label_is_in_no_domain_of_it():
 )
 def test_members_that_run_are_in_one_domain_or_in_none(nodes, want):
     there = [*THERE, node("bare", "8")]
-    nest = made(there)
+    domain_tree = made(there)
     here, _ = standing([*there, *tree(gang("a", 1), minimum=1)])
 
-    assert want == [nest.value(each, RACK) for each in nest.holding(0, RACK, [here.nodes.index[name] for name in nodes])]
+    assert want == [domain_tree.value(each, RACK) for each in domain_tree.holding(0, RACK, [here.nodes.index[name] for name in nodes])]
 
 
 def test_the_cells_around_nodes_are_all_that_contain_one():
-    nest = made(THERE)
+    domain_tree = made(THERE)
     here, _ = standing([*THERE, *tree(gang("a", 1), minimum=1)])
-    around = nest.cells_containing([here.nodes.index["n0-1"], here.nodes.index["n2-0"]])
+    around = domain_tree.cells_containing([here.nodes.index["n0-1"], here.nodes.index["n2-0"]])
 
-    assert {0, *nest.inside(0, ZONE), nest.inside(0, RACK)[0], nest.inside(0, RACK)[2]} == around
+    assert {0, *domain_tree.inside(0, ZONE), domain_tree.inside(0, RACK)[0], domain_tree.inside(0, RACK)[2]} == around
 
 
 def test_equal_pods_see_no_difference_between_nodes_of_a_domain():
-    nest = made(THERE)
-    looks = [nest.symmetry_class(each) for each in nest.inside(0, RACK)]
+    domain_tree = made(THERE)
+    looks = [domain_tree.symmetry_class(each) for each in domain_tree.inside(0, RACK)]
 
     assert [looks[0]] * 4 == looks
-    assert nest.symmetry_class(nest.inside(0, ZONE)[0]) == nest.symmetry_class(nest.inside(0, ZONE)[1]) != looks[0]
+    assert (
+        domain_tree.symmetry_class(domain_tree.inside(0, ZONE)[0]) == domain_tree.symmetry_class(domain_tree.inside(0, ZONE)[1]) != looks[0]
+    )
 
 
 def test_pods_of_several_shapes_see_one():
-    nest = made(THERE, gang("a", 1), gang("b", 1, cpu="2"))
-    looks = [nest.symmetry_class(each) for each in nest.inside(0, RACK)]
+    domain_tree = made(THERE, gang("a", 1), gang("b", 1, cpu="2"))
+    looks = [domain_tree.symmetry_class(each) for each in domain_tree.inside(0, RACK)]
 
     assert (looks[0], looks[1]) == (looks[3], looks[2])
     assert looks[0] != looks[1]
