@@ -25,7 +25,7 @@ from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.preemption.bounds.shortage import GroupDemand
-from scheduler_core.preemption.minimal.trials import Question
+from scheduler_core.preemption.minimal.trials import RootRequirements
 from scheduler_core.preemption.plans.required_pods import RequiredPods
 
 _WAYS = 1_000
@@ -89,7 +89,7 @@ class Preemptor:
         nodes = able.nonzero()[0]
         return self._stateful.resolvable(pod, nodes) if self._stateful.touches(pod) else nodes
 
-    def matter(self, pods: Sequence[PodRecord], proposed: Sequence[tuple[PodRecord, int]]) -> bool:
+    def may_affect(self, pods: Sequence[PodRecord], proposed: Sequence[tuple[PodRecord, int]]) -> bool:
         """Whether *pods* can make a difference to *proposed* by more than the room they take."""
         if not self._stateful.active or not pods:
             return False
@@ -130,9 +130,9 @@ class Proving(Preemptor):
         self._request = request = complete.request(root)
         # Where the domain is given the root's own key has done its part.
         self._inside = dataclasses.replace(request, entity=dataclasses.replace(request.entity, key=""))
-        self.question = self._question(complete)
+        self.requirements = self._question(complete)
 
-    def possible(self, placement: Placement) -> tuple[bool | None, int]:
+    def is_feasible(self, placement: Placement) -> tuple[bool | None, int]:
         """Whether the root's minimum fits in *placement* as the ledger stands, None if the budget ended before; and the steps."""
         budget = StepBudget(_TRIAL)
         try:
@@ -141,7 +141,7 @@ class Proving(Preemptor):
             return None, budget.explored
         return found, budget.explored
 
-    def _question(self, complete: Complete) -> Question:
+    def _question(self, complete: Complete) -> RootRequirements:
         state, request = self._state, self._request
         exact = searchable(request) and not satisfied(request) and not state.plugins
         try:
@@ -152,7 +152,7 @@ class Proving(Preemptor):
         wanted = None
         with contextlib.suppress(_TooManyWaysError):
             wanted = _wanted(self._inside, state) if exact else None
-        return Question(state, domains, dataclasses.replace(demand, key="") if exact else demand, exact, wanted)
+        return RootRequirements(state, domains, dataclasses.replace(demand, key="") if exact else demand, exact, wanted)
 
 
 def _wanted(request: PlacementRequest, state: PlacementState) -> RequiredPods | None:

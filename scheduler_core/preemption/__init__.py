@@ -1,9 +1,9 @@
-"""Who must leave, so that a root fits; imports ``placement``.
+"""Preemption: victims that make a root fit; imports ``placement``.
 
-units    preemption units: what leaves together
-result   what a preemption comes to
-victims  the choice as kube-scheduler makes it
-plans    what a plan has to do, and what it costs
-bounds   what a plan costs at least
-minimal  the fewest units that must leave
+units    preemption units: pods that are evicted together
+result   the result of a preemption
+victims  selection of victims as in kube-scheduler
+plans    sets of units, what they must achieve and what they cost
+bounds   lower bounds on the cost of a plan
+minimal  plans with the fewest units
 """

@@ -1,4 +1,4 @@
-"""What a preemption comes to."""
+"""The result of a preemption."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from scheduler_core.model.decision import Status
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.preemption.units.units import Below, Unit, Units
+from scheduler_core.preemption.units.units import PotentialVictims, Unit, Units
 
 NEVER = "not eligible due to preemptionPolicy=Never."
 
@@ -20,38 +20,37 @@ OutcomeT_co = TypeVar("OutcomeT_co", covariant=True)
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Preemption(Generic[OutcomeT_co]):
-    """What came of a preemption."""
+    """Result of a preemption."""
 
     status: Status
-    """Success if it found a way, or has found one before; UnschedulableAndUnresolvable where there is nobody to make leave."""
+    """Success if victims were selected, now or in an earlier cycle; UnschedulableAndUnresolvable if there are no potential victims."""
     message: str
     """As kube-scheduler words it."""
     victims: tuple[PodRecord, ...] = ()
-    """Who must leave, by key."""
-    leaving: tuple[PodRecord, ...] = ()
-    """Victims that are on their way already, by key; the number in the message counts them too."""
+    """Pods to evict, by key."""
+    being_evicted: tuple[PodRecord, ...] = ()
+    """Victims whose eviction has begun already, by key; the number in the message includes them."""
     units: tuple[Unit, ...] = ()
-    """The units of all of these, the more important first."""
+    """Units of all these pods, the more important first."""
     violating: int = 0
-    """Pods among them whose eviction breaks a disruption budget."""
+    """Number of these pods whose eviction breaks a disruption budget."""
     nominations: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    """Keys of pods of the preemptor, each with the node (its index) that is to be kept for it."""
+    """Nominated node, as an index, of pods of the preemptor, by their keys."""
     outcome: OutcomeT_co | None = None
-    """What came of placing the root without all lower units (without exactly the victims, where these are the fewest); None where
-    that was not tried."""
+    """Result of placing the root without all potential victims, or without exactly the victims of a minimal plan; None if it was not tried."""
     lower: int = 0
-    """No plan breaks fewer units; 0 where that was not looked into."""
+    """Lower bound: no plan has fewer units; 0 if unknown."""
     proved: bool = False
-    """Whether no plan is better in any respect that counts: units, pods, priorities, age."""
+    """True if no plan is better in units, pods, priorities or age."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class ChosenUnits:
-    """Units that leave.
+    """Units selected as victims.
 
     Attributes:
         units: the more important first.
-        violating: pods among them whose eviction breaks a disruption budget.
+        violating: number of their pods whose eviction breaks a disruption budget.
 
     """
 
@@ -60,29 +59,29 @@ class ChosenUnits:
 
     @property
     def count(self) -> int:
-        """How many pods they have."""
+        """Number of pods of the units."""
         return sum(len(unit.pods) for unit in self.units)
 
-    def split(self, leaving: AbstractSet[str]) -> tuple[tuple[PodRecord, ...], tuple[PodRecord, ...]]:
-        """Who must be told to leave, and who is leaving already (or among the keys *leaving*); each by key."""
+    def split(self, being_evicted: AbstractSet[str]) -> tuple[tuple[PodRecord, ...], tuple[PodRecord, ...]]:
+        """Return the pods to evict, and those whose eviction has begun: terminating, or among the keys *being_evicted*; each by key."""
         pods = sorted((pod for unit in self.units for pod in unit.pods), key=lambda pod: pod.key)
-        told = [pod.terminating or pod.key in leaving for pod in pods]
+        begun = [pod.terminating or pod.key in being_evicted for pod in pods]
         return (
-            tuple(pod for pod, already in zip(pods, told, strict=True) if not already),
-            tuple(pod for pod, already in zip(pods, told, strict=True) if already),
+            tuple(pod for pod, already in zip(pods, begun, strict=True) if not already),
+            tuple(pod for pod, already in zip(pods, begun, strict=True) if already),
         )
 
 
 def by_importance(numbers: Iterable[int], units: Units) -> list[int]:
-    """*numbers* of units, the more important first."""
-    found = np.fromiter(numbers, dtype=np.int64)
-    ordered: list[int] = found[np.argsort(units.positions[found])].tolist()
+    """Return *numbers* of units, the more important first."""
+    array = np.fromiter(numbers, dtype=np.int64)
+    ordered: list[int] = array[np.argsort(units.positions[array])].tolist()
     return ordered
 
 
-def awaited(nodes: Collection[int], units: Units, below: Below, leaving: AbstractSet[str]) -> bool:
-    """Whether a pod of *below* on one of *nodes* is on its way by preemption, so that an earlier one still goes on."""
+def preemption_in_progress(nodes: Collection[int], units: Units, potential: PotentialVictims, being_evicted: AbstractSet[str]) -> bool:
+    """Return whether a pod of *potential* on one of *nodes* is being evicted by preemption, so that an earlier one is in progress."""
     if not nodes:
         return False
-    there = below.pods[np.isin(units.nodes[below.pods], list(nodes))]
-    return bool(units.preempted[there].any()) or any(units.pods[index].key in leaving for index in there.tolist())
+    on_nodes = potential.pods[np.isin(units.nodes[potential.pods], list(nodes))]
+    return bool(units.preempted[on_nodes].any()) or any(units.pods[index].key in being_evicted for index in on_nodes.tolist())

@@ -1,10 +1,10 @@
-"""What a plan of evictions costs at least.
+"""Lower bounds on the cost of a plan.
 
-shortage     how few units, from what a root needs and what is free
-relaxed      the cost in one domain, where a unit on several nodes is paid node by node
-opening      what groups come to once they have found their domain
-domain_cost  room for so many pods in the parts of a domain
-node_cost    nodes: how many pods they could hold, and who is in the way
-cost_table   the least cost of so many of each kind in some places
-ways         which units must leave one node for so many pods of each shape
+shortage     least number of units, from the needs of a root and the free amounts
+relaxed      least cost in one domain, if a unit can be paid in part on each of its nodes
+opening      groups replaced by the pods or children that meet their minimum
+domain_cost  least cost of pods in the areas of one domain
+node_cost    candidate nodes: how many pods they hold, and which units are in the way
+cost_table   least cost for each number of items of each kind
+ways         maximal fillings of one node, with the units to evict
 """

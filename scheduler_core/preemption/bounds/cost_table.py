@@ -1,4 +1,4 @@
-"""What it costs at least to have so many of each of several kinds in some places, and what is chosen in each place for it."""
+"""Dynamic programs over counts: the least cost of so many items of each kind in several places, and the choice of each place."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from scheduler_core.model.nodes import Ints
 from scheduler_core.preemption.plans.effort import Effort
 
 Counts = tuple[int, ...]
-"""So many of each kind."""
-ENDLESS = 2**61
-"""What costs so much cannot be had."""
-LARGEST = 65_536
-"""Positions of a grid."""
-PLACE, WAY, POSITIONS_A_STEP = 20, 6, 250
-"""Steps that a place takes and a way that it goes; positions that take one, for each way."""
-_REMEMBERED = 1_024
-"""Positions up to which a grid remembers where they stand with fewer."""
+"""Number of items of each kind."""
+INFINITE = 2**61
+"""Cost of what is impossible."""
+LARGEST_GRID = 65_536
+"""Largest number of positions of a grid."""
+PLACE_STEPS, WAY_STEPS, POSITIONS_A_STEP = 20, 6, 250
+"""Steps for a place and for each of its ways; number of positions that cost one more step for each way."""
+_LARGEST_CACHED = 1_024
+"""Largest grid whose shifted positions are cached."""
 
 
 class TooLargeError(Exception):
-    """There are more counts than a grid may have."""
+    """A grid would have too many positions."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """What one place can have: one of several counts, each at its cost.
+    """Ways of one place: one of several counts, each at its cost.
 
     Attributes:
         counts: by way.
         costs: shape (ways,).
-        units: by way, what leaves for it, as far as that is known: numbers whose meaning is the place's.
+        units: by way, units to evict, if known; the place defines their numbers.
 
     """
 
@@ -45,144 +45,144 @@ class Choice:
 
 
 class Grid:
-    """Counts from none up to a limit for each kind, as positions of a flat array."""
+    """Counts from 0 to a limit for each kind, as positions of a flat array."""
 
     def __init__(self, most: Counts) -> None:
-        """*most*: the limits.
+        """Create a grid up to the limits *most*.
 
         Raises:
-            TooLargeError: there are too many counts up to these.
+            TooLargeError: there would be too many positions.
 
         """
         self.most = most
         self.size = math.prod(each + 1 for each in most)
-        if self.size > LARGEST:
+        if self.size > LARGEST_GRID:
             raise TooLargeError
         self.strides = [math.prod(each + 1 for each in most[number + 1 :]) for number in range(len(most))]
         self._positions: Ints = np.arange(self.size)
-        self._moved: dict[Counts, Ints] = {}
+        self._shifted: dict[Counts, Ints] = {}
 
     def position(self, counts: Counts) -> int:
-        """Where *counts* stand; -1 beyond the limit."""
-        found = 0
+        """Return the position of *counts*; -1 beyond the limits."""
+        position = 0
         for count, limit, stride in zip(counts, self.most, self.strides, strict=True):
             if count > limit:
                 return -1
-            found += count * stride
-        return found
+            position += count * stride
+        return position
 
     def up_to(self, most: Counts) -> Ints:
-        """The positions of all counts up to *most*, ascending; one after the other as a grid up to *most* has them."""
-        found = np.zeros(1, dtype=np.int64)
+        """Return the positions of all counts up to *most*, in the order of a grid up to *most*."""
+        positions = np.zeros(1, dtype=np.int64)
         for limit, stride in zip(most, self.strides, strict=True):
             if limit:
-                found = np.add.outer(found, np.arange(limit + 1) * stride).ravel()
-        return found
+                positions = np.add.outer(positions, np.arange(limit + 1) * stride).ravel()
+        return positions
 
     def counts(self, positions: Ints) -> tuple[Counts, ...]:
-        """What stands at *positions*."""
+        """Return the counts at *positions*."""
         columns = [positions // stride % (limit + 1) for limit, stride in zip(self.most, self.strides, strict=True)]
         return tuple(map(tuple, np.array(columns).T.tolist()))
 
-    def peaks(self, costs: Ints) -> Ints:
-        """The positions where nothing can be added at no cost, *costs*, shape (size,), being those of all; no ENDLESS ones."""
-        found = costs < ENDLESS
+    def maximal_positions(self, costs: Ints) -> Ints:
+        """Return the positions with finite *costs*, shape (size,), where no item can be added at no cost."""
+        mask = costs < INFINITE
         for limit, stride in zip(self.most, self.strides, strict=True):
             if limit:
                 more = self._positions // stride % (limit + 1) < limit
-                found[more] &= costs[self._positions[more] + stride] > costs[more]
-        return np.flatnonzero(found)
+                mask[more] &= costs[self._positions[more] + stride] > costs[more]
+        return np.flatnonzero(mask)
 
-    def without(self, counts: Counts) -> Ints:
-        """Shape (size,): for each position where it stands with so many fewer, or none."""
-        if (found := self._moved.get(counts)) is None:
-            found = np.zeros(1, dtype=np.int64)
+    def shifted_by(self, counts: Counts) -> Ints:
+        """Return for each position the position with *counts* less, at least 0; shape (size,)."""
+        if (shifted := self._shifted.get(counts)) is None:
+            shifted = np.zeros(1, dtype=np.int64)
             for count, limit, stride in zip(counts, self.most, self.strides, strict=True):
                 if limit:
-                    less = [max(each - count, 0) * stride for each in range(limit + 1)]
-                    found = np.add.outer(found, np.array(less, dtype=np.int64)).ravel()
-            if self.size <= _REMEMBERED:
-                self._moved[counts] = found
-        return found
+                    lower = [max(each - count, 0) * stride for each in range(limit + 1)]
+                    shifted = np.add.outer(shifted, np.array(lower, dtype=np.int64)).ravel()
+            if self.size <= _LARGEST_CACHED:
+                self._shifted[counts] = shifted
+        return shifted
 
 
-class Table:
-    """The least costs over a grid: of as many of each kind at least."""
+class CostTable:
+    """Least cost of at least so many items of each kind."""
 
     def __init__(self, grid: Grid) -> None:
         self.grid = grid
-        self._cost: Ints = np.full(grid.size, ENDLESS, dtype=np.int64)
+        self._cost: Ints = np.full(grid.size, INFINITE, dtype=np.int64)
         self._cost[0] = 0
-        self._taken: list[tuple[int, Choice, NDArray[np.int32]]] = []
+        self._choices: list[tuple[int, Choice, NDArray[np.int32]]] = []
 
     def add(self, place: int, choice: Choice) -> None:
-        """Let *place* have some of it too."""
-        through = np.array([self._cost[self.grid.without(counts)] for counts in choice.counts]) + choice.costs[:, None]
-        self._taken.append((place, choice, through.argmin(axis=0).astype(np.int32)))
-        self._cost = np.minimum(through.min(axis=0), ENDLESS)
+        """Add *place* with the ways *choice*."""
+        through = np.array([self._cost[self.grid.shifted_by(counts)] for counts in choice.counts]) + choice.costs[:, None]
+        self._choices.append((place, choice, through.argmin(axis=0).astype(np.int32)))
+        self._cost = np.minimum(through.min(axis=0), INFINITE)
 
-    def at(self, counts: Counts) -> int:
-        """What *counts* cost."""
+    def cost_of(self, counts: Counts) -> int:
+        """Return the cost of *counts*."""
         position = self.grid.position(counts)
-        return int(self._cost[position]) if position >= 0 else ENDLESS
+        return int(self._cost[position]) if position >= 0 else INFINITE
 
-    def at_each(self, counts: Ints) -> Ints:
-        """What each row of *counts*, shape (rows, kinds), costs; shape (rows,)."""
+    def costs_of(self, counts: Ints) -> Ints:
+        """Return the cost of each row of *counts*, shape (rows, kinds); shape (rows,)."""
         inside = (counts <= np.array(self.grid.most)).all(axis=1)
-        found: Ints = np.full(len(counts), ENDLESS, dtype=np.int64)
-        found[inside] = self._cost[counts[inside] @ self.grid.strides]
-        return found
+        costs: Ints = np.full(len(counts), INFINITE, dtype=np.int64)
+        costs[inside] = self._cost[counts[inside] @ self.grid.strides]
+        return costs
 
     def trace(self, counts: Counts) -> Iterator[tuple[int, Choice, int]]:
-        """The way that each place goes for *counts*, which can be had."""
+        """Yield each place with the way that it uses for *counts*, which must be possible."""
         position = self.grid.position(counts)
-        for place, choice, ways in reversed(self._taken):
+        for place, choice, ways in reversed(self._choices):
             way = int(ways[position])
-            position = int(self.grid.without(choice.counts[way])[position])
+            position = int(self.grid.shifted_by(choice.counts[way])[position])
             yield place, choice, way
 
 
 def divide(grid: Grid, costs: Sequence[Ints], effort: Effort) -> tuple[int, list[int]]:
-    """What it costs at least to divide all that *grid* goes up to among some places, and the position of what each gets.
+    """Return the least cost of dividing the largest counts of *grid* among several places, and the position that each place gets.
 
-    *costs*: what it costs each place to have what stands at each position; more never costs less.
+    *costs* holds for each place its cost by position; it never falls as counts grow.
 
     Raises:
         EffortSpentError: the effort is spent.
 
     """
     if not costs:
-        return ENDLESS, []
-    effort.spend((PLACE if len(costs) > 2 else WAY) * len(costs))
-    ways = [grid.peaks(each) for each in costs] if len(costs) > 2 else []
-    # The two places that can go most ways are joined in one go.
+        return INFINITE, []
+    effort.spend((PLACE_STEPS if len(costs) > 2 else WAY_STEPS) * len(costs))
+    ways = [grid.maximal_positions(each) for each in costs] if len(costs) > 2 else []
+    # The two places with most ways are joined in one operation at the end.
     first, *others = sorted(range(len(costs)), key=lambda number: -len(ways[number]) if ways else 0)
-    least, taken = costs[first], []
+    least, choices = costs[first], []
     for number in others[1:]:
-        effort.spend(len(ways[number]) * (WAY + grid.size // POSITIONS_A_STEP))
+        effort.spend(len(ways[number]) * (WAY_STEPS + grid.size // POSITIONS_A_STEP))
         least, choice = _joined(grid, least, costs[number], ways[number])
-        taken.append((number, choice))
+        choices.append((number, choice))
     parts = [0] * len(costs)
-    at = grid.size - 1
+    position = grid.size - 1
     for number in others[:1]:
-        # It has what is left, and what is left stands the other way round.
+        # The last place gets the remainder, which is the reversed position.
         least = least + costs[number][::-1]
-        at = int(least.argmin())
-        parts[number] = grid.size - 1 - at
-    cost = min(int(least[at]), ENDLESS)
-    for number, choice in reversed(taken):
-        parts[number] = int(choice[at])
-        at = int(grid.without(grid.counts(choice[at : at + 1])[0])[at])
-    parts[first] = at
+        position = int(least.argmin())
+        parts[number] = grid.size - 1 - position
+    cost = min(int(least[position]), INFINITE)
+    for number, choice in reversed(choices):
+        parts[number] = int(choice[position])
+        position = int(grid.shifted_by(grid.counts(choice[position : position + 1])[0])[position])
+    parts[first] = position
     return cost, parts
 
 
 def _joined(grid: Grid, before: Ints, costs: Ints, ways: Ints) -> tuple[Ints, Ints]:
-    """The least costs with one place more, which goes one of *ways*, and the way that it goes at each position."""
-    least: Ints = np.full(grid.size, ENDLESS, dtype=np.int64)
+    """Return the least cost by position with one more place and its *ways*, and the way used at each position."""
+    least: Ints = np.full(grid.size, INFINITE, dtype=np.int64)
     choice: Ints = np.zeros(grid.size, dtype=np.int64)
     for way, counts in zip(ways.tolist(), grid.counts(ways), strict=True):
-        through = before[grid.without(counts)] + int(costs[way])
+        through = before[grid.shifted_by(counts)] + int(costs[way])
         better = through < least
         choice[better] = way
         least = np.minimum(least, through)

@@ -1,4 +1,4 @@
-"""The nodes of a domain with what of them matters: how many pods they could hold, and who is in the way."""
+"""Candidate nodes of a domain: how many pods they can hold, and which units are in the way."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from scheduler_core.preemption.bounds.ways import Amounts
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class NodeSpot:
+class CandidateNode:
     """A node that could hold some pod.
 
     Attributes:
-        most: pods of each shape that it holds at most.
-        rows: positions of the resources that can be short, among those that pods request.
-        free: of these.
-        units: those that give back some of it, with their share of the cost and what they give back; the cheapest first.
-        alone: whether none of them is in the way on another node.
-        rank: that of the first of them.
+        most: upper bound of pods of each shape.
+        rows: indices, among the requested resources, of those that can be short.
+        free: free amounts of these resources.
+        units: units in the way: number, share of the cost, and amounts that they give back; the cheapest first.
+        alone: True if none of them is in the way on another node.
+        rank: rank of the first of them.
 
     """
 
@@ -38,10 +38,10 @@ class NodeSpot:
     rank: int
 
 
-class Prices:
-    """What units cost.
+class UnitCosts:
+    """Cost of units: *weights* by unit.
 
-    *weights* by unit; of units that cost the same those of the lowest of *ranks* leave first.
+    Of units with equal cost, those with the lowest of *ranks* are evicted first.
     """
 
     def __init__(self, weights: Mapping[int, int], ranks: Mapping[int, int]) -> None:
@@ -49,23 +49,23 @@ class Prices:
         self.ranks = ranks
 
     def shares(self, units: Sequence[int], nodes: Sequence[int]) -> dict[tuple[int, int], int]:
-        """The cost of each of *units* divided among its nodes."""
-        on: dict[int, list[int]] = {}
+        """Return the cost of each of *units* divided among its *nodes*, by unit and node."""
+        nodes_of: dict[int, list[int]] = {}
         for unit, node in zip(units, nodes, strict=True):
-            on.setdefault(unit, []).append(node)
-        found = {}
-        for unit, several in on.items():
+            nodes_of.setdefault(unit, []).append(node)
+        shares = {}
+        for unit, several in nodes_of.items():
             share, rest = divmod(self.weights[unit], len(several))
             for number, node in enumerate(several):
-                found[unit, node] = share if number else share + rest
-        return found
+                shares[unit, node] = share if number else share + rest
+        return shares
 
 
-class Needs:
-    """What pods of *shapes* request.
+class ShapeRequests:
+    """Requests of pods of *shapes*.
 
     Attributes:
-        rows: the resources.
+        rows: requested resources.
         amounts: shape (shapes, rows).
 
     """
@@ -76,55 +76,61 @@ class Needs:
         self.rows: Ints = np.unique([row for shape in shapes for row, _ in shape.requests])
         self.amounts: Ints = np.array([[dict(shape.requests).get(row, 0) for row in self.rows.tolist()] for shape in shapes])
 
-    def slots(self, room: Ints, nodes: Nodes, most: Counts) -> Ints:
-        """Shape (shapes, nodes): how many pods of each fit in *room*, shape (rows, nodes), no more than *most* of it."""
-        found = []
+    def slots(self, free: Ints, nodes: Nodes, most: Counts) -> Ints:
+        """Return how many pods of each shape fit in *free*, shape (rows, nodes), at most *most* of it; shape (shapes, nodes)."""
+        rows = []
         for shape, amounts, limit in zip(self._shapes, self.amounts, most, strict=True):
-            asked = amounts > 0
-            slots = np.minimum((room[asked] // amounts[asked, None]).min(axis=0), limit)
+            requested = amounts > 0
+            slots = np.minimum((free[requested] // amounts[requested, None]).min(axis=0), limit)
             mask = self._state.profile.compile(shape).mask
-            found.append(slots if mask is None else np.where(mask[nodes], slots, 0))
-        return np.array(found)
+            rows.append(slots if mask is None else np.where(mask[nodes], slots, 0))
+        return np.array(rows)
 
 
-def spots(
-    needs: Needs, shortage: Shortage, nodes: Nodes, most: Counts, prices: Prices
-) -> tuple[dict[int, NodeSpot], dict[tuple[int, int], int]]:
-    """Those of *nodes* that could hold pods, and the share of each unit's cost on each node where it is in the way.
+def candidate_nodes(
+    requests: ShapeRequests, shortage: Shortage, nodes: Nodes, most: Counts, unit_costs: UnitCosts
+) -> tuple[dict[int, CandidateNode], dict[tuple[int, int], int]]:
+    """Return the nodes that could hold pods, and the share of each unit's cost on each node where it is in the way.
 
     Args:
-        needs: of the pods.
-        shortage: the units that may leave.
+        requests: of the pods.
+        shortage: units that can be evicted.
         nodes: ascending.
-        most: pods of each shape that are wanted at most.
-        prices: of the units.
+        most: largest number of pods of each shape.
+        unit_costs: of the units.
 
     """
-    pairs = shortage.pairs_of(nodes)
-    at = np.searchsorted(nodes, shortage.node[pairs])
-    need = shortage.need[needs.rows[:, None], pairs]
-    free = shortage.free[needs.rows[:, None], nodes]
-    room = free.copy()
-    np.add.at(room.T, at, need.T)
-    slots = needs.slots(np.maximum(room, 0), nodes, most)
-    # A resource of which there is enough for all that a node could hold is no matter there.
-    short: Bools = needs.amounts.T @ slots > free
-    able: Bools = np.array(slots.any(axis=0))
-    matters = (short[:, at] & (need > 0)).any(axis=0) & able[at]
-    units, there = shortage.unit[pairs[matters]].tolist(), nodes[at[matters]].tolist()
-    shares = prices.shares(units, there)
-    on: dict[int, list[tuple[int, int, int, Amounts]]] = {}
-    for unit, node, each in zip(units, there, need[:, matters].T.tolist(), strict=True):
-        on.setdefault(node, []).append((shares[unit, node], prices.ranks[unit], unit, tuple(each)))
+    pairs = shortage.pairs_on(nodes)
+    position = np.searchsorted(nodes, shortage.node[pairs])
+    given_back = shortage.amounts[requests.rows[:, None], pairs]
+    free = shortage.free[requests.rows[:, None], nodes]
+    free_after = free.copy()
+    np.add.at(free_after.T, position, given_back.T)
+    slots = requests.slots(np.maximum(free_after, 0), nodes, most)
+    # A resource is relevant on a node only if it can be short there.
+    short: Bools = requests.amounts.T @ slots > free
+    usable: Bools = np.array(slots.any(axis=0))
+    relevant = (short[:, position] & (given_back > 0)).any(axis=0) & usable[position]
+    units, pair_nodes = shortage.unit[pairs[relevant]].tolist(), nodes[position[relevant]].tolist()
+    shares = unit_costs.shares(units, pair_nodes)
+    units_on: dict[int, list[tuple[int, int, int, Amounts]]] = {}
+    for unit, node, each in zip(units, pair_nodes, given_back[:, relevant].T.tolist(), strict=True):
+        units_on.setdefault(node, []).append((shares[unit, node], unit_costs.ranks[unit], unit, tuple(each)))
     alone = set(np.flatnonzero(np.bincount(units) == 1).tolist()) if units else set()
     columns = zip(nodes.tolist(), slots.T.tolist(), free.T.tolist(), short.T.tolist(), strict=True)
-    found = {node: _spot(each, here, lacking, sorted(on.get(node, ())), alone) for node, each, here, lacking in columns if any(each)}
-    return found, shares
+    candidates = {
+        node: _candidate_node(each, free_amounts, is_short, sorted(units_on.get(node, ())), alone)
+        for node, each, free_amounts, is_short in columns
+        if any(each)
+    }
+    return candidates, shares
 
 
-def _spot(most: list[int], free: list[int], short: list[bool], units: list[tuple[int, int, int, Amounts]], alone: set[int]) -> NodeSpot:
+def _candidate_node(
+    most: list[int], free: list[int], short: list[bool], units: list[tuple[int, int, int, Amounts]], alone: set[int]
+) -> CandidateNode:
     rows = tuple(itertools.compress(range(len(short)), short))
-    return NodeSpot(
+    return CandidateNode(
         tuple(most),
         rows,
         tuple(free[row] for row in rows),

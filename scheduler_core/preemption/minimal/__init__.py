@@ -1,10 +1,10 @@
-"""The fewest units that must leave for a root.
+"""Minimal plans: the fewest units whose eviction makes a root fit.
 
-minimal_plans     the best plan found, and a bound below which no plan can be
-problem           a root, and who may leave for it
-exact_plan        the best plan, proved
-branch_and_bound  the cheapest units, best first
-heuristic_plans   plans where the best one is not found for certain
-subsets           sets of so many units
-trials            whether a root fits once units have left
+minimal_plans     the best known plan, and a lower bound
+problem           a root, and the units that can be evicted for it
+exact_plan        the best plan, with a proof
+branch_and_bound  the cheapest units, best-first search
+heuristic_plans   plans if the exact search does not finish
+subsets           enumeration of sets of units of one size
+trials            placements of the root without certain units
 """

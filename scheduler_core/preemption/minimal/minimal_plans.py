@@ -1,9 +1,8 @@
-"""The fewest units that must leave for a root, with a bound below which no plan can be.
+"""Minimal plans: the fewest units whose eviction makes a root fit, with a lower bound on their number.
 
-kube-scheduler places a root once without all lower units, and who leaves follows from where it went (``workload_aware``).  Here that is only
-the first plan.  The best one is searched for (``exact_plan``); where that is more than the effort allows, or the root hangs on more than
-room, plans are made and reduced (``heuristic_plans``).  What is better is said in ``plan_cost``.  In the end the root is placed again without
-exactly the victims; if that does not succeed nobody leaves.
+The first plan is the selection of kube-scheduler (``workload_aware``, ``default_preemption``).  ``exact_plan`` searches for the best plan.
+If that does not finish, or does not apply, ``heuristic_plans`` makes and reduces plans.  ``plan_cost`` defines the order of plans.  At the
+end the root is placed again without exactly the victims.  If that fails, nothing is evicted.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from scheduler_core.model.nodes import Ints
 from scheduler_core.model.topology import Placement
 from scheduler_core.plugins import registry
 from scheduler_core.preemption.bounds.cost_table import TooLargeError
-from scheduler_core.preemption.bounds.shortage import NEVER
-from scheduler_core.preemption.minimal.exact_plan import Exact
-from scheduler_core.preemption.minimal.heuristic_plans import Rough
-from scheduler_core.preemption.minimal.problem import PlanProblem, problem
+from scheduler_core.preemption.bounds.shortage import IMPOSSIBLE
+from scheduler_core.preemption.minimal.exact_plan import ExactSearch
+from scheduler_core.preemption.minimal.heuristic_plans import HeuristicSearch
+from scheduler_core.preemption.minimal.problem import PlanProblem, plan_problem
 from scheduler_core.preemption.minimal.trials import Prover, Trials
 from scheduler_core.preemption.plans.effort import Effort, EffortSpentError
 from scheduler_core.preemption.plans.plan_cost import PlanCost
@@ -36,7 +35,7 @@ from scheduler_core.preemption.victims.workload_aware import ProposalT
 
 NOT_PROVED = "no placement was proved for the time after the eviction"
 EFFORT = 400_000
-"""Steps for one root, each of about a microsecond."""
+"""Steps for one root, about a microsecond each."""
 
 
 def fewest_victims(
@@ -45,38 +44,38 @@ def fewest_victims(
     prover: Prover[ProposalT],
     units: Units,
     budgets: DisruptionBudgets,
-    leaving: AbstractSet[str] = frozenset(),
+    being_evicted: AbstractSet[str] = frozenset(),
     steps: int = EFFORT,
 ) -> Preemption[ProposalT] | Preemption[None]:
-    """*first*, or a plan that is better.
+    """Return *first*, or a better plan.
 
     Args:
-        root: the preemptor, which does not fit as things stand.
-        first: whom ``workload_aware`` or ``default_preemption`` chose.
-        prover: places the root, and knows what it asks for.
-        units: of all pods that run.
+        root: the preemptor, which does not fit at present.
+        first: result of ``workload_aware`` or ``default_preemption``.
+        prover: places the root, and knows its requirements.
+        units: of all running pods.
         budgets: the disruption budgets.
-        leaving: keys of pods that are on their way although the snapshot does not say so.
-        steps: how much may be done.
+        being_evicted: keys of pods whose eviction has begun although the snapshot does not show it.
+        steps: budget.
 
     """
     if first.status is not Status.SUCCESS or not first.units:
         return first
-    plans: _Plans[ProposalT] = _Plans(root, first, prover, units, budgets, leaving)
+    plans: _Plans[ProposalT] = _Plans(root, first, prover, units, budgets, being_evicted)
     plans.search(steps)
     for numbers in dict.fromkeys((plans.best, plans.first)):
-        chosen, outcome = plans.carried_out(numbers)
+        chosen, outcome = plans.verified(numbers)
         if outcome.status is Status.SUCCESS:
-            return plans.to_preemption(chosen, outcome, leaving)
+            return plans.to_preemption(chosen, outcome, being_evicted)
     return Preemption(Status.UNSCHEDULABLE, NOT_PROVED)
 
 
 class _Plans(Generic[ProposalT]):
-    """Plans for one root, better and better.
+    """Plans for one root.
 
     Attributes:
-        first: the units of the first plan.
-        best: those of the best.
+        first: units of the first plan.
+        best: units of the best known plan.
 
     """
 
@@ -87,123 +86,123 @@ class _Plans(Generic[ProposalT]):
         prover: Prover[ProposalT],
         units: Units,
         budgets: DisruptionBudgets,
-        leaving: AbstractSet[str],
+        being_evicted: AbstractSet[str],
     ) -> None:
-        below = units.below(root.priority)
+        potential = units.potential_victims(root.priority)
         self._root = root
-        self._question = prover.question
+        self._requirements = prover.requirements
         self._units = units
         self._budgets = budgets
-        self._worth = PlanCost(units, below, budgets, leaving)
+        self._cost = PlanCost(units, potential, budgets, being_evicted)
         self._effort = Effort(0)
-        self._trials: Trials[ProposalT] = Trials(root, units, self._worth.free, prover, self._effort)
+        self._trials: Trials[ProposalT] = Trials(root, units, self._cost.free, prover, self._effort)
         keys = [pod.key for pod in units.pods]
         members = (int(units.unit_of[bisect.bisect_left(keys, unit.pods[0].key)]) for unit in first.units)
-        self.first = self.best = frozenset(members) - self._worth.free
-        self._domain = _around(self._question.domains, first.nominations.values())
-        self._able: Ints = np.array([number for number in below.units.tolist() if number not in self._worth.free], dtype=np.int64)
+        self.first = self.best = frozenset(members) - self._cost.free
+        self._domain = _domain_of(self._requirements.domains, first.nominations.values())
+        self._candidates: Ints = np.array([number for number in potential.units.tolist() if number not in self._cost.free], dtype=np.int64)
         self._lower = 0
         self._proved = False
 
     def search(self, steps: int) -> None:
-        """Find the best plan, or one that is better than the first; one that breaks no disruption budget if there is one."""
+        """Find the best plan, or a better plan than the first; a plan that breaks no disruption budget if there is one."""
         self._effort.renew(steps // 8)
         with contextlib.suppress(EffortSpentError):
-            if self._worth.free and any(self._trials.fits(frozenset(), domain) for domain in self._question.domains):
+            if self._cost.free and any(self._trials.fits(frozenset(), domain) for domain in self._requirements.domains):
                 self.best, self._proved = frozenset(), True
                 return
         certain = True
-        # Where no budget counts any unit none can be broken.
-        for broken in (False, True) if self._worth.guarded else (True,):
-            task = problem(self._question, self._units, self._worth, self._able, broken=broken)
-            found, proved = self._look(task, steps)
+        # If no budget protects a unit, no plan breaks one.
+        for allow_violations in (False, True) if self._cost.protected else (True,):
+            problem = plan_problem(self._requirements, self._units, self._cost, self._candidates, allow_violations=allow_violations)
+            has_plan, proved = self._solve(problem, steps)
             certain &= proved
-            if found:
+            if has_plan:
                 self._proved = certain
                 return
 
-    def _look(self, task: PlanProblem, steps: int) -> tuple[bool, bool]:
-        """Whether there is a plan for *task*, the best that is found being ``best``; and whether that is certain."""
-        self._lower = max(int(self._is_refuted()), min(task.bounds, default=NEVER))
-        if self._lower >= NEVER:
+    def _solve(self, problem: PlanProblem, steps: int) -> tuple[bool, bool]:
+        """Solve *problem* and record the best plan; return whether a plan exists, and whether the answer is certain."""
+        self._lower = max(int(self._is_refuted()), min(problem.bounds, default=IMPOSSIBLE))
+        if self._lower >= IMPOSSIBLE:
             return False, True
-        rough = Rough(task, self._trials, self._effort, self._lower)
-        if task.allowed(self.first):
-            rough.offer(self.first)
-        if task.question.wanted is not None:
-            # Whether a budget must be broken is to be known before half of the steps are taken.
-            self._allot(steps, 2)
-            exact = Exact(task, task.question.wanted, self._effort)
+        heuristic = HeuristicSearch(problem, self._trials, self._effort, self._lower)
+        if problem.is_allowed(self.first):
+            heuristic.offer(self.first)
+        if problem.requirements.required is not None:
+            # Half of the steps are left for plans that break a budget.
+            self._assign_effort(steps, 2)
+            exact_search = ExactSearch(problem, problem.requirements.required, self._effort)
             with contextlib.suppress(EffortSpentError, TooLargeError):
-                exact.run()
-            rough.lower = self._lower = max(self._lower, exact.lower)
-            if exact.best is not None:
-                rough.offer(exact.best)
-            if exact.proved and (exact.best is not None or rough.best is None):
-                self.best = self.best if rough.best is None else rough.best
-                return exact.best is not None, True
-        self._allot(steps, 2 if task.broken else 8)
+                exact_search.run()
+            heuristic.lower = self._lower = max(self._lower, exact_search.lower)
+            if exact_search.best is not None:
+                heuristic.offer(exact_search.best)
+            if exact_search.proved and (exact_search.best is not None or heuristic.best is None):
+                self.best = self.best if heuristic.best is None else heuristic.best
+                return exact_search.best is not None, True
+        self._assign_effort(steps, 2 if problem.allow_violations else 8)
         with contextlib.suppress(EffortSpentError):
-            if task.allowed(self.first):
-                rough.reduce(self.first, self._domain)
+            if problem.is_allowed(self.first):
+                heuristic.reduce(self.first, self._domain)
             else:
-                self._select_among(rough)
-            rough.make()
-            rough.try_all()
-        self._lower = rough.lower
-        if rough.best is not None:
-            self.best = rough.best
-        return rough.best is not None, rough.proved
+                self._offer_reprieved(heuristic)
+            heuristic.make()
+            heuristic.try_all()
+        self._lower = heuristic.lower
+        if heuristic.best is not None:
+            self.best = heuristic.best
+        return heuristic.best is not None, heuristic.proved
 
     def _is_refuted(self) -> bool:
-        """Whether the root, which is not placed, is known to have no placement without an eviction.
+        """Return whether it is proved that the root, which is not placed, has no placement without an eviction.
 
-        One that was searched for is.  Where greedy alone has failed, a single pod is, which was tried on every node, and so are equal
-        pods of one group that need resources only: greedy finds as many of them in every domain as there is room for.
+        The complete search proves it.  Otherwise greedy proves it for a single pod, which it tries on every node.  It also proves it for equal
+        pods of one group that need resources only, because greedy places as many of them in each domain as fit.
         """
-        state = self._question.state
+        state = self._requirements.state
         waiting = [leaf.waiting for leaf in self._root.leaves() if leaf.waiting]
-        if self._question.exact or len(waiting) != 1 or state.plugins:
-            return self._question.exact
+        if self._requirements.exact or len(waiting) != 1 or state.plugins:
+            return self._requirements.exact
         pods, shape = waiting[0], waiting[0][0].shape
         equal = all(pod.shape is shape for pod in pods) and not registry.one_by_one(shape) and not state.stateful.touches(pods[0])
         return len(pods) == 1 or equal
 
-    def _select_among(self, rough: Rough) -> None:
-        """Offer who is in the way of the root once as many have left as may leave together."""
-        numbers = rough.many(self._question.state.topology.root)
-        outcome = self._trials.placed(numbers)
+    def _offer_reprieved(self, heuristic: HeuristicSearch) -> None:
+        """Offer the units that are in the way of the root if as many units as allowed are evicted."""
+        numbers = heuristic.largest_allowed(self._requirements.state.topology.root)
+        outcome = self._trials.place_without(numbers)
         if outcome.status is Status.SUCCESS:
-            rough.offer(self._trials.reprieved(numbers, outcome.assigned, self._budgets))
+            heuristic.offer(self._trials.reprieved(numbers, outcome.assigned, self._budgets))
 
-    def _allot(self, steps: int, parts: int) -> None:
-        """Have one of so many equal parts of the steps that are left of *steps*."""
+    def _assign_effort(self, steps: int, parts: int) -> None:
+        """Set the effort to 1 / *parts* of the steps that are left of *steps*."""
         self._effort.renew(max(0, steps - self._effort.taken) // parts)
 
-    def carried_out(self, numbers: frozenset[int]) -> tuple[frozenset[int], ProposalT]:
-        """*numbers*, or those of them who are in the way; and what comes of placing the root once they have left."""
-        outcome = self._trials.placed(numbers)
+    def verified(self, numbers: frozenset[int]) -> tuple[frozenset[int], ProposalT]:
+        """Return *numbers*, or those of them that are in the way, and the result of placing the root without them."""
+        outcome = self._trials.place_without(numbers)
         while outcome.status is Status.SUCCESS and not self._proved:
             fewer = self._trials.reprieved(numbers, outcome.assigned, self._budgets)
-            again = self._trials.placed(fewer) if fewer < numbers else outcome
-            if fewer == numbers or again.status is not Status.SUCCESS:
+            retried = self._trials.place_without(fewer) if fewer < numbers else outcome
+            if fewer == numbers or retried.status is not Status.SUCCESS:
                 break
-            numbers, outcome = fewer, again
+            numbers, outcome = fewer, retried
         return numbers, outcome
 
-    def to_preemption(self, numbers: frozenset[int], outcome: ProposalT, leaving: AbstractSet[str]) -> Preemption[ProposalT]:
-        """The preemption of *numbers*, with which *outcome* comes."""
+    def to_preemption(self, numbers: frozenset[int], outcome: ProposalT, being_evicted: AbstractSet[str]) -> Preemption[ProposalT]:
+        """Return the preemption of *numbers*; *outcome* is the result without them."""
         units = tuple(self._units.unit(number) for number in by_importance(numbers, self._units))
-        chosen = ChosenUnits(units, self._worth.breaks(numbers))
+        chosen = ChosenUnits(units, self._cost.violations(numbers))
         nominations = {pod.key: node for pod, node in outcome.assigned}
-        what = "placement for podgroup"
+        subject = "placement for podgroup"
         if self._root.name.kind == "Pod":
-            names = self._question.state.nodes.names
-            what = f"potential placement for pod on node {names[next(iter(nominations.values()))]}"
+            names = self._requirements.state.nodes.names
+            subject = f"potential placement for pod on node {names[next(iter(nominations.values()))]}"
         return Preemption(
             Status.SUCCESS,
-            f"found a {what}, preempting {chosen.count} victims",
-            *chosen.split(leaving),
+            f"found a {subject}, preempting {chosen.count} victims",
+            *chosen.split(being_evicted),
             units,
             chosen.violating,
             nominations,
@@ -213,7 +212,7 @@ class _Plans(Generic[ProposalT]):
         )
 
 
-def _around(domains: Sequence[Placement], nodes: Iterable[int]) -> Placement:
-    """The domain that holds *nodes*."""
-    wanted = np.array(sorted(nodes), dtype=np.int64)
-    return next((domain for domain in domains if np.isin(wanted, domain.nodes).all()), domains[0])
+def _domain_of(domains: Sequence[Placement], nodes: Iterable[int]) -> Placement:
+    """Return the domain that contains *nodes*."""
+    array = np.array(sorted(nodes), dtype=np.int64)
+    return next((domain for domain in domains if np.isin(array, domain.nodes).all()), domains[0])

@@ -1,4 +1,4 @@
-"""Every set of so many units, as far as one can matter."""
+"""Enumeration of the sets of a given number of units, without sets that cannot matter."""
 
 from __future__ import annotations
 
@@ -14,51 +14,51 @@ from scheduler_core.preemption.bounds.shortage import Shortage
 from scheduler_core.preemption.plans.effort import Effort
 from scheduler_core.preemption.plans.plan_cost import Key, PlanCost
 
-_NOBODY: frozenset[int] = frozenset()
-_STEPS = 3
-"""For each set or part of one."""
+_EMPTY: frozenset[int] = frozenset()
+_SET_STEPS = 3
+"""Steps for each set, or beginning of a set."""
 _LARGEST = 200
-"""Larger sets are not tried: each unit takes one of Python's frames, and the effort ends long before."""
-_COMPARED = 64
-"""Units up to which each is held against each."""
+"""Largest size of a set: each unit uses one Python stack frame, and the effort is spent long before."""
+_MOST_COMPARED = 64
+"""Number of units up to which all pairs are compared."""
 
 
 class Fits(Protocol):
-    """What tells whether a root fits."""
+    """Decides if a root fits."""
 
     def fits(self, numbers: AbstractSet[int], placement: Placement) -> bool | None:
-        """Whether it does in *placement* once the units *numbers* have left; None where that is not known."""
+        """Return whether the root fits in *placement* without the units *numbers*; None if unknown."""
 
 
 class Subsets:
     """Sets of units of one domain.
 
-    *exact*: a unit that leaves can never do harm, so that what a set cannot do no part of it can, and a unit that gives back no more
-    than another, and is worth no less, leaves only after it.
+    If *exact*, an eviction never does harm.  So subsets of an infeasible set are infeasible, and a unit is evicted only together with all
+    units that give back at least as much and cost no more.
     """
 
-    def __init__(self, placement: Placement, units: Sequence[int], trials: Fits, worth: PlanCost, effort: Effort) -> None:
+    def __init__(self, placement: Placement, units: Sequence[int], trials: Fits, cost: PlanCost, effort: Effort) -> None:
         self._placement = placement
         self._trials = trials
-        self._worth = worth
+        self._cost = cost
         self._effort = effort
         self.units = units
-        self._before: dict[int, frozenset[int]] = {}
+        self._prerequisites: dict[int, frozenset[int]] = {}
 
     def compare(self, shortage: Shortage) -> None:
-        """Find out which units leave only after others.  For exact questions only."""
-        if len(self.units) > _COMPARED:
+        """Compute which units are evicted only together with others; for exact requirements only."""
+        if len(self.units) > _MOST_COMPARED:
             return
-        given = {unit: self._given(unit, shortage) for unit in self.units}
+        amounts = {unit: self._amounts_by_node(unit, shortage) for unit in self.units}
         for position, unit in enumerate(self.units):
-            self._before[position] = frozenset(
-                other for other in self.units[:position] if (given[other] >= given[unit]).all() and self._worth.not_more(other, unit)
+            self._prerequisites[position] = frozenset(
+                other for other in self.units[:position] if (amounts[other] >= amounts[unit]).all() and self._cost.no_worse(other, unit)
             )
 
-    def best(self, size: int, limit: Key | None, *, exact: bool, broken: bool) -> tuple[frozenset[int] | None, bool]:
-        """The best set of *size* units that lets the root fit, if it is better than *limit*; and whether that is certain.
+    def best(self, size: int, limit: Key | None, *, exact: bool, allow_violations: bool) -> tuple[frozenset[int] | None, bool]:
+        """Return the best set of *size* units that makes the root fit and is better than *limit*, and True if the answer is certain.
 
-        Sets that break a disruption budget are left out unless *broken*.
+        Sets that break a disruption budget are skipped unless *allow_violations*.
 
         Raises:
             EffortSpentError: the effort is spent.
@@ -66,43 +66,45 @@ class Subsets:
         """
         if size > _LARGEST:
             return None, False
-        self._exact, self._broken, self._size = exact, broken, size
-        self._found: frozenset[int] | None = None
+        self._exact, self._allow_violations, self._size = exact, allow_violations, size
+        self._best: frozenset[int] | None = None
         self._limit = limit
         self._certain = True
         self._descend((), 0)
-        return self._found, self._certain
+        return self._best, self._certain
 
     def _descend(self, chosen: tuple[int, ...], at: int) -> None:
-        self._effort.spend(_STEPS)
-        here = frozenset(chosen)
-        if self._hopeless(here):
+        self._effort.spend(_SET_STEPS)
+        units = frozenset(chosen)
+        if self._is_pruned(units):
             return
         if len(chosen) == self._size:
-            fits = self._trials.fits(here, self._placement)
+            fits = self._trials.fits(units, self._placement)
             self._certain &= fits is not None
             if fits:
-                self._found, self._limit = here, self._worth.key(here)
+                self._best, self._limit = units, self._cost.key(units)
             return
-        if self._exact and self._trials.fits(here.union(self.units[at:]), self._placement) is False:
+        if self._exact and self._trials.fits(units.union(self.units[at:]), self._placement) is False:
             return
         for position in range(at, len(self.units) - (self._size - len(chosen)) + 1):
-            if self._before.get(position, _NOBODY) <= here:
+            if self._prerequisites.get(position, _EMPTY) <= units:
                 self._descend((*chosen, self.units[position]), position + 1)
 
-    def _hopeless(self, chosen: frozenset[int]) -> bool:
-        key = self._worth.key(chosen)
-        if key[0] and not self._broken:
+    def _is_pruned(self, chosen: frozenset[int]) -> bool:
+        key = self._cost.key(chosen)
+        if key[0] and not self._allow_violations:
             return True
         if self._limit is None:
             return False
-        # Everything but the number of units can only get worse.
+        # All criteria except the number of units can only get worse.
         return (self._size, *key[2:6]) > self._limit[1:6] or (len(chosen) == self._size and key >= self._limit)
 
-    def _given(self, unit: int, shortage: Shortage) -> Ints:
+    def _amounts_by_node(self, unit: int, shortage: Shortage) -> Ints:
         pairs = np.flatnonzero(shortage.unit == unit)
-        found: Ints = np.zeros((len(shortage.need), len(self._placement)), dtype=np.int64)
-        at = np.searchsorted(self._placement.nodes, shortage.node[pairs])
-        inside = (at < len(self._placement)) & (self._placement.nodes[np.minimum(at, len(self._placement) - 1)] == shortage.node[pairs])
-        found[:, at[inside]] = shortage.need[:, pairs[inside]]
-        return found
+        amounts: Ints = np.zeros((len(shortage.amounts), len(self._placement)), dtype=np.int64)
+        columns = np.searchsorted(self._placement.nodes, shortage.node[pairs])
+        inside = (columns < len(self._placement)) & (
+            self._placement.nodes[np.minimum(columns, len(self._placement) - 1)] == shortage.node[pairs]
+        )
+        amounts[:, columns[inside]] = shortage.amounts[:, pairs[inside]]
+        return amounts

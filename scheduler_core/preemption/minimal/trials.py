@@ -1,4 +1,4 @@
-"""Whether a root fits once certain units have left: asked of the engine, and remembered."""
+"""Trials: placements of a root without certain units; results are cached."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from scheduler_core.preemption.victims.reprieve import AbsentPods, Proposed, rep
 from scheduler_core.preemption.victims.workload_aware import ProposalT, ProposalT_co, RootPlacer
 
 _BASE, _UNIT, _POD, _SEARCHED = 100, 100, 100, 4
-"""Steps that a trial takes: any, for each unit that leaves, for each pod that may be tried by itself, for each step of the search."""
+"""Steps for a trial, for each evicted unit, for each pod that may be tried by itself, and for each step of the search."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Question:
-    """What a root asks for.
+class RootRequirements:
+    """Requirements of the preempting root.
 
     Attributes:
-        state: where it is to be placed.
-        domains: where all of it may go, one of them; all nodes where it has no constraint.
-        demand: what any plan must place.
-        exact: whether ``Prover.possible`` decides it, and a unit that leaves can never do harm.  Then only units in the domain matter.
-        wanted: the root, to be had in a domain as a whole; None where it is not exact, or there are too many ways to meet its minimum.
+        state: the placement state.
+        domains: possible domains of the root; all nodes as one domain without a topology key.
+        demand: least amounts that every plan must place.
+        exact: True if ``Prover.is_feasible`` decides the placement.  Then evictions never do harm, and only units in the domain matter.
+        required: pods to place inside a domain; None if not exact, or if the minimum can be met in too many ways.
 
     """
 
@@ -45,94 +45,94 @@ class Question:
     domains: tuple[Placement, ...]
     demand: GroupDemand
     exact: bool
-    wanted: RequiredPods | None = None
+    required: RequiredPods | None = None
 
 
 class Prover(RootPlacer[ProposalT_co], Protocol[ProposalT_co]):
-    """What places a root, and proves that it can or cannot be placed."""
+    """Places a root, and proves that it can or cannot be placed."""
 
-    question: Question
-    """What the root asks for."""
+    requirements: RootRequirements
+    """Requirements of the root."""
 
-    def possible(self, placement: Placement) -> tuple[bool | None, int]:
-        """Whether the root of the question fits in *placement* as the ledger stands; None if that is not known.  And the steps."""
+    def is_feasible(self, placement: Placement) -> tuple[bool | None, int]:
+        """Return whether the root fits in *placement* on the present ledger, None if unknown; and the steps of the search."""
 
 
 class Trials(Generic[ProposalT]):
-    """Trials for one root; units of *free* are gone in all of them."""
+    """Trials for one root; units of *free* are removed in all of them."""
 
     def __init__(self, root: Entity, units: Units, free: AbstractSet[int], prover: Prover[ProposalT], effort: Effort) -> None:
         self._root = root
-        self._question = question = prover.question
+        self._requirements = requirements = prover.requirements
         self._units = units
         self._free = frozenset(free)
         self._prover = prover
         self._effort = effort
-        self._ledger: Ledger = question.state.ledger
-        # The search counts its own steps; else pods may have to be tried one by one.
+        self._ledger: Ledger = requirements.state.ledger
+        # The search counts its own steps.  Otherwise pods may be tried one by one.
         waiting = sum(len(leaf.waiting) for leaf in root.leaves())
-        self._base = _BASE + len(question.state.nodes) + (0 if question.exact else _POD * waiting)
-        self._known: dict[tuple[frozenset[int], int], bool | None] = {}
+        self._base = _BASE + len(requirements.state.nodes) + (0 if requirements.exact else _POD * waiting)
+        self._cache: dict[tuple[frozenset[int], int], bool | None] = {}
 
     def fits(self, numbers: AbstractSet[int], placement: Placement) -> bool | None:
-        """Whether the root fits in *placement* once *numbers* have left; None where that is not known.
+        """Return whether the root fits in *placement* without the units *numbers*; None if unknown.
 
         Raises:
             EffortSpentError: the effort is spent.
 
         """
-        at = (frozenset(numbers), placement.serial)
-        if at not in self._known:
-            self._effort.spend(self._base + _UNIT * len(at[0]))
-            self._known[at] = self._try(at[0], placement)
-        return self._known[at]
+        key = (frozenset(numbers), placement.serial)
+        if key not in self._cache:
+            self._effort.spend(self._base + _UNIT * len(key[0]))
+            self._cache[key] = self._try(key[0], placement)
+        return self._cache[key]
 
-    def placed(self, numbers: AbstractSet[int]) -> ProposalT:
-        """What comes of placing the root once *numbers* have left."""
+    def place_without(self, numbers: AbstractSet[int]) -> ProposalT:
+        """Return the result of placing the root without the units *numbers*."""
         mark = self._ledger.mark()
-        pods = self._away(numbers)
+        pods = self._remove(numbers)
         try:
             return self._prover.place(self._root)
         finally:
-            self._back(mark, pods)
+            self._restore(mark, pods)
 
     def reprieved(self, numbers: AbstractSet[int], proposed: Proposed, budgets: DisruptionBudgets) -> frozenset[int]:
-        """Those of *numbers* that are in the way of *proposed*, placed once all of them have left."""
+        """Return those of *numbers* that are not reprieved, if *proposed* are placed without all of them."""
         mark = self._ledger.mark()
-        away = [pod for number in sorted(self._free) for pod in self._units.unit(number).pods]
-        self._prover.move(away, away=True)
-        some = self._units.some(numbers)
-        self._ledger.release((*_loads(away), *some.loads), self._ledger.fresh())
-        absent = AbsentPods(self._units, some, self._prover)
+        free_pods = [pod for number in sorted(self._free) for pod in self._units.unit(number).pods]
+        self._prover.move(free_pods, away=True)
+        potential = self._units.subset(numbers)
+        self._ledger.release((*_loads(free_pods), *potential.loads), self._ledger.fresh())
+        absent = AbsentPods(self._units, potential, self._prover)
         try:
-            chosen = reprieve(proposed, self._units, some, budgets, self._ledger, absent)
+            chosen = reprieve(proposed, self._units, potential, budgets, self._ledger, absent)
         finally:
-            absent.end()
-            self._prover.move(away, away=False)
+            absent.restore()
+            self._prover.move(free_pods, away=False)
             self._ledger.rewind(mark)
-        stay = {unit.pods[0].key for unit in chosen.units}
-        return frozenset(number for number in numbers if self._units.unit(number).pods[0].key in stay)
+        victims = {unit.pods[0].key for unit in chosen.units}
+        return frozenset(number for number in numbers if self._units.unit(number).pods[0].key in victims)
 
     def _try(self, numbers: frozenset[int], placement: Placement) -> bool | None:
-        if not self._question.exact:
-            # That it was not placed refutes nothing.
-            return True if self.placed(numbers).status is Status.SUCCESS else None
+        if not self._requirements.exact:
+            # A failure of greedy is no proof.
+            return True if self.place_without(numbers).status is Status.SUCCESS else None
         mark = self._ledger.mark()
-        pods = self._away(numbers)
+        pods = self._remove(numbers)
         try:
-            known, steps = self._prover.possible(placement)
+            feasible, steps = self._prover.is_feasible(placement)
         finally:
-            self._back(mark, pods)
+            self._restore(mark, pods)
         self._effort.spend(_SEARCHED * steps)
-        return known
+        return feasible
 
-    def _away(self, numbers: AbstractSet[int]) -> list[PodRecord]:
+    def _remove(self, numbers: AbstractSet[int]) -> list[PodRecord]:
         pods = [pod for number in sorted(self._free | numbers) for pod in self._units.unit(number).pods]
         self._ledger.release(tuple(_loads(pods)), self._ledger.fresh())
         self._prover.move(pods, away=True)
         return pods
 
-    def _back(self, mark: int, pods: list[PodRecord]) -> None:
+    def _restore(self, mark: int, pods: list[PodRecord]) -> None:
         self._prover.move(pods, away=False)
         self._ledger.rewind(mark)
 
@@ -142,5 +142,5 @@ def _loads(pods: Iterable[PodRecord]) -> Iterable[PodLoad]:
     for pod in pods:
         by_shape.setdefault(pod.shape.serial, (pod.shape, []))[1].append(pod.node)
     for shape, nodes in by_shape.values():
-        found: Nodes = np.array(nodes, dtype=np.int64)
-        yield PodLoad(shape, found)
+        node_array: Nodes = np.array(nodes, dtype=np.int64)
+        yield PodLoad(shape, node_array)

@@ -1,9 +1,9 @@
-"""What a plan of evictions has to do, and what it costs.
+"""Plans of evictions: sets of units, what they must achieve and what they cost.
 
-required_pods  what a root must place at least, and within which domains
-areas          the domains that its groups may have
-kinds          its groups by what they need
-plan_cost      the order in which plans are better than others
-cost_weights   the same as one number
-effort         how much may be done to better a plan, counted in steps
+required_pods  pods that a root must place, and within which domains
+areas          domains of the groups, as a tree
+kinds          groups by their needs
+plan_cost      the order of plans
+cost_weights   the same order as one integer weight for each unit
+effort         budget of a search for plans, counted in steps
 """

@@ -1,4 +1,4 @@
-"""The domains that the groups of a root may have, one inside the other."""
+"""Domains of the groups of a root, as a tree."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from scheduler_core.preemption.plans.required_pods import RequiredPods
 
 
 class DomainArea:
-    """Nodes that some group may be confined to, with the smaller such sets inside it.
+    """Nodes of a domain that some group can get, with the smaller domains inside it.
 
     Attributes:
-        number: those inside an area have larger numbers than it.
+        number: larger than the numbers of the areas that contain it.
         nodes: indices, ascending.
-        inner: the areas next below it; none share a node.
-        values: by topology key the label's value that all its nodes have, where they agree.
+        inner: the next smaller areas; they share no node.
+        values: label values that all nodes have in common, by topology key.
 
     """
 
@@ -33,64 +33,64 @@ class DomainArea:
 
     @functools.cached_property
     def rest(self) -> DomainArea | None:
-        """The nodes that are in none of the inner areas; None if there are none, or no inner areas."""
+        """Nodes in none of the inner areas; None without such nodes, or without inner areas."""
         if not self.inner:
             return None
         nodes = np.setdiff1d(self.nodes, np.concatenate([each.nodes for each in self.inner]), assume_unique=True)
         return DomainArea(-1 - self.number, nodes, {}) if len(nodes) else None
 
-    def satisfies(self, wanted: RequiredPods) -> bool:
-        """Whether *wanted*, looked for from outside, has found its domain here."""
-        if not wanted.key:
+    def satisfies(self, required: RequiredPods) -> bool:
+        """Return whether the area is a domain that *required* can get."""
+        if not required.key:
             return True
-        value = self.values.get(wanted.key)
-        return value is not None and (wanted.value is None or wanted.value == value)
+        value = self.values.get(required.key)
+        return value is not None and (required.value is None or required.value == value)
 
 
-def areas(state: PlacementState, wanted: RequiredPods, domain: Placement, effort: Effort) -> DomainArea | None:
-    """*domain*, in which all of *wanted* goes, with the areas inside it; None where two of these overlap halfway.
+def areas(state: PlacementState, required: RequiredPods, domain: Placement, effort: Effort) -> DomainArea | None:
+    """Return *domain*, the domain of *required*, with the areas inside it; None if two areas overlap without being nested.
 
     Raises:
         EffortSpentError: the effort is spent.
 
     """
-    keys = sorted(_keys(wanted))
-    found = {domain.nodes.tobytes(): domain.nodes}
-    seen = {(wanted.number, domain.serial)}
-    todo = [(wanted, domain)]
+    keys = sorted(_keys(required))
+    sets = {domain.nodes.tobytes(): domain.nodes}
+    seen = {(required.number, domain.serial)}
+    todo = [(required, domain)]
     while todo:
         group, placement = todo.pop()
         for child in group.children:
-            for place in child.places(state, placement):
-                if (child.number, place.serial) not in seen:
+            for inner in child.domains_in(state, placement):
+                if (child.number, inner.serial) not in seen:
                     effort.spend(20)
-                    seen.add((child.number, place.serial))
-                    found.setdefault(place.nodes.tobytes(), place.nodes)
-                    todo.append((child, place))
-    return _nested(state, sorted(found.values(), key=lambda nodes: (-len(nodes), nodes[0])), keys)
+                    seen.add((child.number, inner.serial))
+                    sets.setdefault(inner.nodes.tobytes(), inner.nodes)
+                    todo.append((child, inner))
+    return _nested(state, sorted(sets.values(), key=lambda nodes: (-len(nodes), nodes[0])), keys)
 
 
-def _keys(wanted: RequiredPods) -> set[str]:
-    return {wanted.key}.union(*map(_keys, wanted.children)) - {""}
+def _keys(required: RequiredPods) -> set[str]:
+    return {required.key}.union(*map(_keys, required.children)) - {""}
 
 
 def _nested(state: PlacementState, sets: Iterable[Nodes], keys: list[str]) -> DomainArea | None:
-    """The first of *sets*, which contains all others, with those inside it; the larger come first."""
+    """Return the first of *sets* with the others inside it; larger sets come first."""
     columns = {key: state.nodes.column(key) for key in keys}
-    around = np.full(len(state.nodes), -1, dtype=np.int64)
-    made: list[DomainArea] = []
+    innermost = np.full(len(state.nodes), -1, dtype=np.int64)
+    areas_made: list[DomainArea] = []
     for nodes in sets:
         values = {}
         for key, column in columns.items():
             ids = column.ids[nodes]
             if ids[0] >= 0 and (ids == ids[0]).all():
                 values[key] = column.values[int(ids[0])]
-        area = DomainArea(len(made), nodes, values)
-        owners = around[nodes]
+        area = DomainArea(len(areas_made), nodes, values)
+        owners = innermost[nodes]
         if (owners != owners[0]).any():
             return None
-        if made:
-            made[int(owners[0])].inner.append(area)
-        around[nodes] = area.number
-        made.append(area)
-    return made[0]
+        if areas_made:
+            areas_made[int(owners[0])].inner.append(area)
+        innermost[nodes] = area.number
+        areas_made.append(area)
+    return areas_made[0]

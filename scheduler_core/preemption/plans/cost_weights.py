@@ -1,4 +1,4 @@
-"""The order of plans as one number: units, then pods, then the sum of their priorities."""
+"""Order of plans as one integer weight for each unit: units, then pods, then the sum of priorities."""
 
 from __future__ import annotations
 
@@ -7,56 +7,56 @@ from collections.abc import Collection
 from scheduler_core.model.nodes import Ints
 from scheduler_core.preemption.plans.plan_cost import PlanCost
 
-_MOST = 2**60
+_LARGEST = 2**60
 _PARTS = 2**10
-"""A unit weighs so many times more than all that comes after it: by that part of a unit is told from what comes after."""
+"""Factor between the weight of a unit and all later criteria, so that a partial unit can be recognized."""
 
 
 class CostWeights:
-    """What units weigh: those of a better plan weigh less together.
+    """Weights of units; the better of two plans has the smaller sum.
 
     Attributes:
-        of: by unit.
-        whole: whether priorities are in it to the last digit.
+        weights: by unit.
+        exact: True if priorities are not rounded.
 
     """
 
-    def __init__(self, worth: PlanCost, able: Ints) -> None:
-        """*able*: the units that there are."""
-        pods, totals = worth.pods[able], worth.totals(able)
+    def __init__(self, cost: PlanCost, candidates: Ints) -> None:
+        """Compute the weights of *candidates*, all units that a plan can have."""
+        pods, totals = cost.pods[candidates], cost.priority_sums(candidates)
         most_pods, most = int(pods.sum()), int(totals.sum())
         scale = 1
-        while _PARTS * (most // scale + 1) * (most_pods + 1) * (len(able) + 1) >= _MOST and scale < _MOST:
+        while _PARTS * (most // scale + 1) * (most_pods + 1) * (len(candidates) + 1) >= _LARGEST and scale < _LARGEST:
             scale *= 2
-        self.whole = scale == 1
+        self.exact = scale == 1
         self._pod = most // scale + 1
         self._rest = self._pod * (most_pods + 1)
         self._unit = _PARTS * self._rest
         weights: Ints = self._unit + pods * self._pod + totals // scale
-        self.of: dict[int, int] = dict(zip(able.tolist(), weights.tolist(), strict=True))
+        self.weights: dict[int, int] = dict(zip(candidates.tolist(), weights.tolist(), strict=True))
 
-    def together(self, units: Collection[int]) -> int:
-        """What *units* weigh."""
-        return sum(self.of[unit] for unit in units)
+    def total(self, units: Collection[int]) -> int:
+        """Return the weight of *units*."""
+        return sum(self.weights[unit] for unit in units)
 
-    def least_of(self, units: Collection[int], count: int) -> int:
-        """What *count* of *units* weigh at least."""
-        return sum(sorted(self.of[unit] for unit in units)[:count])
+    def least_total(self, units: Collection[int], count: int) -> int:
+        """Return the least weight of *count* of *units*."""
+        return sum(sorted(self.weights[unit] for unit in units)[:count])
 
-    def at_least(self, weight: int) -> int:
-        """What whole units weigh at least that weigh *weight* or more."""
+    def round_up(self, weight: int) -> int:
+        """Return the least weight of whole units that is not below *weight*."""
         units, rest = divmod(weight, self._unit)
         return weight if rest < self._rest else (units + 1) * (self._unit + self._pod)
 
-    def units(self, weight: int) -> int:
-        """How many units there are at least that weigh *weight* or more."""
+    def least_units(self, weight: int) -> int:
+        """Return the least number of units of a plan that weighs *weight* or more."""
         units, rest = divmod(weight, self._unit)
         return units + (rest >= self._rest)
 
-    def below(self, units: int) -> int:
-        """More than any plan of so many units weighs, and less than any of more."""
+    def above_units(self, units: int) -> int:
+        """Return a weight above all plans of *units* units and below all larger plans."""
         return units * self._unit + self._rest
 
-    def beyond(self, units: Collection[int], pods: int) -> int:
-        """More than any plan weighs that has no more units than *units*, and no more than so many pods."""
+    def above_plan(self, units: Collection[int], pods: int) -> int:
+        """Return a weight above all plans with at most the number of *units* and at most *pods* pods."""
         return len(units) * self._unit + (pods + 1) * self._pod

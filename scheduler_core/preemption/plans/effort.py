@@ -1,17 +1,17 @@
-"""How much may be done to make a plan better: a count of steps, so that the same input always gets the same plan."""
+"""Budget of a search for plans, counted in steps: the same input always gives the same plan."""
 
 from __future__ import annotations
 
 
 class EffortSpentError(Exception):
-    """The effort is spent; what was found so far stands."""
+    """The effort is spent; the best plan so far is valid."""
 
 
 class Effort:
     """Steps that are left.
 
     Attributes:
-        taken: how many have been taken altogether.
+        taken: number of steps used altogether.
 
     """
 
@@ -20,10 +20,10 @@ class Effort:
         self.taken = 0
 
     def spend(self, steps: int = 1) -> None:
-        """Take *steps*.
+        """Use *steps*.
 
         Raises:
-            EffortSpentError: there are none left.
+            EffortSpentError: there are not so many left.
 
         """
         self._left -= steps
@@ -32,5 +32,5 @@ class Effort:
             raise EffortSpentError
 
     def renew(self, steps: int) -> None:
-        """Have *steps* left, however many there were."""
+        """Set the number of steps that are left to *steps*."""
         self._left = steps

@@ -1,4 +1,4 @@
-"""The groups of a root by what they need: groups that need the same are one kind, whatever they are called."""
+"""Kinds of groups: groups with equal needs are of one kind, whatever their names."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from scheduler_core.model.pods import PodShape
 from scheduler_core.preemption.plans.required_pods import RequiredPods
 
 Load = tuple[int, ...]
-"""Groups of each kind that have not found their domain, then pods of each shape that may be anywhere."""
+"""Number of groups of each kind that have no domain yet, then number of pods of each shape without a domain."""
 Pods = tuple[int, ...]
-"""Pods of each shape."""
+"""Number of pods of each shape."""
 
 
 class Kinds:
-    """The kinds of the groups of *root*, and the shapes of their pods.
+    """Kinds of the groups of *root*, and the shapes of their pods.
 
     Attributes:
-        groups: one of each kind.
+        groups: one group of each kind.
         shapes: by serial.
         nothing: the empty load.
 
@@ -26,75 +26,75 @@ class Kinds:
     def __init__(self, root: RequiredPods) -> None:
         self.groups: list[RequiredPods] = []
         self._kind: dict[int, int] = {}
-        self._number(root, {})
+        self._number_kinds(root, {})
         shapes = {shape.serial: shape for group in self.groups for way in group.ways for shape, _ in way}
         self.shapes: list[PodShape] = [shapes[serial] for serial in sorted(shapes)]
         self._shape = {shape.serial: number for number, shape in enumerate(self.shapes)}
         self.nothing: Load = (0,) * (len(self.groups) + len(self.shapes))
-        self._pods = [self._ways(group) for group in self.groups]
+        self._pods = [self._selections(group) for group in self.groups]
         self._least: list[Pods] = [self._summed(group, most=False) for group in self.groups]
 
     def load(self, groups: Iterable[RequiredPods]) -> Load:
-        """A load of *groups*."""
-        found = list(self.nothing)
+        """Return the load of *groups*."""
+        counts = list(self.nothing)
         for group in groups:
-            found[self._kind[group.number]] += 1
-        return tuple(found)
+            counts[self._kind[group.number]] += 1
+        return tuple(counts)
 
     def pods(self, kind: int) -> tuple[Pods, ...]:
-        """Of a kind that has pods: those that meet its minimum, in every way there is."""
+        """Return the selections of pods that meet the minimum of a leaf of *kind*."""
         return self._pods[kind]
 
-    def of_pods(self, pods: Pods) -> Load:
-        """A load of *pods*."""
+    def load_of_pods(self, pods: Pods) -> Load:
+        """Return the load of *pods*."""
         return (*self.nothing[: len(self.groups)], *pods)
 
-    def pods_of(self, load: Load) -> Pods:
-        """The pods of *load* besides its groups."""
+    def pods_in(self, load: Load) -> Pods:
+        """Return the pods of *load*, without those of its groups."""
         return load[len(self.groups) :]
 
     def least(self, load: Load) -> Pods:
-        """The fewest pods of each shape that *load* comes to."""
+        """Return the least number of pods of each shape that *load* needs."""
         groups = [tuple(count * each for each in self._least[kind]) for kind, count in enumerate(load[: len(self.groups)]) if count]
-        return tuple(map(sum, zip(self.pods_of(load), *groups, strict=True)))
+        return tuple(map(sum, zip(self.pods_in(load), *groups, strict=True)))
 
     def most(self, group: RequiredPods) -> Pods:
-        """The most pods of each shape that *group* can come to."""
+        """Return the largest number of pods of each shape that *group* can need."""
         return self._summed(group, most=True)
 
     def has_easier(self, load: Load, whole: Load) -> bool:
-        """Whether a group of *whole* that is not in *load* could take the place of one that is, wherever that goes."""
+        """Return whether a group of *whole* that is not in *load* is easier than one that is, so that it can replace it."""
         kinds = range(len(self.groups))
         spare = [kind for kind in kinds if whole[kind] > load[kind]]
         return any(self._easier(one, other) for one in spare for other in kinds if load[other])
 
     def _easier(self, one: int, other: int) -> bool:
-        """Whether pods that meet the minimum of kind *other* always meet that of kind *one*, which is another."""
+        """Return whether pods that meet the minimum of kind *other* always meet that of kind *one*, another kind."""
         left, right = self.groups[one], self.groups[other]
         if one == other or not left.ways or not right.ways or (left.key, left.value) != (right.key, right.value):
             return False
         return all(any(all(map(int.__le__, few, many)) for few in self._pods[one]) for many in self._pods[other])
 
-    def _number(self, group: RequiredPods, looks: dict[object, int]) -> int:
+    def _number_kinds(self, group: RequiredPods, kinds: dict[object, int]) -> int:
         if group.number not in self._kind:
-            below = tuple(sorted(self._number(child, looks) for child in group.children))
-            # In whatever order the pods of a group stand.
+            below = tuple(sorted(self._number_kinds(child, kinds) for child in group.children))
+            # The order of the pods of a group does not matter.
             ways = frozenset(tuple(sorted((shape.serial, count) for shape, count in way)) for way in group.ways)
-            look = (group.key, group.value, ways, group.missing, below)
-            if look not in looks:
-                looks[look] = len(self.groups)
+            needs = (group.key, group.value, ways, group.missing, below)
+            if needs not in kinds:
+                kinds[needs] = len(self.groups)
                 self.groups.append(group)
-            self._kind[group.number] = looks[look]
+            self._kind[group.number] = kinds[needs]
         return self._kind[group.number]
 
-    def _ways(self, group: RequiredPods) -> tuple[Pods, ...]:
-        found = []
+    def _selections(self, group: RequiredPods) -> tuple[Pods, ...]:
+        ways = []
         for way in group.ways:
             pods = [0] * len(self.shapes)
             for shape, count in way:
                 pods[self._shape[shape.serial]] += count
-            found.append(tuple(pods))
-        return tuple(found)
+            ways.append(tuple(pods))
+        return tuple(ways)
 
     def _summed(self, group: RequiredPods, *, most: bool) -> Pods:
         if group.ways:

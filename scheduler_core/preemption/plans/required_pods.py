@@ -1,4 +1,4 @@
-"""What a root must place at least, and within which domains, as the choice of victims sees it."""
+"""Pods that a root must place, and the domains of its groups."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from scheduler_core.model.topology import Placement
 from scheduler_core.placement.state import PlacementState
 
 Counts = tuple[tuple[PodShape, int], ...]
-"""So many pods of each shape."""
+"""Number of pods by shape."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class RequiredPods:
-    """A group with what is below it, as far as its minimum is not met.
+    """A group whose minimum is not met, with such groups below it.
 
     Attributes:
-        number: equal numbers, equal groups.
-        key: the topology key whose domain it must stay in; empty where it may spread.
-        value: the only domain that it may have, as members of it run there; None where it may have any.
-        ways: of a PodGroup or a pod: what may be placed to meet its minimum, one of these.
-        missing: of a composite: how many of ``children`` must be placed.
+        number: equal for equal groups.
+        key: topology key of its domain; empty without a constraint.
+        value: label value of the domain in which members run; None if any domain is possible.
+        ways: for a PodGroup or a pod the selections of pods that meet its minimum.
+        missing: for a composite the number of ``children`` to place.
 
     """
 
@@ -32,8 +32,8 @@ class RequiredPods:
     missing: int = 0
     children: tuple[RequiredPods, ...] = ()
 
-    def places(self, state: PlacementState, placement: Placement) -> tuple[Placement, ...]:
-        """Where it may be within *placement*."""
+    def domains_in(self, state: PlacementState, placement: Placement) -> tuple[Placement, ...]:
+        """Return the domains of the group within *placement*."""
         if not self.key:
             return (placement,)
         domains = state.topology.divide(placement, self.key).domains

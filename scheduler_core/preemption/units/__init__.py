@@ -1,7 +1,7 @@
-"""Preemption units: what leaves together.
+"""Preemption units: pods that are evicted together.
 
-units               pods, or groups of disruption mode ``all``
-unit_order          the order in which units are tried for a reprieve
-units_by_node       units and the nodes that they touch, in arrays
-disruption_budgets  which victims would break a PodDisruptionBudget
+units               units of a snapshot: single pods, and groups with disruption mode ``all``
+unit_order          importance of units: the order of reprieve
+units_by_node       units and their nodes as arrays
+disruption_budgets  victims that break a PodDisruptionBudget
 """

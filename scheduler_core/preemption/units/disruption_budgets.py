@@ -1,8 +1,8 @@
-"""Disruption budgets: which victims would break one.
+"""Disruption budgets: victims whose eviction breaks one.
 
-Budgets are best effort: a victim that breaks one is tried first for a reprieve, and may leave all the same.  Counted as
-kube-scheduler 1.37.1 does: budgets are used up in the order of the victims, group by group and pod by pod; a pod counts once, at
-the first budget of its that has nothing left, and what budgets come after that one are not charged.
+Budgets are best effort: a unit that breaks one is reprieved first, but can still be a victim.  They are counted as in kube-scheduler
+1.37.1.  Budgets are charged in the order of the victims, group by group and pod by pod.  A pod counts at most once, at its first budget
+with no disruption left, and its later budgets are not charged.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Iterable, Sequence
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.selectors import Clauses, admits, compiled
 from scheduler_core.model.snapshot import DisruptionBudget
-from scheduler_core.preemption.units.units import Below, Units
+from scheduler_core.preemption.units.units import PotentialVictims, Units
 
 
 class DisruptionBudgets:
-    """The PodDisruptionBudgets of a snapshot, and which pods they are about."""
+    """PodDisruptionBudgets of a snapshot, and the pods that they match."""
 
     def __init__(self, budgets: Iterable[DisruptionBudget]) -> None:
         self._budgets = sorted(budgets, key=lambda budget: (budget.namespace, budget.name))
@@ -25,52 +25,52 @@ class DisruptionBudgets:
         for index, budget in enumerate(self._budgets):
             clauses = compiled(budget.selector) or ()
             self._clauses.append(clauses)
-            # Upstream's peculiarity: a selector that is absent or empty matches no pod.
+            # As in kube-scheduler, an absent or empty selector matches no pod.
             if clauses:
                 self._namespaces.setdefault(budget.namespace, []).append(index)
-        self._keys = {namespace: sorted(self._asked(found)) for namespace, found in self._namespaces.items()}
-        self._found: dict[tuple[str, tuple[str | None, ...]], tuple[int, ...]] = {}
+        self._keys = {namespace: sorted(self._label_keys(indices)) for namespace, indices in self._namespaces.items()}
+        self._matches: dict[tuple[str, tuple[str | None, ...]], tuple[int, ...]] = {}
 
     def __bool__(self) -> bool:
-        """Whether any pod could be in one."""
+        """Return whether any pod can match a budget."""
         return bool(self._namespaces)
 
-    def guarded(self, units: Units, below: Below) -> dict[int, list[PodRecord]]:
-        """The pods of *below* that a budget counts, by unit."""
-        found: dict[int, list[PodRecord]] = {}
+    def protected_pods(self, units: Units, potential: PotentialVictims) -> dict[int, list[PodRecord]]:
+        """Return the pods of *potential* that match a budget, by unit."""
+        protected: dict[int, list[PodRecord]] = {}
         if self:
-            for index, number in zip(below.pods.tolist(), units.unit_of[below.pods].tolist(), strict=True):
-                if self._guarding(units.pods[index]):
-                    found.setdefault(number, []).append(units.pods[index])
-        return found
+            for index, number in zip(potential.pods.tolist(), units.unit_of[potential.pods].tolist(), strict=True):
+                if self._matching_budgets(units.pods[index]):
+                    protected.setdefault(number, []).append(units.pods[index])
+        return protected
 
-    def breaches(self, victims: Iterable[Sequence[PodRecord]]) -> list[int]:
-        """For each victim, the more important first: how many of its pods break a budget when they leave in this order.
+    def violations(self, victims: Iterable[Sequence[PodRecord]]) -> list[int]:
+        """Return for each victim, in the order of importance, how many of its pods break a budget.
 
-        Pods that no budget counts may be left out.
+        Pods that match no budget can be left out.
         """
         left = [budget.allowed for budget in self._budgets]
-        return [sum(self._breaks(pod, left) for pod in pods) for pods in victims]
+        return [sum(self._violates(pod, left) for pod in pods) for pods in victims]
 
-    def _breaks(self, pod: PodRecord, left: list[int]) -> bool:
-        for index in self._guarding(pod):
-            # Whose eviction the API server has counted already is not counted again.
+    def _violates(self, pod: PodRecord, left: list[int]) -> bool:
+        for index in self._matching_budgets(pod):
+            # The API server has already counted the eviction of a disrupted pod.
             if pod.name not in self._budgets[index].disrupted:
                 left[index] -= 1
                 if left[index] < 0:
                     return True
         return False
 
-    def _guarding(self, pod: PodRecord) -> tuple[int, ...]:
-        """The budgets that match *pod*, whether or not its eviction is counted already; looked up once for pods alike."""
+    def _matching_budgets(self, pod: PodRecord) -> tuple[int, ...]:
+        """Return the budgets that match *pod*; cached by the labels that budgets select."""
         indices = self._namespaces.get(pod.namespace)
         if indices is None or not pod.labels:
             return ()
         key = (pod.namespace, tuple(pod.labels.get(each) for each in self._keys[pod.namespace]))
-        if (found := self._found.get(key)) is None:
-            found = self._found[key] = tuple(index for index in indices if admits(self._clauses[index], pod.labels))
-        return found
+        if (matches := self._matches.get(key)) is None:
+            matches = self._matches[key] = tuple(index for index in indices if admits(self._clauses[index], pod.labels))
+        return matches
 
-    def _asked(self, indices: Iterable[int]) -> set[str]:
-        """Labels that the budgets look at: pods that agree in them are matched alike."""
+    def _label_keys(self, indices: Iterable[int]) -> set[str]:
+        """Return the label keys that budgets select: pods with equal values match the same budgets."""
         return {clause.key for index in indices for clause in self._clauses[index]}

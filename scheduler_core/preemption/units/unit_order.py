@@ -1,7 +1,7 @@
-"""Which of two preemption units is worth more: the more important one is tried first for a reprieve.
+"""Importance of preemption units: the more important unit is reprieved first.
 
-As kube-scheduler 1.37.1 ranks them (KEP-6012, Integration with workload-aware preemption): priority, then type, then size, then
-age.  Where upstream leaves the rest to chance the first name decides.
+The order is that of kube-scheduler 1.37.1 (KEP-6012, Integration with workload-aware preemption): priority, then type, then size, then
+age.  kube-scheduler leaves further ties undefined; here the first name is more important.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 from scheduler_core.model.nodes import Ints
 
 RANKS = {"Pod": 1, "PodGroup": 2, "CompositePodGroup": 3}
-"""The higher, the more important."""
+"""Rank of a unit's type; a higher rank is more important."""
 NOW = 2**63 - 1
-"""The instant of a pod that has not started: later than every time written."""
+"""Start time of a pod that has not started: later than every timestamp."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _parts = re.compile(r"([^.]+)\.([0-9]{1,9})[0-9]*([^.]*)", re.ASCII).fullmatch
@@ -24,14 +24,14 @@ _SECOND = 10**9
 
 
 def instant(written: str) -> int:
-    """Nanoseconds since 1970 of a timestamp in RFC 3339; NOW where none is written, or none that can be read.
+    """Return a timestamp in RFC 3339 as nanoseconds since 1970; NOW if it is empty or invalid.
 
-    Fractions of a second and offsets count, and without an offset it is in UTC; times beyond the range of 64 bits are moved into it.
+    Fractions of a second and offsets count; without an offset the time is UTC.  Times beyond 64 bits are clipped.
     """
     fraction = 0
-    # Most have no fraction.
-    if "." in written and (found := _parts(written)):
-        written, fraction = found[1] + found[3], int(found[2].ljust(9, "0"))
+    # Most timestamps have no fraction.
+    if "." in written and (match := _parts(written)):
+        written, fraction = match[1] + match[3], int(match[2].ljust(9, "0"))
     try:
         time = datetime.fromisoformat(written.upper())
     except ValueError:
@@ -41,19 +41,19 @@ def instant(written: str) -> int:
 
 
 def positions(priority: Ints, rank: Ints, size: Ints, start: Ints) -> Ints:
-    """Where each unit stands in the order of importance: 0 is the most important.
+    """Return the position of each unit in the order of importance; 0 is the most important.
 
     Args:
         priority: shape (units,).
-        rank: shape (units,), of RANKS.
-        size: shape (units,): pods.
-        start: shape (units,): the instant at which its first pod started.
+        rank: shape (units,), values of RANKS.
+        size: shape (units,): number of pods.
+        start: shape (units,): earliest start of a pod, as ``instant``.
 
     Returns:
-        Shape (units,), each position once.  Of units alike the one that stands first in the arrays is the more important.
+        Shape (units,), a permutation.  Of units that are equal otherwise, the first in the arrays is more important.
 
     """
     order = np.lexsort((np.arange(len(priority)), start, -size, -rank, -priority))
-    found = np.empty(len(order), dtype=np.int64)
-    found[order] = np.arange(len(order))
-    return found
+    result = np.empty(len(order), dtype=np.int64)
+    result[order] = np.arange(len(order))
+    return result

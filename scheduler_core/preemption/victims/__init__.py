@@ -1,7 +1,7 @@
-"""The choice of victims as kube-scheduler makes it.
+"""Selection of victims as in kube-scheduler.
 
 workload_aware      for a group (WorkloadAwarePreemption)
 default_preemption  for a single pod (DefaultPreemption)
-dry_run             one pod on every node once all lower units are gone
-reprieve            units given back one by one, as long as the pods still fit
+dry_run             a pod on every node without the lower units
+reprieve            reprieves units while the proposed pods still fit
 """

@@ -1,4 +1,4 @@
-"""One pod on every node by itself: does it fit once all lower units are gone, and who comes back beside it."""
+"""Dry run of preemption for one pod on every node: remove all lower units, then reprieve units while the pod fits."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from scheduler_core.plugins.node_ports import PORTS, conflict
 from scheduler_core.plugins.noderesources import resource_reason
 from scheduler_core.preemption.units.units import Units
 from scheduler_core.preemption.units.units_by_node import UnitsByNode
-from scheduler_core.preemption.victims.reprieve import Surroundings
+from scheduler_core.preemption.victims.reprieve import PodRelations
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
 RELATIONS = "node(s) didn't satisfy the pod's relations to other pods"
 
 
 class DryRun:
-    """A pod tried on nodes, each for itself.
+    """A pod on several nodes, each independent of the others.
 
     Attributes:
-        nodes: where it fits once all lower units are gone, ascending.
-        evicted: shape (pairs,): units that cannot stay on a node of ``nodes`` beside the pod.
-        reasons: why not, for all other nodes that were tried; as kube-scheduler words it.
+        nodes: nodes where the pod fits without the lower units, ascending.
+        evicted: shape (pairs,): True for units that are not reprieved on a node of ``nodes``.
+        reasons: number of the other nodes, by kube-scheduler's reason.
 
     """
 
@@ -37,78 +37,78 @@ class DryRun:
         self._pairs = pairs
         self._ledger = ledger
         self._rows: Ints = np.array([row for row, _ in pod.shape.requests], dtype=np.int64)
-        self._barred: Bools | None = pairs.clashes(pod.shape.ports) if pod.shape.ports else None
+        self._port_conflicts: Bools | None = pairs.port_conflicts(pod.shape.ports) if pod.shape.ports else None
         touched = pairs.starts[nodes + 1] > pairs.starts[nodes]
         self.reasons[NO_VICTIMS] = int((~touched).sum())
-        self.nodes, self._left = self._fitting(nodes[touched])
+        self.nodes, self._left = self._feasible_nodes(nodes[touched])
 
-    def give_back(self) -> None:
-        """Let units come back in order, on all nodes at once: first the first unit of each node, then the second, and so on."""
+    def reprieve(self) -> None:
+        """Reprieve units in order, on all nodes at once: the first unit of each node, then the second, and so on."""
         pairs, left = self._pairs, self._left
         first = pairs.starts[self.nodes]
         count = pairs.starts[self.nodes + 1] - first
-        for turn in range(int(count.max(initial=0))):
-            at = np.flatnonzero(count > turn)
-            pair = first[at] + turn
-            need = pairs.need[self._rows[:, None], pair]
-            stays = (need <= left[:, at]).all(axis=0)
-            if self._barred is not None:
-                stays &= ~self._barred[pair]
-            left[:, at] -= need * stays
-            self.evicted[pair[~stays]] = True
+        for step in range(int(count.max(initial=0))):
+            positions = np.flatnonzero(count > step)
+            pair = first[positions] + step
+            need = pairs.amounts[self._rows[:, None], pair]
+            reprieved = (need <= left[:, positions]).all(axis=0)
+            if self._port_conflicts is not None:
+                reprieved &= ~self._port_conflicts[pair]
+            left[:, positions] -= need * reprieved
+            self.evicted[pair[~reprieved]] = True
 
-    def give_back_related(self, surroundings: Surroundings) -> None:
-        """The same, node after node, where it matters who else runs; nodes where the pod may not stand at all are dropped."""
-        able = [self._give_back_on(position, int(node), surroundings) for position, node in enumerate(self.nodes.tolist())]
-        self.reasons[RELATIONS] = able.count(False)
-        self.nodes = self.nodes[np.array(able, dtype=bool)]
+    def reprieve_with_relations(self, relations: PodRelations) -> None:
+        """Do the same node by node, with relations between pods; nodes where these refuse the pod are dropped."""
+        fits = [self._reprieve_on(position, int(node), relations) for position, node in enumerate(self.nodes.tolist())]
+        self.reasons[RELATIONS] = fits.count(False)
+        self.nodes = self.nodes[np.array(fits, dtype=bool)]
 
-    def _give_back_on(self, position: int, node: int, surroundings: Surroundings) -> bool:
+    def _reprieve_on(self, position: int, node: int, relations: PodRelations) -> bool:
         proposed = [(self._pod, node)]
-        away = {pair: self._units.unit(int(self._pairs.unit[pair])).pods for pair in self._pairs.touching(node)}
-        for pods in away.values():
-            surroundings.move(pods, away=True)
-        able = surroundings.passes_filters(proposed)
-        if able:
+        removed = {pair: self._units.unit(int(self._pairs.unit[pair])).pods for pair in self._pairs.pairs_on(node)}
+        for pods in removed.values():
+            relations.move(pods, away=True)
+        fits = relations.passes_filters(proposed)
+        if fits:
             left = self._left[:, position]
-            for pair, pods in list(away.items()):
-                need = self._pairs.need[self._rows, pair]
-                if (need <= left).all() and not (self._barred is not None and self._barred[pair]):
-                    surroundings.move(pods, away=False)
-                    if surroundings.passes_filters(proposed):
+            for pair, pods in list(removed.items()):
+                need = self._pairs.amounts[self._rows, pair]
+                if (need <= left).all() and not (self._port_conflicts is not None and self._port_conflicts[pair]):
+                    relations.move(pods, away=False)
+                    if relations.passes_filters(proposed):
                         left -= need
-                        del away[pair]
+                        del removed[pair]
                         continue
-                    surroundings.move(pods, away=True)
+                    relations.move(pods, away=True)
                 self.evicted[pair] = True
-        for pods in away.values():
-            surroundings.move(pods, away=False)
-        return able
+        for pods in removed.values():
+            relations.move(pods, away=False)
+        return fits
 
-    def _fitting(self, nodes: Nodes) -> tuple[Nodes, Ints]:
-        """Those of *nodes* where the pod fits without the lower units, and what is free there beside it, by resource requested."""
+    def _feasible_nodes(self, nodes: Nodes) -> tuple[Nodes, Ints]:
+        """Return the nodes where the pod fits without the lower units, and the free amounts there, by requested resource."""
         ledger, table, rows = self._ledger, self._ledger.topology.nodes, self._rows
-        here = rows[:, None], nodes
+        index = rows[:, None], nodes
         amounts = np.array([[amount] for _, amount in self._pod.shape.requests], dtype=np.int64)
-        left = table.allocatable[here] - ledger.used[here] - ledger.held[here] + self._pairs.freed[here] - amounts
+        left = table.allocatable[index] - ledger.used[index] - ledger.held[index] + self._pairs.freed[index] - amounts
         fits = (left >= 0).all(axis=0)
-        open_ports = self._open_ports(nodes)
+        open_ports = self._free_ports(nodes)
         self.reasons[PORTS] = int((~open_ports).sum())
         for row, short in zip(rows.tolist(), left < 0, strict=True):
             self.reasons[resource_reason(table, row)] = int((short & open_ports).sum())
         fits &= open_ports
         return nodes[fits], left[:, fits]
 
-    def _open_ports(self, nodes: Nodes) -> Bools:
-        """Where the host's ports that the pod wants are free once the lower units are gone."""
+    def _free_ports(self, nodes: Nodes) -> Bools:
+        """Return the nodes where the pod's host ports are free without the lower units, as a mask; shape (nodes,)."""
         wanted = self._pod.shape.ports
-        found: Bools = np.ones(len(nodes), dtype=bool)
+        mask: Bools = np.ones(len(nodes), dtype=bool)
         if wanted:
             for position, node in enumerate(nodes.tolist()):
                 taken = Counter(self._ledger.ports.get(node, {}))
-                for pair in self._pairs.touching(node):
+                for pair in self._pairs.pairs_on(node):
                     for pod in self._units.unit(int(self._pairs.unit[pair])).pods:
                         if pod.node == node:
                             taken.subtract(pod.shape.ports)
-                found[position] = not conflict(wanted, [port for port, count in taken.items() if count > 0])
-        return found
+                mask[position] = not conflict(wanted, [port for port, count in taken.items() if count > 0])
+        return mask

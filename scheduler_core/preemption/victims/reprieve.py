@@ -1,4 +1,4 @@
-"""Who may stay after all: units are given back one by one, as long as the proposed pods still fit on their nodes."""
+"""Reprieve: units are put back one by one, as long as the proposed pods still fit on their nodes."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from scheduler_core.model.pods import PodRecord, Port
 from scheduler_core.plugins.node_ports import conflict
 from scheduler_core.preemption.result import ChosenUnits, by_importance
 from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
-from scheduler_core.preemption.units.units import Below, Unit, Units
+from scheduler_core.preemption.units.units import PotentialVictims, Unit, Units
 
 Proposed = Sequence[tuple[PodRecord, int]]
-"""Pods of the preemptor, each with its node (an index), in the order in which they were placed."""
+"""Pods of the preemptor with their nodes, as indices, in the order in which they were placed."""
 
 
-class Surroundings(Protocol):
-    """What pods have to do with each other: required inter-pod affinity and anti-affinity, hard topology spread.
+class PodRelations(Protocol):
+    """Relations between pods: required inter-pod affinity and anti-affinity, and hard topology spread.
 
-    The choice of victims tells it who is away, and asks.
+    The selection of victims removes pods from them and puts pods back.
     """
 
-    def matter(self, pods: Sequence[PodRecord], proposed: Proposed) -> bool:
-        """Whether it can make a difference to *proposed* that *pods* run where they do; True where in doubt."""
+    def may_affect(self, pods: Sequence[PodRecord], proposed: Proposed) -> bool:
+        """Return whether running *pods* can change the result of filters for *proposed*; True if in doubt."""
 
     def move(self, pods: Sequence[PodRecord], *, away: bool) -> None:
-        """*pods*, which run, leave their nodes, or are back on them."""
+        """Remove running *pods* from their nodes if *away*, else put them back."""
 
     def passes_filters(self, proposed: Proposed) -> bool:
-        """Whether *proposed* may stand on their nodes, one after the other, among those who are not away; leaves no trace."""
+        """Return whether *proposed* pass the filters one after the other, without the removed pods; changes nothing."""
 
 
-class ReprieveRoom:
-    """What is free on the nodes of proposed pods while they are on them.
+class ReprieveCapacity:
+    """Free amounts of the nodes of proposed pods, with these pods on them.
 
-    Only resources that a proposed pod of the node requests are looked at, as NodeResourcesFit does.
+    Only resources that a proposed pod of the node requests are compared, as in NodeResourcesFit.
 
     Attributes:
         nodes: indices, ascending.
@@ -63,100 +63,102 @@ class ReprieveRoom:
 
     @property
     def overfull(self) -> bool:
-        """Whether the proposed pods of some node do not fit together."""
+        """True if the proposed pods of some node do not fit together."""
         return bool(self._overfull)
 
     def admit(self, pods: Iterable[PodRecord]) -> bool:
-        """Whether *pods*, which ran there, find room beside the proposed ones; if so they take it."""
+        """Return whether *pods*, which ran on these nodes, fit next to the proposed pods; if so their resources are subtracted."""
         admitted: list[PodRecord] = []
         for pod in pods:
             if pod.node not in self._left:
                 continue
             admitted.append(pod)
             if not self._take(pod, 1):
-                self.dismiss(admitted)
+                self.remove(admitted)
                 return False
         return True
 
-    def dismiss(self, pods: Iterable[PodRecord]) -> None:
-        """Take back that *pods* were admitted."""
+    def remove(self, pods: Iterable[PodRecord]) -> None:
+        """Add the resources of admitted *pods* back."""
         for pod in pods:
             if pod.node in self._left:
                 self._take(pod, -1)
 
     def _take(self, pod: PodRecord, sign: int) -> bool:
         left = self._left[pod.node]
-        fits = pod.node not in self._overfull and not self._clashes(pod)
+        fits = pod.node not in self._overfull and not self._has_port_conflict(pod)
         for row, amount in pod.shape.requests:
             if row in left:
                 left[row] -= sign * amount
                 fits = fits and left[row] >= 0
         return fits
 
-    def _clashes(self, pod: PodRecord) -> bool:
+    def _has_port_conflict(self, pod: PodRecord) -> bool:
         return bool(pod.shape.ports) and conflict(pod.shape.ports, self._ports.get(pod.node, ()))
 
 
 class AbsentPods:
-    """Who is away from the surroundings: at first all pods of *below*."""
+    """Pods that are removed from the relations: at first all pods of the potential victims."""
 
-    def __init__(self, units: Units, below: Below, surroundings: Surroundings) -> None:
-        self.pods = [units.pods[index] for index in below.pods.tolist()]
-        self._surroundings = surroundings
-        self._back: set[str] = set()
-        surroundings.move(self.pods, away=True)
+    def __init__(self, units: Units, potential: PotentialVictims, relations: PodRelations) -> None:
+        self.pods = [units.pods[index] for index in potential.pods.tolist()]
+        self._relations = relations
+        self._returned: set[str] = set()
+        relations.move(self.pods, away=True)
 
-    def returns(self, unit: Unit, proposed: Proposed) -> bool:
-        """Whether *unit* may come back among *proposed*; if so it is back."""
-        self._surroundings.move(unit.pods, away=False)
-        if self._surroundings.passes_filters(proposed):
-            self._back.update(pod.key for pod in unit.pods)
+    def try_return(self, unit: Unit, proposed: Proposed) -> bool:
+        """Put *unit* back if the filters still pass *proposed*; return whether they do."""
+        self._relations.move(unit.pods, away=False)
+        if self._relations.passes_filters(proposed):
+            self._returned.update(pod.key for pod in unit.pods)
             return True
-        self._surroundings.move(unit.pods, away=True)
+        self._relations.move(unit.pods, away=True)
         return False
 
-    def concerned(self, units: Units, below: Below, proposed: Proposed) -> Iterator[int]:
-        """The units of *below* whose coming back can make a difference to *proposed*."""
-        if self._surroundings.matter(self.pods, proposed):
-            for number in below.units.tolist():
-                if self._surroundings.matter(units.unit(number).pods, proposed):
+    def related_units(self, units: Units, potential: PotentialVictims, proposed: Proposed) -> Iterator[int]:
+        """Yield the units of *potential* whose return can change the result of filters for *proposed*."""
+        if self._relations.may_affect(self.pods, proposed):
+            for number in potential.units.tolist():
+                if self._relations.may_affect(units.unit(number).pods, proposed):
                     yield number
 
-    def end(self) -> None:
-        """All are back."""
-        self._surroundings.move([pod for pod in self.pods if pod.key not in self._back], away=False)
+    def restore(self) -> None:
+        """Put all pods back."""
+        self._relations.move([pod for pod in self.pods if pod.key not in self._returned], away=False)
 
 
-def reprieve(proposed: Proposed, units: Units, below: Below, budgets: DisruptionBudgets, ledger: Ledger, absent: AbsentPods) -> ChosenUnits:
-    """Who of *below*, all of whom the ledger has released, cannot come back.
+def reprieve(
+    proposed: Proposed, units: Units, potential: PotentialVictims, budgets: DisruptionBudgets, ledger: Ledger, absent: AbsentPods
+) -> ChosenUnits:
+    """Return the units of *potential* that are not reprieved; the ledger has released all of them.
 
-    Nobody can where the proposed pods do not even fit among themselves.  Units that would break a budget are tried before the others, each kind in order of importance.  A unit that is on no node
-    of a proposed pod, and has nothing else to do with one, is back without a look.
+    Units that would break a budget are tried first, then the others, each in order of importance.  A unit without pods on the nodes of
+    *proposed*, and without relations to it, is reprieved at once.  If the proposed pods do not fit together, no unit is reprieved.
     """
-    room = ReprieveRoom(proposed, ledger)
-    concerned = set(absent.concerned(units, below, proposed))
-    if room.overfull:
-        # Pods of a child that failed may have been proposed beside those of a sibling.  Together they fit nowhere, whoever leaves, and
-        # as upstream looks at all of them each time, nobody is let back.
-        everyone = tuple(units.unit(number) for number in by_importance(below.units.tolist(), units))
-        return ChosenUnits(everyone, sum(_breaches(units, below, budgets).values()))
-    tried = concerned | set(units.unit_of[below.pods[np.isin(units.nodes[below.pods], room.nodes)]].tolist())
-    breaches = _breaches(units, below, budgets)
+    capacity = ReprieveCapacity(proposed, ledger)
+    related = set(absent.related_units(units, potential, proposed))
+    if capacity.overfull:
+        # Greedy can propose pods of a failed child together with those of a sibling.  They do not fit together, whatever is evicted.
+        # kube-scheduler tests all of them for each unit, so it reprieves none.
+        everyone = tuple(units.unit(number) for number in by_importance(potential.units.tolist(), units))
+        return ChosenUnits(everyone, sum(_violations(units, potential, budgets).values()))
+    tried = related | set(units.unit_of[potential.pods[np.isin(units.nodes[potential.pods], capacity.nodes)]].tolist())
+    violations = _violations(units, potential, budgets)
     victims = []
-    for number in sorted(by_importance(tried, units), key=lambda each: each not in breaches):
+    for number in sorted(by_importance(tried, units), key=lambda each: each not in violations):
         unit = units.unit(number)
-        if room.admit(unit.pods):
-            if number not in concerned or absent.returns(unit, proposed):
+        if capacity.admit(unit.pods):
+            if number not in related or absent.try_return(unit, proposed):
                 continue
-            room.dismiss(unit.pods)
+            capacity.remove(unit.pods)
         victims.append(number)
     chosen = tuple(units.unit(number) for number in by_importance(victims, units))
-    return ChosenUnits(chosen, sum(breaches.get(number, 0) for number in victims))
+    return ChosenUnits(chosen, sum(violations.get(number, 0) for number in victims))
 
 
-def _breaches(units: Units, below: Below, budgets: DisruptionBudgets) -> dict[int, int]:
-    """How many pods of each unit would break a budget, where any would.  Those that come back have used up budgets too."""
-    guarded = budgets.guarded(units, below)
-    order = by_importance(guarded, units)
-    counts = budgets.breaches(guarded[number] for number in order)
+def _violations(units: Units, potential: PotentialVictims, budgets: DisruptionBudgets) -> dict[int, int]:
+    """Return the number of pods that would break a budget, by unit, if not zero.  Reprieved units are charged to budgets too."""
+    protected = budgets.protected_pods(units, potential)
+    order = by_importance(protected, units)
+    counts = budgets.violations(protected[number] for number in order)
     return {number: count for number, count in zip(order, counts, strict=True) if count}

@@ -1,9 +1,8 @@
-"""Whom a group makes leave (KEP-6012, Integration with workload-aware preemption; KEP-4671, Delayed Preemption).
+"""WorkloadAwarePreemption of kube-scheduler 1.37.1 (KEP-6012, Integration with workload-aware preemption; KEP-4671, Delayed Preemption).
 
-As kube-scheduler 1.37.1 does: all units of a lower priority are taken off the whole cluster, the root is placed once on what is
-left, and then units come back, those first whose eviction would break a disruption budget, as long as the proposed pods
-still fit on their nodes.  Nothing is chosen unless the whole root fits.  The victims follow from where the root was placed
-without them, and are not always the fewest.
+All units with a lower priority are removed from the cluster, and the root is placed once.  Then units are reprieved while the proposed
+pods still fit on their nodes, units that would break a disruption budget first.  If the root does not fit, nothing is evicted.  The
+victims follow from one placement, so they are not always the fewest.
 """
 
 from __future__ import annotations
@@ -14,40 +13,40 @@ from typing import Protocol, TypeVar
 from scheduler_core.model.decision import Status
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.ledger import Ledger
-from scheduler_core.preemption.result import NEVER, Preemption, awaited
+from scheduler_core.preemption.result import NEVER, Preemption, preemption_in_progress
 from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
 from scheduler_core.preemption.units.units import Units
-from scheduler_core.preemption.victims.reprieve import AbsentPods, Proposed, Surroundings, reprieve
+from scheduler_core.preemption.victims.reprieve import AbsentPods, PodRelations, Proposed, reprieve
 
 ONGOING = "ongoing preemption on nominated nodes"
 NO_VICTIMS = "No preemption victims found for incoming preemptor"
 
 
 class ProposedPlacement(Protocol):
-    """What came of placing a root."""
+    """Result of placing a root."""
 
     @property
     def status(self) -> Status:
-        """Success if the root got what it needs."""
+        """Success if the minimum of the root is placed."""
 
     @property
     def message(self) -> str:
-        """Why not."""
+        """Reason of a failure."""
 
     @property
     def assigned(self) -> Proposed:
-        """The pods that were given a node."""
+        """Pods with a node."""
 
 
 ProposalT = TypeVar("ProposalT", bound=ProposedPlacement)
 ProposalT_co = TypeVar("ProposalT_co", bound=ProposedPlacement, covariant=True)
 
 
-class RootPlacer(Surroundings, Protocol[ProposalT_co]):
-    """What places a root."""
+class RootPlacer(PodRelations, Protocol[ProposalT_co]):
+    """Places a root."""
 
     def place(self, entity: Entity) -> ProposalT_co:
-        """Place *entity* on the ledger as it stands; what is assumed meanwhile may be left to the caller to rewind."""
+        """Return the result of *entity* on the present ledger; the caller rewinds what is assumed."""
 
 
 def select_victims(
@@ -56,42 +55,41 @@ def select_victims(
     budgets: DisruptionBudgets,
     ledger: Ledger,
     placer: RootPlacer[ProposalT],
-    leaving: AbstractSet[str] = frozenset(),
+    being_evicted: AbstractSet[str] = frozenset(),
 ) -> Preemption[ProposalT]:
-    """Whom *root*, which does not fit, makes leave.
+    """Return the victims for *root*, which does not fit.
 
     Args:
         root: the preemptor: a root group with its members.
-        units: of all pods that run.
+        units: of all running pods.
         budgets: the disruption budgets.
-        ledger: as it was when the root did not fit, without room held for nominations of the root's own pods; it is the same
-            afterwards.
-        placer: places the root; the relations between pods that it knows are the same afterwards too.
-        leaving: keys of pods that are on their way although the snapshot does not say so.
+        ledger: as when the root did not fit, without capacity held for nominations of its own pods; unchanged afterwards.
+        placer: places the root; its relations between pods are unchanged afterwards.
+        being_evicted: keys of pods whose eviction has begun although the snapshot does not show it.
 
     """
     if not root.preempts:
         return Preemption(Status.UNSCHEDULABLE, NEVER)
-    below = units.below(root.priority)
+    potential = units.potential_victims(root.priority)
     nominated = {pod.key: pod.nominated for leaf in root.leaves() for pod in leaf.waiting if pod.nominated >= 0}
-    if awaited(nominated.values(), units, below, leaving):
+    if preemption_in_progress(nominated.values(), units, potential, being_evicted):
         return Preemption(Status.SUCCESS, ONGOING, nominations=nominated)
-    if not len(below.units):
+    if not len(potential.units):
         return Preemption(Status.UNRESOLVABLE, NO_VICTIMS)
     mark = ledger.mark()
-    absent = AbsentPods(units, below, placer)
+    absent = AbsentPods(units, potential, placer)
     try:
-        ledger.release(below.loads, below.cause(ledger))
+        ledger.release(potential.loads, potential.cause(ledger))
         released = ledger.mark()
         outcome = placer.place(root)
         ledger.rewind(released)
         if outcome.status is not Status.SUCCESS:
             return Preemption(outcome.status, outcome.message, outcome=outcome)
-        chosen = reprieve(outcome.assigned, units, below, budgets, ledger, absent)
+        chosen = reprieve(outcome.assigned, units, potential, budgets, ledger, absent)
     finally:
-        absent.end()
+        absent.restore()
         ledger.rewind(mark)
     message = f"found a placement for podgroup, preempting {chosen.count} victims"
-    victims, already = chosen.split(leaving)
+    victims, begun = chosen.split(being_evicted)
     nominations = {pod.key: node for pod, node in outcome.assigned}
-    return Preemption(Status.SUCCESS, message, victims, already, chosen.units, chosen.violating, nominations, outcome)
+    return Preemption(Status.SUCCESS, message, victims, begun, chosen.units, chosen.violating, nominations, outcome)

@@ -142,7 +142,7 @@ class PreemptionPlans:
         units = Units((), snapshot.groups, snapshot.priorities)
         found: dict[Ref, set[Ref]] = {}
         for pod in pods:
-            owner = units.tie(pod.name[0], pod.draft.group).owner if pod.draft.group else None
+            owner = units.inherited(pod.name[0], pod.draft.group).owner if pod.draft.group else None
             if owner is not None and (target := self._target(owner)) is not None:
                 found.setdefault(target, set()).add(pod.ref)
         ordered = sorted(found, key=lambda target: (target.namespace, target.name, target.kind))

@@ -112,16 +112,16 @@ def test_pods_of_a_child_that_failed_are_proposed_with_the_others_as_kube_schedu
 def test_relations_matter_only_to_pods_that_they_touch():
     found, _, records = set_up([node("a"), labelled("web", "web", on="a"), pod("p", **apart("web")), pod("q")])
 
-    assert found.matter([records["web"]], [(records["p"], 0)])
-    assert not found.matter([records["web"]], [(records["q"], 0)])
-    assert not found.matter([], [(records["p"], 0)])
+    assert found.may_affect([records["web"]], [(records["p"], 0)])
+    assert not found.may_affect([records["web"]], [(records["q"], 0)])
+    assert not found.may_affect([], [(records["p"], 0)])
 
 
 def test_without_relations_nothing_matters_and_everyone_agrees():
     found, _, records = set_up([node("a"), pod("web", on="a"), pod("p")])
     found.move([records["web"]], away=True)
 
-    assert not found.matter([records["web"]], [(records["p"], 0)])
+    assert not found.may_affect([records["web"]], [(records["p"], 0)])
     assert found.passes_filters([(records["p"], 0)])
 
 

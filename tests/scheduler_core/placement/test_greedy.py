@@ -17,7 +17,7 @@ from scheduler_core.model.options import PlacingOptions
 from scheduler_core.placement import greedy as module
 from scheduler_core.placement.greedy import BARE, Greedy, assigned, pods_with_nodes
 from scheduler_core.placement.state import PlacementState
-from scheduler_core.preemption.units.units import Below, Units
+from scheduler_core.preemption.units.units import PotentialVictims, Units
 from tests.sampling import sampled
 from tests.scheduler_core.builders import Json, composite, entities, leaf, names, node, pod, pods, promising, racks, run, state, told
 from tests.scheduler_core.builders import tried as placed_root
@@ -38,7 +38,7 @@ class Side:
         self.roots = queued(snapshot, CycleOptions())
         self.waiting = [each for each in snapshot.pods if each.node < 0]
         units = Units.from_snapshot(snapshot)
-        self.below = [units.below(priority) for priority in (5, 60, 1000)]
+        self.below = [units.potential_victims(priority) for priority in (5, 60, 1000)]
         self._greedy = Greedy(self.state) if remembering else None
         self.marks: list[tuple[int, int]] = []
 
@@ -71,7 +71,7 @@ class Side:
             # As in a cycle: a promise is never rewound.
             self.settle()
 
-    def _without(self, below: Below) -> Any:
+    def _without(self, below: PotentialVictims) -> Any:
         """All roots while some of what runs is away."""
         mark = self.state.ledger.mark()
         self.state.ledger.release(below.loads, below.cause(self.state.ledger))

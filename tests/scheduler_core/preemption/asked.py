@@ -11,8 +11,8 @@ from scheduler_core.cycle.preemptor import Proving
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.load import load
 from scheduler_core.model.entity import Entity
-from scheduler_core.preemption.minimal.problem import PlanProblem, problem
-from scheduler_core.preemption.minimal.trials import Question
+from scheduler_core.preemption.minimal.problem import PlanProblem, plan_problem
+from scheduler_core.preemption.minimal.trials import RootRequirements
 from scheduler_core.preemption.plans.plan_cost import PlanCost
 from scheduler_core.preemption.units.units import Units
 from tests.scheduler_core.oracle.model import Objects
@@ -29,16 +29,22 @@ def prepared(objects: Objects) -> tuple[Decider, Entity]:
     return decider, root
 
 
-def asked(objects: Objects) -> Question:
+def asked(objects: Objects) -> RootRequirements:
     decider, root = prepared(objects)
-    return Proving(decider._greedy, root).question
+    return Proving(decider._greedy, root).requirements
 
 
-def task(objects: Objects, *, broken: bool = False) -> PlanProblem:
+def task(objects: Objects, *, allow_violations: bool = False) -> PlanProblem:
     decider, root = prepared(objects)
     units = decider._units()
-    below = units.below(root.priority)
-    return problem(Proving(decider._greedy, root).question, units, PlanCost(units, below, decider._budgets), below.units, broken=broken)
+    below = units.potential_victims(root.priority)
+    return plan_problem(
+        Proving(decider._greedy, root).requirements,
+        units,
+        PlanCost(units, below, decider._budgets),
+        below.units,
+        allow_violations=allow_violations,
+    )
 
 
 def names(units: Units, numbers: Any) -> list[str]:

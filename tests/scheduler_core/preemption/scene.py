@@ -155,7 +155,7 @@ class FirstFit:
             return Outcome(Status.UNSCHEDULABLE, text, ())
         return Outcome(Status.SUCCESS, "", tuple(found))
 
-    def matter(self, pods: Sequence[PodRecord], proposed: Sequence[tuple[PodRecord, int]]) -> bool:
+    def may_affect(self, pods: Sequence[PodRecord], proposed: Sequence[tuple[PodRecord, int]]) -> bool:
         apps = {each.labels.get(label) for each, _ in proposed for label in ("apart", "alone")} - {None}
         return any(each.labels.get("app") in apps for each in pods)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler_core.preemption.bounds.cost_table import ENDLESS, LARGEST, Choice, Grid, Table, TooLargeError, divide
+from scheduler_core.preemption.bounds.cost_table import INFINITE, LARGEST_GRID, Choice, CostTable, Grid, TooLargeError, divide
 from scheduler_core.preemption.plans.effort import Effort, EffortSpentError
 
 _way = st.tuples(st.tuples(st.integers(0, 2), st.integers(0, 2)), st.integers(0, 9))
@@ -22,7 +22,7 @@ def choice(*ways):
 
 @given(_places, st.tuples(st.integers(0, 3), st.integers(0, 3)))
 def test_no_ways_together_have_as_much_for_less(places, wanted):
-    table = Table(Grid((3, 3)))
+    table = CostTable(Grid((3, 3)))
     for number, each in enumerate(places):
         table.add(number, choice(*each))
     costs = [
@@ -30,31 +30,31 @@ def test_no_ways_together_have_as_much_for_less(places, wanted):
         for ways in itertools.product(*places)
         if all(sum(counts[column] for counts, _ in ways) >= wanted[column] for column in (0, 1))
     ]
-    want = min(costs, default=ENDLESS) if any(wanted) else 0 if not places else min(costs)
+    want = min(costs, default=INFINITE) if any(wanted) else 0 if not places else min(costs)
 
-    assert want == table.at(wanted)
-    assert [want] == table.at_each(np.array([wanted])).tolist()
-    if want < ENDLESS:
+    assert want == table.cost_of(wanted)
+    assert [want] == table.costs_of(np.array([wanted])).tolist()
+    if want < INFINITE:
         traced = [(each.counts[way], int(each.costs[way])) for _, each, way in table.trace(wanted)]
         assert want == sum(cost for _, cost in traced)
         assert all(sum(counts[column] for counts, _ in traced) >= wanted[column] for column in (0, 1))
 
 
 def test_beyond_its_limit_a_table_has_nothing():
-    table = Table(Grid((1, 2)))
+    table = CostTable(Grid((1, 2)))
     table.add(0, choice(((1, 2), 0)))
 
-    assert [0, ENDLESS] == [table.at((1, 2)), table.at((2, 0))]
-    assert [0, ENDLESS] == table.at_each(np.array([(1, 2), (2, 0)])).tolist()
+    assert [0, INFINITE] == [table.cost_of((1, 2)), table.cost_of((2, 0))]
+    assert [0, INFINITE] == table.costs_of(np.array([(1, 2), (2, 0)])).tolist()
 
 
-@pytest.mark.parametrize(("most", "large"), [((LARGEST - 1,), False), ((LARGEST,), True), ((255, 256), True)])
+@pytest.mark.parametrize(("most", "large"), [((LARGEST_GRID - 1,), False), ((LARGEST_GRID,), True), ((255, 256), True)])
 def test_a_grid_has_so_many_positions_at_most(most, large):
     if large:
         with pytest.raises(TooLargeError):
             Grid(most)
     else:
-        assert LARGEST == Grid(most).size
+        assert LARGEST_GRID == Grid(most).size
 
 
 @given(
@@ -67,15 +67,15 @@ def test_positions_and_counts_are_the_same_thing(most, less):
     assert every == list(grid.counts(np.arange(grid.size)))
     assert list(range(grid.size)) == [grid.position(counts) for counts in every]
     want = [grid.position(tuple(max(0, have - gone) for have, gone in zip(counts, less, strict=True))) for counts in every]
-    assert want == grid.without(less).tolist()
+    assert want == grid.shifted_by(less).tolist()
 
 
 def test_a_peak_is_where_more_costs_more():
     grid = Grid((2, 1))
     # By counts of the first kind in rows, of the second in columns.
-    costs = np.array([0, 0, 0, 5, 7, ENDLESS])
+    costs = np.array([0, 0, 0, 5, 7, INFINITE])
 
-    assert [(0, 1), (1, 0), (1, 1), (2, 0)] == list(grid.counts(grid.peaks(costs)))
+    assert [(0, 1), (1, 0), (1, 1), (2, 0)] == list(grid.counts(grid.maximal_positions(costs)))
 
 
 @st.composite
@@ -84,7 +84,7 @@ def _growing(draw):
     grid = Grid((2, 2))
     places = []
     for _ in range(draw(st.integers(1, 4))):
-        raw = [draw(st.sampled_from((0, 0, 1, 3, ENDLESS))) for _ in range(grid.size)]
+        raw = [draw(st.sampled_from((0, 0, 1, 3, INFINITE))) for _ in range(grid.size)]
         raw[0] = 0
         every = list(itertools.product(range(3), repeat=2))
         costs = [max(raw[grid.position(less)] for less in every if all(map(int.__le__, less, counts))) for counts in every]
@@ -103,14 +103,14 @@ def test_no_division_costs_less(drawn):
     ]
     cost, parts = divide(grid, places, Effort(10**6))
 
-    assert min(ENDLESS, *sums) == cost
-    if cost < ENDLESS:
+    assert min(INFINITE, *sums) == cost
+    if cost < INFINITE:
         assert cost == sum(int(costs[part]) for costs, part in zip(places, parts, strict=True))
         assert all(have >= 2 for have in map(sum, zip(*grid.counts(np.array(parts)), strict=True)))
 
 
 def test_among_no_places_nothing_can_be_divided():
-    assert (ENDLESS, []) == divide(Grid((1,)), [], Effort(0))
+    assert (INFINITE, []) == divide(Grid((1,)), [], Effort(0))
 
 
 def test_dividing_takes_effort():

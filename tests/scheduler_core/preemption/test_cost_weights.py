@@ -23,7 +23,7 @@ def weighed(groups):
         pod(f"p{number}{each}", 0, priority, group=f"g{number}") for number, (count, priority) in enumerate(groups) for each in range(count)
     ]
     units = units_of(pods, made, {f"g{number}": priority for number, (_, priority) in enumerate(groups)})
-    below = units.below(10**9 * 2)
+    below = units.potential_victims(10**9 * 2)
     return CostWeights(PlanCost(units, below, DisruptionBudgets(())), below.units)
 
 
@@ -41,41 +41,41 @@ def figures(groups, chosen):
 @given(_groups)
 def test_weights_are_in_the_order_of_units_pods_and_priorities(groups):
     weights = weighed(groups)
-    ordered = sorted(plans(groups), key=weights.together)
+    ordered = sorted(plans(groups), key=weights.total)
 
-    assert weights.whole
+    assert weights.exact
     assert [figures(groups, each) for each in ordered] == sorted(figures(groups, each) for each in plans(groups))
     for chosen in ordered:
-        weight = weights.together(chosen)
+        weight = weights.total(chosen)
         units, pods, _ = figures(groups, chosen)
-        assert units == weights.units(weight)
-        assert weight == weights.at_least(weight)
-        assert weight < weights.below(units)
-        assert weight < weights.beyond(chosen, pods)
-        assert units == 0 or units == weights.units(weights.beyond(chosen, pods - 1))
+        assert units == weights.least_units(weight)
+        assert weight == weights.round_up(weight)
+        assert weight < weights.above_units(units)
+        assert weight < weights.above_plan(chosen, pods)
+        assert units == 0 or units == weights.least_units(weights.above_plan(chosen, pods - 1))
 
 
 @given(_groups, st.integers(1, 9), st.integers(1, 9))
 def test_part_of_a_unit_counts_as_all_of_it(groups, part, parts):
     weights = weighed(groups)
-    heaviest = max(weights.of.values())
+    heaviest = max(weights.weights.values())
     if part < parts:
-        least = weights.at_least(heaviest * part // parts)
+        least = weights.round_up(heaviest * part // parts)
 
-        assert 1 == weights.units(heaviest * part // parts)
-        assert 0 < least <= min(weights.of.values())
+        assert 1 == weights.least_units(heaviest * part // parts)
+        assert 0 < least <= min(weights.weights.values())
 
 
 def test_the_lightest_are_the_least_that_so_many_weigh():
     weights = weighed([(1, 0), (2, 0), (1, 5)])
 
-    assert weights.of[0] + weights.of[2] == weights.least_of([0, 1, 2], 2)
-    assert 0 == weights.least_of([0, 1, 2], 0)
+    assert weights.weights[0] + weights.weights[2] == weights.least_total([0, 1, 2], 2)
+    assert 0 == weights.least_total([0, 1, 2], 0)
 
 
 @pytest.mark.parametrize(("units", "want"), [(3, True), (6_000, False)])
 def test_where_numbers_do_not_go_far_enough_it_says_so(units, want):
     weights = weighed([(1, 2_000_000_000 * (number % 2) - 10**9) for number in range(units)])
 
-    assert want == weights.whole
-    assert sum(weights.of.values()) < 2**61
+    assert want == weights.exact
+    assert sum(weights.weights.values()) < 2**61

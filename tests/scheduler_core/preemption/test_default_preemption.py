@@ -194,7 +194,7 @@ def test_a_nominated_node_that_will_never_do_holds_nothing_up():
 def test_who_leaves_already_is_not_told_again():
     found = select(HIGH, [GOING, pod("b", 0, 10, 500), pod("c", 0, 10, 500)], [1000], leaving={"default/c"})
 
-    assert (["b"], ["a", "c"]) == (names(found.victims), names(found.leaving))
+    assert (["b"], ["a", "c"]) == (names(found.victims), names(found.being_evicted))
     assert "found a potential placement for pod on node node-00, preempting 3 victims" == found.message
 
 

@@ -17,7 +17,7 @@ def test_victims_are_split_as_upstream_does(case):
         for index, each in enumerate(case["pdbs"])
     ]
     victims = [[pod(each["name"], 0, labels=each["labels"]) for each in victim["pods"]] for victim in case["victims"]]
-    counts = dict(zip((victim["name"] for victim in case["victims"]), DisruptionBudgets(budgets).breaches(victims), strict=True))
+    counts = dict(zip((victim["name"] for victim in case["victims"]), DisruptionBudgets(budgets).violations(victims), strict=True))
 
     assert case["expect"]["violating"] == [{"name": name, "count": count} for name, count in counts.items() if count]
     assert case["expect"]["nonViolating"] == [name for name, count in counts.items() if not count]
@@ -28,7 +28,7 @@ FOO = pod("p", 0, labels={"app": "foo"})
 
 def guarded(one, *pods):
     units = units_of(pods)
-    return DisruptionBudgets([one]).guarded(units, units.below(1))
+    return DisruptionBudgets([one]).protected_pods(units, units.potential_victims(1))
 
 
 def test_only_pods_that_a_budget_counts_are_guarded():
@@ -55,7 +55,7 @@ def test_only_pods_that_a_budget_counts_are_guarded():
     ],
 )
 def test_a_budget_is_not_about(one, victim):
-    assert [0] == DisruptionBudgets([one]).breaches([[victim]])
+    assert [0] == DisruptionBudgets([one]).violations([[victim]])
     assert {} == guarded(one, victim)
 
 
@@ -65,7 +65,7 @@ def test_a_budget_is_not_about(one, victim):
 def test_expressions_match_as_labels_do(expression):
     one = budget("b", 0, selector=LabelSelector(match_expressions=(expression,)))
 
-    assert [1] == DisruptionBudgets([one]).breaches([[FOO]])
+    assert [1] == DisruptionBudgets([one]).violations([[FOO]])
     assert {0: [FOO]} == guarded(one, FOO)
 
 
@@ -78,31 +78,31 @@ def test_without_budgets_there_is_nothing_to_ask():
 def test_budgets_are_used_up_in_the_order_of_the_victims():
     victims = [[pod("a", 0, labels={"app": "foo"})], [FOO, pod("q", 0, labels={"app": "foo"})], [pod("z", 0, labels={"app": "foo"})]]
 
-    assert [0, 1, 1] == DisruptionBudgets([budget("b", 2, {"app": "foo"})]).breaches(victims)
+    assert [0, 1, 1] == DisruptionBudgets([budget("b", 2, {"app": "foo"})]).violations(victims)
 
 
 def test_a_budget_after_one_that_is_spent_is_not_charged():
     victims = [[pod("a", 0, labels={"app": "foo", "tier": "web"})], [pod("b", 0, labels={"tier": "web"})]]
     spent, other = budget("one", 0, {"app": "foo"}), budget("two", 1, {"tier": "web"})
 
-    assert [1, 0] == DisruptionBudgets([other, spent]).breaches(victims)
+    assert [1, 0] == DisruptionBudgets([other, spent]).violations(victims)
 
 
 def test_a_budget_before_one_that_is_spent_is_charged():
     victims = [[pod("a", 0, labels={"app": "foo", "tier": "web"})], [pod("b", 0, labels={"tier": "web"})]]
     spent, other = budget("two", 0, {"app": "foo"}), budget("one", 1, {"tier": "web"})
 
-    assert [1, 1] == DisruptionBudgets([spent, other]).breaches(victims)
+    assert [1, 1] == DisruptionBudgets([spent, other]).violations(victims)
 
 
 def test_counting_again_starts_from_the_beginning():
     budgets = DisruptionBudgets([budget("b", 1, {"app": "foo"})])
 
-    assert [[0], [0]] == [budgets.breaches([[FOO]]), budgets.breaches([[FOO]])]
+    assert [[0], [0]] == [budgets.violations([[FOO]]), budgets.violations([[FOO]])]
 
 
 def test_pods_that_differ_in_other_labels_are_matched_alike():
     pods = [[pod(f"p{index}", 0, labels={"app": "foo", "index": str(index)})] for index in range(3)]
     budgets = DisruptionBudgets([DisruptionBudget("default", "b", LabelSelector(match_labels={"app": "foo"}), 1, frozenset({"p1"}))])
 
-    assert [0, 0, 1] == budgets.breaches(pods)
+    assert [0, 0, 1] == budgets.violations(pods)

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler_core.preemption.bounds.cost_table import ENDLESS, LARGEST, TooLargeError
+from scheduler_core.preemption.bounds.cost_table import INFINITE, LARGEST_GRID, TooLargeError
 from scheduler_core.preemption.bounds.domain_cost import DomainCost
-from scheduler_core.preemption.bounds.node_cost import Needs, Prices
+from scheduler_core.preemption.bounds.node_cost import ShapeRequests, UnitCosts
 from scheduler_core.preemption.minimal.problem import PlanProblem
 from scheduler_core.preemption.plans.areas import DomainArea
 from scheduler_core.preemption.plans.effort import Effort, EffortSpentError
@@ -34,7 +34,7 @@ class Scene:
     called: dict[str, int]
 
     def cost(self, counts: Any, leaving: Any = (), staying: Any = ()) -> int:
-        return self.scope.table(self.area, *self.state(leaving, staying)).at(counts)
+        return self.scope.table(self.area, *self.state(leaving, staying)).cost_of(counts)
 
     def state(self, leaving: Any = (), staying: Any = ()) -> tuple[frozenset[int], frozenset[int]]:
         return frozenset(self.called[name] for name in leaving), frozenset(self.called[name] for name in staying)
@@ -44,7 +44,7 @@ class Scene:
         found = [
             unit
             for at, choice, way in self.scope.table(self.area, *state).trace(counts)
-            for unit in self.scope.leavers(at, choice.units[way], *state)
+            for unit in self.scope.victims(at, choice.units[way], *state)
         ]
         return sorted(name for name, unit in self.called.items() if unit in found)
 
@@ -52,13 +52,13 @@ class Scene:
 def scene(objects: Any, most: tuple[int, int] = (4, 4), weights: dict[str, int] | None = None, effort: int = 10**6) -> Scene:
     waiting = [group("gang", 2), pod("gang-0", 1, "gang"), pod("gang-1", 2, "gang")]
     problem = task([*objects, *waiting])
-    called = {problem.units.unit(number).pods[0].name: number for number in problem.able.tolist()}
-    prices = Prices(
+    called = {problem.units.unit(number).pods[0].name: number for number in problem.candidates.tolist()}
+    prices = UnitCosts(
         {number: (weights or {}).get(name, 10) for name, number in called.items()}, {number: number for number in called.values()}
     )
-    nodes = np.arange(len(problem.question.state.nodes))
-    kinds = Kinds(problem.question.wanted)
-    scope = DomainCost(Needs(problem.question.state, kinds.shapes), problem.shortage, nodes, most, prices, Effort(effort))
+    nodes = np.arange(len(problem.requirements.state.nodes))
+    kinds = Kinds(problem.requirements.required)
+    scope = DomainCost(ShapeRequests(problem.requirements.state, kinds.shapes), problem.shortage, nodes, most, prices, Effort(effort))
     return Scene(problem, scope, DomainArea(0, nodes, {}), called)
 
 
@@ -85,10 +85,10 @@ def test_no_units_make_as_much_room_for_less(nodes, wanted):
         ):
             costs.append(sum(weights[name] for name in chosen))
     found = scene(objects, (2, 2), weights)
-    want = min(costs, default=ENDLESS)
+    want = min(costs, default=INFINITE)
 
     assert want == found.cost(wanted)
-    if want < ENDLESS:
+    if want < INFINITE:
         assert want == sum(weights[name] for name in found.leavers(wanted))
 
 
@@ -103,14 +103,14 @@ TWO = [node("a", 2), node("b", 2), low("x0", 1, "a"), low("x1", 1, "a"), low("y"
         pytest.param(("x0",), (), 10, id="part of what is needed may have left"),
         pytest.param((), ("y",), 20, id="who stays is in the way"),
         pytest.param(("x1",), ("y",), 10, id="both"),
-        pytest.param((), ("y", "x0"), ENDLESS, id="there may be nobody left"),
+        pytest.param((), ("y", "x0"), INFINITE, id="there may be nobody left"),
     ],
 )
 def test_room_for_a_pod_of_two_cpu_costs(leaving, staying, want):
     found = scene(TWO)
 
     assert want == found.cost((0, 1), leaving, staying)
-    if want < ENDLESS:
+    if want < INFINITE:
         leavers = found.leavers((0, 1), leaving, staying)
 
         assert want == 10 * len(leavers)
@@ -153,9 +153,9 @@ def test_the_units_of_an_area_are_those_that_can_be_in_the_way_there():
 @pytest.mark.parametrize(("most", "want"), [((255, 255), True), ((256, 255), False)])
 def test_a_table_that_would_be_too_large_is_not_made(most, want):
     found = scene([*(node(name, 300) for name in "abc"), *(low(f"x{name}", 300, name) for name in "abc")], most)
-    assert LARGEST == 256 * 256
+    assert LARGEST_GRID == 256 * 256
 
-    assert want == found.scope.cheap(found.area)
+    assert want == found.scope.is_small(found.area)
     if want:
         assert 10 == found.cost((1, 0))
     else:

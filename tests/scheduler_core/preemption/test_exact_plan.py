@@ -5,20 +5,20 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core.preemption.bounds.cost_table import TooLargeError
-from scheduler_core.preemption.minimal.exact_plan import Exact
+from scheduler_core.preemption.minimal.exact_plan import ExactSearch
 from scheduler_core.preemption.plans.effort import Effort, EffortSpentError
 from tests.scheduler_core.preemption.asked import gang, low, names, task, tree
 from tests.scheduler_core.preemption.crowded import budget, group, node, pod
 
 
-def searched(objects, *, broken=False, effort=10**6):
-    found = task(objects, broken=broken)
-    return found, Exact(found, found.question.wanted, Effort(effort))
+def searched(objects, *, allow_violations=False, effort=10**6):
+    found = task(objects, allow_violations=allow_violations)
+    return found, ExactSearch(found, found.requirements.required, Effort(effort))
 
 
-def best(objects, *, broken=False):
+def best(objects, *, allow_violations=False):
     """The first pods of the best units; None where there are none.  It is certain."""
-    found, exact = searched(objects, broken=broken)
+    found, exact = searched(objects, allow_violations=allow_violations)
     exact.run()
 
     assert exact.proved
@@ -138,7 +138,9 @@ def test_where_groups_together_need_far_more_than_each_alone_that_is_found():
 def test_without_breaking_a_budget_there_may_be_no_plan():
     objects = [*racks(2, 2), low("a", 2, "n0", app="x"), low("b", 2, "n1", app="x"), *gang(2, 2)]
 
-    assert [None, ["a", "b"]] == [best([*objects, budget("x", "x", 1)], broken=broken) for broken in (False, True)]
+    assert [None, ["a", "b"]] == [
+        best([*objects, budget("x", "x", 1)], allow_violations=allow_violations) for allow_violations in (False, True)
+    ]
 
 
 def test_a_budget_keeps_the_cheapest_from_leaving_together():
@@ -146,7 +148,7 @@ def test_a_budget_keeps_the_cheapest_from_leaving_together():
     objects += [low("c", 2, "n2", priority=50), budget("x", "x", 1), *gang(2, 2)]
 
     assert "c" in best(objects)
-    assert ["a", "b"] == best(objects, broken=True)
+    assert ["a", "b"] == best(objects, allow_violations=True)
 
 
 def test_where_the_effort_ends_the_bound_holds_and_what_was_found_is_a_plan():
@@ -163,7 +165,7 @@ def test_where_the_effort_ends_the_bound_holds_and_what_was_found_is_a_plan():
             assert not exact.proved
         assert 0 <= exact.lower <= len(want)
         assert exact.best is None or len(exact.best) >= len(want)
-        assert exact.best is None or found.allowed(exact.best)
+        assert exact.best is None or found.is_allowed(exact.best)
     assert 0 < spent
 
 

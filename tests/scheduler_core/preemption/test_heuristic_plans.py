@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.preemption.minimal.heuristic_plans import Rough
+from scheduler_core.preemption.minimal.heuristic_plans import HeuristicSearch
 from scheduler_core.preemption.plans.effort import Effort, EffortSpentError
 from tests.scheduler_core.preemption.asked import gang, low, names, task
 from tests.scheduler_core.preemption.crowded import budget, node
@@ -30,12 +30,12 @@ LOW = [low(f"x{number}", 2, f"n{number}") for number in range(4)]
 def rough(*enough, objects=(), lower=1, effort=10**6):
     """Units by the last digit of their names; *enough*: sets of these."""
     problem = task([*NODES, *LOW, *objects, *gang(2, 2)])
-    trials = Counting(*(frozenset(problem.able[list(each)].tolist()) for each in enough))
-    return problem, trials, Rough(problem, trials, Effort(effort), lower)
+    trials = Counting(*(frozenset(problem.candidates[list(each)].tolist()) for each in enough))
+    return problem, trials, HeuristicSearch(problem, trials, Effort(effort), lower)
 
 
 def everybody(problem):
-    return frozenset(problem.able.tolist()), problem.question.domains[0]
+    return frozenset(problem.candidates.tolist()), problem.requirements.domains[0]
 
 
 def test_a_plan_is_reduced_to_those_who_must_leave():
@@ -55,7 +55,7 @@ def test_what_does_not_help_is_no_plan():
 
 def test_the_better_of_two_plans_is_kept():
     problem, _, found = rough()
-    several = [frozenset(problem.able[list(each)].tolist()) for each in ([0, 1], [3], [2], [1, 2, 3])]
+    several = [frozenset(problem.candidates[list(each)].tolist()) for each in ([0, 1], [3], [2], [1, 2, 3])]
     for numbers in several:
         found.offer(numbers)
 
@@ -73,10 +73,10 @@ def test_the_better_of_two_plans_is_kept():
 )
 def test_as_many_leave_as_may_leave_together(objects, want):
     problem, _, found = rough(objects=objects)
-    numbers = found.many(problem.question.domains[0])
+    numbers = found.largest_allowed(problem.requirements.domains[0])
 
     assert want == len(numbers)
-    assert problem.allowed(numbers)
+    assert problem.is_allowed(numbers)
 
 
 def test_all_sets_of_few_units_are_tried_until_one_helps():

@@ -61,12 +61,12 @@ def test_a_composite_needs_what_its_smallest_children_need_and_at_most_what_the_
 
 def test_pods_of_a_load_count_besides_its_groups():
     kinds = Kinds(ROOT)
-    load = kinds.of_pods((5, 7))
+    load = kinds.load_of_pods((5, 7))
     both = tuple(map(sum, zip(load, kinds.load([MORE]), strict=True)))
 
-    assert (5, 7) == kinds.pods_of(load)
+    assert (5, 7) == kinds.pods_in(load)
     assert (8, 8) == kinds.least(both)
-    assert kinds.nothing == kinds.of_pods((0, 0))
+    assert kinds.nothing == kinds.load_of_pods((0, 0))
 
 
 @pytest.mark.parametrize(

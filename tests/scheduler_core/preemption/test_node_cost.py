@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scheduler_core.preemption.bounds.node_cost import Needs, Prices, spots
+from scheduler_core.preemption.bounds.node_cost import ShapeRequests, UnitCosts, candidate_nodes
 from tests.scheduler_core.preemption.asked import gang, low, task
 from tests.scheduler_core.preemption.crowded import group, node, pod
 
@@ -13,11 +13,11 @@ from tests.scheduler_core.preemption.crowded import group, node, pod
 def looked(objects, most=(9,), weights=None):
     """By node its spot, and the shares; units by the name of their first pod."""
     found = task(objects)
-    called = {number: found.units.unit(number).pods[0].name for number in found.able.tolist()}
-    shapes = found.question.wanted.ways[0]
-    prices = Prices({number: (weights or {}).get(name, 12) for number, name in called.items()}, dict.fromkeys(called, 0))
-    needs = Needs(found.question.state, [shape for shape, _ in shapes])
-    made, shares = spots(needs, found.shortage, np.arange(len(found.question.state.nodes)), most, prices)
+    called = {number: found.units.unit(number).pods[0].name for number in found.candidates.tolist()}
+    shapes = found.requirements.required.ways[0]
+    prices = UnitCosts({number: (weights or {}).get(name, 12) for number, name in called.items()}, dict.fromkeys(called, 0))
+    needs = ShapeRequests(found.requirements.state, [shape for shape, _ in shapes])
+    made, shares = candidate_nodes(needs, found.shortage, np.arange(len(found.requirements.state.nodes)), most, prices)
     return made, {(called[unit], node): share for (unit, node), share in shares.items()}, called
 
 
@@ -59,10 +59,10 @@ def test_a_unit_on_several_nodes_costs_its_share_on_each_where_it_is_in_the_way(
 @pytest.mark.parametrize("rank", [0, 1])
 def test_of_units_that_cost_the_same_those_of_the_lowest_rank_come_first(rank):
     found = task([node("a", 2), low("x", 1, "a"), low("y", 1, "a"), *gang(1, 2)])
-    numbers = found.able.tolist()
-    prices = Prices(dict.fromkeys(numbers, 5), {numbers[0]: rank, numbers[1]: 1 - rank})
-    needs = Needs(found.question.state, [found.question.wanted.ways[0][0][0]])
-    made, _ = spots(needs, found.shortage, np.arange(1), (1,), prices)
+    numbers = found.candidates.tolist()
+    prices = UnitCosts(dict.fromkeys(numbers, 5), {numbers[0]: rank, numbers[1]: 1 - rank})
+    needs = ShapeRequests(found.requirements.state, [found.requirements.required.ways[0][0][0]])
+    made, _ = candidate_nodes(needs, found.shortage, np.arange(1), (1,), prices)
 
     assert [numbers[rank], numbers[1 - rank]] == [unit for unit, _, _ in made[0].units]
     assert 0 == made[0].rank

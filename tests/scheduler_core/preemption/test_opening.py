@@ -25,7 +25,7 @@ def opening(root, effort=10_000):
 
 
 def pods(kinds, loads):
-    return sorted(kinds.pods_of(load) for load in loads)
+    return sorted(kinds.pods_in(load) for load in loads)
 
 
 def test_in_its_domain_a_group_is_pods():
@@ -40,7 +40,7 @@ def test_in_its_domain_a_group_is_pods():
 def test_several_groups_are_all_their_pods_in_every_way():
     root = above(9, 2, EITHER, MORE)
     kinds, found = opening(root)
-    load = tuple(map(sum, zip(kinds.load([EITHER, EITHER, MORE]), kinds.of_pods((0, 5)), strict=True)))
+    load = tuple(map(sum, zip(kinds.load([EITHER, EITHER, MORE]), kinds.load_of_pods((0, 5)), strict=True)))
 
     assert [(2 + 3, 2 + 1 + 5), (3 + 3, 1 + 1 + 5), (4 + 3, 0 + 1 + 5)] == pods(kinds, found.pods(load))
 
@@ -58,7 +58,7 @@ def test_children_without_a_key_are_pods_at_once():
     free = leaf(7, (4, 0), key="")
     root = above(9, 2, ONE, free)
     kinds, found = opening(root)
-    want = tuple(map(sum, zip(kinds.load([ONE]), kinds.of_pods((4, 0)), strict=True)))
+    want = tuple(map(sum, zip(kinds.load([ONE]), kinds.load_of_pods((4, 0)), strict=True)))
 
     assert [want] == found.opened(ZONE, kinds.load([root]))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.preemption.bounds.shortage import NEVER
+from scheduler_core.preemption.bounds.shortage import IMPOSSIBLE
 from tests.scheduler_core.preemption.asked import gang, low, names, task
 from tests.scheduler_core.preemption.crowded import budget, node
 
@@ -13,37 +13,37 @@ FULL += [low("b0", 2, "b", app="y"), low("b1", 2, "b", app="y"), low("c", 1, "c"
 BUDGETS = [budget("x", "x", 0), budget("y", "y", 1)]
 
 
-@pytest.mark.parametrize(("broken", "want"), [(False, ["b0", "b1", "c"]), (True, ["a", "b0", "b1", "c"])])
-def test_who_breaks_a_budget_alone_may_leave_only_where_budgets_may_be_broken(broken, want):
-    found = task([*FULL, *BUDGETS, *gang(1, 2)], broken=broken)
+@pytest.mark.parametrize(("allow_violations", "want"), [(False, ["b0", "b1", "c"]), (True, ["a", "b0", "b1", "c"])])
+def test_who_breaks_a_budget_alone_may_leave_only_where_budgets_may_be_broken(allow_violations, want):
+    found = task([*FULL, *BUDGETS, *gang(1, 2)], allow_violations=allow_violations)
 
-    assert want == names(found.units, found.able)
+    assert want == names(found.units, found.candidates)
 
 
-@pytest.mark.parametrize("broken", [False, True])
-def test_units_that_break_a_budget_together_may_not_leave_together(broken):
-    found = task([*FULL, *BUDGETS, *gang(1, 2)], broken=broken)
-    both = [number for number in found.able.tolist() if found.units.unit(number).pods[0].name.startswith("b")]
+@pytest.mark.parametrize("allow_violations", [False, True])
+def test_units_that_break_a_budget_together_may_not_leave_together(allow_violations):
+    found = task([*FULL, *BUDGETS, *gang(1, 2)], allow_violations=allow_violations)
+    both = [number for number in found.candidates.tolist() if found.units.unit(number).pods[0].name.startswith("b")]
 
-    assert [True, broken] == [found.allowed(both[:1]), found.allowed(both)]
+    assert [True, allow_violations] == [found.is_allowed(both[:1]), found.is_allowed(both)]
 
 
 def test_each_domain_has_its_bound():
     found = task([*FULL, *BUDGETS, *gang(2, 2, "rack")])
 
-    assert (NEVER, 2, NEVER) == found.bounds
-    assert (1, 1, NEVER) == task([*FULL, *gang(1, 2, "rack")], broken=True).bounds
+    assert (IMPOSSIBLE, 2, IMPOSSIBLE) == found.bounds
+    assert (1, 1, IMPOSSIBLE) == task([*FULL, *gang(1, 2, "rack")], allow_violations=True).bounds
 
 
 def test_domains_are_promising_by_their_bounds_and_then_by_what_the_units_are_worth():
     objects = [node("a", 2, rack="r1"), node("b", 2, rack="r2"), node("c", 2, rack="r3"), node("d", 1, rack="r4")]
     objects += [low("a", 2, "a", priority=5), *(low(f"b{part}", 1, "b") for part in range(2)), low("c", 2, "c"), *gang(1, 2, "rack")]
 
-    assert [(1, "r3"), (1, "r1"), (2, "r2")] == [(bound, domain.value) for bound, domain in task(objects).promising()]
+    assert [(1, "r3"), (1, "r1"), (2, "r2")] == [(bound, domain.value) for bound, domain in task(objects).domains_by_bound()]
 
 
 def test_the_units_on_nodes_are_those_with_a_pod_there():
-    found = task([*FULL, *gang(1, 2)], broken=True)
+    found = task([*FULL, *gang(1, 2)], allow_violations=True)
 
-    assert ["a", "b0", "b1"] == names(found.units, found.shortage.units_on(found.question.state.nodes.everything[:2]))
-    assert [] == found.shortage.units_on(found.question.state.nodes.everything[:0]).tolist()
+    assert ["a", "b0", "b1"] == names(found.units, found.shortage.units_on(found.requirements.state.nodes.everything[:2]))
+    assert [] == found.shortage.units_on(found.requirements.state.nodes.everything[:0]).tolist()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.preemption.bounds.cost_table import ENDLESS
+from scheduler_core.preemption.bounds.cost_table import INFINITE
 from scheduler_core.preemption.bounds.domain_cost import DomainCost
-from scheduler_core.preemption.bounds.node_cost import Needs, Prices
-from scheduler_core.preemption.bounds.relaxed import Relaxed
+from scheduler_core.preemption.bounds.node_cost import ShapeRequests, UnitCosts
+from scheduler_core.preemption.bounds.relaxed import Relaxation
 from scheduler_core.preemption.plans.areas import areas
 from scheduler_core.preemption.plans.effort import Effort, EffortSpentError
 from scheduler_core.preemption.plans.kinds import Kinds
@@ -20,16 +20,18 @@ class Scene:
 
     def __init__(self, objects, effort=10**6):
         problem = task(objects)
-        question, wanted = problem.question, problem.question.wanted
+        question, wanted = problem.requirements, problem.requirements.required
         self.effort = Effort(effort)
-        self.called = {problem.units.unit(number).pods[0].name: number for number in problem.able.tolist()}
-        prices = Prices(dict.fromkeys(self.called.values(), 60), {number: number for number in self.called.values()})
+        self.called = {problem.units.unit(number).pods[0].name: number for number in problem.candidates.tolist()}
+        prices = UnitCosts(dict.fromkeys(self.called.values(), 60), {number: number for number in self.called.values()})
         (domain,) = question.domains
         kinds = Kinds(wanted)
-        scope = DomainCost(Needs(question.state, kinds.shapes), problem.shortage, domain.nodes, kinds.most(wanted), prices, self.effort)
-        self.relaxed = Relaxed(wanted, kinds, areas(question.state, wanted, domain, self.effort), scope, self.effort)
+        scope = DomainCost(
+            ShapeRequests(question.state, kinds.shapes), problem.shortage, domain.nodes, kinds.most(wanted), prices, self.effort
+        )
+        self.relaxed = Relaxation(wanted, kinds, areas(question.state, wanted, domain, self.effort), scope, self.effort)
 
-    def least(self, leaving=(), staying=(), limit=ENDLESS):
+    def least(self, leaving=(), staying=(), limit=INFINITE):
         """The cost, and on how many nodes each unit is made use of."""
         found = self.relaxed.least(*self._state(leaving, staying), limit)
         names = {number: name for name, number in self.called.items()}
@@ -69,7 +71,7 @@ def test_two_pods_in_one_rack_cost(leaving, staying, want):
 def test_what_is_not_below_the_limit_is_not_told():
     scene = Scene(WIDE)
 
-    assert [None, 60, None, 60] == [found and found[0] for found in (scene.least(limit=limit) for limit in (60, 61, 1, ENDLESS))]
+    assert [None, 60, None, 60] == [found and found[0] for found in (scene.least(limit=limit) for limit in (60, 61, 1, INFINITE))]
 
 
 def test_the_bound_lets_pods_of_one_group_go_apart():

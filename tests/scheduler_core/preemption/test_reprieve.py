@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.preemption.victims.reprieve import ReprieveRoom
+from scheduler_core.preemption.victims.reprieve import ReprieveCapacity
 from tests.scheduler_core.preemption.scene import ledger_of, node_table, pod
 
 ALL, ONE = "0.0.0.0", "10.0.0.1"
 
 
 def room(*proposed, cpus=(2000, 2000), running=()):
-    return ReprieveRoom(proposed, ledger_of(node_table(cpus), running))
+    return ReprieveCapacity(proposed, ledger_of(node_table(cpus), running))
 
 
 def test_who_is_admitted_takes_room_until_dismissed():
     found, one, other = room((pod("high"), 0)), [pod("a", 0)], [pod("b", 0)]
 
     assert [True, False] == [found.admit(one), found.admit(other)]
-    found.dismiss(one)
+    found.remove(one)
     assert found.admit(other)
 
 

@@ -23,4 +23,4 @@ NODES = [node("a", 1, rack="r1"), node("b", 1, rack="r2"), node("c", 1, rack="r1
 def test_it_may_be(key, value, want):
     state = asked([*NODES, *gang(1, 1)]).state
 
-    assert want == [place.nodes.tolist() for place in RequiredPods(0, key, value).places(state, state.topology.root)]
+    assert want == [place.nodes.tolist() for place in RequiredPods(0, key, value).domains_in(state, state.topology.root)]

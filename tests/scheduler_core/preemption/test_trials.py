@@ -21,7 +21,7 @@ class Scene:
         self.units = self.decider._units()
         self.called = {unit.pods[0].name: number for number in range(len(self.units)) for unit in [self.units.unit(number)]}
         proving = Proving(self.decider._greedy, self.root)
-        self.domain = proving.question.domains[0]
+        self.domain = proving.requirements.domains[0]
         self.effort = Effort(effort)
         self.trials = Trials(self.root, self.units, self.numbers(*free), proving, self.effort)
 
@@ -39,7 +39,7 @@ def test_a_root_fits_where_enough_have_left(leaving, want):
     before = scene.ledger()
 
     assert want is scene.trials.fits(scene.numbers(*leaving), scene.domain)
-    assert (Status.SUCCESS if want else Status.UNSCHEDULABLE) is scene.trials.placed(scene.numbers(*leaving)).status
+    assert (Status.SUCCESS if want else Status.UNSCHEDULABLE) is scene.trials.place_without(scene.numbers(*leaving)).status
     assert all(np.array_equal(had, has) for had, has in zip(before, scene.ledger(), strict=True))
 
 
@@ -53,7 +53,7 @@ def test_who_is_not_in_the_way_of_what_was_placed_stays():
     scene = Scene([*NODES, *gang(1, 2)], free=["b0"])
     before = scene.ledger()
     everybody = scene.numbers("a0", "a1")
-    outcome = scene.trials.placed(everybody)
+    outcome = scene.trials.place_without(everybody)
     (node_taken,) = {where for _, where in outcome.assigned}
     found = scene.trials.reprieved(everybody, outcome.assigned, scene.decider._budgets)
 
@@ -65,7 +65,7 @@ def test_all_are_in_the_way_of_as_many():
     scene = Scene([*NODES, *gang(3, 2)])
     everybody = scene.numbers("a0", "a1", "b0")
 
-    assert everybody == scene.trials.reprieved(everybody, scene.trials.placed(everybody).assigned, scene.decider._budgets)
+    assert everybody == scene.trials.reprieved(everybody, scene.trials.place_without(everybody).assigned, scene.decider._budgets)
 
 
 def test_each_trial_takes_effort_once():

@@ -105,7 +105,7 @@ def test_pods_that_wait_are_in_no_unit():
 @pytest.mark.parametrize(("priority", "want"), [(5, []), (6, ["e"]), (70, ["e"]), (71, ["a", "b", "c", "d", "e"])])
 def test_below_are_the_units_of_strictly_lower_priority(priority, want):
     units = units_of(MEMBERS, TREE, {"root": 70})
-    below = units.below(priority)
+    below = units.potential_victims(priority)
 
     assert want == [units.pods[index].name for index in below.pods.tolist()]
     assert want == sorted(name for number in below.units.tolist() for name in names(units.unit(number).pods))
@@ -116,7 +116,7 @@ def test_what_units_below_take_is_what_the_ledger_has_of_them():
     nodes = node_table([2000, 2000])
     ledger, units = ledger_of(nodes, pods), units_of(pods)
 
-    ledger.release(units.below(2).loads, ledger.fresh())
+    ledger.release(units.potential_victims(2).loads, ledger.fresh())
 
     assert (ledger_of(nodes, pods[3:]).used == ledger.used).all()
 
@@ -125,8 +125,8 @@ def test_the_same_release_has_the_same_cause_in_one_ledger():
     pods = [pod("a", 0, 1), pod("b", 0, 2)]
     units, ledger = units_of(pods), ledger_of(node_table([2000]), pods)
 
-    assert units.below(2).cause(ledger) == units.below(2).cause(ledger)
-    assert units.below(2).cause(ledger) != units.below(3).cause(ledger)
+    assert units.potential_victims(2).cause(ledger) == units.potential_victims(2).cause(ledger)
+    assert units.potential_victims(2).cause(ledger) != units.potential_victims(3).cause(ledger)
 
 
 GROUPS = [

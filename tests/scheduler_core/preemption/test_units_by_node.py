@@ -18,12 +18,13 @@ UNITS = units_of(PODS_THERE, [leaf("low", "all")], {"low": 5})
 
 
 def pairs(*budgets):
-    return UnitsByNode(UNITS, UNITS.below(50), DisruptionBudgets(budgets), UNITS.amounts(4), 3)
+    return UnitsByNode(UNITS, UNITS.potential_victims(50), DisruptionBudgets(budgets), UNITS.amounts(4), 3)
 
 
 def told(found):
     return [
-        [(names(UNITS.unit(int(found.unit[pair])).pods), int(found.need[CPU, pair])) for pair in found.touching(node)] for node in range(3)
+        [(names(UNITS.unit(int(found.unit[pair])).pods), int(found.amounts[CPU, pair])) for pair in found.pairs_on(node)]
+        for node in range(3)
     ]
 
 
@@ -39,11 +40,11 @@ def test_who_would_break_a_budget_comes_first_on_its_node():
     found = pairs(budget("b", 0, {"app": "db"}))
 
     assert [["a", "b", "d"], ["c"]] == [unit for unit, _ in told(found)[0]]
-    assert [1, 0, 1] == found.breaches.tolist()
+    assert [1, 0, 1] == found.violations.tolist()
 
 
 def test_nothing_below_makes_no_pairs():
-    found = UnitsByNode(UNITS, UNITS.below(0), DisruptionBudgets([budget("b", 0, {"app": "db"})]), UNITS.amounts(4), 3)
+    found = UnitsByNode(UNITS, UNITS.potential_victims(0), DisruptionBudgets([budget("b", 0, {"app": "db"})]), UNITS.amounts(4), 3)
 
     assert [[], [], []] == told(found)
 
@@ -52,6 +53,6 @@ def test_ports_that_clash_bar_a_unit_on_the_node_where_it_has_them():
     port = (("TCP", "0.0.0.0", 80),)
     pods = [pod("a", 0, group="low"), pod("b", 1, group="low", ports=port), pod("c", 1)]
     units = units_of(pods, [leaf("low", "all")])
-    found = UnitsByNode(units, units.below(1), DisruptionBudgets([]), units.amounts(4), 2)
+    found = UnitsByNode(units, units.potential_victims(1), DisruptionBudgets([]), units.amounts(4), 2)
 
-    assert [False, True, False] == found.clashes(port).tolist()
+    assert [False, True, False] == found.port_conflicts(port).tolist()

@@ -181,7 +181,7 @@ def test_who_leaves_already_is_not_told_again_but_is_counted():
 
     found = select(root(pod("high", cpu=3000)), pods, [3000], groups=[leaf("low", "all")], leaving={"default/c"})
 
-    assert (["b"], ["a", "c"]) == (names(found.victims), names(found.leaving))
+    assert (["b"], ["a", "c"]) == (names(found.victims), names(found.being_evicted))
     assert "found a placement for podgroup, preempting 3 victims" == found.message
 
 
@@ -254,7 +254,7 @@ def test_what_the_placer_leaves_assumed_is_rewound():
     class Assuming(FirstFit):
         def place(self, entity: Entity) -> Outcome:
             outcome = super().place(entity)
-            load = units_of([dataclasses.replace(each, node=node) for each, node in outcome.assigned]).below(10**9).loads
+            load = units_of([dataclasses.replace(each, node=node) for each, node in outcome.assigned]).potential_victims(10**9).loads
             self.ledger.assume(load, self.ledger.fresh())
             return outcome
 
