@@ -43,7 +43,7 @@ class Sink(Protocol):
     def change(self, event: str, content: msgspec.Raw) -> None:
         """One was ADDED, MODIFIED or DELETED."""
 
-    def tell(self, standing: Standing, reason: str) -> None:
+    def report_standing(self, standing: Standing, reason: str) -> None:
         """How it stands; *reason* is empty unless it failed."""
 
 
@@ -115,7 +115,7 @@ class Watcher:
         if not self._path:
             self._path = self._find()
         if not self._path:
-            self._sink.tell(Standing.UNSERVED, "")
+            self._sink.report_standing(Standing.UNSERVED, "")
             self._stopped.wait(UNSERVED_WAIT)
             return
         if not self._version:
@@ -125,14 +125,14 @@ class Watcher:
     def _failed(self, reason: str, asked: float | None = None) -> None:
         if self._stopped.is_set():
             return
-        self._sink.tell(Standing.FAILED, reason)
+        self._sink.report_standing(Standing.FAILED, reason)
         # Half of the wait is chance, so that workers and replicas do not come back all at once.
         chosen = self._wait * random.uniform(0.5, 1.0)  # noqa: S311 - not for secrets
         self._stopped.wait(chosen if asked is None else min(max(asked, chosen), LONGEST_WAIT))
         self._wait = min(self._wait * 2, LONGEST_WAIT)
 
     def _heard(self) -> None:
-        self._sink.tell(Standing.HEARD, "")
+        self._sink.report_standing(Standing.HEARD, "")
 
     def _list(self) -> None:
         try:

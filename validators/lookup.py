@@ -24,7 +24,7 @@ class Lookup(Protocol):
     def children(self, kind: str, namespace: str, name: str) -> Sequence[Object]:
         """Return the objects of *kind* that refer to the group *name*: child groups or, for kind Pod, member pods and Jobs."""
 
-    def everything(self, kind: str) -> Sequence[Object] | None:
+    def list_kind(self, kind: str) -> Sequence[Object] | None:
         """Return all objects of *kind*; None if nothing is known of that kind."""
 
 
@@ -69,7 +69,7 @@ class KnownObjects:
         """See Lookup."""
         return self._children.get((kind, namespace, name), ())
 
-    def everything(self, kind: str) -> Sequence[Object] | None:
+    def list_kind(self, kind: str) -> Sequence[Object] | None:
         """See Lookup."""
         return self._kinds.get(kind, () if self._complete else None)
 

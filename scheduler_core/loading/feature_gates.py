@@ -29,8 +29,8 @@ def gated(snapshot: ClusterSnapshot, gates: Gates) -> ClusterSnapshot:
     if not gates.enabled(GENERIC_WORKLOAD):
         problems += [_dropped(f"Pod {pod.key}", "spec.schedulingGroup", GENERIC_WORKLOAD) for pod in pods if pod.group]
         pods = tuple(dataclasses.replace(pod, group="") if pod.group else pod for pod in pods)
-    workloads = [drop_disabled_fields(each, None, gates)[0] for each in snapshot.known.everything("Workload") or ()]
-    others = [each for kind in _OTHERS for each in snapshot.known.everything(kind) or ()]
+    workloads = [drop_disabled_fields(each, None, gates)[0] for each in snapshot.known.list_kind("Workload") or ()]
+    others = [each for kind in _OTHERS for each in snapshot.known.list_kind(kind) or ()]
     known = KnownObjects((*groups, *workloads, *others), complete=False)
     ordered = tuple(sorted(set(problems), key=lambda each: (each.object, each.message)))
     return dataclasses.replace(snapshot, groups=groups, pods=pods, known=known, problems=ordered)

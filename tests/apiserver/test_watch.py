@@ -120,7 +120,7 @@ class Following:
     def change(self, event, content):
         self.told.append((event, name_of(content)))
 
-    def tell(self, standing, reason):
+    def report_standing(self, standing, reason):
         self.standings.append((standing, reason))
 
     @property

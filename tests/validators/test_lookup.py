@@ -10,19 +10,19 @@ from validators.model.pod import Job, JobSpec, Pod, PodSpec, PodTemplate, Schedu
 
 
 def test_with_nothing_known_every_kind_is_unknown() -> None:
-    assert NOTHING.everything("PodGroup") is None
+    assert NOTHING.list_kind("PodGroup") is None
     assert NOTHING.get("PodGroup", "default", "a") is None
 
 
 def test_a_complete_set_knows_that_there_is_none() -> None:
-    assert KnownObjects((), complete=True).everything("PodGroup") == ()
+    assert KnownObjects((), complete=True).list_kind("PodGroup") == ()
 
 
 def test_an_incomplete_set_knows_the_kinds_it_holds() -> None:
     known = KnownObjects([PodGroup(ObjectMeta(name="a"))], complete=False)
 
-    assert len(known.everything("PodGroup") or ()) == 1
-    assert known.everything("Workload") is None
+    assert len(known.list_kind("PodGroup") or ()) == 1
+    assert known.list_kind("Workload") is None
 
 
 def test_no_namespace_is_default() -> None:

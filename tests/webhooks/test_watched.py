@@ -134,7 +134,7 @@ def quick(monkeypatch):
 
 
 def names(lookup, kind="PodGroup"):
-    found = lookup.everything(kind)
+    found = lookup.list_kind(kind)
     return None if found is None else [each.metadata.name for each in found]
 
 
@@ -143,7 +143,7 @@ def test_what_is_listed_is_known(api):
         assert until(lambda: names(lookup) == ["one"])
         assert "one" == lookup.get("PodGroup", "a", "one").metadata.name
         assert None is lookup.get("PodGroup", "b", "one")
-        assert None is lookup.everything("Node")
+        assert None is lookup.list_kind("Node")
     assert {"Bearer token-of-ours"} == {authorization for _, _, authorization in api.requests}
 
 
@@ -215,13 +215,13 @@ def test_nothing_is_known_before_the_list_and_it_is_tried_again(api):
 def test_what_may_not_be_read_is_unknown(api):
     with watching(api, "Node") as (lookup, cache):
         assert until(lambda: cache.complaint == "HTTP 403: may not read /api/v1/nodes")
-        assert None is lookup.everything("Node")
+        assert None is lookup.list_kind("Node")
 
 
 def test_a_kind_that_is_not_served_is_unknown_until_it_is(api):
     with watching(api, "CompositePodGroup") as (lookup, cache):
         assert until(lambda: not cache.served)
-        assert None is lookup.everything("CompositePodGroup")
+        assert None is lookup.list_kind("CompositePodGroup")
         api.lists["/apis/scheduling.k8s.io/v1alpha3/compositepodgroups"] = [group("top")]
         api.served["v1alpha3"] = ["compositepodgroups"]
         assert until(lambda: names(lookup, "CompositePodGroup") == ["top"])
@@ -245,7 +245,7 @@ def test_a_cache_not_heard_of_counts_as_unknown(seconds, want):
     cache = cached(group("one", parent="top"), clock=lambda: now[0])
     now[0] = seconds
 
-    assert want == (cache.everything() is not None)
+    assert want == (cache.list_objects() is not None)
     assert want == (cache.get(("a", "one")) is not None)
     assert want == bool(cache.children(("a", "top")))
 
@@ -256,12 +256,12 @@ def test_system_priority_classes_are_always_there():
 
 def test_an_update_that_changes_nothing_keeps_the_listing():
     cache = cached(group("b"), group("a"))
-    before = cache.everything()
+    before = cache.list_objects()
     cache.add_or_update(decode("PodGroup", group("b", version="99")))
 
-    assert before is cache.everything()
+    assert before is cache.list_objects()
     cache.add_or_update(decode("PodGroup", group("c")))
-    assert ["a", "b", "c"] == [each.metadata.name for each in cache.everything()]
+    assert ["a", "b", "c"] == [each.metadata.name for each in cache.list_objects()]
 
 
 def test_readers_and_the_writer_do_not_disturb_each_other():
@@ -272,7 +272,7 @@ def test_readers_and_the_writer_do_not_disturb_each_other():
     def read():
         while not stop.is_set():
             try:
-                cache.everything()
+                cache.list_objects()
                 cache.children(("a", "p3"))
             except RuntimeError as error:
                 failures.append(error)
@@ -290,7 +290,7 @@ def test_readers_and_the_writer_do_not_disturb_each_other():
         each.join()
 
     assert [] == failures
-    assert () == cache.everything()
+    assert () == cache.list_objects()
 
 
 def settings(**knobs):
@@ -327,8 +327,8 @@ def test_readiness_waits_for_the_first_list_of_each_served_kind(api, tmp_path):
         assert source.unsynced()[0].startswith("Node objects are not listed yet")
         api.lists["/api/v1/nodes"] = [{"metadata": {"name": "n"}}]
         assert until(lambda: source.unsynced() == [])
-        assert [] == list(lookup.everything("Workload"))
-        assert None is lookup.everything("PriorityClass")
+        assert [] == list(lookup.list_kind("Workload"))
+        assert None is lookup.list_kind("PriorityClass")
     finally:
         for each in source.watchers:
             each.stop()

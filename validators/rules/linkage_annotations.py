@@ -35,7 +35,7 @@ def _parent(context: Context, key: str, name: str) -> Iterator[FieldError]:
     lookup = context.lookup
     if (
         not malformed
-        and lookup.everything("CompositePodGroup") is not None
+        and lookup.list_kind("CompositePodGroup") is not None
         and lookup.get("CompositePodGroup", context.namespace, name) is None
     ):
         yield field.not_found(_path(key), name, f"there must be a CompositePodGroup of this name in namespace {context.namespace}")

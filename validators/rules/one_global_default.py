@@ -18,9 +18,7 @@ def check(context: Context) -> Iterator[FieldError]:
     new = context.new
     if not isinstance(new, PriorityClass) or not new.global_default:
         return
-    defaults = [
-        each for each in context.lookup.everything("PriorityClass") or () if isinstance(each, PriorityClass) and each.global_default
-    ]
+    defaults = [each for each in context.lookup.list_kind("PriorityClass") or () if isinstance(each, PriorityClass) and each.global_default]
     if not context.settings.linting:
         defaults.sort(key=lambda each: each.value)
     if not defaults or defaults[0] is new or (context.settings.linting and defaults[0].metadata.name == new.metadata.name):

@@ -13,7 +13,7 @@ from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule
 def check(context: Context) -> Iterator[FieldError]:
     """Yield errors at ``parentCompositePodGroupName``.  No errors if no CompositePodGroup at all is known."""
     parent, lookup = context.group.spec.parent_composite_pod_group_name, context.lookup
-    if not parent or not context.node.orphan or lookup.everything("CompositePodGroup") is None:
+    if not parent or not context.node.orphan or lookup.list_kind("CompositePodGroup") is None:
         return
     if lookup.get("CompositePodGroup", context.namespace, parent) is None:
         yield field.not_found(

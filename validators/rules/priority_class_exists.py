@@ -12,7 +12,7 @@ from validators.rules.base import PODS, SHAPED, About, Context, Example, Profile
 
 def check(context: Context) -> Iterator[FieldError]:
     """Yield errors at ``priorityClassName``.  No errors if no class at all is known; the built-in classes always exist."""
-    if context.lookup.everything("PriorityClass") is None:
+    if context.lookup.list_kind("PriorityClass") is None:
         return
     if context.new.kind in PODS:
         yield from _missing(context, context.pod_path, context.pod_spec.priority_class_name)

@@ -12,7 +12,7 @@ from validators.rules.base import PODS, About, Context, Example, Profile, Rule
 def check(context: Context) -> Iterator[FieldError]:
     """Yield errors at ``schedulingGroup.podGroupName``.  No errors if no PodGroup at all is known."""
     name = context.pod_spec.group
-    if name and context.lookup.everything("PodGroup") is not None and context.lookup.get("PodGroup", context.namespace, name) is None:
+    if name and context.lookup.list_kind("PodGroup") is not None and context.lookup.get("PodGroup", context.namespace, name) is None:
         path = context.pod_path.join(("schedulingGroup", "podGroupName"))
         yield field.not_found(path, name, f"there must be a PodGroup of this name in namespace {context.namespace}")
 

@@ -43,7 +43,7 @@ def _wider(key: str, other: str, lookup: Lookup) -> bool:
     """
     inside: dict[str, set[str]] = {}
     outside: dict[str, set[str]] = {}
-    for node in lookup.everything("Node") or ():
+    for node in lookup.list_kind("Node") or ():
         labels = node.metadata.labels or {}
         if key in labels and other in labels:
             inside.setdefault(labels[key], set()).add(labels[other])

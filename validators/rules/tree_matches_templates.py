@@ -38,7 +38,7 @@ def at_run_time(context: Context) -> Iterator[FieldError]:
 
 def _errors(context: Context, *, counts: bool) -> Iterator[FieldError]:
     group, reference = context.group, context.group.spec.workload_ref
-    if not context.node.depth or reference is None or context.lookup.everything("Workload") is None:
+    if not context.node.depth or reference is None or context.lookup.list_kind("Workload") is None:
         return
     workload = context.lookup.get("Workload", context.namespace, reference.workload_name)
     if workload is None:
@@ -61,7 +61,7 @@ def _errors(context: Context, *, counts: bool) -> Iterator[FieldError]:
 
 def _position(context: Context, template: Template, above: Template | None) -> Iterator[FieldError]:
     spec, node = context.group.spec, context.node
-    if node.orphan and context.lookup.everything("CompositePodGroup") is not None:
+    if node.orphan and context.lookup.list_kind("CompositePodGroup") is not None:
         return  # a missing parent is reported by its own rule
     if above is None:
         if spec.parent_composite_pod_group_name is not None:

@@ -35,7 +35,7 @@ class Priority:
 
 def resolve(kind: str, spec: dict[str, Any], lookup: Lookup, gates: Gates) -> Refusal | None:
     """Fill in priority, class and preemption policy of a raw *spec*; with no classes known, leave it as it is."""
-    known = lookup.everything("PriorityClass")
+    known = lookup.list_kind("PriorityClass")
     if known is None:
         return None
     found = _established(spec.get("priorityClassName") or "", lookup, [each for each in known if isinstance(each, PriorityClass)])

@@ -83,7 +83,7 @@ class Cache:
         found = self._state.children.get(group) if self.known else None
         return sorted(found.values(), key=lambda each: each.metadata.name) if found else ()
 
-    def everything(self) -> Sequence[Object] | None:
+    def list_objects(self) -> Sequence[Object] | None:
         """All objects, by namespace and name; None where nothing is known."""
         if not self.known:
             return None
@@ -141,7 +141,7 @@ class CachedLookup:
         cache = self._caches.get(kind)
         return cache.children((namespace, name)) if cache is not None else ()
 
-    def everything(self, kind: str) -> Sequence[Object] | None:
+    def list_kind(self, kind: str) -> Sequence[Object] | None:
         """See Lookup."""
         cache = self._caches.get(kind)
-        return cache.everything() if cache is not None else None
+        return cache.list_objects() if cache is not None else None

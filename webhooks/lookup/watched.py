@@ -46,7 +46,7 @@ class Fill:
             else:
                 self._cache.add_or_update(each)
 
-    def tell(self, standing: Standing, reason: str) -> None:
+    def report_standing(self, standing: Standing, reason: str) -> None:
         """A cache that is not heard of grows stale; why goes to the log, once."""
         if standing is Standing.HEARD:
             self._cache.record_contact()

@@ -187,7 +187,7 @@ class Cache:
             if self.standing.put_node(found)[1]:
                 self.report.node(name[1], came=came)
         else:
-            before = self.report.before(found.kind, name)
+            before = self.report.before_change(found.kind, name)
             self.book.add_or_update(found, name, stamp)
             self.report.group(found.kind, name, before)
 
@@ -200,7 +200,7 @@ class Cache:
             if self.standing.drop_node(name[1]):
                 self.report.node(name[1])
         else:
-            before = self.report.before(kind, name)
+            before = self.report.before_change(kind, name)
             self.book.remove(kind, name)
             self.report.group(kind, name, before)
 

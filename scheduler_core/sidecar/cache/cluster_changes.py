@@ -76,7 +76,7 @@ class ChangeReporter:
         if came:
             self._came.add(name)
 
-    def before(self, kind: str, name: Name) -> Before:
+    def before_change(self, kind: str, name: Name) -> Before:
         """What is to be told to ``group`` once it changed."""
         book = self._book
         if kind in GROUPS:
@@ -87,7 +87,7 @@ class ChangeReporter:
 
     def group(self, kind: str, name: Name, before: Before) -> None:
         """A group, or what is said about groups, came, went or changed."""
-        after = self.before(kind, name)
+        after = self.before_change(kind, name)
         there, now = before[0], after[0]
         if kind in GROUPS:
             self._group(kind, name, before, after)

@@ -278,7 +278,7 @@ class Known(KnownObjects):
         """See Lookup."""
         return tuple(self._book.completed(each) for each in self._book.children(namespace, name) if each.key[0] == kind)
 
-    def everything(self, kind: str) -> Sequence[Object] | None:
+    def list_kind(self, kind: str) -> Sequence[Object] | None:
         """See Lookup."""
         found = self._nodes.list_nodes() if kind == "Node" else self._book.list_kind(kind)
         more = [Named(kind, ObjectMeta(name=key[2], namespace=key[1])) for key in self._book.unusable if key[0] == kind]

@@ -136,7 +136,7 @@ class _Told:
         """See Sink."""
         self._informers.receiver.enqueue(Changed(self._kind, event, content))
 
-    def tell(self, standing: Standing, reason: str) -> None:
+    def report_standing(self, standing: Standing, reason: str) -> None:
         """See Sink."""
         if standing is not Standing.FAILED:
             self._health.heard = time.monotonic()

@@ -216,7 +216,7 @@ class NodeUsage:
             self._placement_state.taken.add(shape, node, -1)
         self.neighbours.count(shape, -1)
         if met is not None:
-            self.neighbours.part(met)
+            self.neighbours.remove_pod(met)
 
     def _record(self, pod: LivePod, nodes: NodeTable) -> PodRecord:
         draft = pod.draft

@@ -53,7 +53,7 @@ class PodAffinityCache:
         if self._census is not None:
             self._enter(self._census, pod)
 
-    def part(self, pod: PodRecord) -> None:
+    def remove_pod(self, pod: PodRecord) -> None:
         """*pod*, the very object that was met, is gone."""
         if self._census is not None:
             if pod.node >= 0:

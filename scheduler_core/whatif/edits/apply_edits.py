@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -43,9 +43,9 @@ class _Changed(KnownObjects):
         """See Lookup."""
         return super().children(kind, namespace, name) if kind in self._others else self._before.children(kind, namespace, name)
 
-    def everything(self, kind: str) -> Sequence[Object] | None:
+    def list_kind(self, kind: str) -> Sequence[Object] | None:
         """See Lookup."""
-        return super().everything(kind) if kind in self._others else self._before.everything(kind)
+        return super().list_kind(kind) if kind in self._others else self._before.list_kind(kind)
 
 
 def applied(snapshot: ClusterSnapshot, steps: Sequence[Step], *, serial: int = 0) -> ClusterSnapshot:
@@ -64,11 +64,6 @@ def applied(snapshot: ClusterSnapshot, steps: Sequence[Step], *, serial: int = 0
     return _with_pods(snapshot, found["Pod"], serial) if found["Pod"] else snapshot
 
 
-def without(snapshot: ClusterSnapshot, pods: Container[str]) -> ClusterSnapshot:
-    """*snapshot* without some pods, by ``namespace/name``."""
-    return dataclasses.replace(snapshot, pods=tuple(pod for pod in snapshot.pods if pod.key not in pods))
-
-
 def _with_groups(snapshot: ClusterSnapshot, found: Mapping[str, list[GatheredObjects]]) -> ClusterSnapshot:
     problems: list[Problem] = []
     priorities = _priorities(snapshot)
@@ -79,7 +74,7 @@ def _with_groups(snapshot: ClusterSnapshot, found: Mapping[str, list[GatheredObj
     changed = {_name(group): group for group in both}
     groups = completed([*(group for group in snapshot.groups if _name(group) not in changed), *changed.values()], priorities, problems)
     # Groups that cannot be read are known by their names alone.
-    others = (each for kind in (*_GROUPS, "Workload") for each in snapshot.known.everything(kind) or () if not isinstance(each, Group))
+    others = (each for kind in (*_GROUPS, "Workload") for each in snapshot.known.list_kind(kind) or () if not isinstance(each, Group))
     there = {_name(each): each for each in (*others, *workloads) if _name(each) not in changed}
     known = _Changed(snapshot.known, (*_GROUPS, "Workload"), (*groups, *there.values()))
     return dataclasses.replace(snapshot, groups=groups, priorities=group_priorities(groups, priorities), known=known)
@@ -106,7 +101,7 @@ def _with_nodes(snapshot: ClusterSnapshot, found: list[GatheredObjects]) -> Clus
     read = read_nodes(found, problems)
     table, moved = _joined(snapshot.nodes, node_table(read, snapshot.nodes.resources, problems))
     there = {
-        _name(each): each for each in (*(snapshot.known.everything("Node") or ()), *(Node(each.node.metadata) for each in read.values()))
+        _name(each): each for each in (*(snapshot.known.list_kind("Node") or ()), *(Node(each.node.metadata) for each in read.values()))
     }
     pods = tuple(_renumbered(pod, moved) for pod in snapshot.pods)
     return dataclasses.replace(snapshot, nodes=table, pods=pods, known=_Changed(snapshot.known, ("Node",), there.values()))
@@ -145,7 +140,7 @@ def _joined(nodes: NodeTable, more: NodeTable) -> tuple[NodeTable, list[int]]:
 
 
 def _priorities(snapshot: ClusterSnapshot) -> Priorities:
-    return Priorities(each for each in snapshot.known.everything("PriorityClass") or () if isinstance(each, PriorityClass))
+    return Priorities(each for each in snapshot.known.list_kind("PriorityClass") or () if isinstance(each, PriorityClass))
 
 
 def _name(named: Object) -> tuple[str, str, str]:

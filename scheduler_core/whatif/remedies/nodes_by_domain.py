@@ -33,7 +33,7 @@ def spread(room: NearlyRoom) -> NodesInDomains | None:
         return None
     key = room.narrowest
     needs = sorted(_needs(subject.groups[0], key, groups), key=lambda need: (-need.pods, need.shape.serial))
-    wide = [room.whole] if key == subject.keys[0] else room.divided(subject.keys[0], room.whole, 1)
+    wide = [room.whole_cluster] if key == subject.keys[0] else room.divided(subject.keys[0], room.whole_cluster, 1)
     if len(needs) < 2 or not wide or len(domains := room.divided(key, wide[0], len(needs))) < len(needs):
         return None
     parts = [part for need, domain in zip(needs, domains, strict=False) if (part := _part(room, need, domain)) is not None]

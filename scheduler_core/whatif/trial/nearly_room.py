@@ -80,10 +80,10 @@ class NearlyRoom:
     def areas(self, most: int) -> list[RoomInDomain]:
         """The domains with most room, of the narrowest key of the root and of the widest; the cluster where there are none."""
         keys = dict.fromkeys((self.narrowest, self.subject.keys[0])) if self.subject.keys else ()
-        return [area for key in keys for area in self.divided(key, self.whole, most)] or [self.whole]
+        return [area for key in keys for area in self.divided(key, self.whole_cluster, most)] or [self.whole_cluster]
 
     @property
-    def whole(self) -> RoomInDomain:
+    def whole_cluster(self) -> RoomInDomain:
         """The cluster."""
         return RoomInDomain("", "", self.snapshot.nodes.everything, int(self.slots(self.subject.shape).sum()))
 

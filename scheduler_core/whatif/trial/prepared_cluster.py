@@ -238,7 +238,7 @@ class PreparedCluster:
     def _lean(self, base: ClusterSnapshot) -> ClusterSnapshot:
         """Without what only other roots need."""
         groups = tuple(each for each in base.groups if (each.kind, namespace_of(each), each.metadata.name) in self._names)
-        others = [each for kind in ("Workload", "PriorityClass") for each in base.known.everything(kind) or ()]
+        others = [each for kind in ("Workload", "PriorityClass") for each in base.known.list_kind(kind) or ()]
         return dataclasses.replace(base, groups=groups, known=KnownObjects((*groups, *others), complete=False))
 
     def _of_root(self, snapshot: ClusterSnapshot) -> ClusterSnapshot:

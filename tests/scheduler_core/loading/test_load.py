@@ -393,9 +393,9 @@ class TestGroups:
 
         assert "w" == known.get("Workload", "default", "w").metadata.name
         assert "group-1" == known.get("PodGroup", "default", "group-1").metadata.name
-        assert ["node-1"] == [each.metadata.name for each in known.everything("Node")]
+        assert ["node-1"] == [each.metadata.name for each in known.list_kind("Node")]
         assert 1 == known.get("PriorityClass", "", "high").value
-        assert known.everything("Pod") is None
+        assert known.list_kind("Pod") is None
 
     def test_a_budget_is_read(self):
         given = budget(

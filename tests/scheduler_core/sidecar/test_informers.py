@@ -36,7 +36,7 @@ class Watching:
         for kind, sink in self.sinks.items():
             if kind not in but:
                 sink.replace([])
-                sink.tell(Standing.HEARD, "")
+                sink.report_standing(Standing.HEARD, "")
 
     def news(self):
         return [*self.feed.receiver.dequeue(0.0, 100)]
@@ -52,7 +52,7 @@ def test_news_go_to_the_inbox_in_order_with_their_kind():
     watching.sinks["Pod"].replace([one])
     watching.sinks["Node"].change("ADDED", two)
     watching.sinks["Pod"].change("DELETED", one)
-    watching.sinks["Workload"].tell(Standing.UNSERVED, "")
+    watching.sinks["Workload"].report_standing(Standing.UNSERVED, "")
 
     want = [Listed("Pod", [one]), Changed("Node", "ADDED", two), Changed("Pod", "DELETED", one), Unserved("Workload")]
     assert want == watching.news()
@@ -60,8 +60,8 @@ def test_news_go_to_the_inbox_in_order_with_their_kind():
 
 def test_how_it_stands_is_no_news():
     watching = Watching()
-    watching.sinks["Pod"].tell(Standing.HEARD, "")
-    watching.sinks["Pod"].tell(Standing.FAILED, "x")
+    watching.sinks["Pod"].report_standing(Standing.HEARD, "")
+    watching.sinks["Pod"].report_standing(Standing.FAILED, "x")
 
     assert [] == watching.news()
 
@@ -80,7 +80,7 @@ def test_each_kind_is_missed_until_it_is_listed():
 def test_a_kind_that_is_not_served_is_missed_only_if_nothing_can_be_done_without_it(kind):
     watching = Watching()
     watching.list_all(kind)
-    watching.sinks[kind].tell(Standing.UNSERVED, "")
+    watching.sinks[kind].report_standing(Standing.UNSERVED, "")
 
     assert (kind in NEEDED) == bool(watching.feed.unsynced())
 
@@ -88,7 +88,7 @@ def test_a_kind_that_is_not_served_is_missed_only_if_nothing_can_be_done_without
 def test_a_kind_that_was_served_and_is_no_more_is_to_be_listed_anew_when_it_is_again():
     watching = Watching()
     watching.list_all()
-    watching.sinks["PodGroup"].tell(Standing.UNSERVED, "")
+    watching.sinks["PodGroup"].report_standing(Standing.UNSERVED, "")
     (why,) = watching.feed.unsynced()
     assert why.startswith("the API server does not serve PodGroup objects: ")
     assert ("PodGroup", why) in watching.logged
@@ -100,7 +100,7 @@ def test_a_kind_that_was_served_and_is_no_more_is_to_be_listed_anew_when_it_is_a
 def test_why_a_kind_cannot_be_watched_is_part_of_what_is_missed():
     watching = Watching()
     watching.list_all("Node")
-    watching.sinks["Node"].tell(Standing.FAILED, "HTTP 403: forbidden")
+    watching.sinks["Node"].report_standing(Standing.FAILED, "HTTP 403: forbidden")
 
     assert ("Node objects are not listed yet: HTTP 403: forbidden",) == watching.feed.unsynced()
 
@@ -114,7 +114,7 @@ def test_a_complaint_is_logged_once_until_the_kind_was_heard_of():
         (Standing.HEARD, ""),
         (Standing.FAILED, "down"),
     ):
-        sink.tell(standing, reason)
+        sink.report_standing(standing, reason)
 
     assert [("Node", "down"), ("Node", "still down"), ("Node", "down")] == watching.logged
 
@@ -128,7 +128,7 @@ def test_a_kind_that_is_not_heard_of_is_told(clock, seconds, want):
     watching.list_all()
     clock.now += seconds
     for kind in set(KINDS) - {"Pod"}:
-        watching.sinks[kind].tell(Standing.HEARD, "")
+        watching.sinks[kind].report_standing(Standing.HEARD, "")
 
     assert want == watching.feed.silent(90.0)
 
@@ -138,8 +138,8 @@ def test_a_failure_is_no_sign_of_life_and_is_told_with_the_silence(clock):
     watching.list_all()
     clock.now += 100.0
     for kind in set(KINDS) - {"Pod"}:
-        watching.sinks[kind].tell(Standing.HEARD, "")
-    watching.sinks["Pod"].tell(Standing.FAILED, "down")
+        watching.sinks[kind].report_standing(Standing.HEARD, "")
+    watching.sinks["Pod"].report_standing(Standing.FAILED, "down")
 
     assert ("Pod objects have not been heard of for 100 s: down",) == watching.feed.silent(90.0)
 
@@ -148,7 +148,7 @@ def test_a_failure_is_no_sign_of_life_and_is_told_with_the_silence(clock):
 def test_of_a_kind_of_which_nothing_is_known_silence_is_not_told(clock, standing):
     watching = Watching()
     if standing is not None:
-        watching.sinks["Workload"].tell(standing, "")
+        watching.sinks["Workload"].report_standing(standing, "")
     clock.now += 1000.0
 
     assert () == watching.feed.silent(90.0)

@@ -43,7 +43,7 @@ class Live:
     def go(self, name):
         pod = self.there.pop(name)
         self.neighbours.count(pod.shape, -1)
-        self.neighbours.part(pod)
+        self.neighbours.remove_pod(pod)
 
     def free(self, what=QUIET):
         """The nodes where a pod of *what* may run, as far as others have a say; None where they have none."""

@@ -36,7 +36,7 @@ def told(snapshot):
     nodes = snapshot.nodes
     shapes = [{**dataclasses.asdict(pod), "shape": {**dataclasses.asdict(pod.shape), "serial": 0}} for pod in snapshot.pods]
     table = nodes.names, nodes.labels, nodes.taints, nodes.unschedulable.tolist(), nodes.resources, nodes.allocatable.tolist()
-    return table, shapes, snapshot.groups, snapshot.priorities, snapshot.known.everything("PodGroup")
+    return table, shapes, snapshot.groups, snapshot.priorities, snapshot.known.list_kind("PodGroup")
 
 
 @pytest.mark.parametrize("steps", CHANGES.values(), ids=CHANGES)
