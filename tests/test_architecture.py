@@ -466,6 +466,13 @@ def test_claim_holds(claim, tree):
     assert list(claim(tree)) == []
 
 
+def test_what_tests_and_benchmarks_share_is_not_too_long():
+    files = (path for folder in ("tests", "benchmarks", "examples") for path in (ROOT / folder).rglob("*.py"))
+    shared = [path for path in files if not path.name.startswith("test_")]
+
+    assert list(long_modules(read_modules({path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in shared}))) == []
+
+
 def test_every_package_is_in_the_table():
     packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests", "benchmarks", "examples"}
     assert set(PACKAGES) == packages

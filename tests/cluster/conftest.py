@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.api import Api, ApiError
-from tests.cluster.control_plane import LIVE, ControlPlane, Options
+from tests.cluster.control_plane import LIVE, ControlPlane
 from tests.cluster.kubelet import Kubelet
+from tests.cluster.options import Options
 from tests.cluster.programs import REQUIRED, MissingError, Programs, find
 from tests.cluster.resources import Manifest
 from tests.cluster.waiting import until

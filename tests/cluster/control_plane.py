@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import dataclasses
 import http.client
 import json
 import os
@@ -14,7 +13,7 @@ import shutil
 import subprocess
 import tempfile
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -23,26 +22,12 @@ from tests.cluster import flags
 from tests.cluster.api import Api, ApiError
 from tests.cluster.heeded import await_rights
 from tests.cluster.keys import Authority, write_token_key
+from tests.cluster.options import Options
 from tests.cluster.process import NotReadyError, Process, free_port
 from tests.cluster.programs import Programs, find
 from tests.cluster.resources import Manifest
 from tests.cluster.waiting import WAIT_SECONDS
 
-ALL_GATES: Mapping[str, bool] = dict.fromkeys(
-    (
-        "GenericWorkload",
-        "TopologyAwareWorkloadScheduling",
-        "CompositePodGroup",
-        "PodGroupPreemptionPolicy",
-        "DRAWorkloadResourceClaims",
-        "WorkloadWithJob",
-    ),
-    True,
-)
-NO_GATES: Mapping[str, bool] = {}
-SERVED = ("scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3")
-WITHOUT_CONTROLLERS = ("ServiceAccount", "TaintNodesByCondition")
-"""Admission plugins that wait for controllers: without those no pod could be created, and no node used."""
 READY_SECONDS = 120.0
 KUBECTL_SECONDS = 120
 ATTEMPTS = 3
@@ -51,27 +36,6 @@ RULES = list[dict[str, Any]]
 
 LIVE: weakref.WeakSet[ControlPlane] = weakref.WeakSet()
 """The control planes that run in this process, for their logs."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """How a control plane is started."""
-
-    gates: Mapping[str, bool] = dataclasses.field(default_factory=lambda: dict(ALL_GATES))
-    served: tuple[str, ...] = SERVED
-    disabled_plugins: tuple[str, ...] = WITHOUT_CONTROLLERS
-    apiserver_flags: tuple[str, ...] = ()
-
-    def gate_flags(self) -> list[str]:
-        """``--feature-gates``, where any is named."""
-        named = ",".join(f"{name}={str(on).lower()}" for name, on in self.gates.items())
-        return [f"--feature-gates={named}"] if named else []
-
-    def flags(self) -> list[str]:
-        """What of it kube-apiserver is told."""
-        disabled = ",".join(self.disabled_plugins)
-        served = f"--runtime-config={','.join(f'{each}=true' for each in self.served)}"
-        return [*([f"--disable-admission-plugins={disabled}"] if disabled else []), served, *self.gate_flags(), *self.apiserver_flags]
 
 
 class ControlPlane:

@@ -10,7 +10,8 @@ import pytest
 
 from tests.cluster.api import ApiError
 from tests.cluster.conftest import new_namespace
-from tests.cluster.control_plane import WITHOUT_CONTROLLERS, ControlPlane, Options
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.options import WITHOUT_CONTROLLERS, Options
 
 TABLE = json.loads((Path(__file__).parents[1] / "cases" / "admission.json").read_text(encoding="utf-8"))
 NOT_STORABLE = frozenset({"pg-update-stored-parent-without-workloadref", "pg-status-claims-five"})

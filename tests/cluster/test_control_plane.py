@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.api import REQUEST_SECONDS, ApiError
-from tests.cluster.control_plane import LIVE, NO_GATES, SERVED, ControlPlane, Options
+from tests.cluster.control_plane import LIVE, ControlPlane
 from tests.cluster.installed import eventually, pod_group
 from tests.cluster.kubelet import Kubelet, node, pod
+from tests.cluster.options import NO_GATES, SERVED, Options
 from tests.cluster.process import NotReadyError, Process
 
 SCHEDULING = "/apis/scheduling.k8s.io"

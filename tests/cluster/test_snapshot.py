@@ -6,9 +6,10 @@ import json
 
 import pytest
 
-from tests.cluster.control_plane import NO_GATES, ControlPlane, Options
+from tests.cluster.control_plane import ControlPlane
 from tests.cluster.installed import composite_group, muster, pod_group
 from tests.cluster.kubelet import node, pod
+from tests.cluster.options import NO_GATES, Options
 
 GPU = {"nvidia.com/gpu": 4}
 LISTED = {

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.cluster.api import ApiError
-from tests.cluster.control_plane import ControlPlane, Options
+from tests.cluster.control_plane import ControlPlane
 from tests.cluster.installed import (
     ACCOUNT,
     CONFIGURATIONS,
@@ -19,6 +19,7 @@ from tests.cluster.installed import (
     unfit_group,
 )
 from tests.cluster.kubelet import pod
+from tests.cluster.options import Options
 
 FAULT = 'spec.disruptionMode: Invalid value: "all": must be `single` with the basic scheduling policy: `all` is for a gang [muster: all-needs-gang]'
 NO_TRAIN = "there must be a Workload of this name in namespace {namespace} [muster: tree-matches-templates]"

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from tests.cluster.control_plane import WITHOUT_CONTROLLERS, ControlPlane, Options
+from tests.cluster.control_plane import ControlPlane
 from tests.cluster.installed import composite_group, eventually, installed, pod_group
+from tests.cluster.options import WITHOUT_CONTROLLERS, Options
 
 PODGROUP, COMPOSITE = "scheduling.k8s.io/podgroup-protection", "scheduling.k8s.io/compositepodgroup-protection"
 CLASS = {

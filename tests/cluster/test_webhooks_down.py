@@ -12,9 +12,10 @@ import pytest
 from cryptography import x509
 
 from tests.cluster.api import ApiError
-from tests.cluster.control_plane import KUBECTL_SECONDS, NO_GATES, ControlPlane, Options
+from tests.cluster.control_plane import KUBECTL_SECONDS, ControlPlane
 from tests.cluster.installed import CONFIGURATIONS, DEPLOY, Installed, composite_group, eventually, installed, pod_group, unfit_group
 from tests.cluster.kubelet import finish_pod, pod
+from tests.cluster.options import NO_GATES, Options
 
 README = (DEPLOY / "README.md").read_text(encoding="utf-8")
 

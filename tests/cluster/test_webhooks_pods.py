@@ -8,10 +8,11 @@ import pytest
 
 from tests.cluster.api import ApiError
 from tests.cluster.conftest import new_namespace
-from tests.cluster.control_plane import ControlPlane, Options
+from tests.cluster.control_plane import ControlPlane
 from tests.cluster.heeded import add_classes
 from tests.cluster.installed import ACCOUNT, NAMESPACE, eventually, installed, pod_group
 from tests.cluster.kubelet import pod
+from tests.cluster.options import Options
 
 CLASSES = {"high": 1000}
 

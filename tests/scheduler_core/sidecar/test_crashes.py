@@ -17,7 +17,8 @@ from scheduler_core.sidecar.writes import WriteOutcome
 from tests.sampling import sampled
 from tests.scheduler_core.builders import composite, leaf, node, pod, pods, racks
 from tests.scheduler_core.oracle.strategies import clusters
-from tests.scheduler_core.sidecar.world import CrashError, Json, Luck, World, is_complete, partial
+from tests.scheduler_core.sidecar.gangs import is_complete, partial
+from tests.scheduler_core.sidecar.world import CrashError, Json, Luck, World
 
 NAME = "default-scheduler"
 MANY = settings(max_examples=sampled(80), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate])

@@ -13,6 +13,7 @@ from scheduler_core.sidecar.client.requests import GATE, HOSTNAME
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
 from scheduler_core.sidecar.writes import Bind, Evict, Nominate, Ref, Remove, SetCondition, Tell, Ungate, Write, WriteOutcome
 from tests.scheduler_core.sidecar import histories
+from tests.scheduler_core.sidecar.gangs import is_bound, is_complete, tree_of
 from tests.scheduler_core.sidecar.histories import Json, Server
 
 HAPPENS = (WriteOutcome.DONE, WriteOutcome.FAILED)
@@ -268,77 +269,3 @@ def is_pinned(each: Json) -> bool:
     """Whether it is a pod that was opened for another scheduler, which has not bound it yet."""
     spec = each["spec"]
     return bool((each["metadata"].get("annotations") or {}).get(GATE)) and not spec.get("nodeName") and not spec.get("schedulingGates")
-
-
-def tree_of(objects: dict[Any, Json], group: Json) -> Json:
-    """The root of the tree that *group* is in."""
-    parent = group["spec"].get("parentCompositePodGroupName")
-    above = objects.get(("CompositePodGroup", group["metadata"]["namespace"], parent)) if parent else None
-    return group if above is None else tree_of(objects, above)
-
-
-def minimum(group: Json) -> int:
-    gang = group["spec"]["schedulingPolicy"].get("gang")
-    return gang.get("minCount") or gang.get("minGroupCount") or 1 if gang else 1
-
-
-def children(objects: dict[Any, Json], group: Json) -> list[Json]:
-    name, space = group["metadata"]["name"], group["metadata"]["namespace"]
-    return [
-        each
-        for key, each in objects.items()
-        if key[0] in ("PodGroup", "CompositePodGroup")
-        and key[1] == space
-        and each["spec"].get("parentCompositePodGroupName") == name
-        and group["kind"] == "CompositePodGroup"
-    ]
-
-
-def members(objects: dict[Any, Json], group: Json) -> list[Json]:
-    name, space = group["metadata"]["name"], group["metadata"]["namespace"]
-    return [
-        each
-        for key, each in objects.items()
-        if key[0] == "Pod" and key[1] == space and (each["spec"].get("schedulingGroup") or {}).get("podGroupName") == name
-    ]
-
-
-def leaves(objects: dict[Any, Json], group: Json) -> list[Json]:
-    if group["kind"] == "PodGroup":
-        return [group]
-    return [leaf for child in children(objects, group) for leaf in leaves(objects, child)]
-
-
-def is_bound(pod: Json) -> bool:
-    return bool(pod["spec"].get("nodeName"))
-
-
-def is_complete(objects: dict[Any, Json], group: Json) -> bool:
-    if group["kind"] == "PodGroup":
-        return sum(map(is_bound, members(objects, group))) >= minimum(group)
-    return sum(is_complete(objects, child) for child in children(objects, group)) >= minimum(group)
-
-
-def is_settled(objects: dict[Any, Json], group: Json) -> bool:
-    conditions = (group.get("status") or {}).get("conditions") or []
-    here = any(each["type"].endswith("InitiallyScheduled") and each["status"] == "True" for each in conditions)
-    return here or any(is_settled(objects, child) for child in children(objects, group))
-
-
-def partial(objects: dict[Any, Json]) -> list[str]:
-    """The names of gangs that are bound in part, and of which nothing says that they were placed once."""
-    found = []
-    for key, group in objects.items():
-        if key[0] not in ("PodGroup", "CompositePodGroup"):
-            continue
-        some = any(is_bound(pod) for leaf in leaves(objects, group) for pod in members(objects, leaf))
-        above = group
-        over = []
-        while above is not None:
-            over.append(above)
-            parent = above["spec"].get("parentCompositePodGroupName")
-            above = objects.get(("CompositePodGroup", key[1], parent)) if parent else None
-        optional = any(is_complete(objects, each) or is_settled(objects, each) for each in over[1:])
-        if some and not is_complete(objects, group) and not is_settled(objects, group) and not (optional and group["kind"] != "PodGroup"):
-            found.append(key[2])
-    return found

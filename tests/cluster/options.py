@@ -1,0 +1,43 @@
+"""How a control plane is started: feature gates, versions that are served, admission plugins, further flags."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+ALL_GATES: Mapping[str, bool] = dict.fromkeys(
+    (
+        "GenericWorkload",
+        "TopologyAwareWorkloadScheduling",
+        "CompositePodGroup",
+        "PodGroupPreemptionPolicy",
+        "DRAWorkloadResourceClaims",
+        "WorkloadWithJob",
+    ),
+    True,
+)
+NO_GATES: Mapping[str, bool] = {}
+SERVED = ("scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3")
+WITHOUT_CONTROLLERS = ("ServiceAccount", "TaintNodesByCondition")
+"""Admission plugins that wait for controllers: without those no pod could be created, and no node used."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How a control plane is started."""
+
+    gates: Mapping[str, bool] = dataclasses.field(default_factory=lambda: dict(ALL_GATES))
+    served: tuple[str, ...] = SERVED
+    disabled_plugins: tuple[str, ...] = WITHOUT_CONTROLLERS
+    apiserver_flags: tuple[str, ...] = ()
+
+    def gate_flags(self) -> list[str]:
+        """``--feature-gates``, where any is named."""
+        named = ",".join(f"{name}={str(on).lower()}" for name, on in self.gates.items())
+        return [f"--feature-gates={named}"] if named else []
+
+    def flags(self) -> list[str]:
+        """What of it kube-apiserver is told."""
+        disabled = ",".join(self.disabled_plugins)
+        served = f"--runtime-config={','.join(f'{each}=true' for each in self.served)}"
+        return [*([f"--disable-admission-plugins={disabled}"] if disabled else []), served, *self.gate_flags(), *self.apiserver_flags]
