@@ -1,4 +1,4 @@
-"""Talking to the API server: address and credentials, requests, list and watch, leadership by Lease.
+"""Client of the API server: address and credentials, requests, list and watch, leader election by Lease.
 
-Knows no kind and no rule; whoever watches or writes brings paths and reads the bytes.
+It knows no kinds and no rules: callers pass paths and decode the bytes.
 """

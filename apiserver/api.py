@@ -1,7 +1,7 @@
-"""Requests to the API server: an answer whole, or as a stream of lines.
+"""Requests to the API server; a response is read whole, or as a stream of lines.
 
-Edge: kubernetes, for address, trust and credentials, and urllib3, on which it stands.  Its models are not used: they cost
-more than the request.
+Edge: kubernetes, for address, trust and credentials, and urllib3, which it is built on.  The models of kubernetes are not
+used: they cost more than the request.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from kubernetes import client, config
 
 CONNECT_SECONDS, READ_SECONDS = 5.0, 30.0
 TOKEN_SECONDS = 10.0
-"""For which a token is used before it is asked for again."""
+"""Time after which the bearer token is read again."""
 LONGEST_LINE = 16 * 1024 * 1024
-"""Bytes of one watch event; the API server keeps objects well below."""
+"""Limit for one watch event, in bytes; objects of the API server are much smaller."""
 LARGEST_ANSWER = 512 * 1024 * 1024
-"""Bytes of one answer that is read whole."""
+"""Limit for a response that is read whole, in bytes."""
 _MANAGED = frozenset({"POST", "PUT", "PATCH"})
 """Methods with a parameter ``fieldManager``."""
 JSON = "application/json"
@@ -31,17 +31,17 @@ JSON_PATCH = "application/json-patch+json"
 Query = Sequence[tuple[str, str]]
 
 TRANSPORT = (OSError, urllib3.exceptions.HTTPError)
-"""What is raised where there is no answer at all."""
+"""Exceptions of a request without a response."""
 
 
 class ReplyError(Exception):
-    """The API server answered with an error.
+    """Error response of the API server.
 
     Attributes:
         code: HTTP status.
-        reason: the Status's reason, as ``Conflict``; empty if it gave none.
-        retry_after: seconds that the server asks to wait; None if it does not.
-        causes: the reasons of the Status's causes, as ``DisruptionBudget``.
+        reason: reason of the Status, for example ``Conflict``; empty if there is none.
+        retry_after: ``Retry-After`` in seconds; None if it is not set.
+        causes: reasons of the Status's causes, for example ``DisruptionBudget``.
 
     """
 
@@ -62,7 +62,7 @@ class _Details(msgspec.Struct, frozen=True):
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """What a Status says of an error."""
+    """Fields of a Status that are used."""
 
     code: int = 0
     message: str = ""
@@ -75,12 +75,12 @@ _SHOWN = 500
 
 
 class Api:
-    """Requests with the client library's address, trust and credentials; safe to be used by many threads.
+    """Client with the address, trust and credentials of a client-library configuration; thread-safe.
 
-    What is written bears *field_manager*, for ``metadata.managedFields``; empty leaves the name to the API server: the User-Agent.
+    Writes name *field_manager* for ``metadata.managedFields``; if empty, the API server uses the User-Agent.
 
     Attributes:
-        host: where the API server is.
+        host: URL of the API server.
 
     """
 
@@ -90,29 +90,29 @@ class Api:
         self._configuration = configuration
         self._credentials: tuple[dict[str, str], float] = {}, float("-inf")
         manager: urllib3.PoolManager = client.ApiClient(configuration).rest_client.pool_manager
-        # The connections themselves: to look them up by the whole address costs a third of a request.  A proxy wants it.
+        # The pool manager spends a third of a request on finding the connection pool by URL; only a proxy needs that.
         direct = None if isinstance(manager, urllib3.ProxyManager) else manager.connection_from_url(self.host)
         self._open: Callable[..., urllib3.BaseHTTPResponse] = manager.urlopen if direct is None else direct.urlopen
         self._base = self.host if direct is None else urllib.parse.urlsplit(self.host).path.rstrip("/")
 
     def open(self, path: str, query: Query = (), read_seconds: float = READ_SECONDS) -> urllib3.BaseHTTPResponse:
-        """The answer to a GET, its body not yet read; *read_seconds* is the longest silence.
+        """Send a GET and return the response with its body unread; *read_seconds* limits the time without data.
 
         Raises:
-            ReplyError: the answer is not 200.
-            OSError, urllib3.exceptions.HTTPError: there is none.
+            ReplyError: the status is not 2xx.
+            OSError, urllib3.exceptions.HTTPError: there is no response.
 
         """
         return self._request("GET", path, query, read_seconds, None, {})
 
     def read(self, path: str, query: Query = ()) -> bytes:
-        """The whole answer to a GET.  Raises as ``open``."""
+        """Return the body of the response to a GET.  Raises as ``open``."""
         return _whole(self.open(path, query))
 
     def send(
         self, method: str, path: str, body: bytes | None, *, content_type: str = JSON, query: Query = (), seconds: float = READ_SECONDS
     ) -> bytes:
-        """The whole answer to a request that changes something.  Raises as ``open``; 2xx is no error."""
+        """Send a request with any method and return the body of the response.  Raises as ``open``."""
         if method in _MANAGED:
             query = (*query, *self._field_manager)
         return _whole(self._request(method, path, query, seconds, body, {"Content-Type": content_type} if body is not None else {}))
@@ -137,14 +137,14 @@ class Api:
         return response
 
     def _authorization(self) -> dict[str, str]:
-        # Asked for again and again: a service account's token is renewed behind it.
-        headers, until = self._credentials
+        # Read again regularly: the kubelet renews a service account's token.
+        headers, expires = self._credentials
         now = time.monotonic()
-        if now >= until:
+        if now >= expires:
             try:
                 bearer: Any = self._configuration.auth_settings().get("BearerToken")
             except config.ConfigException as error:
-                # As long as the file with the token is empty there is nobody to ask.
+                # The file with the token is empty while it is being written.
                 raise OSError(f"the credentials cannot be read: {error}") from None
             headers = {"Authorization": str(bearer["value"])} if bearer and bearer.get("value") else {}
             self._credentials = headers, now + TOKEN_SECONDS
@@ -152,15 +152,14 @@ class Api:
 
 
 def lines(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
-    """The lines of a stream as they arrive.  Raises ValueError where one is longer than LONGEST_LINE."""
-    rest = bytearray()
-    for piece in response.stream(65536, decode_content=True):
-        rest += piece
-        if len(rest) > LONGEST_LINE:
+    """Yield the lines of a stream as they arrive.  Raises ValueError if one is longer than LONGEST_LINE."""
+    incomplete = bytearray()
+    for chunk in response.stream(65536, decode_content=True):
+        incomplete += chunk
+        if len(incomplete) > LONGEST_LINE:
             raise ValueError(f"a watch event must be at most {LONGEST_LINE} bytes")
-        *whole, last = rest.split(b"\n")
-        rest = last
-        yield from (bytes(each) for each in whole if each.strip())
+        *complete, incomplete = incomplete.split(b"\n")
+        yield from (bytes(each) for each in complete if each.strip())
 
 
 def _whole(response: urllib3.BaseHTTPResponse) -> bytes:
@@ -175,15 +174,15 @@ def _whole(response: urllib3.BaseHTTPResponse) -> bytes:
 
 def _error(response: urllib3.BaseHTTPResponse) -> ReplyError:
     content = response.read(65536, decode_content=False)
-    # What was not read would be taken for the next answer.
+    # Unread bytes would be read as the start of the next response.
     (response.close if response.length_remaining else response.release_conn)()
     try:
         failure = FAILURE.decode(content)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         failure = Failure(message="no reason given")
     causes = (failure.details and failure.details.causes) or ()
-    asked = _seconds(response.headers.get("Retry-After"))
-    return ReplyError(response.status, failure.message[:_SHOWN], failure.reason, asked, [each.reason for each in causes])
+    retry_after = _seconds(response.headers.get("Retry-After"))
+    return ReplyError(response.status, failure.message[:_SHOWN], failure.reason, retry_after, [each.reason for each in causes])
 
 
 def _seconds(text: str | None) -> float | None:

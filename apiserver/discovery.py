@@ -1,4 +1,4 @@
-"""Where the API server has a kind: the path of its resource in the best version that is understood."""
+"""Discovery: which resources the API server has, and under which path."""
 
 from __future__ import annotations
 
@@ -25,44 +25,44 @@ class _Version(msgspec.Struct, frozen=True, rename="camel"):
     minor: str = ""
 
 
-# Made here and not on first use: msgspec must not look at a type for the first time in two threads at once.
+# Made at import: msgspec must not inspect a type for the first time in two threads at once.
 _RESOURCES = msgspec.json.Decoder(_Resources)
 _VERSION = msgspec.json.Decoder(_Version)
 
 
 def base_path(api_version: str) -> str:
-    """Return where the server has ``scheduling.k8s.io/v1beta1``, or ``v1``, which is the core's."""
+    """Return the path of an API version: ``scheduling.k8s.io/v1beta1``, or ``v1`` of the core group."""
     return f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
 
 
 def served(api: Api, api_version: str) -> frozenset[str]:
-    """The resources and subresources (``pods/binding``) of an API version; none where it is not served.
+    """Return the resources and subresources (``pods/binding``) of an API version; none if it is not served.
 
     Raises:
-        ReplyError, OSError, urllib3.exceptions.HTTPError: there is no answer that tells.
-        ValueError: the answer is no list of resources.
+        ReplyError, OSError, urllib3.exceptions.HTTPError: the request failed.
+        ValueError: the response is no list of resources.
 
     """
     try:
-        found = _RESOURCES.decode(api.read(base_path(api_version)))
+        listing = _RESOURCES.decode(api.read(base_path(api_version)))
     except ReplyError as error:
         if error.code == NOT_FOUND:
             return frozenset()
         raise
-    return frozenset(each.name for each in found.resources or ())
+    return frozenset(each.name for each in listing.resources or ())
 
 
 def path_of(api: Api, resource: str, api_versions: Sequence[str]) -> str:
-    """The path of *resource* in the first of *api_versions* that has it; empty if none does.  Raises as ``served``."""
+    """Return the path of *resource* in the first of *api_versions* that has it; empty if none does.  Raises as ``served``."""
     for api_version in api_versions:
         if resource in served(api, api_version):
             return f"{base_path(api_version)}/{resource}"
-    _must_be_there(api)
+    _require_version(api)
     return ""
 
 
-def _must_be_there(api: Api) -> None:
-    """A proxy that has lost its server finds nothing at all; every server has its version, whether or not we may read it."""
+def _require_version(api: Api) -> None:
+    """Raise ReplyError if ``/version`` is not found: a proxy that has lost its server answers 404 to every request."""
     try:
         api.read("/version")
     except ReplyError as error:
@@ -71,6 +71,6 @@ def _must_be_there(api: Api) -> None:
 
 
 def minor_version(api: Api) -> int:
-    """The server's minor version: 37.  Raises as ``served``."""
+    """Return the server's minor version, for example 37.  Raises as ``served``."""
     digits = "".join(each for each in _VERSION.decode(api.read("/version")).minor if each.isdigit())
     return int(digits or 0)

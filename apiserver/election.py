@@ -1,8 +1,8 @@
-"""Who leads, by a Lease (coordination.k8s.io/v1): the decisions, told the time and what the server says.
+"""Leader election by a Lease (coordination.k8s.io/v1): the decisions, without clock and requests.
 
-A candidate takes the lease over once it has seen the same record for as long as the record says it lasts, by its own clock:
-clocks of two machines are never compared.  A leader counts as leading for ``renew_seconds`` after it *began* its last
-renewal that went through, which is less than the lease lasts: it stops before another may begin.
+A candidate takes the lease over once it has seen the same record for the record's duration, by its own clock: clocks of two
+machines are never compared.  A leader leads for ``renew_seconds`` after the start of its last successful renewal.  That is
+less than the lease's duration, so it stops before another candidate can start.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ RETRY_SECONDS = 2.0
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Record:
-    """What a Lease says.  *renewed* and *acquired* are texts for people; nothing is computed from them."""
+    """Spec of a Lease.  *renewed* and *acquired* are for people only; *duration* is in seconds."""
 
     holder: str = ""
     duration: int = 0
@@ -26,7 +26,7 @@ class Record:
 
 
 class Election:
-    """One candidate.  Times are seconds of one clock that never goes back."""
+    """State of one candidate.  Times are seconds of a monotonic clock."""
 
     def __init__(self, identity: str, *, duration: float = DURATION_SECONDS, renew_seconds: float = RENEW_SECONDS) -> None:
         if not 0 < renew_seconds < duration:
@@ -40,19 +40,22 @@ class Election:
         self._terms = 0
 
     def term(self, now: float) -> int:
-        """Which time it leads at *now*, counted from 1; 0 if it may not write."""
+        """Return the number of the current term of leadership, counted from 1; 0 if this candidate does not lead."""
         return self._terms if self.leading(now) else 0
 
     def leading(self, now: float) -> bool:
-        """Whether this one may write at *now*."""
+        """Return True if this candidate leads, and therefore may write, at *now*."""
         return now < self._held_until
 
     def remaining(self, now: float) -> float:
-        """Seconds for which it may still write; 0 if it may not."""
+        """Return the seconds for which this candidate leads without another renewal; 0 if it does not lead."""
         return max(0.0, self._held_until - now)
 
-    def wants(self, record: Record | None, now: float, stamp: str) -> Record | None:
-        """The record to be written, seeing *record* at *now*; None while another holds it.  *stamp* is the time of day for people."""
+    def next_record(self, record: Record | None, now: float, stamp: str) -> Record | None:
+        """Return the record to write after reading *record* at *now*; None while another holds the lease.
+
+        *stamp* is the time of day for *acquired* and *renewed*.
+        """
         if record != self._seen:
             self._seen, self._seen_at = record, now
         if record is None or not record.holder:
@@ -64,19 +67,19 @@ class Election:
         return self._mine(record, stamp)
 
     def record_write(self, record: Record, began: float) -> None:
-        """*record* was written by a request that began at *began*."""
-        # Whoever renews too late may have been followed meanwhile, also by one that has given it up again.
+        """Note that *record* was written by a request that began at *began*."""
+        # After a late renewal another candidate may have led in between, so that a new term starts.
         renewed = self.leading(began) and self._seen is not None and self._seen.holder == self.identity
         self._terms += not renewed
         self._seen, self._seen_at = record, began
         self._held_until = began + self._renew_seconds
 
     def record_loss(self) -> None:
-        """Another holds it, or may."""
+        """Note that another candidate holds the lease, or may hold it."""
         self._held_until = float("-inf")
 
-    def released(self, record: Record) -> Record:
-        """The record that lets the next one begin at once."""
+    def release(self, record: Record) -> Record:
+        """Stop leading and return the record that lets the next candidate start at once."""
         self.record_loss()
         return dataclasses.replace(record, holder="", duration=1)
 

@@ -1,4 +1,4 @@
-"""Holds, or waits for, a Lease, in a thread; ``leading`` is asked before every write."""
+"""Thread that acquires and renews a Lease; callers check ``leading`` before every write."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from apiserver.election import RETRY_SECONDS, Election, Record
 NOT_FOUND, CONFLICT = 404, 409
 REQUEST_SECONDS = 3.0
 TROUBLE_SECONDS = 15.0
-"""Where the lease cannot be read or written for so long it is trouble; any leader has lost it by then."""
+"""Time for which the lease must be unreadable or unwritable to be reported; any leader has lost it by then."""
 _CLOCK: int | None = getattr(time, "CLOCK_BOOTTIME", None)
-"""Linux has it."""
+"""Clock that only Linux has."""
 
 
 class _Metadata(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -46,49 +46,51 @@ _ENCODE = msgspec.json.Encoder().encode
 
 
 class Lease:
-    """One candidate for the lease *namespace*/*name*."""
+    """One candidate for the lease *namespace*/*name*.
+
+    *report* is called with a level (``info``, ``warning``) and a text for each change of leader or error, not for repetitions.
+    """
 
     def __init__(
-        self, api: Api, namespace: str, name: str, election: Election, told: Callable[[str, str], None] = lambda _level, _text: None
+        self, api: Api, namespace: str, name: str, election: Election, report: Callable[[str, str], None] = lambda _level, _text: None
     ) -> None:
-        """*told* hears, once each, of what changes or goes wrong: ``info`` or ``warning``, and what."""
-        self._api, self._namespace, self._name, self._election, self._told = api, namespace, name, election, told
+        self._api, self._namespace, self._name, self._election, self._report = api, namespace, name, election, report
         self._path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
         self._stopped = threading.Event()
-        self._last = ""
-        self._well = _now()
-        self._complaint = ""
+        self._last_reported = ""
+        self._last_success = _now()
+        self._error = ""
         self._thread: threading.Thread | None = None
 
     def leading(self) -> bool:
-        """Whether a write may be made now."""
+        """Return True if writes are allowed now."""
         return self._election.leading(_now())
 
     def term(self) -> int:
-        """Which time it leads, counted from 1; 0 if no write may be made now."""
+        """Return the number of the current term of leadership, counted from 1; 0 if this candidate does not lead."""
         return self._election.term(_now())
 
     def remaining(self) -> float:
-        """Seconds for which writes may be made; 0 if they may not."""
+        """Return the seconds for which writes are allowed without another renewal; 0 if they are not."""
         return self._election.remaining(_now())
 
     def trouble(self) -> str:
-        """Why this one can neither lead nor know who does, if that has been so for long; empty if not."""
-        return self._complaint if _now() - self._well > TROUBLE_SECONDS else ""
+        """Return the error that has kept the lease unreadable or unwritable for TROUBLE_SECONDS; empty if there is none."""
+        return self._error if _now() - self._last_success > TROUBLE_SECONDS else ""
 
     def start(self) -> None:
-        """Begin, in a thread of its own."""
+        """Start the thread."""
         self._thread = threading.Thread(target=self.run, name="lease", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop leading and let the next one begin at once."""
+        """Stop leading and release the lease, so that the next candidate starts at once."""
         self._stopped.set()
         if self._thread is not None:
             self._thread.join(2 * REQUEST_SECONDS)
 
     def run(self) -> None:
-        """Hold the lease or wait for it until stopped; then give it up."""
+        """Acquire and renew the lease until stopped; then release it."""
         while not self._stopped.is_set():
             self._guarded(self._step)
             self._stopped.wait(RETRY_SECONDS)
@@ -99,34 +101,34 @@ class Lease:
     def _guarded(self, step: Callable[[], None]) -> None:
         try:
             step()
-            self._are_well()
+            self._succeeded()
         except ReplyError as error:
             if error.code == CONFLICT:
-                # Somebody else was faster: what they wrote is seen at the next look.
-                self._are_well()
+                # Another candidate wrote first; the next step reads its record.
+                self._succeeded()
             else:
-                self._complain(str(error))
+                self._failed(str(error))
         except (ValueError, *TRANSPORT) as error:
-            self._complain(f"{type(error).__name__}: {error}")
+            self._failed(f"{type(error).__name__}: {error}")
 
     def _step(self) -> None:
         began = _now()
-        found = self._read()
-        record = _record(found)
-        wanted = self._election.wants(record, _now(), _stamp())
-        if wanted is None:
+        lease = self._read()
+        record = _record(lease)
+        new_record = self._election.next_record(record, _now(), _stamp())
+        if new_record is None:
             self._election.record_loss()
-            self._tell("info", f"{record.holder if record else ''} leads")
+            self._report_once("info", f"{record.holder if record else ''} leads")
             return
-        self._write(found, wanted)
-        self._election.record_write(wanted, began)
-        self._tell("info", f"{wanted.holder} leads")
+        self._write(lease, new_record)
+        self._election.record_write(new_record, began)
+        self._report_once("info", f"{new_record.holder} leads")
 
     def _release(self) -> None:
-        found = self._read()
-        record = _record(found)
+        lease = self._read()
+        record = _record(lease)
         if record is not None and record.holder == self._election.identity:
-            self._write(found, self._election.released(record))
+            self._write(lease, self._election.release(record))
 
     def _read(self) -> _Lease | None:
         try:
@@ -136,27 +138,27 @@ class Lease:
                 return None
             raise
 
-    def _write(self, found: _Lease | None, record: Record) -> None:
+    def _write(self, current: _Lease | None, record: Record) -> None:
         spec = _Spec(record.holder, record.duration, record.acquired or None, record.renewed or None, record.transitions)
-        if found is None:
+        if current is None:
             lease = _Lease(_Metadata(self._name, self._namespace), spec)
             self._api.send("POST", self._path, _ENCODE(lease), seconds=REQUEST_SECONDS)
         else:
-            lease = _Lease(_Metadata(self._name, self._namespace, found.metadata.resource_version), spec)
-            # The version of what was read makes it fail if another was faster.
+            # With the resourceVersion that was read, the write fails if another candidate wrote first.
+            lease = _Lease(_Metadata(self._name, self._namespace, current.metadata.resource_version), spec)
             self._api.send("PATCH", f"{self._path}/{self._name}", _ENCODE(lease), content_type=MERGE_PATCH, seconds=REQUEST_SECONDS)
 
-    def _are_well(self) -> None:
-        self._well, self._complaint = _now(), ""
+    def _succeeded(self) -> None:
+        self._last_success, self._error = _now(), ""
 
-    def _complain(self, reason: str) -> None:
-        self._complaint = f"the lease {self._namespace}/{self._name} cannot be read or written: {reason}"
-        self._tell("warning", self._complaint)
+    def _failed(self, reason: str) -> None:
+        self._error = f"the lease {self._namespace}/{self._name} cannot be read or written: {reason}"
+        self._report_once("warning", self._error)
 
-    def _tell(self, level: str, text: str) -> None:
-        if text != self._last:
-            self._last = text
-            self._told(level, text)
+    def _report_once(self, level: str, text: str) -> None:
+        if text != self._last_reported:
+            self._last_reported = text
+            self._report(level, text)
 
 
 def _record(lease: _Lease | None) -> Record | None:
@@ -173,7 +175,7 @@ def _record(lease: _Lease | None) -> Record | None:
 
 
 def _now() -> float:
-    """Seconds of a clock that does not jump, and that counts while the machine sleeps: a lease runs out meanwhile."""
+    """Return seconds of a monotonic clock that also counts while the machine is suspended, as the lease expires meanwhile."""
     return time.monotonic() if _CLOCK is None else time.clock_gettime(_CLOCK)
 
 

@@ -1,8 +1,8 @@
-"""One resource, listed once and then watched, for as long as it is wanted.
+"""List and watch of one resource.
 
-A watch is taken up where it ended, by the version of the last event or bookmark.  All is listed again where that is too long
-ago (HTTP 410), and where the server cannot go on from there or says what cannot be read, which would only come again.
-Failures wait, longer each time until something is heard, or as long as the server asks.
+A watch resumes at the resourceVersion of the last event or bookmark.  The resource is listed again if that version has expired
+(HTTP 410), if the server reports an error event, or if an event cannot be decoded, which would only repeat.  Failures back
+off exponentially until the next event, or for as long as ``Retry-After`` says.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ PAGE = 500
 WATCH_SECONDS = 240
 FIRST_WAIT, LONGEST_WAIT, UNSERVED_WAIT = 0.5, 30.0, 60.0
 SHORTEST_WATCH = 1.0
-"""Seconds: a watch that ends sooner, and said nothing, has failed, however politely it ended."""
+"""Seconds; a watch without events that ends sooner counts as failed, even if it ended without an error."""
 GONE, NOT_FOUND, TOO_MANY = 410, 404, 429
 
 
-class Standing(enum.Enum):
-    """How it stands with a resource."""
+class WatchStatus(enum.Enum):
+    """Status of a watched resource."""
 
-    HEARD = "the server has just been in touch"
+    ACTIVE = "the server has just responded or sent an event"
     FAILED = "the last attempt to list or watch failed"
-    UNSERVED = "the server does not have it"
+    NOT_SERVED = "the server does not have the resource"
 
 
 class Sink(Protocol):
-    """Who is told.  All calls come from one thread; each object is the JSON text of one."""
+    """Receiver of objects and events, as JSON texts.  One thread makes all calls."""
 
     def replace(self, objects: Sequence[msgspec.Raw]) -> None:
-        """These are all there are."""
+        """Replace all objects by *objects*, the result of a list."""
 
     def change(self, event: str, content: msgspec.Raw) -> None:
-        """One was ADDED, MODIFIED or DELETED."""
+        """Apply an event ADDED, MODIFIED or DELETED to one object."""
 
-    def report_standing(self, standing: Standing, reason: str) -> None:
-        """How it stands; *reason* is empty unless it failed."""
+    def set_status(self, status: WatchStatus, reason: str) -> None:
+        """Record the status of the resource; *reason* is empty unless it is FAILED."""
 
 
 class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
@@ -62,20 +62,20 @@ class _Event(msgspec.Struct, frozen=True):
     object: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-class _Marked(msgspec.Struct, frozen=True):
+class _Object(msgspec.Struct, frozen=True):
     metadata: _Metadata = _Metadata()
 
 
 _PAGE = msgspec.json.Decoder(_Page)
 _EVENT = msgspec.json.Decoder(_Event)
-_MARKED = msgspec.json.Decoder(_Marked)
+_OBJECT = msgspec.json.Decoder(_Object)
 
 
 class Watcher:
-    """Follows one resource.
+    """Thread that lists and watches one resource.
 
-    *find* answers with its path, empty where it is not served; it is asked again after a 404.  *silence* is how many
-    seconds a watch may say nothing before it is begun anew.
+    *find* returns the resource's path, empty if it is not served; it is called again after a 404.  *silence* is the
+    time in seconds after which a watch without events is restarted.
     """
 
     def __init__(self, api: Api, find: Callable[[], str], sink: Sink, *, silence: float, name: str = "") -> None:
@@ -86,78 +86,78 @@ class Watcher:
         self._version = ""
 
     def start(self) -> None:
-        """Begin, in a thread that ends with the process."""
+        """Start a thread that ends with the process."""
         threading.Thread(target=self.run, name=f"watch-{self._name}", daemon=True).start()
 
     def stop(self) -> None:
-        """End soon."""
+        """Stop after the current event or wait."""
         self._stopped.set()
 
     def run(self) -> None:
-        """Follow until stopped."""
+        """List and watch until stopped."""
         while not self._stopped.is_set():
             try:
                 self._step()
             except ReplyError as error:
                 if error.code in (GONE, NOT_FOUND):
-                    # Too long ago to be watched from, or served elsewhere now: look again.
+                    # The resourceVersion has expired, or the resource is served under another path now.
                     self._version = self._path = ""
                 self._failed(str(error), error.retry_after)
             except ValueError as error:
-                # What cannot be read would come again from there.
+                # Resuming there would return the same content, which cannot be decoded.
                 self._version = ""
                 self._failed(f"{type(error).__name__}: {error}")
             except TRANSPORT as error:
                 self._failed(f"{type(error).__name__}: {error}")
 
     def _step(self) -> None:
-        """Do the next thing that is to be done."""
+        """Find the path and list, as far as not done, and run one watch."""
         if not self._path:
             self._path = self._find()
         if not self._path:
-            self._sink.report_standing(Standing.UNSERVED, "")
+            self._sink.set_status(WatchStatus.NOT_SERVED, "")
             self._stopped.wait(UNSERVED_WAIT)
             return
         if not self._version:
             self._list()
         self._watch()
 
-    def _failed(self, reason: str, asked: float | None = None) -> None:
+    def _failed(self, reason: str, retry_after: float | None = None) -> None:
         if self._stopped.is_set():
             return
-        self._sink.report_standing(Standing.FAILED, reason)
-        # Half of the wait is chance, so that workers and replicas do not come back all at once.
-        chosen = self._wait * random.uniform(0.5, 1.0)  # noqa: S311 - not for secrets
-        self._stopped.wait(chosen if asked is None else min(max(asked, chosen), LONGEST_WAIT))
+        self._sink.set_status(WatchStatus.FAILED, reason)
+        # Up to half of the wait is random, so that workers and replicas do not return all at once.
+        backoff = self._wait * random.uniform(0.5, 1.0)  # noqa: S311 - not for secrets
+        self._stopped.wait(backoff if retry_after is None else min(max(retry_after, backoff), LONGEST_WAIT))
         self._wait = min(self._wait * 2, LONGEST_WAIT)
 
-    def _heard(self) -> None:
-        self._sink.report_standing(Standing.HEARD, "")
+    def _active(self) -> None:
+        self._sink.set_status(WatchStatus.ACTIVE, "")
 
     def _list(self) -> None:
         try:
-            found, version = self._listed([("limit", str(PAGE))])
+            objects, version = self._read_pages([("limit", str(PAGE))])
         except ReplyError as error:
             if error.code != GONE:
                 raise
-            # It took too long for the pages to be of one moment: all at once, then.
-            found, version = self._listed([])
-        self._sink.replace(found)
+            # The continue token expired between two pages: list without pages.
+            objects, version = self._read_pages([])
+        self._sink.replace(objects)
         self._version = version
-        self._heard()
+        self._active()
 
-    def _listed(self, query: list[tuple[str, str]]) -> tuple[list[msgspec.Raw], str]:
-        found: list[msgspec.Raw] = []
-        following = query
+    def _read_pages(self, query: list[tuple[str, str]]) -> tuple[list[msgspec.Raw], str]:
+        objects: list[msgspec.Raw] = []
+        page_query = query
         while True:
-            page = _PAGE.decode(self._api.read(self._path, following))
-            found.extend(page.items or ())
+            page = _PAGE.decode(self._api.read(self._path, page_query))
+            objects.extend(page.items or ())
             if not page.metadata.continue_:
-                return found, page.metadata.resource_version
-            following = [*query, ("continue", page.metadata.continue_)]
+                return objects, page.metadata.resource_version
+            page_query = [*query, ("continue", page.metadata.continue_)]
 
     def _watch(self) -> None:
-        """Follow changes until the server ends the watch, as it does after some minutes."""
+        """Apply events until the server ends the watch, which it does after some minutes."""
         query = [
             ("watch", "true"),
             ("allowWatchBookmarks", "true"),
@@ -167,28 +167,28 @@ class Watcher:
         began, silent = time.monotonic(), True
         response = self._api.open(self._path, query, self._silence)
         try:
-            self._heard()
+            self._active()
             for line in lines(response):
-                self._take(_EVENT.decode(line))
-                self._heard()
+                self._apply(_EVENT.decode(line))
+                self._active()
                 silent, self._wait = False, FIRST_WAIT
                 if self._stopped.is_set():
                     return
         finally:
-            # The rest of the stream is of no use: the connection is not kept.
+            # The rest of the stream is not needed, so the connection cannot be reused.
             response.close()
-            if lasted := time.monotonic() - began >= SHORTEST_WATCH:
+            if long_enough := time.monotonic() - began >= SHORTEST_WATCH:
                 self._wait = FIRST_WAIT
-        if silent and not lasted:
+        if silent and not long_enough:
             self._failed("the server ended the watch at once")
 
-    def _take(self, event: _Event) -> None:
+    def _apply(self, event: _Event) -> None:
         if event.type == "ERROR":
             failure = FAILURE.decode(event.object)
             if failure.code != TOO_MANY:
                 self._version = ""
             raise ReplyError(failure.code, failure.message)
-        version = _MARKED.decode(event.object).metadata.resource_version
+        version = _OBJECT.decode(event.object).metadata.resource_version
         if event.type != "BOOKMARK":
             self._sink.change(event.type, event.object)
         self._version = version or self._version

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from apiserver.watch import FIRST_WAIT, LONGEST_WAIT, PAGE, SHORTEST_WATCH, UNSERVED_WAIT, WATCH_SECONDS, Standing, Watcher
+from apiserver.watch import FIRST_WAIT, LONGEST_WAIT, PAGE, SHORTEST_WATCH, UNSERVED_WAIT, WATCH_SECONDS, Watcher, WatchStatus
 from tests.apiserver.fake import serving
 
 PATH = "/api/v1/pods"
@@ -120,7 +120,7 @@ class Following:
     def change(self, event, content):
         self.told.append((event, name_of(content)))
 
-    def report_standing(self, standing, reason):
+    def set_status(self, standing, reason):
         self.standings.append((standing, reason))
 
     @property
@@ -251,7 +251,7 @@ def test_a_kind_that_is_not_found_is_looked_for_elsewhere_and_listed_there(answe
 def test_a_kind_that_is_not_served_is_asked_for_again_after_a_while():
     run = follow(listed("a"), watched(BOOKMARK), find=("", "", PATH))
 
-    assert [(Standing.UNSERVED, "")] * 2 == run.standings[:2]
+    assert [(WatchStatus.NOT_SERVED, "")] * 2 == run.standings[:2]
     assert [UNSERVED_WAIT] * 2 == run.stopped.waits
     assert [("LIST", "a")] == run.told
 
@@ -315,7 +315,7 @@ def test_a_watch_that_ends_without_a_word_is_a_failure_if_it_ends_at_once(clock,
     run = follow(listed("a"), quiet, quiet)
 
     assert waits == run.stopped.waits
-    assert bool(waits) == (Standing.FAILED in {standing for standing, _ in run.standings})
+    assert bool(waits) == (WatchStatus.FAILED in {standing for standing, _ in run.standings})
     assert ["list", "10", "10"] == run.places
 
 
@@ -344,14 +344,14 @@ def test_a_watch_that_says_nothing_for_too_long_is_begun_anew():
 
     assert ["list", "10", "10"] == run.places
     assert [("LIST",), ("ADDED", "b")] == run.told
-    assert Standing.FAILED in {standing for standing, _ in run.standings}
+    assert WatchStatus.FAILED in {standing for standing, _ in run.standings}
 
 
 def test_it_is_told_how_it_stands_with_each_contact():
     run = follow(failed(403), listed("a"), watched(BOOKMARK))
 
-    heard = (Standing.HEARD, "")
-    assert [(Standing.FAILED, "HTTP 403: no"), heard, heard, heard] == run.standings
+    heard = (WatchStatus.ACTIVE, "")
+    assert [(WatchStatus.FAILED, "HTTP 403: no"), heard, heard, heard] == run.standings
 
 
 def test_once_stopped_nothing_more_is_told():
@@ -368,5 +368,5 @@ def test_once_stopped_nothing_more_is_told():
 def test_that_a_watch_broke_off_because_it_was_stopped_is_no_failure():
     run = follow(listed())
 
-    assert [(Standing.HEARD, "")] == run.standings
+    assert [(WatchStatus.ACTIVE, "")] == run.standings
     assert [] == run.stopped.waits

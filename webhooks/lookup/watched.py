@@ -13,7 +13,7 @@ from kubernetes import client
 from apiserver.api import Api
 from apiserver.connect import ConnectError, configuration, service_account
 from apiserver.discovery import base_path, path_of
-from apiserver.watch import Standing, Watcher
+from apiserver.watch import Watcher, WatchStatus
 from validators.lookup import Lookup
 from validators.model.decode import WrongShapeError, decode
 from validators.model.objects import KINDS, Object
@@ -46,11 +46,11 @@ class Fill:
             else:
                 self._cache.add_or_update(each)
 
-    def report_standing(self, standing: Standing, reason: str) -> None:
+    def set_status(self, status: WatchStatus, reason: str) -> None:
         """A cache that is not heard of grows stale; why goes to the log, once."""
-        if standing is Standing.HEARD:
+        if status is WatchStatus.ACTIVE:
             self._cache.record_contact()
-        elif standing is Standing.UNSERVED:
+        elif status is WatchStatus.NOT_SERVED:
             self._cache.not_served()
         else:
             if reason != self._cache.complaint:

@@ -14,7 +14,7 @@ import msgspec
 
 from apiserver.api import Api
 from apiserver.discovery import path_of
-from apiserver.watch import Standing, Watcher
+from apiserver.watch import Watcher, WatchStatus
 from validators.versions.served import Resource, resource
 
 WATCHED = tuple(map(resource, ("PriorityClass", "Node", "PodDisruptionBudget", "Workload", "CompositePodGroup", "PodGroup", "Pod")))
@@ -136,13 +136,13 @@ class _Told:
         """See Sink."""
         self._informers.receiver.enqueue(Changed(self._kind, event, content))
 
-    def report_standing(self, standing: Standing, reason: str) -> None:
+    def set_status(self, status: WatchStatus, reason: str) -> None:
         """See Sink."""
-        if standing is not Standing.FAILED:
+        if status is not WatchStatus.FAILED:
             self._health.heard = time.monotonic()
-        if standing is Standing.HEARD:
+        if status is WatchStatus.ACTIVE:
             self._health.complaint = ""
-        elif standing is Standing.UNSERVED:
+        elif status is WatchStatus.NOT_SERVED:
             self._health.served = self._health.listed = False
             self._informers.receiver.enqueue(Unserved(self._kind))
             if self._kind in NEEDED:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from apiserver.watch import Standing
+from apiserver.watch import WatchStatus
 from scheduler_core.sidecar.cache.cache import KINDS
 from scheduler_core.sidecar.cache.informers import NEEDED, WATCHED, Changed, Informers, Listed, Unserved
 from scheduler_core.sidecar.process.mailbox import Mailbox
@@ -36,7 +36,7 @@ class Watching:
         for kind, sink in self.sinks.items():
             if kind not in but:
                 sink.replace([])
-                sink.report_standing(Standing.HEARD, "")
+                sink.set_status(WatchStatus.ACTIVE, "")
 
     def news(self):
         return [*self.feed.receiver.dequeue(0.0, 100)]
@@ -52,7 +52,7 @@ def test_news_go_to_the_inbox_in_order_with_their_kind():
     watching.sinks["Pod"].replace([one])
     watching.sinks["Node"].change("ADDED", two)
     watching.sinks["Pod"].change("DELETED", one)
-    watching.sinks["Workload"].report_standing(Standing.UNSERVED, "")
+    watching.sinks["Workload"].set_status(WatchStatus.NOT_SERVED, "")
 
     want = [Listed("Pod", [one]), Changed("Node", "ADDED", two), Changed("Pod", "DELETED", one), Unserved("Workload")]
     assert want == watching.news()
@@ -60,8 +60,8 @@ def test_news_go_to_the_inbox_in_order_with_their_kind():
 
 def test_how_it_stands_is_no_news():
     watching = Watching()
-    watching.sinks["Pod"].report_standing(Standing.HEARD, "")
-    watching.sinks["Pod"].report_standing(Standing.FAILED, "x")
+    watching.sinks["Pod"].set_status(WatchStatus.ACTIVE, "")
+    watching.sinks["Pod"].set_status(WatchStatus.FAILED, "x")
 
     assert [] == watching.news()
 
@@ -80,7 +80,7 @@ def test_each_kind_is_missed_until_it_is_listed():
 def test_a_kind_that_is_not_served_is_missed_only_if_nothing_can_be_done_without_it(kind):
     watching = Watching()
     watching.list_all(kind)
-    watching.sinks[kind].report_standing(Standing.UNSERVED, "")
+    watching.sinks[kind].set_status(WatchStatus.NOT_SERVED, "")
 
     assert (kind in NEEDED) == bool(watching.feed.unsynced())
 
@@ -88,7 +88,7 @@ def test_a_kind_that_is_not_served_is_missed_only_if_nothing_can_be_done_without
 def test_a_kind_that_was_served_and_is_no_more_is_to_be_listed_anew_when_it_is_again():
     watching = Watching()
     watching.list_all()
-    watching.sinks["PodGroup"].report_standing(Standing.UNSERVED, "")
+    watching.sinks["PodGroup"].set_status(WatchStatus.NOT_SERVED, "")
     (why,) = watching.feed.unsynced()
     assert why.startswith("the API server does not serve PodGroup objects: ")
     assert ("PodGroup", why) in watching.logged
@@ -100,7 +100,7 @@ def test_a_kind_that_was_served_and_is_no_more_is_to_be_listed_anew_when_it_is_a
 def test_why_a_kind_cannot_be_watched_is_part_of_what_is_missed():
     watching = Watching()
     watching.list_all("Node")
-    watching.sinks["Node"].report_standing(Standing.FAILED, "HTTP 403: forbidden")
+    watching.sinks["Node"].set_status(WatchStatus.FAILED, "HTTP 403: forbidden")
 
     assert ("Node objects are not listed yet: HTTP 403: forbidden",) == watching.feed.unsynced()
 
@@ -109,12 +109,12 @@ def test_a_complaint_is_logged_once_until_the_kind_was_heard_of():
     watching = Watching()
     sink = watching.sinks["Node"]
     for standing, reason in (
-        *[(Standing.FAILED, "down")] * 3,
-        (Standing.FAILED, "still down"),
-        (Standing.HEARD, ""),
-        (Standing.FAILED, "down"),
+        *[(WatchStatus.FAILED, "down")] * 3,
+        (WatchStatus.FAILED, "still down"),
+        (WatchStatus.ACTIVE, ""),
+        (WatchStatus.FAILED, "down"),
     ):
-        sink.report_standing(standing, reason)
+        sink.set_status(standing, reason)
 
     assert [("Node", "down"), ("Node", "still down"), ("Node", "down")] == watching.logged
 
@@ -128,7 +128,7 @@ def test_a_kind_that_is_not_heard_of_is_told(clock, seconds, want):
     watching.list_all()
     clock.now += seconds
     for kind in set(KINDS) - {"Pod"}:
-        watching.sinks[kind].report_standing(Standing.HEARD, "")
+        watching.sinks[kind].set_status(WatchStatus.ACTIVE, "")
 
     assert want == watching.feed.silent(90.0)
 
@@ -138,17 +138,17 @@ def test_a_failure_is_no_sign_of_life_and_is_told_with_the_silence(clock):
     watching.list_all()
     clock.now += 100.0
     for kind in set(KINDS) - {"Pod"}:
-        watching.sinks[kind].report_standing(Standing.HEARD, "")
-    watching.sinks["Pod"].report_standing(Standing.FAILED, "down")
+        watching.sinks[kind].set_status(WatchStatus.ACTIVE, "")
+    watching.sinks["Pod"].set_status(WatchStatus.FAILED, "down")
 
     assert ("Pod objects have not been heard of for 100 s: down",) == watching.feed.silent(90.0)
 
 
-@pytest.mark.parametrize("standing", [pytest.param(None, id="not listed yet"), pytest.param(Standing.UNSERVED, id="not served")])
+@pytest.mark.parametrize("standing", [pytest.param(None, id="not listed yet"), pytest.param(WatchStatus.NOT_SERVED, id="not served")])
 def test_of_a_kind_of_which_nothing_is_known_silence_is_not_told(clock, standing):
     watching = Watching()
     if standing is not None:
-        watching.sinks["Workload"].report_standing(standing, "")
+        watching.sinks["Workload"].set_status(standing, "")
     clock.now += 1000.0
 
     assert () == watching.feed.silent(90.0)
