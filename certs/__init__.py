@@ -1,1 +1,1 @@
-"""The webhook's serving certificate: a CA and a leaf are made, kept in files, and looked at."""
+"""Serving certificate of the webhooks: creation and inspection of a CA and a leaf, and their files."""

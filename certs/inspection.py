@@ -1,6 +1,6 @@
-"""What is in certificate and key files, and whether a leaf is due for renewal.
+"""Inspection of certificate and key files, and the reasons why a leaf is due for renewal.
 
-Edge: cryptography.  The time is told.
+Edge: cryptography.  The time is an argument.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from cryptography.hazmat.primitives import serialization
 from certs.pair import Names
 
 RENEW_IN_LAST = 3
-"""Renewal is due in the last third of a certificate's life: time enough for two attempts that fail."""
+"""Renewal is due in the last third of a certificate's life, which leaves time for two failed attempts."""
 
 
 class UnreadableError(ValueError):
-    """A text that is no PEM certificate or key."""
+    """Content that is no PEM certificate or key."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Report:
-    """One certificate: what it says, and why it is due (empty: it is not)."""
+    """Fields of one certificate, and the reasons why it is due for renewal; no reasons if it is not due."""
 
     file: str
     subject: str
@@ -35,9 +35,9 @@ class Report:
     renew_after: dt.datetime
     serial: str
     key_matches: bool | None
-    """Whether the private key beside it is its own; None where none was given."""
+    """True if the given private key belongs to the certificate; None if no key was given."""
     chain_holds: bool | None
-    """Whether the CA beside it signed it; None where none was given."""
+    """True if the given CA signed the certificate; None if no CA was given."""
     due: tuple[str, ...]
 
 
@@ -50,28 +50,26 @@ def inspect(
     ca: bytes | None = None,
     wanted: Names | None = None,
 ) -> Report:
-    """Look at the first certificate of a PEM text.
+    """Return the report on the first certificate of a PEM text.
 
     Raises:
         UnreadableError: *certificate*, *key* or *ca* is not PEM.
     """
-    found = _certificate(file, certificate)
-    names = _names(found)
-    renew = found.not_valid_after_utc - (found.not_valid_after_utc - found.not_valid_before_utc) / RENEW_IN_LAST
-    matches = None if key is None else _public(file, key) == _spki(found.public_key())
-    holds = None if ca is None else _signed_by(found, _certificate(file, ca))
+    parsed = _certificate(file, certificate)
+    names = _names(parsed)
+    lifetime = parsed.not_valid_after_utc - parsed.not_valid_before_utc
     report = Report(
         file=file,
-        subject=found.subject.rfc4514_string(),
-        issuer=found.issuer.rfc4514_string(),
-        is_ca=_is_ca(found),
+        subject=parsed.subject.rfc4514_string(),
+        issuer=parsed.issuer.rfc4514_string(),
+        is_ca=_is_ca(parsed),
         names=tuple(map(str, [*names.dns, *names.addresses])),
-        not_before=found.not_valid_before_utc,
-        not_after=found.not_valid_after_utc,
-        renew_after=renew,
-        serial=f"{found.serial_number:x}",
-        key_matches=matches,
-        chain_holds=holds,
+        not_before=parsed.not_valid_before_utc,
+        not_after=parsed.not_valid_after_utc,
+        renew_after=parsed.not_valid_after_utc - lifetime / RENEW_IN_LAST,
+        serial=f"{parsed.serial_number:x}",
+        key_matches=None if key is None else _public_key(file, key) == _encoded(parsed.public_key()),
+        chain_holds=None if ca is None else _signed_by(parsed, _certificate(file, ca)),
         due=(),
     )
     return dataclasses.replace(report, due=_due(report, now, names, wanted))
@@ -80,15 +78,15 @@ def inspect(
 def _due(report: Report, now: dt.datetime, names: Names, wanted: Names | None) -> tuple[str, ...]:
     reasons = []
     if now >= report.not_after:
-        reasons.append(f"expired at {_told(report.not_after)}")
+        reasons.append(f"expired at {_formatted(report.not_after)}")
     elif now >= report.renew_after:
-        reasons.append(f"in the last third of its life, which ends at {_told(report.not_after)}")
+        reasons.append(f"in the last third of its life, which ends at {_formatted(report.not_after)}")
     if now < report.not_before:
-        reasons.append(f"not valid before {_told(report.not_before)}")
+        reasons.append(f"not valid before {_formatted(report.not_before)}")
     if report.key_matches is False:
-        reasons.append("the key beside it is not its own")
+        reasons.append("the private key does not match the certificate")
     if report.chain_holds is False:
-        reasons.append("the CA beside it did not sign it")
+        reasons.append("the certificate is not signed by the given CA")
     if wanted is not None and not report.is_ca:
         reasons.extend(f"does not name {each}" for each in wanted.dns if not _covers(names, each))
         reasons.extend(f"does not name {each}" for each in wanted.addresses if each not in names.addresses)
@@ -132,19 +130,19 @@ def _certificate(file: str, content: bytes) -> x509.Certificate:
         raise UnreadableError(f"{file} does not hold a PEM certificate") from None
 
 
-def _public(file: str, content: bytes) -> bytes:
+def _public_key(file: str, content: bytes) -> bytes:
     try:
-        return _spki(serialization.load_pem_private_key(content, password=None).public_key())
+        return _encoded(serialization.load_pem_private_key(content, password=None).public_key())
     except (ValueError, TypeError):
-        raise UnreadableError(f"the key beside {file} is not an unencrypted PEM private key") from None
+        raise UnreadableError(f"the private key of {file} must be an unencrypted PEM private key") from None
 
 
-def _spki(key: object) -> bytes:
+def _encoded(key: object) -> bytes:
     encoded: bytes = key.public_bytes(  # type: ignore[attr-defined] # every public key of a certificate has it
         serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
     )
     return encoded
 
 
-def _told(moment: dt.datetime) -> str:
+def _formatted(moment: dt.datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S} UTC"

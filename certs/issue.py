@@ -1,6 +1,6 @@
-"""Making a CA and a leaf: ECDSA on P-256, names as subject alternative names only.
+"""Creation of a CA and a leaf: ECDSA on P-256, host names as subject alternative names only.
 
-Edge: cryptography.  The time is told, keys are random.
+Edge: cryptography.  The time is an argument; keys are random.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from certs.pair import Authority, Names, Pair
 
 BACKDATED = dt.timedelta(minutes=5)
-"""A certificate begins a little before it is made: clocks differ."""
+"""Time by which a certificate is valid before its creation, as clocks differ."""
 CA_DAYS = 3650
 LEAF_DAYS = 365
 CA_NAME = "muster-webhook-ca"
 LEAF_NAME = "muster-webhook"
-"""The subject says what it is and no more: names stand in the SAN, where alone they are looked for."""
+"""Subject without host names: clients compare the subject alternative names only."""
 
 
 class IssueError(ValueError):
-    """A certificate that cannot be made."""
+    """A certificate cannot be created."""
 
 
 def authority(now: dt.datetime, days: int = CA_DAYS) -> Authority:
-    """A new CA, valid for *days* from *now*, that can sign leaves and nothing above them."""
+    """Return a new CA, valid for *days* from *now*, that can sign leaves but no further CA."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = _name(CA_NAME)
     certificate = (
@@ -42,12 +42,12 @@ def authority(now: dt.datetime, days: int = CA_DAYS) -> Authority:
 
 
 def leaf(ca: Authority, names: Names, now: dt.datetime, days: int = LEAF_DAYS) -> Pair:
-    """A serving pair for *names*, signed by *ca*, valid for *days* from *now*, but never longer than its CA.
+    """Return a serving pair for *names*, signed by *ca*, valid for *days* from *now* but not longer than the CA.
 
     Raises:
-        IssueError: the CA cannot be read, is no CA, does not go with its key, or has expired.
+        IssueError: the CA cannot be read, is no CA, does not match its key, or has expired.
     """
-    signer, signing_key = _opened(ca, now)
+    signer, signing_key = _parse(ca, now)
     key = ec.generate_private_key(ec.SECP256R1())
     end = min(now + dt.timedelta(days=days), signer.not_valid_after_utc)
     sans = [*map(x509.DNSName, names.dns), *map(x509.IPAddress, names.addresses)]
@@ -64,7 +64,7 @@ def leaf(ca: Authority, names: Names, now: dt.datetime, days: int = LEAF_DAYS) -
     return Pair(ca.certificate, certificate.public_bytes(serialization.Encoding.PEM), _private(key))
 
 
-def _opened(ca: Authority, now: dt.datetime) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
+def _parse(ca: Authority, now: dt.datetime) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
     try:
         certificate = x509.load_pem_x509_certificate(ca.certificate)
         key = serialization.load_pem_private_key(ca.key, password=None)

@@ -1,4 +1,4 @@
-"""What a key pair is: names, days, and the PEM texts that belong together.  Pure."""
+"""Key pairs: host names, and the PEM texts that belong together.  Pure."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ LONGEST_NAME = 253
 
 
 class BadNameError(ValueError):
-    """A name that a certificate cannot be made for."""
+    """A name that cannot be in a certificate."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Names:
-    """What a leaf is valid for, each in the order given, once."""
+    """Subject alternative names of a leaf, without duplicates, in the order given."""
 
     dns: tuple[str, ...]
     addresses: tuple[Address, ...]
@@ -45,10 +45,10 @@ class Pair:
 
 
 def names_of(texts: tuple[str, ...]) -> Names:
-    """DNS names and IP addresses out of *texts*.
+    """Parse *texts* as DNS names and IP addresses.
 
     Raises:
-        BadNameError: one is neither, or there is none.
+        BadNameError: a text is neither, or there is no text.
     """
     dns: dict[str, None] = {}
     addresses: dict[Address, None] = {}

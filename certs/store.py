@@ -1,6 +1,6 @@
-"""Key pairs in a directory: ``ca.crt``, ``tls.crt``, ``tls.key``, and with a CA that is kept ``ca.key``.
+"""Key pairs in a directory: ``ca.crt``, ``tls.crt``, ``tls.key``, and ``ca.key`` if the CA's key is kept.
 
-Edge: files.  Each file is written whole and renamed into place, keys readable by their owner alone.
+Edge: files.  Each file is written under a temporary name and renamed; only their owner can read private keys.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from certs.pair import Authority, Pair
 CA, CERTIFICATE, KEY, CA_KEY = "ca.crt", "tls.crt", "tls.key", "ca.key"
 PRIVATE, PUBLIC = 0o600, 0o644
 LARGEST = 1024 * 1024
-"""Bytes of a file that is read."""
+"""Limit for a file that is read, in bytes."""
 
 
 class StoreError(ValueError):
-    """Files that cannot be read or written, or must not be overwritten."""
+    """A file cannot be read or written, or must not be overwritten."""
 
 
 def present(directory: Path) -> tuple[str, ...]:
-    """The files of a key pair that are in *directory* already."""
+    """Return the names of the key pair's files that exist in *directory*."""
     return tuple(name for name in (CA, CERTIFICATE, KEY, CA_KEY) if os.path.lexists(directory / name))
 
 
 def write(directory: Path, pair: Pair, ca_key: bytes | None = None) -> None:
-    """Put a pair into *directory*, replacing what is there; a CA key of an older CA is removed.
+    """Write a pair into *directory*, replacing existing files; without *ca_key* an existing CA key is removed.
 
-    The key goes first: a server that reads in between finds a pair that does not match, and keeps its old one.
+    The key is written first: a server that reads in between sees a pair that does not match, and keeps its old one.
 
     Raises:
-        StoreError: the directory cannot be made or written.
+        StoreError: the directory cannot be created or written.
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -49,12 +49,12 @@ def write(directory: Path, pair: Pair, ca_key: bytes | None = None) -> None:
 
 
 def read_authority(directory: Path) -> Authority:
-    """The CA kept in *directory*.  Raises StoreError."""
+    """Read the CA and its key from *directory*.  Raises StoreError."""
     return Authority(read(directory / CA), read(directory / CA_KEY))
 
 
 def read(path: Path) -> bytes:
-    """The content of *path*.  Raises StoreError where it cannot be read, or is larger than LARGEST."""
+    """Read the content of *path*.  Raises StoreError if it cannot be read or is larger than LARGEST."""
     try:
         with path.open("rb") as stream:
             content = stream.read(LARGEST + 1)
@@ -66,7 +66,7 @@ def read(path: Path) -> bytes:
 
 
 def _replace(path: Path, content: bytes, mode: int) -> None:
-    # mkstemp makes the file readable by its owner alone, before there is anything in it.
+    # mkstemp creates the file readable by its owner only, before it has content.
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as stream:

@@ -47,11 +47,12 @@ def test_what_lies_beside_it_belongs_to_it():
     other = issue.leaf(issue.authority(NOW), names_of(("a",)), NOW)
 
     assert () == due(key=MADE.key, ca=MADE.ca)
-    assert ("the key beside it is not its own", "the CA beside it did not sign it") == due(key=other.key, ca=other.ca)
+    want = ("the private key does not match the certificate", "the certificate is not signed by the given CA")
+    assert want == due(key=other.key, ca=other.ca)
 
 
 def test_what_cannot_be_read_says_which_file():
     with pytest.raises(inspection.UnreadableError, match="f does not hold a PEM certificate"):
         inspection.inspect("f", b"nonsense", NOW)
-    with pytest.raises(inspection.UnreadableError, match=r"key beside tls.crt"):
+    with pytest.raises(inspection.UnreadableError, match=r"private key of tls.crt"):
         due(key=b"nonsense")
