@@ -1,1 +1,1 @@
-"""The admission webhooks: what the API server asks, and what it is answered."""
+"""Admission webhooks: the answers to the AdmissionReviews of the API server."""

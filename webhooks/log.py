@@ -1,6 +1,6 @@
-"""Log lines: one JSON object each, to standard error, in one write.
+"""Log lines: one JSON object each, written to standard error by one system call.
 
-Lines of several processes do not mix: one write of less than the pipe's atomic size stays whole.
+Lines of several processes do not mix, as a write of at most PIPE_ATOMIC bytes is atomic.
 """
 
 from __future__ import annotations
@@ -18,56 +18,55 @@ from typing import Any
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
 STANDARD_ERROR = 2
 PIPE_ATOMIC = 4096
-"""Bytes that a pipe takes whole, whoever else writes to it."""
+"""Largest write to a pipe that is atomic, in bytes."""
 
 
 def stamp(seconds: float) -> str:
-    """*seconds* since the epoch as RFC 3339, in UTC, to the millisecond."""
+    """Return *seconds* since the epoch as RFC 3339, in UTC, with milliseconds."""
     moment = dt.datetime.fromtimestamp(seconds, dt.UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def write(level: str, event: str, fields: Mapping[str, Any], descriptor: int = STANDARD_ERROR) -> None:
-    """Write one line: time, level, event, and *fields*.  A log that nobody takes is lost, not an error."""
-    _put(descriptor, _line(level, event, fields))
+    """Write one line: time, level, event, and *fields*.  A line that cannot be written is dropped."""
+    _write_line(descriptor, _line(level, event, fields))
 
 
 def _line(level: str, event: str, fields: Mapping[str, Any]) -> bytes:
     return _encode({"time": stamp(time.time()), "level": level, "event": event, **fields}).encode("utf-8", "replace") + b"\n"
 
 
-def _put(descriptor: int, line: bytes) -> None:
-    # Standard error may be closed or full; a review must not fail for that.
+def _write_line(descriptor: int, line: bytes) -> None:
+    # Standard error may be closed or full; a review must not fail because of that.
     with contextlib.suppress(OSError):
         os.write(descriptor, line)
 
 
 class Batch:
-    """Lines kept until ``flush``: a thread that judges gives up the interpreter for no write.
+    """Buffer of lines for *descriptor* until ``flush``, so that threads that answer reviews make no system call.
 
     Appending is atomic, so threads need no lock.
     """
 
     def __init__(self, descriptor: int = STANDARD_ERROR) -> None:
-        """Lines go to *descriptor*."""
         self._descriptor = descriptor
         self._lines: collections.deque[bytes] = collections.deque()
 
     def write(self, level: str, event: str, fields: Mapping[str, Any]) -> None:
-        """Keep one line, of the form of ``write``."""
+        """Append one line, with the fields of the function ``write``."""
         self._lines.append(_line(level, event, fields))
 
     def flush(self) -> None:
-        """Write what is kept, as many lines at once as a pipe takes whole."""
+        """Write all lines, in writes of at most PIPE_ATOMIC bytes if lines are not longer."""
         while self._lines:
-            together = self._lines.popleft()
-            while self._lines and len(together) + len(self._lines[0]) <= PIPE_ATOMIC:
-                together += self._lines.popleft()
-            _put(self._descriptor, together)
+            chunk = self._lines.popleft()
+            while self._lines and len(chunk) + len(self._lines[0]) <= PIPE_ATOMIC:
+                chunk += self._lines.popleft()
+            _write_line(self._descriptor, chunk)
 
 
 class JsonFormatter(logging.Formatter):
-    """Records of other libraries' loggers as lines of the same form; a traceback goes into ``trace``."""
+    """Formatter that gives other libraries' log records the same form; a traceback is in ``trace``."""
 
     def format(self, record: logging.LogRecord) -> str:
         """See logging.Formatter."""
@@ -91,4 +90,4 @@ LOGGING = {
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {"gunicorn.error": {"handlers": ["stderr"], "level": "WARNING", "propagate": False}},
 }
-"""Logging configuration (``logging.config``) by which the loggers of libraries write such lines."""
+"""Configuration for ``logging.config`` by which the loggers of libraries write such lines."""

@@ -207,14 +207,14 @@ def test_too_old_a_place_leads_to_a_new_list(api):
 def test_nothing_is_known_before_the_list_and_it_is_tried_again(api):
     api.failing = 3
     with watching(api) as (lookup, cache):
-        assert until(lambda: "HTTP 503: not yet" in cache.complaint or cache.listed)
+        assert until(lambda: "HTTP 503: not yet" in cache.error or cache.listed)
         assert until(lambda: names(lookup) == ["one"])
-        assert "" == cache.complaint
+        assert "" == cache.error
 
 
 def test_what_may_not_be_read_is_unknown(api):
     with watching(api, "Node") as (lookup, cache):
-        assert until(lambda: cache.complaint == "HTTP 403: may not read /api/v1/nodes")
+        assert until(lambda: cache.error == "HTTP 403: may not read /api/v1/nodes")
         assert None is lookup.list_kind("Node")
 
 

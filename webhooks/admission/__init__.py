@@ -1,9 +1,9 @@
-"""From an AdmissionReview to its answer, without HTTP.  Imports ``validators`` only.
+"""Answers to AdmissionReviews, without HTTP.  Imports ``validators`` only.
 
-review      AdmissionReview, to and from the wire
-verdict     requests judged by the rules: validation and mutation
+review      AdmissionReview: decoding and encoding
+verdict     validation and mutation of the object in a request
 status      Status of a refusal, with a cause for each error
 jsonpatch   JSON Patch from one object to another
-priority    priority that a PriorityClass gives to an object
-replay      recorded reviews, answered offline
+priority    priority of an object, from its PriorityClass
+replay      answers to recorded reviews, offline
 """

@@ -1,7 +1,7 @@
-"""What the API server's Priority plugin does with a pod or group that is created (Kubernetes 1.37.1; KEP-6012, Spec).
+"""Priority of a pod or group on creation, as the API server's Priority plugin sets it (Kubernetes 1.37.1; KEP-6012, Spec).
 
-Class to value and name, the global default where none is named, and the preemption policy of the class.  It works on
-the raw spec and changes it in place; a contradiction is a Refusal.
+Priority, class name and preemption policy come from the named PriorityClass, or from the global default.  The raw spec is
+changed in place; values that contradict the class are a Refusal.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SUBJECT = {"PodGroup": "pod group", "CompositePodGroup": "composite pod group",
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why the plugin would answer 403, and the rule that says the same."""
+    """Refusal with code 403: the plugin's message, and the id of the rule that claims the same."""
 
     text: str
     rule: str
@@ -26,7 +26,7 @@ class Refusal:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Priority:
-    """What a spec's class comes to."""
+    """Values that a PriorityClass gives to a spec."""
 
     name: str
     value: int
@@ -34,51 +34,54 @@ class Priority:
 
 
 def resolve(kind: str, spec: dict[str, Any], lookup: Lookup, gates: Gates) -> Refusal | None:
-    """Fill in priority, class and preemption policy of a raw *spec*; with no classes known, leave it as it is."""
-    known = lookup.list_kind("PriorityClass")
-    if known is None:
+    """Set priority, class name and preemption policy in a raw *spec*; leave it unchanged if no PriorityClass is known."""
+    classes = lookup.list_kind("PriorityClass")
+    if classes is None:
         return None
-    found = _established(spec.get("priorityClassName") or "", lookup, [each for each in known if isinstance(each, PriorityClass)])
-    if isinstance(found, Refusal):
-        return found
+    priority = _computed(spec.get("priorityClassName") or "", lookup, [each for each in classes if isinstance(each, PriorityClass)])
+    if isinstance(priority, Refusal):
+        return priority
     given = spec.get("priority")
-    if given is not None and given != found.value:
-        return Refusal(_number_text(kind, given, found.value), "priority-resolves")
-    if found.name or "priorityClassName" in spec:
-        spec["priorityClassName"] = found.name
-    spec["priority"] = found.value
-    return _policy(kind, spec, found, gates)
+    if given is not None and given != priority.value:
+        return Refusal(_number_text(kind, given, priority.value), "priority-resolves")
+    if priority.name or "priorityClassName" in spec:
+        spec["priorityClassName"] = priority.name
+    spec["priority"] = priority.value
+    return _set_policy(kind, spec, priority, gates)
 
 
-def _established(name: str, lookup: Lookup, known: list[PriorityClass]) -> Priority | Refusal:
+def _computed(name: str, lookup: Lookup, classes: list[PriorityClass]) -> Priority | Refusal:
     if name:
-        found = lookup.get("PriorityClass", "", name)
-        if not isinstance(found, PriorityClass):
+        named = lookup.get("PriorityClass", "", name)
+        if not isinstance(named, PriorityClass):
             return Refusal(f"no PriorityClass with name {name} was found", "priority-class-exists")
-        return Priority(name, found.value, found.preemption_policy or PREEMPT_LOWER_PRIORITY)
-    defaults = sorted((each for each in known if each.global_default), key=lambda each: (each.value, each.metadata.name))
+        return Priority(name, named.value, named.preemption_policy or PREEMPT_LOWER_PRIORITY)
+    defaults = sorted((each for each in classes if each.global_default), key=lambda each: (each.value, each.metadata.name))
     if not defaults:
         return Priority("", 0, PREEMPT_LOWER_PRIORITY)
     lowest = defaults[0]
     return Priority(lowest.metadata.name, lowest.value, lowest.preemption_policy or PREEMPT_LOWER_PRIORITY)
 
 
-def _policy(kind: str, spec: dict[str, Any], found: Priority, gates: Gates) -> Refusal | None:
+def _set_policy(kind: str, spec: dict[str, Any], priority: Priority, gates: Gates) -> Refusal | None:
     subject = _SUBJECT[kind]
     if kind != "Pod":
         if not gates.enabled(PREEMPTION_POLICY):
             return None
-        if found.policy not in PREEMPTION_POLICIES:
-            text = f"preemptionPolicy set in the PriorityClass object ({found.policy}) must match one of the allowed values of PreemptionPolicy type in {subject}"
+        if priority.policy not in PREEMPTION_POLICIES:
+            text = (
+                f"preemptionPolicy set in the PriorityClass object ({priority.policy}) must match one of the allowed values of "
+                f"PreemptionPolicy type in {subject}"
+            )
             return Refusal(text, "priority-resolves")
     given = spec.get("preemptionPolicy")
-    if given is not None and given != found.policy:
+    if given is not None and given != priority.policy:
         text = (
             f"the string value of PreemptionPolicy ({given}) must not be provided in {subject} spec; "
-            f"priority admission controller computed {found.policy} from the given PriorityClass name"
+            f"priority admission controller computed {priority.policy} from the given PriorityClass name"
         )
         return Refusal(text, "priority-resolves")
-    spec["preemptionPolicy"] = found.policy
+    spec["preemptionPolicy"] = priority.policy
     return None
 
 
@@ -88,4 +91,7 @@ def _number_text(kind: str, given: object, computed: int) -> str:
             f"the integer value of priority ({given}) must not be provided in pod spec; "
             f"priority admission controller computed {computed} from the given PriorityClass name"
         )
-    return f"priority set in the {_SUBJECT[kind]} ({given}) must match the priority computed ({computed}) based on the priority class set in the spec"
+    return (
+        f"priority set in the {_SUBJECT[kind]} ({given}) must match the priority computed ({computed}) "
+        "based on the priority class set in the spec"
+    )

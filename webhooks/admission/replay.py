@@ -1,7 +1,7 @@
-"""Recorded AdmissionReviews, answered offline by the very code that the server runs.
+"""Answers to recorded AdmissionReviews, offline, by the code that the server runs.
 
 A record is an AdmissionReview, or ``{"review": …, "path": …, "objects": […], "gates": {…}}`` where all but ``review``
-may be left out.  What is no record is answered in its place by ``{"error": …}``, and the rest goes on.
+are optional.  The answer to anything else is ``{"error": …}``; the following records are processed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PATHS = ("/validate", "/mutate", "/admit")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Options:
-    """How records are answered that do not say it themselves."""
+    """Defaults for values that a record does not set."""
 
     settings: Settings
     lookup: Lookup
@@ -35,28 +35,27 @@ class Options:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Answer:
-    """One line of output; ``bad`` where the record could not be answered."""
+    """One line of output; ``bad`` if the record is no valid record."""
 
     text: bytes
     bad: bool = False
 
 
 def records(text: bytes) -> Iterator[bytes]:
-    """The records in *text*: JSON Lines, one JSON document, or a JSON list of records."""
+    """Yield the records in *text*: JSON Lines, one JSON document, or a JSON list of records."""
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) > 1 and not _is_json(lines[0]):
-        whole = _whole(text)
-        yield from whole or lines
+        yield from _of_document(text) or lines
         return
     for line in lines:
-        yield from (_whole(line) or [line]) if line.lstrip().startswith(b"[") else [line]
+        yield from (_of_document(line) or [line]) if line.lstrip().startswith(b"[") else [line]
 
 
 def answer(record: bytes, options: Options) -> Answer:
-    """The answer to one record."""
+    """Return the answer to one record."""
     try:
-        request, chosen = _record(record, options)
-        return Answer(review.encode(request, _verdict(request, chosen)))
+        request, merged = _decode(record, options)
+        return Answer(review.encode(request, _verdict(request, merged)))
     except BadReview as error:
         return Answer(decode.encode({"error": str(error)}), bad=True)
 
@@ -69,7 +68,7 @@ def _verdict(request: AdmissionRequest, options: Options) -> Verdict:
     return verdict.validate(request, options.lookup, options.settings)
 
 
-def _record(record: bytes, options: Options) -> tuple[AdmissionRequest, Options]:
+def _decode(record: bytes, options: Options) -> tuple[AdmissionRequest, Options]:
     try:
         content = json.loads(record)
     except (ValueError, RecursionError) as error:
@@ -105,12 +104,12 @@ def _lookup(given: Any, lookup: Lookup) -> Lookup:
         return lookup
     if not isinstance(given, list) or not all(isinstance(each, Mapping) for each in given):
         raise BadReview("objects must be a list of cluster objects")
-    found = (pipeline.decode_for_lookup(each) for each in given)
-    return KnownObjects([each for each in found if each is not None], complete=True)
+    objects = (pipeline.decode_for_lookup(each) for each in given)
+    return KnownObjects([each for each in objects if each is not None], complete=True)
 
 
-def _whole(text: bytes) -> list[bytes]:
-    """The records of one JSON document; none where it is not one."""
+def _of_document(text: bytes) -> list[bytes]:
+    """Return the records of one JSON document; none if *text* is not JSON."""
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):

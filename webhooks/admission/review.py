@@ -1,6 +1,6 @@
-"""AdmissionReview v1, to and from the wire.  [edge: msgspec]
+"""AdmissionReview v1: decoding and encoding.  [edge: msgspec]
 
-The envelope is decoded, the objects in it stay raw JSON: whoever judges them decodes them once, into what is needed.
+Only the envelope is decoded.  The objects in it stay raw JSON, which validation decodes once, into the types it needs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _WITH_NEW, _WITH_OLD = frozenset({"CREATE", "UPDATE"}), frozenset({"UPDATE", "DE
 
 
 class BadReview(ValueError):
-    """What was sent is no AdmissionReview of version v1; the text says why."""
+    """The body is no AdmissionReview of version v1; the text gives the reason."""
 
 
 class _Kind(msgspec.Struct, frozen=True, gc=False):
@@ -56,7 +56,7 @@ _DECODER = msgspec.json.Decoder(_Review)
 
 
 class AdmissionRequest(msgspec.Struct, frozen=True, gc=False):
-    """The question in an AdmissionReview.  ``new`` and ``old`` are the objects as raw JSON, None where there is none."""
+    """Request of an AdmissionReview.  ``new`` and ``old`` are the objects as raw JSON, None if absent."""
 
     uid: str
     group: str
@@ -72,15 +72,15 @@ class AdmissionRequest(msgspec.Struct, frozen=True, gc=False):
     old: bytes | None = None
 
     def with_object(self, new: bytes) -> AdmissionRequest:
-        """The same request for another object."""
+        """Return this request with another object."""
         return msgspec.structs.replace(self, new=new)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Verdict:
-    """The answer before it is put on the wire.
+    """Answer before it is encoded.
 
-    ``status`` is the Status of a refusal; ``patch`` a list of RFC 6902 operations; ``rules`` the ids of the rules that
+    ``status`` is the Status of a refusal, ``patch`` a list of RFC 6902 operations, ``rules`` the ids of the rules that
     refused or warned.
     """
 
@@ -92,15 +92,15 @@ class Verdict:
 
     @property
     def code(self) -> int:
-        """The HTTP code that the user sees."""
+        """Return the HTTP code that the user sees."""
         return 200 if self.status is None else int(self.status["code"])
 
 
 def decode(body: bytes) -> AdmissionRequest:
-    """The request in *body*.
+    """Return the request in *body*.
 
     Raises:
-        BadReview: *body* is not JSON, not an AdmissionReview of v1, or nested beyond reading.
+        BadReview: *body* is not JSON, not an AdmissionReview of v1, or nested too deeply.
     """
     try:
         review = _DECODER.decode(body)
@@ -155,7 +155,7 @@ def _object(raw: msgspec.Raw, name: str) -> bytes | None:
 
 
 def encode(request: AdmissionRequest, verdict: Verdict) -> bytes:
-    """The AdmissionReview that answers *request*: same uid, same version."""
+    """Return the AdmissionReview that answers *request*, with the same uid and version."""
     response: dict[str, Any] = {"uid": request.uid, "allowed": verdict.allowed}
     if verdict.status is not None:
         response["status"] = verdict.status

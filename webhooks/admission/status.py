@@ -1,7 +1,7 @@
-"""FieldErrors as a Status: the API's own error object, which kubectl prints like that of a built-in check.
+"""Status of a refusal, as the API server's own validation returns it, from FieldErrors.
 
-With reason Invalid kubectl shows the causes and nothing else, so each cause's message stands alone: the value, what
-must hold, the limit and, in profile ``kep``, the id of the rule that says so.
+With reason Invalid kubectl shows the causes only.  Each cause's message therefore is complete: the value, the requirement,
+the limit and, in profile ``kep``, the rule id.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from validators.field import FieldError
 
 INVALID, FORBIDDEN = 422, 403
 MAX_CAUSES = 200
-"""Causes that are listed one by one; a Status of thousands would exceed what the API server passes on."""
+"""Limit for the causes in a Status; thousands would exceed what the API server passes on."""
 MAX_MESSAGE = 8192
-"""Characters of one message: it may echo names, which are as long as whoever wrote them pleased."""
+"""Limit for one message, in characters; it may quote names, whose length the user chooses."""
 
 
 def from_errors(errors: Sequence[FieldError], *, group: str, kind: str, name: str, named: bool) -> dict[str, Any]:
-    """A Status of reason Invalid, 422, with a cause for each error.  *named*: whether messages end with the rule's id."""
+    """Return a Status of reason Invalid, 422, with a cause for each error; with *named* messages end with the rule id."""
     causes = [
         {"reason": error.type.value, "message": message(error, named=named), "field": str(error.path)} for error in errors[:MAX_CAUSES]
     ]
@@ -42,14 +42,14 @@ def from_errors(errors: Sequence[FieldError], *, group: str, kind: str, name: st
 
 
 def of_plugin(errors: Sequence[FieldError], *, named: bool) -> str:
-    """The text of errors that the API server answers as a plugin does."""
+    """Return the message for errors that the API server's admission plugin reports, instead of its validation."""
     shown = [with_rule(_cut(error.detail), error.origin if named else "") for error in errors[:MAX_CAUSES]]
     more = len(errors) - len(shown)
     return "; ".join([*shown, f"and {more} more"] if more else shown)
 
 
 def forbidden(text: str, *, group: str, kind: str, name: str) -> dict[str, Any]:
-    """A Status of reason Forbidden, 403, as an admission plugin of the API server answers: a message, no causes."""
+    """Return a Status of reason Forbidden, 403, as an admission plugin of the API server does: a message, no causes."""
     return {
         "kind": "Status",
         "apiVersion": "v1",
@@ -63,7 +63,7 @@ def forbidden(text: str, *, group: str, kind: str, name: str) -> dict[str, Any]:
 
 
 def message(error: FieldError, *, named: bool) -> str:
-    """One error in words; *named*, with the id of its rule."""
+    """Return the message of one error; with *named* it ends with the rule id."""
     return with_rule(_cut(str(error)), error.origin if named else "")
 
 
@@ -72,5 +72,5 @@ def _cut(text: str) -> str:
 
 
 def with_rule(text: str, rule: str) -> str:
-    """*text*, ending with the id of the rule that says so (if one is given)."""
+    """Return *text* followed by the rule id; unchanged if *rule* is empty."""
     return f"{text} [muster: {rule}]" if rule else text

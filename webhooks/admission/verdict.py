@@ -1,4 +1,4 @@
-"""From a request to a Verdict: validating and mutating.  Knows neither HTTP nor the cluster's client."""
+"""Validation and mutation: the Verdict on a request.  Knows neither HTTP nor the API server's client."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from webhooks.admission.review import AdmissionRequest, BadReview, Verdict
 PODGROUP_FINALIZER = "scheduling.k8s.io/podgroup-protection"
 COMPOSITE_FINALIZER = "scheduling.k8s.io/compositepodgroup-protection"
 MAX_WARNINGS = 20
-"""Warnings that are passed on: the API server cuts them off at 4 KiB in all."""
+"""Limit for the warnings of an answer; the API server truncates them at 4 KiB in total."""
 
 
 _OPERATIONS = {"CREATE": Operation.CREATE, "UPDATE": Operation.UPDATE}
-"""Those that bring an object."""
+"""Operations whose requests have an object."""
 _ALLOWED = Verdict(allowed=True)
 P = ParamSpec("P")
 
 
 class Finalizers(enum.StrEnum):
-    """Which protection finalizers are added on creation: what nobody removes again must not be added."""
+    """Protection finalizers added on creation; one that no controller removes must not be added."""
 
     NONE = "none"
     PODGROUP = "podgroup"
@@ -42,7 +42,7 @@ class Finalizers(enum.StrEnum):
 
 
 def _readable_or_bad(answer: Callable[P, Verdict]) -> Callable[P, Verdict]:
-    """Nesting that a reader cannot follow is a fault of the request, not of the server."""
+    """Turn objects that are not JSON, or nested too deeply, into BadReview: the request is wrong, not the server."""
 
     @functools.wraps(answer)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> Verdict:
@@ -58,13 +58,13 @@ def _readable_or_bad(answer: Callable[P, Verdict]) -> Callable[P, Verdict]:
 
 @_readable_or_bad
 def validate(request: AdmissionRequest, lookup: Lookup, settings: Settings) -> Verdict:
-    """Judge the object of *request*.
+    """Return the verdict of all rules on the object of *request*.
 
     Raises:
         BadReview: an object in the request cannot be read.
     """
     if not pipeline.has_rules(request.group, request.kind):
-        return _not_ours(request)
+        return _without_rules(request)
     if request.operation not in _OPERATIONS or request.new is None:
         return _ALLOWED
     judged = pipeline.validate(
@@ -82,19 +82,19 @@ def validate(request: AdmissionRequest, lookup: Lookup, settings: Settings) -> V
 
 @_readable_or_bad
 def mutate(request: AdmissionRequest, lookup: Lookup, settings: Settings, finalizers: Finalizers) -> Verdict:
-    """Defaults, priority and finalizers, as a patch on the raw JSON; empty where there is nothing to do.
+    """Return the verdict with defaults, priority and finalizers as a patch; empty if nothing changes.
 
     Raises:
         BadReview: an object in the request cannot be read.
     """
     if not pipeline.has_rules(request.group, request.kind):
-        return _not_ours(request)
+        return _without_rules(request)
     if request.operation not in {"CREATE", "UPDATE"} or request.new is None or request.subresource:
         return Verdict(allowed=True)
     before = decode.parse(request.new)
     old = decode.parse(request.old) if request.old is not None else None
     if not _readable(request, before) or (old is not None and not _readable(request, old)):
-        # What has the wrong types is refused by validation; there is nothing to complete.
+        # Validation refuses objects with wrong types, so a patch is of no use.
         return Verdict(allowed=True)
     after = fill.apply(request.kind, before, settings.gates)
     refusal = _complete(request, after, old, lookup, settings)
@@ -108,15 +108,12 @@ def mutate(request: AdmissionRequest, lookup: Lookup, settings: Settings, finali
         warnings = (text,) if severity is Severity.WARNING else ()
     if request.operation == "CREATE":
         _add_finalizer(request.kind, after, settings, finalizers)
-    spoke = (refusal.rule,) if refusal is not None and warnings else ()
-    return Verdict(allowed=True, warnings=warnings, rules=spoke, patch=tuple(jsonpatch.diff(before, after)))
+    rules = (refusal.rule,) if refusal is not None and warnings else ()
+    return Verdict(allowed=True, warnings=warnings, rules=rules, patch=tuple(jsonpatch.diff(before, after)))
 
 
 def admit(request: AdmissionRequest, lookup: Lookup, settings: Settings, finalizers: Finalizers) -> Verdict:
-    """Mutate and then validate, as an API server would.
-
-    The verdict is the validating one, with the patch of the mutating one.
-    """
+    """Mutate and then validate, as an API server does; return the second verdict with the patch of the first."""
     mutated = mutate(request, lookup, settings, finalizers)
     if not mutated.allowed or request.new is None:
         return mutated
@@ -130,10 +127,10 @@ def admit(request: AdmissionRequest, lookup: Lookup, settings: Settings, finaliz
     )
 
 
-def _not_ours(request: AdmissionRequest) -> Verdict:
+def _without_rules(request: AdmissionRequest) -> Verdict:
     subject = f"{request.kind}.{request.group}" if request.group else request.kind
     return Verdict(
-        allowed=True, warnings=(f"muster has no rules for {subject}: it is let through unjudged; take it out of the webhook configuration",)
+        allowed=True, warnings=(f"muster has no rules for {subject}: it is allowed unchecked; remove it from the webhook configuration",)
     )
 
 
@@ -148,9 +145,9 @@ def _readable(request: AdmissionRequest, content: Any) -> bool:
 def _complete(
     request: AdmissionRequest, after: dict[str, Any], old: dict[str, Any] | None, lookup: Lookup, settings: Settings
 ) -> priority.Refusal | None:
-    """The Priority plugin's part: on creation for pods and groups; on update only what a pod would lose."""
-    needed = {"Pod": "", "PodGroup": GENERIC_WORKLOAD, "CompositePodGroup": COMPOSITE}.get(request.kind)
-    if needed is None or (needed and not settings.gates.enabled(needed)):
+    """Set priority and preemption policy as the Priority plugin does: on creation; on update keep those of a pod."""
+    gate = {"Pod": "", "PodGroup": GENERIC_WORKLOAD, "CompositePodGroup": COMPOSITE}.get(request.kind)
+    if gate is None or (gate and not settings.gates.enabled(gate)):
         return None
     spec = dict(after.get("spec") or {})
     if request.operation == "UPDATE":
@@ -168,16 +165,16 @@ def _complete(
 
 
 def _add_finalizer(kind: str, after: dict[str, Any], settings: Settings, finalizers: Finalizers) -> None:
-    wanted = {
+    protection = {
         "PodGroup": (PODGROUP_FINALIZER, GENERIC_WORKLOAD, {Finalizers.PODGROUP, Finalizers.ALL}),
         "CompositePodGroup": (COMPOSITE_FINALIZER, COMPOSITE, {Finalizers.ALL}),
     }.get(kind)
-    if wanted is None:
+    if protection is None:
         return
-    finalizer, gate, when = wanted
+    finalizer, gate, adding = protection
     metadata = dict(after.get("metadata") or {})
     present = list(metadata.get("finalizers") or [])
-    if finalizers in when and settings.gates.enabled(gate) and finalizer not in present:
+    if finalizers in adding and settings.gates.enabled(gate) and finalizer not in present:
         after["metadata"] = {**metadata, "finalizers": [*present, finalizer]}
 
 
@@ -194,17 +191,17 @@ def _verdict(request: AdmissionRequest, judged: Sequence[Violation], settings: S
     warnings = [_warning(error, named=named) for error in warned[:MAX_WARNINGS]]
     if len(warned) > MAX_WARNINGS:
         warnings.append(f"and {len(warned) - MAX_WARNINGS} more warnings")
-    told = tuple(sorted({each.error.origin for each in judged}))
+    rules = tuple(sorted({each.error.origin for each in judged}))
     if not errors:
-        return Verdict(allowed=True, warnings=tuple(warnings), rules=told)
-    # An admission plugin speaks only once validation has passed.
-    checked = [each.error for each in errors if not each.by_plugin]
-    if checked:
-        answer = status.from_errors(checked, group=request.group, kind=request.kind, name=request.name, named=named)
+        return Verdict(allowed=True, warnings=tuple(warnings), rules=rules)
+    # An admission plugin reports its errors only if validation has none.
+    invalid = [each.error for each in errors if not each.by_plugin]
+    if invalid:
+        answer = status.from_errors(invalid, group=request.group, kind=request.kind, name=request.name, named=named)
     else:
         text = status.of_plugin([each.error for each in errors], named=named)
         answer = status.forbidden(text, group=request.group, kind=request.kind, name=request.name)
-    return Verdict(allowed=False, status=answer, warnings=tuple(warnings), rules=told)
+    return Verdict(allowed=False, status=answer, warnings=tuple(warnings), rules=rules)
 
 
 def _warning(error: FieldError, *, named: bool) -> str:

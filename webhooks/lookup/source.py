@@ -1,4 +1,4 @@
-"""Where the workers of the webhook server look other objects up."""
+"""Sources of the Lookup that each worker of the webhook server uses."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from validators.lookup import Lookup
 
 
 class Source(Protocol):
-    """Where the workers' Lookup comes from."""
+    """Source of a worker's Lookup."""
 
     def start(self) -> Lookup:
-        """Return the lookup of this worker; called once in each, after the fork, when threads may be started."""
+        """Return the lookup of this worker; called once in each worker, after the fork, so that it may start threads."""
 
     def unsynced(self) -> Sequence[str]:
-        """Return the reasons why the lookup does not know all that it should yet."""
+        """Return the reasons why the lookup is not complete yet; none if it is."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Fixed:
-    """A Source whose lookup was made before the fork and needs no care."""
+    """Source of a lookup that was made before the fork and does not change."""
 
     lookup: Lookup
 

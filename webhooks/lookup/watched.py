@@ -1,6 +1,6 @@
-"""A Lookup from the API server: each kind is listed once and then watched, by a thread of its own.
+"""Lookup from the API server: one thread for each kind lists it once and then watches it.
 
-Edge: kubernetes and msgspec.  The client's own models are not used: bytes become typed objects directly.
+Edge: kubernetes and msgspec.  The client's models are not used: bytes are decoded into our types directly.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from webhooks.settings import SettingError, Settings
 VERBS = ("get", "list", "watch")
 WATCHED = tuple(map(resource, ("Workload", "PodGroup", "CompositePodGroup", "PriorityClass", "Node")))
 PODS = resource("Pod")
-"""Watched only when asked for."""
+"""Watched only with ``watch_pods``."""
 
 
-class Fill:
-    """Fills one cache with what is watched; see ``apiserver.watch.Sink``."""
+class CacheSink:
+    """Sink (``apiserver.watch.Sink``) that updates one cache."""
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
 
     def replace(self, objects: Sequence[msgspec.Raw]) -> None:
-        """Take *objects* for all there are."""
+        """See Sink."""
         self._cache.replace(each for raw in objects for each in self._decoded(raw))
 
     def change(self, event: str, content: msgspec.Raw) -> None:
-        """One was added, changed or deleted."""
+        """See Sink."""
         for each in self._decoded(content):
             if event == "DELETED":
                 self._cache.remove(each)
@@ -47,15 +47,15 @@ class Fill:
                 self._cache.add_or_update(each)
 
     def set_status(self, status: WatchStatus, reason: str) -> None:
-        """A cache that is not heard of grows stale; why goes to the log, once."""
+        """See Sink.  A failure is logged once, until the next contact; the cache becomes stale with time."""
         if status is WatchStatus.ACTIVE:
             self._cache.record_contact()
         elif status is WatchStatus.NOT_SERVED:
             self._cache.not_served()
         else:
-            if reason != self._cache.complaint:
+            if reason != self._cache.error:
                 log.write("warning", "watch", {"kind": self._cache.kind, "reason": reason[:300]})
-            self._cache.complaint = reason
+            self._cache.error = reason
 
     def _decoded(self, raw: msgspec.Raw) -> Iterator[Object]:
         try:
@@ -65,18 +65,18 @@ class Fill:
 
 
 def watcher(api: Api, watched: Resource, cache: Cache, stale_seconds: float) -> Watcher:
-    """What keeps *cache*: finds where the kind is served, lists, watches, and begins again when that fails."""
+    """Return the watcher that keeps *cache* up to date: it discovers the kind's path, lists, watches, and retries."""
 
     def find() -> str:
         if not watched.group:
             return f"{base_path(watched.api_versions[0])}/{watched.resource}"
         return path_of(api, watched.resource, watched.api_versions)
 
-    return Watcher(api, find, Fill(cache), silence=stale_seconds, name=watched.resource)
+    return Watcher(api, find, CacheSink(cache), silence=stale_seconds, name=watched.resource)
 
 
 class Cluster:
-    """A Source for the server: the caches of one worker, started after the fork."""
+    """Source of a lookup over watched caches, which each worker starts after the fork."""
 
     def __init__(self, configuration: client.Configuration, settings: Settings) -> None:
         self._configuration, self._settings = configuration, settings
@@ -84,7 +84,7 @@ class Cluster:
         self.watchers: tuple[Watcher, ...] = ()
 
     def start(self) -> Lookup:
-        """See webhooks.server.Source."""
+        """See webhooks.lookup.source.Source."""
         for kind in KINDS:
             decode(kind, b"{}")
         seconds = self._settings.stale_seconds
@@ -97,25 +97,25 @@ class Cluster:
         return CachedLookup(self.caches)
 
     def unsynced(self) -> Sequence[str]:
-        """Reasons to wait with the first reviews.  A cache that goes stale later is none: it counts as unknown."""
+        """Return the kinds that are not listed yet.  A stale cache is not among them: its objects are unknown."""
         return [
-            f"{each.kind} objects are not listed yet{f': {each.complaint}' if each.complaint else ''}"
+            f"{each.kind} objects are not listed yet{f': {each.error}' if each.error else ''}"
             for each in self.caches
             if each.served and not each.listed
         ]
 
 
 def connect(settings: Settings) -> Cluster:
-    """Where the API server is, and who we are to it.
+    """Return the Source that connects as *settings* say.
 
     Raises:
-        SettingError: neither a kubeconfig that can be used nor a pod's service account.
+        SettingError: neither the kubeconfig nor a pod's service account is usable.
     """
     try:
-        found = configuration(settings.kubeconfig) if settings.kubeconfig else service_account()
+        connection = configuration(settings.kubeconfig) if settings.kubeconfig else service_account()
     except ConnectError as error:
-        where = settings.kubeconfig or "the pod's service account"
-        raise SettingError(f"--cluster: cannot use {where}: {error}") from None
+        credentials = settings.kubeconfig or "the pod's service account"
+        raise SettingError(f"--cluster: cannot use {credentials}: {error}") from None
     # One connection for each watcher is enough.
-    found.connection_pool_maxsize = len(WATCHED) + 2
-    return Cluster(found, settings)
+    connection.connection_pool_maxsize = len(WATCHED) + 2
+    return Cluster(connection, settings)
