@@ -137,7 +137,7 @@ def test_a_fault_of_ours_is_500_and_counted(client, monkeypatch, capfd):
     monkeypatch.setattr(verdict, "validate", broken)
     answer = client.post("/validate", data=BODY, content_type=JSON)
 
-    assert (500, {"error": "internal error; the log tells more"}) == (answer.status_code, answer.json)
+    assert (500, {"error": "internal error; see the log"}) == (answer.status_code, answer.json)
     assert b"muster_faults_total 1.0" in client.get("/metrics").data
     assert b"muster_reviews_in_flight 0.0" in client.get("/metrics").data
 

@@ -1,12 +1,12 @@
 """The webhook server: processes, HTTP and TLS, around the Flask application of ``routes``.
 
 HTTP is served by uvicorn, or by gunicorn's own ASGI worker (``--server gunicorn``); gunicorn manages the processes of
-both.  Imports the other packages of ``webhooks``; nothing but ``muster`` imports it.
+both.  Imports the other packages of ``webhooks``; only ``muster`` imports it.
 
-routes        Flask application: request, lookup, rules, answer and metrics joined
-metrics       counts, durations, and one log line for each review
+routes        Flask application: URL routes, admission reviews, probes, HTTP errors
+metrics       metrics, and one log line for each review
 tls           the serving key pair, from files that are replaced while the server runs
-application   ASGI application: receives a request whole, then has a thread judge it
+application   ASGI application: receives a whole request, then runs the Flask application in a thread
 lifespan      startup, checks and shutdown of a worker process
 connection    limits on connections that uvicorn lacks
 worker        state of one worker process

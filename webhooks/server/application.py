@@ -1,7 +1,7 @@
-"""ASGI application that receives a request whole, within limits, before a thread runs the WSGI application on it.
+"""ASGI application that receives a whole request, within limits, before a thread runs the WSGI application on it.
 
-A WSGI server gives a thread to each client that is still sending.  Here the event loop receives, so that a slow client
-costs memory only.  The application runs on any ASGI server.
+A WSGI server needs a thread for each client that is still sending.  Here the event loop receives, so a slow client costs
+memory only.  The application runs on any ASGI server.
 
 Source: PEP 3333 (WSGI environment), ASGI 3.0 (HTTP and lifespan messages).
 """
@@ -35,7 +35,7 @@ class RefusedError(Exception):
         self.code = code
 
     def answer(self) -> Answer:
-        """Return the HTTP answer; the connection is closed, as part of the request may be unread."""
+        """Return the HTTP answer.  It closes the connection, as part of the request may be unread."""
         body = json.dumps({"error": str(self)}).encode()
         return self.code, [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), (b"connection", b"close")], body
 
@@ -44,8 +44,8 @@ class Application:
     """ASGI application around the WSGI application *wsgi*.
 
     Args:
-        lifespan: what is done from startup to shutdown; hears which requests are at a thread.
-        draining: returns whether the server is about to stop; connections are then closed after their next answer.
+        lifespan: startup and shutdown; it also records the running requests.
+        draining: returns True if the server is about to stop; connections are then closed after their next answer.
 
     """
 
@@ -62,7 +62,7 @@ class Application:
         self._pool = futures.ThreadPoolExecutor(settings.threads, "judge")
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Answer one request, or run from start to stop of the server (``lifespan``)."""
+        """Answer one request, or handle the server's startup and shutdown (``lifespan``)."""
         if scope["type"] == "lifespan":
             await self._lifespan.live(receive, send)
             return
@@ -79,8 +79,8 @@ class Application:
         except ConnectionError:
             return
         except asyncio.CancelledError:
-            # The server stops, and the thread did not end in time.
-            status, headers, content = RefusedError(503, "the server stops").answer()
+            # The server is stopping, and the thread did not finish in time.
+            status, headers, content = RefusedError(503, "the server is stopping").answer()
         if self._draining():
             headers.append((b"connection", b"close"))
         await send({"type": "http.response.start", "status": status, "headers": headers})
@@ -89,12 +89,12 @@ class Application:
     async def _receive_body(self, scope: Message, receive: Receive) -> bytes:
         """Return the whole body.
 
-        A body above the limit is received and dropped up to the deadline: closing on bytes that are still sent would reset
-        the connection, and the client would not see the answer.
+        A body above the limit is received and discarded until the deadline: closing while the client sends would reset the
+        connection, and the client would not see the answer.
 
         Raises:
-            RefusedError: too large, too slow, or in a transfer coding other than chunked.
-            ConnectionError: the client has gone.
+            RefusedError: the body is too large, too slow, or in a transfer coding other than chunked.
+            ConnectionError: the client has disconnected.
 
         """
         limit, seconds = self._settings.body_bytes, self._settings.request_seconds
@@ -120,7 +120,7 @@ class Application:
     def _call(self, scope: Message, body: bytes, arrived: float) -> Answer:
         """Run the WSGI application on a whole request; called in a thread of the pool."""
         if time.monotonic() - arrived > self._settings.request_seconds:
-            raise RefusedError(503, f"the request was not judged within {self._settings.request_seconds:g} s")
+            raise RefusedError(503, f"no thread was free for the request within {self._settings.request_seconds:g} s")
         started: list[tuple[str, list[tuple[str, str]]]] = []
         with self._lifespan.running(arrived):
             pieces: Any = self._wsgi(environment(scope, body), lambda status, headers, _error=None: started.append((status, headers)))
@@ -133,13 +133,13 @@ class Application:
 
 
 def _announced(scope: Message, limit: int, too_large: RefusedError) -> int:
-    """Return the bytes to count before the first is received: those of Content-Length where that is more than *limit*."""
+    """Return the size to start counting from: Content-Length if it exceeds *limit*, else 0."""
     headers = dict(scope["headers"])
     length = int(headers.get(b"content-length", b"0"))
     if headers.get(b"transfer-encoding", b"chunked").strip().lower() != b"chunked":
-        raise RefusedError(400, "the only transfer coding understood is chunked")
+        raise RefusedError(400, "the only supported transfer coding is chunked")
     if length > limit and b"expect" in headers:
-        # The client waits to be told to go on: it can be answered at once.
+        # The client waits for 100 Continue before it sends, so it can be answered at once.
         raise too_large
     return length if length > limit else 0
 
@@ -168,7 +168,7 @@ def environment(scope: Message, body: bytes) -> dict[str, Any]:
     for name, value in scope["headers"]:
         if name == b"content-type":
             environ["CONTENT_TYPE"] = value.decode("latin-1")
-        # An underscore in a name would stand for a hyphen: another header than the client sent.
+        # WSGI writes hyphens as underscores, so a name with an underscore would look like another header.
         elif name not in (b"content-length", b"transfer-encoding") and b"_" not in name:
             environ["HTTP_" + name.decode("latin-1").upper().replace("-", "_")] = value.decode("latin-1")
     return environ

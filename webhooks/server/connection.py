@@ -1,6 +1,6 @@
 """Limits on connections that uvicorn lacks: time and size of a request's head, time of a handshake, number of connections.
 
-The API server needs none of them; they bound what any other client in the cluster's network can hold.
+The API server never reaches them; they limit the resources that other clients in the cluster's network can hold.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from webhooks.settings import Settings
 
 HEAD_BYTES = 32 * 1024
-"""Largest request line and header fields together.  The API server sends well under 1 KiB."""
+"""Limit for request line and header fields together.  The API server sends less than 1 KiB."""
 
 
 class Loop(uvloop.Loop):
-    """Event loop whose TLS handshakes have a deadline of our own; asyncio's is 60 s."""
+    """Event loop with a configurable deadline for TLS handshakes; asyncio's is 60 s."""
 
     handshake_seconds: ClassVar[float] = 60.0
 
@@ -35,27 +35,27 @@ class LimitedConnection(HttpToolsProtocol):
     """HTTP/1.1 connection of uvicorn, with limits.
 
     Attributes:
-        most: connections at once; above it the one that has been idle longest is closed.
+        max_connections: connections at once; above it the connection that has been idle longest is closed.
         head_seconds: time from the first byte of a request to the end of its header fields.
-        on_refused: called with the HTTP code of a request that no application sees.
+        on_refused: called with the HTTP code of a request that is refused before the application is called.
 
     """
 
-    most: ClassVar[int]
+    max_connections: ClassVar[int]
     head_seconds: ClassVar[float]
     on_refused: ClassVar[Callable[[int], None]]
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
-        """Begin; a connection without a request lives as long as one between two requests."""
+        """Start the keep-alive timeout at once, as uvicorn starts it only after the first request."""
         super().connection_made(transport)
         self._head_bytes = 0
         self._head_timer: asyncio.TimerHandle | None = None
-        if len(self.connections) > self.most:
-            self._make_room()
+        if len(self.connections) > self.max_connections:
+            self._close_longest_idle()
         self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
 
     def data_received(self, data: bytes) -> None:
-        """Parse; while a head is incomplete, count its bytes and its time."""
+        """Parse the data; while a head is incomplete, limit its bytes and its time."""
         super().data_received(data)
         if self.cycle is not None and not self.cycle.response_complete:
             self._end_head()
@@ -68,17 +68,17 @@ class LimitedConnection(HttpToolsProtocol):
                 self.refuse(431, f"request line and headers must be at most {HEAD_BYTES} bytes")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
+        """Cancel the timer of the head."""
         self._end_head()
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what the parser refuses; called by uvicorn."""
+        """Refuse a request that cannot be parsed; called by uvicorn."""
         del msg
         self.refuse(400, "not an HTTP/1.1 request")
 
     def refuse(self, code: int, reason: str) -> None:
-        """Answer *code* with *reason* as JSON, and close."""
+        """Answer with *code* and *reason* as JSON, and close the connection."""
         if self.transport.is_closing():
             return
         type(self).on_refused(code)
@@ -93,15 +93,15 @@ class LimitedConnection(HttpToolsProtocol):
             self._head_timer.cancel()
             self._head_timer = None
 
-    def _make_room(self) -> None:
+    def _close_longest_idle(self) -> None:
         others: list[Any] = [each for each in self.connections if each is not self and not each.transport.is_closing()]
         idle = [each for each in others if each.timeout_keep_alive_task is not None]
-        longest = min(idle, key=lambda each: each.timeout_keep_alive_task.when(), default=self)
-        longest.transport.close()
+        closing = min(idle, key=lambda each: each.timeout_keep_alive_task.when(), default=self)
+        closing.transport.close()
 
 
 def limited(settings: Settings, on_refused: Callable[[int], None]) -> type[LimitedConnection]:
     """Return the protocol with the limits of *settings*."""
     Loop.handshake_seconds = settings.request_seconds
-    limits = {"most": settings.connections, "head_seconds": settings.request_seconds, "on_refused": staticmethod(on_refused)}
+    limits = {"max_connections": settings.connections, "head_seconds": settings.request_seconds, "on_refused": staticmethod(on_refused)}
     return type("LimitedConnection", (LimitedConnection,), limits)

@@ -1,4 +1,4 @@
-"""What a worker process does from startup to shutdown: it ticks, and stops when a request is stuck or its parent is gone.
+"""Startup, periodic checks and shutdown of a worker process; it stops if a request is stuck or its parent has ended.
 
 Source: ASGI 3.0 (lifespan messages).
 """
@@ -28,8 +28,8 @@ class Lifespan:
     """Startup, checks and shutdown of a worker process.
 
     Args:
-        stuck_seconds: age of a request at which its worker is given up.
-        parent: the process without which this one stops.
+        stuck_seconds: age of a request at which its worker is replaced.
+        parent: pid of gunicorn's master; the worker stops when it ends.
         tick: called every TICK_SECONDS in the event loop.
 
     """
@@ -37,11 +37,11 @@ class Lifespan:
     def __init__(self, stuck_seconds: float, *, parent: int, tick: Callable[[], None]) -> None:
         self._stuck_seconds, self._parent, self._tick = stuck_seconds, parent, tick
         self._arrived: dict[int, float] = {}
-        """Monotonic time at which the requests that are at a thread had arrived, by thread."""
+        """Monotonic arrival time of the running requests, by thread."""
 
     @contextlib.contextmanager
     def running(self, arrived: float) -> Iterator[None]:
-        """Note that this thread is at work on a request that had *arrived* then."""
+        """Record that this thread works on a request that arrived at the monotonic time *arrived*."""
         thread = threading.get_ident()
         self._arrived[thread] = arrived
         try:
@@ -52,7 +52,7 @@ class Lifespan:
     async def live(self, receive: Receive, send: Send) -> None:
         """Run from the startup of the server to its shutdown (``lifespan`` messages)."""
         await receive()
-        # Held since the fork: from now on somebody handles it.
+        # Blocked since the fork; from now on the event loop handles it.
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         self._tick()
         watch = asyncio.create_task(self._watch())
@@ -62,13 +62,13 @@ class Lifespan:
         watch.cancel()
         self._tick()
         if self._arrived:
-            # The interpreter would wait for a thread that may never end.
+            # A normal exit would wait for these threads, which may never end.
             log.write("error", "abandoned", {"reviews": len(self._arrived), "pid": os.getpid()})
             os._exit(1)
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _watch(self) -> None:
-        """Stop this process, gracefully, when a request is stuck or the parent process is gone; gunicorn starts another."""
+        """Stop this process gracefully if a request is stuck or the parent process has ended; gunicorn starts another."""
         while True:
             self._tick()
             oldest = min(list(self._arrived.values()), default=None)
@@ -85,7 +85,7 @@ class Lifespan:
 
 
 def _stop_if_failed(watch: asyncio.Task[None]) -> None:
-    """Stop this process when nobody watches it any more; gunicorn starts another."""
+    """Stop this process if the periodic checks have failed; gunicorn starts another."""
     if not watch.cancelled() and (error := watch.exception()) is not None:
         log.write("critical", "stopping", {"reason": f"{type(error).__name__}: {error}"})
         os.kill(os.getpid(), signal.SIGTERM)

@@ -1,8 +1,8 @@
-"""What the webhook server tells about itself: counts, durations, and one log line for each review.
+"""Metrics of the webhook server, and one log line for each review.
 
-Edge: prometheus_client.  Where PROMETHEUS_MULTIPROC_DIR names a directory (``muster serve`` makes one for each start),
-all workers' figures are told by whichever is asked.  Labels take a fixed set of values: no client can add to them.
-The object under review is never logged.
+Edge: prometheus_client.  If PROMETHEUS_MULTIPROC_DIR names a directory (``muster serve`` creates one at each start), each
+worker reports the sum of all workers.  Labels have a fixed set of values, which clients cannot extend.  The reviewed object
+is never logged.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from webhooks.admission.review import AdmissionRequest
 
 CONTENT_TYPE = prometheus_client.CONTENT_TYPE_PLAIN_0_0_4
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Seconds.  The API server waits at most 30 s, by default 10 s, for our webhooks 3 s."""
+"""Upper bounds in seconds.  The API server waits at most 30 s, by default 10 s, for our webhooks 3 s."""
 LONGEST = 300
-"""Characters of a text from a request in a log line; a Kubernetes name has at most 253."""
+"""Limit for a text from a request in a log line, in characters; a Kubernetes name has at most 253."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a review: the verdict, the code of its Status, rule ids, and seconds that it took."""
+    """Result of a review: the verdict, the code of its Status, rule ids, and duration in seconds."""
 
     allowed: bool
     code: int
@@ -40,10 +40,9 @@ class Outcome:
 
 
 class Telemetry:
-    """Figures and log lines of one process."""
+    """Metrics and log lines of one process; *log* is called with level, event and fields."""
 
     def __init__(self, log: Callable[[str, str, Mapping[str, Any]], None] = journal.write) -> None:
-        """*log* takes level, event and fields."""
         self._log = log
         self._registry = registry = prometheus_client.CollectorRegistry()
         self._reviews = prometheus_client.Counter(
@@ -62,19 +61,19 @@ class Telemetry:
         self._warnings = prometheus_client.Counter("muster_review_warnings", "Warnings sent with answers.", ("path",), registry=registry)
         self._rules = prometheus_client.Counter(
             "muster_rule_hits",
-            "Reviews in which a rule spoke, by what became of them.",
+            "Reviews in which a rule reported an error or a warning, by outcome.",
             ("rule", "outcome"),
             registry=registry,
         )
-        # Finding a child by its labels costs more than counting: keep those at hand.
+        # Finding a child by its labels costs more than counting, so the children are cached.
         self._count = functools.cache(self._reviews.labels)
         self._time = functools.cache(self._seconds.labels)
-        self._about_the_server(registry)
+        self._add_server_metrics(registry)
 
-    def _about_the_server(self, registry: prometheus_client.CollectorRegistry) -> None:
+    def _add_server_metrics(self, registry: prometheus_client.CollectorRegistry) -> None:
         self._refused = prometheus_client.Counter(
             "muster_requests_refused",
-            "Requests that are no review: where they were refused, and the HTTP code (0: closed unanswered).",
+            "Requests that are not a valid review, by path or connection, and HTTP code (0: closed without an answer).",
             ("where", "code"),
             registry=registry,
         )
@@ -91,17 +90,17 @@ class Telemetry:
         )
         self._reloads = prometheus_client.Counter(
             "muster_certificate_reloads",
-            "New key pairs found, by whether they were taken.",
+            "New key pairs in the certificate files, by outcome: loaded (taken) or rejected (kept-old).",
             ("outcome",),
             registry=registry,
         )
 
     def began(self) -> None:
-        """A review is being judged."""
+        """Count a review in flight."""
         self._flight.inc()
 
     def ended(self) -> None:
-        """It is not any more."""
+        """Stop counting a review as in flight."""
         self._flight.dec()
 
     def review(self, path: str, request: AdmissionRequest, outcome: Outcome) -> None:
@@ -134,7 +133,7 @@ class Telemetry:
         )
 
     def refused(self, where: str, code: int, reason: str = "") -> None:
-        """Count a request that is no review; with *reason*, tell it."""
+        """Count a request that is no review; if *reason* is not empty, log it."""
         self._refused.labels(where, str(code)).inc()
         if reason:
             self._log("warning", "refused", {"path": where, "code": code, "reason": reason[:LONGEST]})
@@ -144,17 +143,17 @@ class Telemetry:
         self._faults.inc()
 
     def certificate(self, leaf: float, ca: float | None) -> None:
-        """Set when the certificates expire, in seconds since the epoch."""
+        """Set the expiry of the certificates, in seconds since the epoch."""
         self._expiry.labels("leaf").set(leaf)
         if ca is not None:
             self._expiry.labels("ca").set(ca)
 
     def reloaded(self, *, taken: bool) -> None:
-        """Count a new key pair."""
+        """Count a new key pair; *taken* is False if the old one stays in use."""
         self._reloads.labels("taken" if taken else "kept-old").inc()
 
     def render(self) -> bytes:
-        """All figures, in Prometheus' text format, over all processes."""
+        """Return the metrics of all processes in Prometheus' text format."""
         if not os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
             return prometheus_client.generate_latest(self._registry)
         registry = prometheus_client.CollectorRegistry()
@@ -163,18 +162,18 @@ class Telemetry:
 
 
 class _AllProcesses(multiprocess.MultiProcessCollector):
-    """Figures of all processes, without files that hold nothing yet: the library cannot read what a starting process just made."""
+    """Collector over all processes that skips empty files: the library cannot read the new file of a starting process."""
 
     def __init__(self, registry: prometheus_client.CollectorRegistry) -> None:
         super().__init__(registry)  # type: ignore[no-untyped-call]
 
     def collect(self) -> Any:
         """See MultiProcessCollector."""
-        files = [str(file) for file in sorted(Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]).glob("*.db")) if _holds_something(file)]
+        files = [str(file) for file in sorted(Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]).glob("*.db")) if _has_content(file)]
         return self.merge(files, accumulate=True)  # type: ignore[no-untyped-call]
 
 
-def _holds_something(file: Path) -> bool:
+def _has_content(file: Path) -> bool:
     try:
         return file.stat().st_size > 0
     except FileNotFoundError:
@@ -183,5 +182,5 @@ def _holds_something(file: Path) -> bool:
 
 
 def process_ended(pid: int) -> None:
-    """Forget the gauges of a process that has ended; its counts stay."""
+    """Remove the gauges of a process that has ended; its counters stay."""
     multiprocess.mark_process_dead(pid)  # type: ignore[no-untyped-call]

@@ -1,6 +1,6 @@
 """Process of the webhook server: sockets, gunicorn and its workers, drain and graceful stop.
 
-Shell.  It binds before gunicorn starts, so that a mistake is one line and not a log.
+Shell.  Addresses are bound before gunicorn starts, so that an error is one line instead of a log.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 METRICS_DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
 COLLECT_AFTER = 20_000
-"""Objects made and not freed, after which the collector looks for cycles: a large Workload alone makes 15,000."""
+"""Net allocations after which the garbage collector runs; decoding a large Workload makes 15,000 objects."""
 
 
 class StartError(ValueError):
@@ -55,7 +55,7 @@ class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
     ) -> None:
         self._settings, self._live, self._source, self._create_app = settings, live, source, create_app
         self._addresses = [str(Address(*each.getsockname()[:2])) for each in listeners]
-        # Gunicorn closes the descriptor that it is given, having copied it.
+        # Gunicorn duplicates the descriptor and closes the original.
         self._descriptor, self._probes = listeners[0].detach(), listeners[1:]
         # Shared memory, inherited by fork; one byte needs no lock.
         self._draining = mmap.mmap(-1, 1)
@@ -71,7 +71,7 @@ class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
         """Return the application of this worker; called after the fork."""
         from webhooks.server.worker import Worker
 
-        # Clients cause uvicorn's warnings, one for each malformed request: those are counted, not logged.
+        # Uvicorn warns about each malformed request; these are counted by a metric instead.
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
         self.worker = Worker(
             self._settings, self._live, self._source, self._create_app, parent=self._pid, draining=lambda: self._draining[0] != 0
@@ -90,13 +90,13 @@ class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
             "worker_connections": settings.connections,
             "keepalive": int(settings.keepalive_seconds),
             "timeout": int(settings.stuck_seconds),
-            # The master's patience; that of the workers, which notice a stop a second later, ends before: see _worker_forked.
+            # Of the master.  Workers notice a stop a second later, and their timeout is shorter: see _worker_forked.
             "graceful_timeout": int(settings.stop_seconds) + 3,
             "certfile": settings.tls_cert,
             "keyfile": settings.tls_key,
             "ssl_context": lambda _config, _default: self._live.context(),
             "asgi_lifespan": "on",
-            # Nobody stands between the API server and us: no header may change who called, how, or where.
+            # The API server connects directly, so no header may change the client's address or the scheme.
             "forwarded_allow_ips": "",
             "forwarder_headers": "",
             "secure_scheme_headers": {},
@@ -106,7 +106,7 @@ class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
             "proc_name": "muster",
             "when_ready": self._ready,
             "post_fork": self._worker_forked,
-            "child_exit": _forget,
+            "child_exit": _worker_exited,
         }
 
     def _uvicorn_worker(self) -> type:
@@ -131,7 +131,7 @@ class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
         worker.cfg.set("graceful_timeout", int(self._settings.stop_seconds))
 
     def _ready(self, _arbiter: Any) -> None:
-        """Set the signals of gunicorn's master, and print where the server listens, which matters for port 0."""
+        """Set the signal handlers of gunicorn's master, and print the addresses, which port 0 leaves to the kernel."""
         stop: Any = signal.getsignal(signal.SIGTERM)
         signal.signal(signal.SIGINT, lambda _number, frame: stop(signal.SIGTERM, frame))
         for number in (signal.SIGHUP, signal.SIGUSR2):
@@ -145,7 +145,7 @@ class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
             sys.stdout.flush()
 
     def _drain(self, stop: Any) -> None:
-        """Be unready from now on, and stop later; a second SIGTERM stops at once."""
+        """Become unready and stop after ``drain_seconds``; a second SIGTERM stops at once."""
         signal.signal(signal.SIGTERM, stop)
         self._draining[0] = 1
         seconds = self._settings.drain_seconds
@@ -156,11 +156,11 @@ class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
 
 
 def _hold_stops_at_fork() -> None:
-    """Hold SIGTERM in a new worker until its event loop runs (``Application``, lifespan).
+    """Block SIGTERM in a new worker until its event loop runs (``Lifespan.live``).
 
-    Before that it would be lost: at first the handler is that of gunicorn's master, which queues for a loop that only the
-    master runs, then one of an event loop that does not run yet.  The worker would go on, accept connections, and be killed
-    with them at the end of the master's patience.
+    Before that it would be lost.  The inherited handler of gunicorn's master queues for a loop that only the master runs; the
+    next handler is that of an event loop that does not run yet.  The worker would continue, accept connections, and be killed
+    with them after the master's ``graceful_timeout``.
     """
     hold = functools.partial(signal.pthread_sigmask, signal.SIG_BLOCK, {signal.SIGTERM})
     release = functools.partial(signal.pthread_sigmask, signal.SIG_UNBLOCK, {signal.SIGTERM})
@@ -175,31 +175,31 @@ def _serve_probes(application: Application, listener: socket.socket) -> None:
 
 
 def _ignore(number: int, _frame: FrameType | None) -> None:
-    reason = "key pairs are re-read by themselves; restart for settings"
+    reason = "key pairs are reloaded automatically; restart the server to change settings"
     log.write("info", "ignored", {"signal": signal.Signals(number).name.removeprefix("SIG"), "reason": reason})
 
 
-def _forget(_: Any, worker: Any) -> None:
+def _worker_exited(_: Any, worker: Any) -> None:
     from webhooks.server.metrics import process_ended
 
     process_ended(worker.pid)
 
 
 def listen(address: Address, backlog: int) -> socket.socket:
-    """A listening socket.
+    """Return a listening socket.
 
     Raises:
-        StartError: the address is in use, not ours, or does not exist.
+        StartError: the address is in use, of another machine, or does not exist.
     """
     try:
-        found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, kind, protocol, _, where = found[0]
+        candidates = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, socket_address = candidates[0]
         sock = socket.socket(family, kind, protocol)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6 and address.host == "::":
-            # One socket for both families, as Kubernetes probes a pod by either.
+            # One socket for both address families, as Kubernetes may probe a pod by either.
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-        sock.bind(where)
+        sock.bind(socket_address)
         sock.listen(backlog)
     except OSError as error:
         raise StartError(f"cannot listen on {address}: {error.strerror or error}") from None
@@ -207,12 +207,12 @@ def listen(address: Address, backlog: int) -> socket.socket:
 
 
 def serve(settings: Settings, source: Source, create_app: CreateApp | None = None) -> None:
-    """Serve until SIGTERM or SIGINT; returns after a graceful stop.
+    """Serve until SIGTERM or SIGINT; return after a graceful stop.
 
-    *create_app* makes the WSGI application of a worker; by default ``webhooks.server.routes.create_app``.
+    *create_app* creates the WSGI application of a worker; the default is ``webhooks.server.routes.create_app``.
 
     Raises:
-        StartError: before anything is served, where the key pair or an address cannot be used.
+        StartError: the key pair or an address cannot be used; nothing has been served.
     """
     if not settings.tls_cert or not settings.tls_key:
         raise StartError("--tls-cert and --tls-key must be given: the API server calls webhooks over TLS only")
@@ -222,21 +222,21 @@ def serve(settings: Settings, source: Source, create_app: CreateApp | None = Non
         raise StartError(str(error)) from None
     addresses = [settings.bind, *([settings.probe_bind] if settings.probe_bind else [])]
     sockets = [listen(each, settings.backlog) for each in addresses]
-    # Until gunicorn handles signals itself, SIGTERM must leave by the way on which everything is put away.
+    # Until gunicorn handles signals, SIGTERM must run the clean-up below.
     signal.signal(signal.SIGTERM, _stop_early)
-    # Named before it is made: wherever SIGTERM comes in between, it is removed.
+    # The name is chosen before the directory is created, so that it is removed whenever SIGTERM arrives.
     directory = Path(tempfile.gettempdir()) / f"muster-metrics-{secrets.token_hex(8)}"
     master = os.getpid()
     try:
         _make_metrics_directory(directory)
-        # Imported once here, not in each worker, and only now: the metrics' kind of storage is chosen at import.
+        # Imported once here, not in each worker, and after the variable is set: prometheus_client reads it at import.
         from webhooks.server import routes
 
         routes.warm_up(settings)
         server = Server(settings, live, source, sockets, create_app or routes.create_app)
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         _hold_stops_at_fork()
-        # What stands now stays.  What a review makes is freed by count; the collector has only errors' cycles to find.
+        # Objects that exist now are permanent.  A review's objects are freed by reference count; only errors make cycles.
         gc.freeze()
         gc.set_threshold(COLLECT_AFTER, 10, 10)
         server.run()

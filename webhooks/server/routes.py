@@ -1,8 +1,8 @@
-"""The webhook server's routes: where request, lookup, rules, answer and telemetry are joined.
+"""Flask application of the webhook server: admission reviews, probes, metrics and HTTP errors.
 
-Edge: flask.  A call that is wrong is told so by HTTP, which leaves the outcome to the webhook's failurePolicy; an
-object that is wrong is refused in the review.  Nothing in a request leads to a 5xx: one that appears is a fault of
-this program, is logged with its traceback, and leaves the outcome to failurePolicy as well.
+Edge: flask.  An invalid call gets an HTTP error, so the webhook's failurePolicy decides; an invalid object is refused in the
+review.  No request may cause a 5xx: each one is a bug, is logged with its traceback, and leaves the decision to failurePolicy
+as well.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from webhooks.settings import Settings
 VALIDATE, MUTATE = "/validate", "/mutate"
 HEALTH, READY, METRICS = "/healthz", "/readyz", "/metrics"
 PLAIN = "muster.plain"
-"""Key in the WSGI environment of a request that came without TLS: only probes are answered there."""
+"""Key in the WSGI environment of a request without TLS, for which only probes are answered."""
 JSON = "application/json"
 
 Judge = Callable[[review.AdmissionRequest, Lookup], review.Verdict]
 
 
 def create_app(settings: Settings, lookup: Lookup, telemetry: Telemetry, unready: Callable[[], Sequence[str]]) -> flask.Flask:
-    """The application.  *unready* gives the reasons why no reviews should be sent here now; none if all is well."""
+    """Return the application.  *unready* returns the reasons why this server should not get reviews now; none if it should."""
     app = flask.Flask("webhooks", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.body_bytes
     _log_to_journal(app.logger)
@@ -48,25 +48,25 @@ def create_app(settings: Settings, lookup: Lookup, telemetry: Telemetry, unready
     }
 
     def answer() -> flask.Response:
-        # Each look through flask's proxy costs as much as many a rule: once is enough.
-        asked: flask.Request = flask.request._get_current_object()  # type: ignore[attr-defined]  # noqa: SLF001 - werkzeug's public way
-        path = asked.environ["PATH_INFO"]
-        return _review(asked, path, judges[path], lookup, telemetry)
+        # Each access through flask's proxy costs as much as some rules, so it is resolved once.
+        http: flask.Request = flask.request._get_current_object()  # type: ignore[attr-defined]  # noqa: SLF001 - werkzeug's public way
+        path = http.environ["PATH_INFO"]
+        return _review(http, path, judges[path], lookup, telemetry)
 
     app.add_url_rule(VALIDATE, "validate", answer, methods=["POST"])
     app.add_url_rule(MUTATE, "mutate", answer, methods=["POST"])
     app.add_url_rule(HEALTH, "healthz", lambda: {"status": "ok"})
     app.add_url_rule(READY, "readyz", lambda: _readiness(unready()))
     app.add_url_rule(METRICS, "metrics", lambda: flask.Response(telemetry.render(), content_type=CONTENT_TYPE))
-    app.register_error_handler(exceptions.HTTPException, lambda error: _tell(error, telemetry))
+    app.register_error_handler(exceptions.HTTPException, lambda error: _error_response(error, telemetry))
     return app
 
 
 def warm_up(settings: Settings) -> None:
-    """Make all that is made on first use: decoders, schemas, rules.
+    """Create everything that is created on first use: decoders, schemas, rules.
 
-    To be called before there are threads: two that have msgspec look at a type for the first time, both at once, crash
-    the process.  Called before the fork, it is also done once for all workers.
+    Must be called before threads start: the process crashes if two threads have msgspec inspect a type for the first time
+    at once.  Called before the fork, it runs once for all workers.
     """
     judging, finalizers = settings.judging, admit.Finalizers(settings.finalizers)
     for kind in KINDS:
@@ -80,19 +80,19 @@ def warm_up(settings: Settings) -> None:
                     review.encode(request, admit.mutate(request, NOTHING, judging, finalizers))
 
 
-def _review(asked: flask.Request, path: str, judge: Judge, lookup: Lookup, telemetry: Telemetry) -> flask.Response:
+def _review(http: flask.Request, path: str, judge: Judge, lookup: Lookup, telemetry: Telemetry) -> flask.Response:
     started = time.perf_counter()
-    _demand_tls_and_json(asked.environ)
+    _require_tls_and_json(http.environ)
     telemetry.began()
     try:
-        request = review.decode(asked.get_data(cache=False))
+        request = review.decode(http.get_data(cache=False))
         verdict = judge(request, lookup)
         content = review.encode(request, verdict)
     except review.BadReview as error:
-        # The call is wrong, not the user's object: HTTP tells the API server that.
+        # The call is invalid, not the user's object, so the API server gets an HTTP error.
         _bad_request(str(error))
     except (RecursionError, MemoryError):
-        _bad_request("the body nests too deeply or is too large to be judged")
+        _bad_request("the body is nested too deeply or too large")
     finally:
         telemetry.ended()
     seconds = time.perf_counter() - started
@@ -100,9 +100,9 @@ def _review(asked: flask.Request, path: str, judge: Judge, lookup: Lookup, telem
     return flask.Response(content, content_type=JSON)
 
 
-def _demand_tls_and_json(environ: Mapping[str, Any]) -> None:
+def _require_tls_and_json(environ: Mapping[str, Any]) -> None:
     if environ.get(PLAIN):
-        raise exceptions.NotFound("only /healthz, /readyz and /metrics are here; webhooks are called over TLS")
+        raise exceptions.NotFound("this port serves only /healthz, /readyz and /metrics; webhooks must be called over TLS")
     content_type = environ.get("CONTENT_TYPE", "")
     if content_type != JSON and content_type.partition(";")[0].strip().lower() != JSON:
         _bad_request(f"the Content-Type must be {JSON}, not {content_type or 'absent'}")
@@ -121,14 +121,14 @@ def _readiness(reasons: Sequence[str]) -> tuple[dict[str, object], int]:
     return {"status": "ready"}, 200
 
 
-def _tell(error: exceptions.HTTPException, telemetry: Telemetry) -> flask.Response:
-    """Any HTTP error as JSON, counted and logged.  Flask has logged an internal error already."""
+def _error_response(error: exceptions.HTTPException, telemetry: Telemetry) -> flask.Response:
+    """Return an HTTP error as JSON; count it, and log it unless it is an internal error, which Flask has logged."""
     code, reason = error.code or 500, error.description or error.name
     path = flask.request.path if flask.request.path in (VALIDATE, MUTATE) else "other"
     if code >= 500:
         telemetry.fault()
         telemetry.refused(path, code)
-        reason = "internal error; the log tells more"
+        reason = "internal error; see the log"
     else:
         telemetry.refused(path, code, reason)
     response = flask.jsonify(error=reason)

@@ -1,7 +1,7 @@
-"""The serving key pair, from files that are replaced while the server runs.
+"""Serving key pair, from files that are replaced while the server runs.
 
-Edge: ssl and cryptography.  A pair is taken only when both files belong together and stay as they are while they are
-read; until then the last good pair serves on.
+Edge: ssl and cryptography.  A pair is loaded only if both files match and do not change while they are read; until then the
+last good pair stays in use.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from pathlib import Path
 from cryptography import x509
 
 LARGEST = 1024 * 1024
-"""Bytes of a certificate or key file; more is no key pair."""
+"""Limit for a certificate or key file, in bytes."""
 
 
 class PairError(ValueError):
-    """A key pair that cannot serve: a file is unreadable, half written, or the two do not belong together."""
+    """Unusable key pair: a file is unreadable or incomplete, or certificate and key do not match."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Pair:
-    """A key pair that was found good: its context, and when leaf and CA expire (seconds since the epoch)."""
+    """Verified key pair: its context, and the expiry of leaf and CA in seconds since the epoch."""
 
     context: ssl.SSLContext
     leaf_expires: float
@@ -32,18 +32,18 @@ class Pair:
 
 
 def load(cert: str, key: str) -> Pair:
-    """Read the pair, ready to serve.
+    """Load and verify the pair.
 
     Raises:
-        PairError: with one line that says what is wrong with which file.
+        PairError: a file is unusable; the message is one line.
     """
     chain, secret = _read(cert), _read(key)
     certificates = _certificates(cert, chain)
     context = _context(cert, key)
-    # OpenSSL reads the files by itself: only if they are still the same is the context made of what was looked at.
+    # OpenSSL reads the files itself, so the context holds the verified content only if they have not changed.
     if (_read(cert), _read(key)) != (chain, secret):
         raise PairError(f"{cert} and {key} change while they are read")
-    ca = certificates[-1] if len(certificates) > 1 else _beside(cert)
+    ca = certificates[-1] if len(certificates) > 1 else _ca_file(cert)
     return Pair(
         context,
         _expiry(certificates[0]),
@@ -53,17 +53,17 @@ def load(cert: str, key: str) -> Pair:
 
 
 class LivePair:
-    """The pair that serves now.  One thread refreshes; any may read ``pair``, which is replaced whole."""
+    """Key pair in use.  One thread refreshes it; any thread may read ``pair``, which is replaced by one assignment."""
 
     def __init__(self, cert: str, key: str, poll_seconds: float) -> None:
         """Load the first pair.  Raises PairError."""
         self._cert, self._key, self._poll = cert, key, poll_seconds
         self._due = 0.0
-        self._complaint = ""
+        self._error = ""
         self.pair = load(cert, key)
 
     def context(self) -> ssl.SSLContext:
-        """Return a context for a server that keeps it: each handshake takes the pair that serves then."""
+        """Return a context for the server's lifetime: each handshake uses the pair that is current then."""
         context = self.pair.context
         context.sni_callback = self._choose
         return context
@@ -73,33 +73,33 @@ class LivePair:
         handshake.context = self.pair.context
 
     def refresh(self, now: float) -> str:
-        """Look at the files again if it is time; *now* is monotonic seconds.
+        """Reload the files if they have changed and the poll period is over; *now* is monotonic seconds.
 
-        Returns what is to be told: ``reloaded``, a new complaint, or nothing.
+        Returns ``RELOADED``, an error that differs from the last one, or an empty string.
         """
         if now < self._due:
             return ""
         self._due = now + self._poll
         try:
             if self._digest() == self.pair.digest:
-                self._complaint = ""
+                self._error = ""
                 return ""
             self.pair = load(self._cert, self._key)
         except PairError as error:
-            told, self._complaint = self._complaint, str(error)
-            return "" if told == self._complaint else self._complaint
-        self._complaint = ""
+            previous, self._error = self._error, str(error)
+            return "" if previous == self._error else self._error
+        self._error = ""
         return RELOADED
 
     @property
-    def complaint(self) -> str:
-        """Why the files on disk cannot serve now; empty when they can."""
-        return self._complaint
+    def error(self) -> str:
+        """Return the reason why the files are unusable; empty if they are usable."""
+        return self._error
 
     @property
     def unreadable(self) -> bool:
-        """Whether the files could not be read at all, as against holding a pair that is not whole yet."""
-        return self._complaint.startswith(UNREADABLE)
+        """Return True if a file could not be read; False if its content is the problem, for example an incomplete write."""
+        return self._error.startswith(UNREADABLE)
 
     def _digest(self) -> bytes:
         return hashlib.sha256(_read(self._cert) + b"\0" + _read(self._key)).digest()
@@ -121,13 +121,13 @@ def _read(path: str) -> bytes:
 
 
 def _certificates(path: str, content: bytes) -> list[x509.Certificate]:
-    begun, ended = content.count(b"-----BEGIN "), content.count(b"-----END ")
+    begins, ends = content.count(b"-----BEGIN "), content.count(b"-----END ")
     try:
         certificates = x509.load_pem_x509_certificates(content)
     except ValueError:
         certificates = []
-    # OpenSSL takes a chain that is cut off inside its second certificate for one without it.
-    if not certificates or begun != ended or not content.rstrip().endswith(b"-----"):
+    # OpenSSL reads a chain that is truncated inside its second certificate as a chain of one.
+    if not certificates or begins != ends or not content.rstrip().endswith(b"-----"):
         raise PairError(f"{path} does not hold a whole PEM certificate")
     return certificates
 
@@ -135,24 +135,24 @@ def _certificates(path: str, content: bytes) -> list[x509.Certificate]:
 def _context(cert: str, key: str) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    # A client of TLS 1.2 could have the loop do handshakes without end on one connection.
+    # A client of TLS 1.2 could repeat handshakes on one connection without limit.
     context.options |= ssl.OP_NO_RENEGOTIATION
-    # The API server speaks HTTP/1.1 to webhooks, unless a loopback URL offers it h2, which gunicorn serves worse.
+    # The API server uses HTTP/1.1 for webhooks, unless a loopback URL offers h2, which gunicorn supports less well.
     context.set_alpn_protocols(["http/1.1"])
     try:
-        # Without a callback OpenSSL would ask the terminal for the password of an encrypted key.
+        # Without this password OpenSSL would prompt on the terminal for that of an encrypted key.
         context.load_cert_chain(cert, key, password=lambda: b"-")
     except ssl.SSLError as error:
         if error.reason == "KEY_VALUES_MISMATCH":
             raise PairError(f"{key} is not the private key of {cert}") from None
-        raise PairError(f"{key} does not hold an unencrypted PEM private key that goes with {cert}") from None
+        raise PairError(f"{key} does not hold an unencrypted PEM private key that matches {cert}") from None
     except OSError as error:
         raise PairError(f"{UNREADABLE}{cert} and {key}: {error.strerror or error}") from None
     return context
 
 
-def _beside(cert: str) -> x509.Certificate | None:
-    """The CA that Secrets of type TLS keep beside the leaf, if it is there and readable."""
+def _ca_file(cert: str) -> x509.Certificate | None:
+    """Return the certificate in ``ca.crt`` in the directory of *cert*, as in Secrets of type TLS; None if it is unreadable."""
     try:
         return x509.load_pem_x509_certificates(_read(str(Path(cert).parent / "ca.crt")))[0]
     except (PairError, ValueError):

@@ -1,4 +1,4 @@
-"""State of one worker process: its application, key pair, metrics, and readiness."""
+"""State of one worker process: application, key pair, metrics and readiness."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from webhooks.server.metrics import Telemetry
 from webhooks.settings import Settings
 
 CreateApp = Callable[..., Callable[..., Iterable[bytes]]]
-"""Makes the WSGI application from settings, lookup, telemetry and ``unready``; ``webhooks.server.routes.create_app``."""
+"""Creates the WSGI application from settings, lookup, telemetry and ``unready``; see ``webhooks.server.routes.create_app``."""
 
 
 class Worker:
-    """Started in each worker process, after the fork."""
+    """One worker process, created after the fork."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Worker:
         self.application = Application(wsgi, settings, self.telemetry, lifespan, draining)
 
     def tick(self) -> None:
-        """Take a key pair that has changed, and write the log lines of reviews; called by the event loop."""
+        """Reload a changed key pair and write the log lines of reviews; called by the event loop."""
         reason = self._live.refresh(time.monotonic())
         if reason == tls.RELOADED:
             self.telemetry.reloaded(taken=True)
@@ -59,7 +59,7 @@ class Worker:
         if self._live.pair.leaf_expires <= time.time():
             reasons.append(f"the serving certificate expired at {log.stamp(self._live.pair.leaf_expires)}")
         if self._live.unreadable:
-            reasons.append(self._live.complaint)
+            reasons.append(self._live.error)
         return [*reasons, *self._source.unsynced()]
 
     def _set_expiry(self) -> None:
