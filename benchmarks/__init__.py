@@ -1,5 +1,5 @@
-"""The figures of the README, each measured beside its peer or floor in one run.
+"""Benchmarks behind the figures of the README; each measures a peer or a lower bound in the same run.
 
-``make bench`` runs all; ``python -m benchmarks.bench_pipeline`` runs one.  Times on one machine mean little on another:
-what is compared are ratios, of rounds that take turns.
+``make bench`` runs all; ``python -m benchmarks.bench_pipeline`` runs one.  Times differ between machines, so ratios are
+compared, of measurements that alternate.
 """

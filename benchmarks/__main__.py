@@ -1,4 +1,4 @@
-"""All benchmarks, one after the other, each in a process of its own."""
+"""Runner of all benchmarks, one after the other, each in its own process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BENCHMARKS = (
 
 
 def main() -> int:
-    """Run them; returns how many failed."""
+    """Run the benchmarks and return the number of failed ones."""
     print(f"Python {platform.python_version()}, {os.cpu_count()} processors\n", flush=True)
     chosen = sys.argv[1:] or BENCHMARKS
     return sum(subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=False).returncode != 0 for name in chosen)

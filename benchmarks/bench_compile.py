@@ -1,4 +1,4 @@
-"""How long it takes to compile 1,000 JobSets: in memory, and as ``muster compile`` from a file to a file, a whole process."""
+"""Time to compile 1,000 JobSets: in memory, and by a ``muster compile`` process from file to file."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def jobset(number: int) -> dict[str, Any]:
-    """A driver and two Jobs of four workers, each Job a gang in a rack, all in a zone."""
+    """Return a JobSet: a driver and two Jobs of four workers, each Job a gang in a rack, all in a zone."""
     return {
         "apiVersion": "jobset.x-k8s.io/v1alpha2",
         "kind": "JobSet",

@@ -1,6 +1,6 @@
-"""What each HTTP server does that could serve the webhooks: the table in docs/http-server.md.
+"""Comparison of HTTP servers that could serve the webhooks: the table in docs/http-server.md.
 
-``python -m benchmarks.bench_http_servers [SERVER…]``; about four minutes.  Each check starts a server of its own.
+``python -m benchmarks.bench_http_servers [SERVER…]`` takes about four minutes.  Each check starts its own server.
 """
 
 from __future__ import annotations
@@ -46,37 +46,37 @@ SHAPES = (
 
 
 class Target:
-    """A server under test."""
+    """Server under test."""
 
     def __init__(self, what: str, directory: Path, server: load.Server) -> None:
         self.what, self.directory, self.server = what, directory, server
 
     def client(self, seconds: float = 10) -> http.client.HTTPSConnection:
-        """A client of its own."""
+        """Return a new client."""
         context = ssl.create_default_context(cafile=str(self.server.ca))
         return http.client.HTTPSConnection(load.HOST, self.server.port, timeout=seconds, context=context)
 
     def post(self, client: http.client.HTTPSConnection, body: bytes = BODY, path: str = "/validate") -> int:
-        """The status of one review."""
+        """Send one review and return the HTTP status."""
         client.request("POST", path, body, {"Content-Type": "application/json"})
         answer = client.getresponse()
         answer.read()
         return answer.status
 
     def raw(self) -> socket.socket:
-        """A connection on which nothing was said."""
+        """Return a TCP connection without a handshake."""
         return socket.create_connection((load.HOST, self.server.port), timeout=30)
 
     def tls(self) -> ssl.SSLSocket:
-        """A connection after its handshake."""
+        """Return a connection after its TLS handshake."""
         return load.connection(self.server.port, self.server.ca)
 
 
 def replaced_key_pair(target: Target) -> str:
-    """Requests dropped while the key pair is replaced; half of the requests are on new connections."""
+    """Count requests dropped while the key pair is replaced; half of the requests are on new connections."""
     stop, failed, answered = threading.Event(), [0], [0]
 
-    def ask() -> None:
+    def send_requests() -> None:
         client, number = target.client(), 0
         while not stop.is_set():
             number += 1
@@ -88,7 +88,7 @@ def replaced_key_pair(target: Target) -> str:
             if number % 2:
                 client.close()
 
-    threads = [threading.Thread(target=ask) for _ in range(4)]
+    threads = [threading.Thread(target=send_requests) for _ in range(4)]
     for each in threads:
         each.start()
     for _ in range(REPLACEMENTS):
@@ -106,7 +106,7 @@ def replaced_key_pair(target: Target) -> str:
 
 
 def stop_in_flight(target: Target) -> str:
-    """Requests answered whose second half comes after SIGTERM, and the exit code."""
+    """Count the answers to requests whose second half is sent after SIGTERM."""
     halves = [target.tls() for _ in range(6)]
     for sock in halves:
         sock.sendall(HEAD + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY[:10])
@@ -133,7 +133,7 @@ def _p99(target: Target, requests: int = 300) -> float:
 
 
 def beside(connect: Callable[[Target], socket.socket], count: int) -> Callable[[Target], str]:
-    """The p99 of a healthy client beside *count* others, over its p99 alone."""
+    """Return a check: the p99 of a healthy client with *count* others connected, relative to its p99 alone."""
 
     def run(target: Target) -> str:
         alone = min(_p99(target), _p99(target))
@@ -167,7 +167,7 @@ def _in_body(target: Target) -> socket.socket:
 
 
 def large_body(target: Target) -> str:
-    """Bodies of 8 MiB answered with 413."""
+    """Count bodies of 8 MiB that are answered with 413."""
     answered = 0
     for _ in range(10):
         with contextlib.suppress(OSError, http.client.HTTPException), contextlib.closing(target.client()) as client:
@@ -176,7 +176,7 @@ def large_body(target: Target) -> str:
 
 
 def framing(target: Target) -> str:
-    """Shapes of request smuggling that are not answered 200, and after which no smuggled request is."""
+    """Count attempts at request smuggling in which neither the request nor the smuggled one is answered with 200."""
     refused = 0
     for shape in SHAPES:
         with target.tls() as sock:
@@ -184,14 +184,14 @@ def framing(target: Target) -> str:
             sock.sendall(HEAD + shape + b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
             content = b""
             with contextlib.suppress(OSError):
-                while piece := sock.recv(65536):
-                    content += piece
+                while chunk := sock.recv(65536):
+                    content += chunk
         refused += b" 200 " not in content
     return f"{refused} of {len(SHAPES)} refused"
 
 
 def plain_http(target: Target) -> str:
-    """What plain HTTP on the TLS port is answered."""
+    """Send plain HTTP to the TLS port."""
     with target.raw() as sock, contextlib.suppress(OSError):
         sock.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
         if b"200" in sock.recv(100):
@@ -200,7 +200,7 @@ def plain_http(target: Target) -> str:
 
 
 def stuck(target: Target) -> str:
-    """Whether a worker with a request that never ends is replaced within 30 s."""
+    """Wait until a worker with a request that never ends is replaced, at most 30 s."""
     with contextlib.suppress(OSError, http.client.HTTPException), contextlib.closing(target.client(20)) as client:
         target.post(client)
     end = time.monotonic() + 10

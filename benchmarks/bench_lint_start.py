@@ -1,4 +1,4 @@
-"""How long ``muster lint`` takes on one small file, whole processes, beside a Python that does nothing."""
+"""Time of a ``muster lint`` process on one small file, compared with an empty Python process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def main() -> None:
     """Measure and print."""
     with tempfile.TemporaryDirectory(prefix="muster-bench-") as name:
         file = Path(name) / "workload.yaml"
-        # JSON is YAML; laid out it is read as the manifests that people write.
+        # JSON is YAML; with line breaks it is parsed like a hand-written manifest.
         file.write_bytes(workloads.as_json(workloads.usual()).replace(b",", b",\n "))
         nothing = functools.partial(_seconds, sys.executable, "-c", "pass")
         lint = functools.partial(_seconds, str(Path(sys.executable).parent / "muster"), "lint", str(file))

@@ -1,4 +1,4 @@
-"""How long a large cluster takes to load, and how much memory: 5,000 nodes and 150,000 pods of about 1 KB, as one List."""
+"""Time and memory to load a large cluster: 5,000 nodes and 150,000 pods of about 1 KB, as one List."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FILE = "cluster.json"
 
 
 def main() -> None:
-    """Measure each in a process of its own, and print."""
+    """Measure each case in its own process, and print."""
     if len(sys.argv) > 1:
         print(*_measured(Path(sys.argv[1]), parse_only=len(sys.argv) > 2))
         return
@@ -44,8 +44,8 @@ def _row(name: str, path: Path, arguments: list[str]) -> list[str]:
     seconds, megabytes = min(float(run[0]) for run in runs), max(float(run[1]) for run in runs)
     if arguments:
         return [name, f"{seconds:.1f}", "", f"{megabytes:.0f}", ""]
-    kept = measure.verdict(seconds, SECONDS_LIMIT, at_least=False), measure.verdict(megabytes, MEGABYTES_LIMIT, at_least=False)
-    return [name, f"{seconds:.1f}", f"{SECONDS_LIMIT}: {kept[0]}", f"{megabytes:.0f}", f"{MEGABYTES_LIMIT}: {kept[1]}"]
+    verdicts = measure.verdict(seconds, SECONDS_LIMIT, at_least=False), measure.verdict(megabytes, MEGABYTES_LIMIT, at_least=False)
+    return [name, f"{seconds:.1f}", f"{SECONDS_LIMIT}: {verdicts[0]}", f"{megabytes:.0f}", f"{MEGABYTES_LIMIT}: {verdicts[1]}"]
 
 
 def _measured(path: Path, *, parse_only: bool) -> tuple[float, float]:
@@ -57,7 +57,7 @@ def _measured(path: Path, *, parse_only: bool) -> tuple[float, float]:
     else:
         snapshot = load(split(path.read_bytes()))
         if len(snapshot.pods) != PODS or snapshot.problems:
-            raise SystemExit("not everything was loaded, so the figure would be another")
+            raise SystemExit("not everything was loaded, so the figure is not valid")
     seconds = time.perf_counter() - started
     return seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 

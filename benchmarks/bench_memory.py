@@ -1,4 +1,4 @@
-"""Memory over many reviews: 100,000 judged and completed in one process, then many through a worker of the server."""
+"""Memory over many reviews: 100,000 validated and mutated in one process, then many in a worker of the server."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from webhooks.admission.verdict import Finalizers
 IN_PROCESS = (10_000, 50_000, 100_000)
 THROUGH_SERVER = (5_000, 10_000, 20_000)
 LARGE_EVERY = 500
-LOOK_EVERY = 250
+SAMPLE_EVERY = 250
 SLACK = 1.05
-"""How much more memory at the last mark than at the first still counts as flat."""
+"""Allowed ratio of the memory after the last count to that after the first."""
 
 
 def main() -> None:
@@ -28,11 +28,11 @@ def main() -> None:
 
 
 def in_process() -> list[int]:
-    """The most resident bytes until so many reviews, each of another name, some of them the largest.
+    """Return the maximum resident bytes up to each count of reviews; each has another name, some are the largest.
 
-    A large one leaves holes that the next fills: what is resident goes up and down, and the most of it tells of growth.
+    A large review leaves holes in the heap that the next one fills, so resident memory varies; its maximum shows growth.
     """
-    settings, found, most = Settings(), [], 0
+    settings, maxima, most = Settings(), [], 0
     usual, large = workloads.usual(), workloads.review(workloads.full(workloads.DEEPEST))
     for number in range(1, IN_PROCESS[-1] + 1):
         usual["metadata"]["name"] = f"training-{number}"
@@ -41,32 +41,32 @@ def in_process() -> list[int]:
         request = review.decode(body)
         for verdict in (admit.validate(request, NOTHING, settings), admit.mutate(request, NOTHING, settings, Finalizers.PODGROUP)):
             review.encode(request, verdict)
-        if number % LOOK_EVERY == 0:
+        if number % SAMPLE_EVERY == 0:
             most = max(most, load.resident_bytes(os.getpid()))
         if number in IN_PROCESS:
-            found.append(most)
-    return found
+            maxima.append(most)
+    return maxima
 
 
 def through_server() -> list[int]:
-    """Resident bytes of the worker after so many reviews, having begun with large ones."""
-    found, asked = [], 0
+    """Return the resident bytes of the worker after each count of reviews; large reviews precede them."""
+    resident, sent = [], 0
     with tempfile.TemporaryDirectory(prefix="muster-bench-") as name:
         directory = Path(name)
         load.certificate(directory)
         with load.serving("judging", directory) as server:
             load.press(server, workloads.review(workloads.full(workloads.DEEPEST)), connections=4, requests=40)
             for count in THROUGH_SERVER:
-                load.press(server, workloads.review(workloads.usual()), connections=4, requests=count - asked)
-                asked = count
-                found.append(load.resident_bytes(server.worker))
-    return found
+                load.press(server, workloads.review(workloads.usual()), connections=4, requests=count - sent)
+                sent = count
+                resident.append(load.resident_bytes(server.worker))
+    return resident
 
 
-def _table(title: str, counts: tuple[int, ...], found: list[int]) -> None:
-    growth = found[-1] / found[0]
+def _table(title: str, counts: tuple[int, ...], figures: list[int]) -> None:
+    growth = figures[-1] / figures[0]
     columns = [*(f"{count:,} reviews" for count in counts), "last / first", f"at most {SLACK}"]
-    row = [*(f"{each / 2**20:.1f} MiB" for each in found), f"{growth:.3f}", measure.verdict(growth, SLACK, at_least=False)]
+    row = [*(f"{each / 2**20:.1f} MiB" for each in figures), f"{growth:.3f}", measure.verdict(growth, SLACK, at_least=False)]
     measure.table(title, columns, [row])
 
 

@@ -1,4 +1,4 @@
-"""How long judging takes: all rules on a small and on the largest Workload, beside decoding alone, and how it grows."""
+"""Time of all rules on a small and on the largest Workload, compared with decoding alone, and its growth."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from validators.rules.base import Operation, Settings
 ROUNDS = 15
 SETTINGS = Settings()
 SMALL_LIMIT, LARGE_LIMIT = 100e-6, 10e-3
-"""Seconds that judging may take once the JSON is decoded: the usual Workload, and the largest."""
+"""Limits in seconds for the rules without decoding: the usual Workload, and the largest."""
 
 
 def main() -> None:
@@ -30,22 +30,22 @@ def main() -> None:
 
 def _row(name: str, text: bytes, count: int, times: int, limit: float) -> list[str]:
     if pipeline.validate("Workload", text, None, Operation.CREATE, settings=SETTINGS):
-        raise SystemExit(f"the Workload {name} is not right, so the figure would be another")
+        raise SystemExit(f"the Workload {name} is invalid, so the figure is not valid")
     judging = functools.partial(pipeline.validate, "Workload", text, None, Operation.CREATE, settings=SETTINGS)
     decoding = functools.partial(decode.decode, "Workload", text)
     rounds = measure.in_turns(
         {"decode": functools.partial(measure.seconds, decoding, times), "both": functools.partial(measure.seconds, judging, times)}, ROUNDS
     )
     judge = rounds.median("both") - rounds.median("decode")
-    kept = f"{_told(limit)}: {measure.verdict(judge, limit, at_least=False)}" if limit else ""
+    verdict = f"{_duration(limit)}: {measure.verdict(judge, limit, at_least=False)}" if limit else ""
     ratio = rounds.ratio("both", "decode") - 1
     return [
-        *(name, f"{count:,}", _told(rounds.median("decode")), _told(rounds.median("both")), _told(judge)),
-        *(f"{ratio:.1f}", f"{judge / count * 1e6:.2f} µs", kept),
+        *(name, f"{count:,}", _duration(rounds.median("decode")), _duration(rounds.median("both")), _duration(judge)),
+        *(f"{ratio:.1f}", f"{judge / count * 1e6:.2f} µs", verdict),
     ]
 
 
-def _told(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     return f"{seconds * 1e3:.2f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f} µs"
 
 

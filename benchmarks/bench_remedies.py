@@ -1,7 +1,7 @@
-"""What it costs to find what would help a root that is not placed, and why it cannot be: 5,000 nodes, one root of 8 x 500 pods.
+"""Processor time of remedies and conflicting constraints for a root that is not placed: 5,000 nodes, one root of 8 x 500 pods.
 
-Measured is processor time, from raw objects and a loaded snapshot to remedies with their steps.  The floor beside it is what
-reading the objects and deciding on the root takes: the least that trying a single change by a whole simulation would cost.
+Measured is the time from raw objects and a loaded snapshot to remedies with their steps.  The lower bound is the time to load
+the objects and to decide on the root: the least that trying one change by a whole simulation would cost.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _TAINT = {"key": "team", "value": "a", "effect": "NoSchedule"}
 
 def main() -> None:
     """Measure and print."""
-    columns = ("what keeps it from being placed", "remedies", "constraints told", "seconds", "one simulation", "ratio", "limit, s")
+    columns = ("reason why it is not placed", "remedies", "conflicting constraints", "seconds", "one simulation", "ratio", "limit, s")
     measure.table("Remedies: a tree of 8 gangs of 500, one rack each, at 5,000 nodes", columns, [_row(*each) for each in _situations()])
 
 
 def _row(what: str, objects: list[clusters.Json]) -> list[str]:
-    found: list[Advice] = []
+    results: list[Advice] = []
     sources = clusters.as_bytes(objects)
-    rounds = measure.in_turns({"advise": lambda: _advised(sources, found), "simulate": lambda: _simulated(sources)}, ROUNDS)
-    figure, floor, advice = rounds.median("advise"), rounds.median("simulate"), found[-1]
-    told = [
+    rounds = measure.in_turns({"advise": lambda: _advised(sources, results), "simulate": lambda: _simulated(sources)}, ROUNDS)
+    figure, floor, advice = rounds.median("advise"), rounds.median("simulate"), results[-1]
+    cells = [
         what,
         str(len(advice.remedies)),
         str(len(advice.conflict)),
@@ -44,16 +44,16 @@ def _row(what: str, objects: list[clusters.Json]) -> list[str]:
         f"{floor:.2f}",
         f"{rounds.ratio('advise', 'simulate'):.1f}",
     ]
-    return [*told, f"{LIMIT:g}: {measure.verdict(figure, LIMIT, at_least=False)}"]
+    return [*cells, f"{LIMIT:g}: {measure.verdict(figure, LIMIT, at_least=False)}"]
 
 
-def _advised(sources: list[bytes], found: list[Advice]) -> float:
+def _advised(sources: list[bytes], results: list[Advice]) -> float:
     snapshot = load(sources)
     (decision,) = (each for each in run_cycle(snapshot, OPTIONS).decisions if not each.assignments)
     gc.freeze()  # as muster simulate does
-    seconds = _timed(lambda: found.append(advise(sources, snapshot, decision, OPTIONS, before=())))
-    if not found[-1].remedies:
-        raise SystemExit("nothing was found, so the figure would be another")
+    seconds = _timed(lambda: results.append(advise(sources, snapshot, decision, OPTIONS, before=())))
+    if not results[-1].remedies:
+        raise SystemExit("there is no remedy, so the figure is not valid")
     return seconds
 
 
@@ -72,7 +72,7 @@ def _situations() -> Iterator[tuple[str, list[clusters.Json]]]:
     nodes = clusters.nodes(NODES)
     yield "each gang is too large for any rack", [*nodes, *_tree("1")]
     busy = list(clusters.running(NODES, NODES, priority=1000, **_BUSY))
-    yield "pods that run leave too little", [*nodes, *_tree("100m"), *busy]
+    yield "running pods leave too little capacity", [*nodes, *_tree("100m"), *busy]
     yield "the same, each gang with pods of another size", [*nodes, *_tree("100m", more=1), *busy]
     tainted = [{**each, "spec": {"taints": [_TAINT]}} if number % 2 else each for number, each in enumerate(nodes)]
     yield "a taint on every second node", [*tainted, *_tree("800m")]
@@ -80,7 +80,7 @@ def _situations() -> Iterator[tuple[str, list[clusters.Json]]]:
 
 
 def _tree(cpu: str, more: int = 0, selector: dict[str, str] | None = None) -> Iterator[clusters.Json]:
-    """The tree; each gang asks for *more* millicores than the one before it."""
+    """Yield the tree's objects; the pods of each gang request *more* millicores than those of the gang before it."""
     yield clusters.group("CompositePodGroup", "tree", {"gang": {"minGroupCount": CHILDREN}}, clusters.ZONE)
     for number in range(CHILDREN):
         name = f"tree-{number}"

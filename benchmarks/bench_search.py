@@ -1,9 +1,10 @@
-"""How often a placement that exists is found, and what looking for it costs: strategies greedy and complete beside the truth.
+"""Share of existing placements that the strategies greedy and complete reach, and the time they take.
 
-The trees are those of ``tests.scheduler_core.cp_sat.corpus``: a placement is planted in one zone, one rack for each child, and what
-is not slack is taken by pods that run.  What is possible at all CP-SAT says, of the packages for development.  A model of the
-same rule on slots (racks with room for so many equal pods, children in the order given) fails on 41, 26, 11 and 1 % of such trees
-at 0, 5, 10 and 20 % slack, and with a quarter of optional pods that it places too on 94, 92, 77 and 26 %.
+The trees are those of ``tests.scheduler_core.cp_sat.corpus``: a placement is planted in one zone, one rack for each child, and
+running pods take everything but the slack.  CP-SAT, one of the packages for development, decides which placements exist.  A
+model of greedy on slots (racks with capacity for a number of equal pods, children in the order given) fails on 41, 26, 11 and
+1 % of such trees at 0, 5, 10 and 20 % slack.  With a quarter of optional pods, which it places too, it fails on 94, 92, 77 and
+26 %.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from scheduler_core.model.snapshot import ClusterSnapshot
 from tests.scheduler_core.cp_sat import corpus, model
 
 TREES = 400
-"""For each row of the first table."""
+"""Trees for each row of the first table."""
 LARGE = 200
 """Trees on 500 nodes."""
 ROUNDS = 5
@@ -33,32 +34,32 @@ SLACK = (0, 5, 10, 20)
 SEVERAL = 120
 """Trees of pods of several shapes."""
 SLOTS = {False: (41, 26, 11, 1), True: (94, 92, 77, 26)}
-"""Per cent of the trees that the model on slots fails on, with and without optional pods, by slack."""
+"""Percentage of the trees on which the model on slots fails, without (False) and with optional pods, by slack."""
 
 
 def main() -> None:
-    """Measure and print; an argument ``greedy`` leaves out what complete does."""
+    """Measure and print; the argument ``greedy`` restricts the run to that strategy."""
     if sys.argv[1:] == ["greedy"]:
-        measure.table(_FOUND, _FOUND_COLUMNS[:6], [row[:6] for row in _found(("greedy",))])
+        measure.table(_PLACED, _PLACED_COLUMNS[:6], [row[:6] for row in _placed(("greedy",))])
         return
-    measure.table(_FOUND, _FOUND_COLUMNS, list(_found(("greedy", "complete"))))
+    measure.table(_PLACED, _PLACED_COLUMNS, list(_placed(("greedy", "complete"))))
     measure.table("Searching: optional pods and children of several shapes", _SEVERAL_COLUMNS, list(_several()))
     measure.table("Searching: time", ("what", "figure", "limit, s"), [*_times(), *_infeasible()])
-    measure.table("Searching: complete beside greedy where greedy places everything", _BESIDE_COLUMNS, list(_beside()))
+    measure.table("Searching: complete compared with greedy where greedy places everything", _COMPARED_COLUMNS, list(_compared()))
 
 
-_FOUND = f"Searching: {TREES} trees of 2 to 8 children for each row, each with a placement"
-_FOUND_COLUMNS = (
+_PLACED = f"Searching: {TREES} trees of 2 to 8 children for each row, each with a placement"
+_PLACED_COLUMNS = (
     *("slack", "optional pods", "CP-SAT places", "greedy places", "greedy fails on", "model on slots fails on"),
     *("complete places", "searches over budget", "of the most pods possible, complete places"),
 )
 _SEVERAL_COLUMNS = ("slack", "optional", "complete places", "of the most pods possible, complete places", "p50, p99")
-_BESIDE_COLUMNS = ("roots", "greedy, pods/s", "complete, pods/s", "complete's time over greedy's", "limit")
+_COMPARED_COLUMNS = ("roots", "greedy, pods/s", "complete, pods/s", "complete's time over greedy's", "limit")
 
 
 @dataclasses.dataclass(slots=True)
 class _Tally:
-    """What became of the trees of one row."""
+    """Totals over the trees of one row."""
 
     possible: int = 0
     placed: int = 0
@@ -67,7 +68,7 @@ class _Tally:
     most: int = 0
 
 
-def _found(strategies: tuple[str, ...]) -> Iterable[list[str]]:
+def _placed(strategies: tuple[str, ...]) -> Iterable[list[str]]:
     for optional in (False, True):
         for slack, model_fails in zip(SLACK, SLOTS[optional], strict=True):
             make = corpus.Make(slack=slack, optional=optional)
@@ -95,7 +96,7 @@ def _tally(make: corpus.Make, strategy: str) -> _Tally:
 
 
 def _several() -> Iterable[list[str]]:
-    """Of two and three shapes, one to four levels deep."""
+    """Yield the rows for trees of two and three shapes of pods, one to four levels deep."""
     for spare in (0, 1):
         for slack in SLACK:
             tally, seconds = _Tally(), []
@@ -107,7 +108,7 @@ def _several() -> Iterable[list[str]]:
                 tally.placed += decision.status is Status.SUCCESS
                 tally.pods += len(decision.assignments)
                 seconds.append(taken)
-            spread = f"{_told(statistics.median(seconds))}, {_told(statistics.quantiles(seconds, n=100)[-1])}"
+            spread = f"{_milliseconds(statistics.median(seconds))}, {_milliseconds(statistics.quantiles(seconds, n=100)[-1])}"
             optional = "a quarter of the pods, and a child" if spare else "a quarter of the pods"
             yield [f"{slack} %", optional, f"{tally.placed / SEVERAL:.1%}", f"{tally.pods / tally.most:.1%}", spread]
 
@@ -122,33 +123,33 @@ def _times() -> Iterable[list[str]]:
         snapshots = [_snapshot(corpus.instance(seed, make)) for seed in range(LARGE)]
         seconds = sorted(_timed(snapshot, "complete")[1] for snapshot in snapshots)
         worst = statistics.quantiles(seconds, n=100)[-1]
-        told = f"{_told(statistics.median(seconds))}, {_told(worst)}"
-        yield [f"a root at no slack, {name}: p50, p99 of {LARGE}", told, _kept(worst, 0.02)]
+        spread = f"{_milliseconds(statistics.median(seconds))}, {_milliseconds(worst)}"
+        yield [f"a root without slack, {name}: p50, p99 of {LARGE}", spread, _verdict(worst, 0.02)]
 
 
 def _infeasible() -> Iterable[list[str]]:
     running = list(clusters.running(5000, 5000, cpu="3600m", memory="1Gi", priority=1000))
-    for name, large in {"equal pods": None, "pods of two shapes by turns": {"cpu": "200m", "memory": "150Mi"}}.items():
+    for name, large in {"equal pods": None, "alternating pods of two shapes": {"cpu": "200m", "memory": "150Mi"}}.items():
         snapshot = _snapshot([*clusters.nodes(5000), *_gang(512, large), *running])
-        figure = measure.in_turns({"run": functools.partial(_refuted, snapshot)}, ROUNDS).median("run")
-        yield [f"a gang of 512 at 5,000 nodes, {name}, proved infeasible", _told(figure), _kept(figure, 0.1)]
+        figure = measure.in_turns({"run": functools.partial(_proof_seconds, snapshot)}, ROUNDS).median("run")
+        yield [f"a gang of 512 at 5,000 nodes, {name}, proved infeasible", _milliseconds(figure), _verdict(figure, 0.1)]
 
 
 def _gang(size: int, large: clusters.Json | None) -> Iterable[clusters.Json]:
-    """A gang in one rack; every second pod requests *large* if that is given."""
+    """Yield a gang in one rack; every second pod requests *large* unless it is None."""
     yield clusters.group("PodGroup", "wide", {"gang": {"minCount": size}}, clusters.RACK)
     for number in range(size):
         yield clusters.pod(f"wide-{number:04d}", "wide", requests=large if number % 2 else None)
 
 
-def _refuted(snapshot: ClusterSnapshot) -> float:
+def _proof_seconds(snapshot: ClusterSnapshot) -> float:
     decision, seconds = _timed(snapshot, "complete")
     if decision.search.outcome != "infeasible":
         raise SystemExit(f"not proved infeasible: {decision.search}")
     return seconds
 
 
-def _beside() -> Iterable[list[str]]:
+def _compared() -> Iterable[list[str]]:
     nodes = clusters.nodes(5000)
     for name, roots in {
         "1,500 gangs of 4": clusters.gangs(1500, 4),
@@ -160,11 +161,11 @@ def _beside() -> Iterable[list[str]]:
         snapshot = _snapshot([*nodes, *roots])
         rounds = measure.in_turns({each: _placing(snapshot, each) for each in ("greedy", "complete")}, ROUNDS)
         ratio = rounds.ratio("greedy", "complete")
-        yield [name, *(f"{rounds.median(each):,.0f}" for each in ("greedy", "complete")), f"{ratio:.2f}", _kept(ratio, 1.5)]
+        yield [name, *(f"{rounds.median(each):,.0f}" for each in ("greedy", "complete")), f"{ratio:.2f}", _verdict(ratio, 1.5)]
 
 
 def _placing(snapshot: ClusterSnapshot, strategy: str) -> Callable[[], float]:
-    """Pods per second for all roots of *snapshot*, measured when called."""
+    """Return a function that measures the pods per second for all roots of *snapshot*."""
 
     def run() -> float:
         decider, roots = run_cycle.prepared(snapshot, CycleOptions(strategy=strategy))
@@ -173,14 +174,14 @@ def _placing(snapshot: ClusterSnapshot, strategy: str) -> Callable[[], float]:
         decisions = [decider.decide(root) for root in roots]
         seconds = time.perf_counter() - started
         if any(decision.status is not Status.SUCCESS for decision in decisions):
-            raise SystemExit("not everything was placed, so the figure would be another")
+            raise SystemExit("not everything was placed, so the figure is not valid")
         return sum(len(decision.assignments) for decision in decisions) / seconds
 
     return run
 
 
 def _timed(snapshot: ClusterSnapshot, strategy: str) -> tuple[Decision, float]:
-    """The decision on the one root, and the seconds of the processor that it took: the slowest of many must not be told by others' work."""
+    """Return the decision on the only root, and its processor time in seconds, as other processes would distort the slowest wall time."""
     decider, (root,) = run_cycle.prepared(snapshot, CycleOptions(strategy=strategy))
     gc.freeze()
     started = time.process_time()
@@ -196,11 +197,11 @@ def _share(count: int) -> str:
     return f"{count / TREES:.1%}"
 
 
-def _kept(figure: float, limit: float) -> str:
+def _verdict(figure: float, limit: float) -> str:
     return f"{limit:g}: {measure.verdict(figure, limit, at_least=False)}"
 
 
-def _told(seconds: float) -> str:
+def _milliseconds(seconds: float) -> str:
     return f"{seconds * 1e3:.2f} ms"
 
 

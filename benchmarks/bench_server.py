@@ -1,11 +1,11 @@
-"""Reviews a second through the whole server, beside two floors that parse nothing and judge nothing.
+"""Reviews per second of the whole server, compared with two servers that neither decode nor validate.
 
-``same app``: the same server and Flask application, with its checks of the request, its metrics and its log line, answering
-a constant; the limits are about it.  ``bare app``: the same server with the smallest Flask application there can be.  One
-worker, TLS, connections kept; all servers run, and are loaded in turns.
+``same app``: the same server and Flask application, with its checks of the request, its metrics and its log line, and a
+constant answer; the limits refer to it.  ``bare app``: the same server with a minimal Flask application.  One worker, TLS,
+keep-alive; all servers run at once and are loaded alternately.
 
-A second table has the whole server beside the alternatives: gunicorn's own ASGI worker (``muster serve --server gunicorn``),
-and the same Flask application in two stock WSGI servers.
+A second table compares the whole server with the alternatives: gunicorn's own ASGI worker (``muster serve --server
+gunicorn``), and the same Flask application in two stock WSGI servers.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ def main() -> None:
             rows = [_row(what, workloads.review(workload), limit, servers) for what, workload, limit in cases]
         with contextlib.ExitStack() as stack:
             servers = {what: stack.enter_context(http_servers.running(what, directory)) for what in BESIDE}
-            beside = [_beside(what, workloads.review(workload), servers) for what, workload, _ in cases]
+            compared = [_compared(what, workloads.review(workload), servers) for what, workload, _ in cases]
     columns = ("review", "size", "bare app", "same app", "Muster", "Muster / bare app", "Muster / same app", "by processor time", "limit")
-    measure.table("Server: reviews a second, one worker, TLS, keep-alive", columns, rows)
+    measure.table("Server: reviews per second, one worker, TLS, keep-alive", columns, rows)
     columns = ("review", "uvicorn (default)", "gunicorn", "gunicorn gthread", "granian WSGI", "uvicorn / gthread", "uvicorn / granian")
-    measure.table("Server: reviews a second with each library, the same application", columns, beside)
+    measure.table("Server: reviews per second with each library, the same application", columns, compared)
 
 
-def _beside(what: str, body: bytes, servers: dict[str, load.Server]) -> list[str]:
+def _compared(what: str, body: bytes, servers: dict[str, load.Server]) -> list[str]:
     def press(name: str) -> float:
         return load.press(servers[name], body, connections=CONNECTIONS, seconds=SECONDS).rate
 
@@ -59,8 +59,8 @@ def _row(what: str, body: bytes, limit: float, servers: dict[str, load.Server]) 
         return loads[name][-1].rate
 
     rounds = measure.in_turns({name: functools.partial(press, name) for name in servers}, ROUNDS)
-    # The first round of each warms up and does not count.
-    by_processor = measure.Rounds({name: [each.processor_rate for each in found[1:]] for name, found in loads.items()})
+    # The first round is a warm-up.
+    by_processor = measure.Rounds({name: [each.processor_rate for each in measured[1:]] for name, measured in loads.items()})
     ratio = rounds.ratio("judging", "unjudged")
     size = f"{len(body) / 1000:.1f} KB" if len(body) < 10_000 else f"{len(body) / 1000:.0f} KB"
     return [

@@ -1,4 +1,4 @@
-"""Clusters to measure with, as a cluster hands them out: raw JSON, an object each."""
+"""Objects of synthetic clusters, as JSON values of the API."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from collections.abc import Iterator
 from typing import Any
 
 NODES_OF_A_RACK, RACKS_OF_A_ZONE = 100, 10
-"""As in the topology-aware workload of kube-scheduler's own benchmark: 4 CPU, 32Gi and 110 pods a node, 100 nodes a rack."""
+"""Sizes of the topology-aware workload of kube-scheduler's own benchmark; a node has 4 CPU, 32Gi and 110 pods."""
 ZONE, RACK = "topology.kubernetes.io/zone", "topology.kubernetes.io/rack"
 PADDING = "x" * 350
-"""Brings a pod to the 1 KB that pods usually have."""
+"""Text that brings a pod to the usual size of 1 KB."""
 
 Json = dict[str, Any]
 
 
 def nodes(count: int) -> list[Json]:
-    """*count* nodes in racks of 100 and zones of 10 racks."""
+    """Return *count* nodes in racks of 100 and zones of 10 racks."""
     return [_node(number) for number in range(count)]
 
 
 def gangs(count: int, size: int, *, key: str = RACK, parent: str = "", prefix: str = "gang") -> Iterator[Json]:
-    """*count* gangs of *size* equal pods, each in one domain of *key*."""
+    """Yield *count* gangs of *size* equal pods, each gang in one domain of *key*."""
     for number in range(count):
         name = f"{prefix}-{number:04d}"
         yield group("PodGroup", name, {"gang": {"minCount": size}}, key, parent)
@@ -30,7 +30,7 @@ def gangs(count: int, size: int, *, key: str = RACK, parent: str = "", prefix: s
 
 
 def trees(count: int, width: int, size: int) -> Iterator[Json]:
-    """*count* trees: a composite in one zone over *width* gangs of *size* pods, each in one rack."""
+    """Yield *count* trees: a composite in one zone over *width* gangs of *size* pods, each gang in one rack."""
     for number in range(count):
         name = f"tree-{number:04d}"
         yield group("CompositePodGroup", name, {"gang": {"minGroupCount": width}}, ZONE)
@@ -38,7 +38,7 @@ def trees(count: int, width: int, size: int) -> Iterator[Json]:
 
 
 def shapes(count: int, size: int, zones: int) -> Iterator[Json]:
-    """Gangs of *size* of which each has a shape of its own: random requests, every second one with a node selector."""
+    """Yield *count* gangs of *size* pods, each of another shape: random requests, and a node selector for every second gang."""
     chance = random.Random(1)
     for number in range(count):
         name = f"shape-{number:04d}"
@@ -50,7 +50,7 @@ def shapes(count: int, size: int, zones: int) -> Iterator[Json]:
 
 
 def running(count: int, nodes_: int, *, priority: int = 0, cpu: str = "900m", memory: str = "6Gi") -> Iterator[Json]:
-    """*count* pods that run, spread over the nodes."""
+    """Yield *count* running pods, spread over *nodes_* nodes."""
     for number in range(count):
         yield pod(
             f"running-{number:06d}", "", node=f"node-{number % nodes_:05d}", requests={"cpu": cpu, "memory": memory}, priority=priority
@@ -58,7 +58,7 @@ def running(count: int, nodes_: int, *, priority: int = 0, cpu: str = "900m", me
 
 
 def group(kind: str, name: str, policy: Json, key: str, parent: str = "", priority: int = 0) -> Json:
-    """A PodGroup or a CompositePodGroup."""
+    """Return a PodGroup or a CompositePodGroup."""
     spec: Json = {"schedulingPolicy": policy, "schedulingConstraints": {"topology": [{"key": key}]} if key else {}}
     spec |= {"priority": priority, "workloadRef": {"workloadName": "w", "templateName": "t"}}
     if parent:
@@ -67,7 +67,7 @@ def group(kind: str, name: str, policy: Json, key: str, parent: str = "", priori
 
 
 def pod(name: str, of: str, *, node: str = "", requests: Json | None = None, selector: Json | None = None, priority: int = 0) -> Json:
-    """A pod; about 1 KB of JSON."""
+    """Return a pod of the PodGroup *of*, about 1 KB of JSON."""
     requests = requests or {"cpu": "100m", "memory": "100Mi"}
     container = {"name": "main", "image": "registry.example/training:1", "args": [PADDING], "resources": {"requests": requests}}
     spec: Json = {"containers": [container], "priority": priority, "schedulerName": "default-scheduler", "restartPolicy": "Never"}
@@ -79,7 +79,7 @@ def pod(name: str, of: str, *, node: str = "", requests: Json | None = None, sel
 
 
 def as_bytes(objects: Iterator[Json] | list[Json]) -> list[bytes]:
-    """Each object as JSON."""
+    """Return each object encoded as JSON."""
     return [json.dumps(each).encode() for each in objects]
 
 

@@ -1,4 +1,4 @@
-"""The HTTP servers that could serve the webhooks, started side by side: ours with both libraries, and two stock servers.
+"""HTTP servers that could serve the webhooks: ours with both libraries, and two stock servers.
 
 ``gthread`` is gunicorn's threaded worker with eight threads and an ``ssl_context`` hook; ``granian`` runs the WSGI
 application in four threads.  All run the same Flask application, with one worker, over TLS.
@@ -47,13 +47,13 @@ def _command(what: str, port: int, directory: Path, workers: int) -> list[str]:
 
 
 def _free_port() -> int:
-    with socket.create_server((load.HOST, 0)) as taken:
-        return int(taken.getsockname()[1])
+    with socket.create_server((load.HOST, 0)) as listener:
+        return int(listener.getsockname()[1])
 
 
 @contextlib.contextmanager
 def stock(what: str, directory: Path, workers: int = 1) -> Iterator[load.Server]:
-    """A running stock server: *what* is one of STOCK."""
+    """Run the stock server *what*, one of STOCK."""
     port = _free_port()
     with (directory / f"{what}.log").open("wb") as log:
         process = subprocess.Popen(
@@ -81,9 +81,9 @@ def _await(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
         with contextlib.suppress(OSError), socket.create_connection((load.HOST, port), timeout=1):
             return
         time.sleep(0.1)
-    raise SystemExit(f"the server does not start: {log.read_text()}")
+    raise SystemExit(f"the server did not start: {log.read_text()}")
 
 
 def running(what: str, directory: Path, workers: int = 1) -> contextlib.AbstractContextManager[load.Server]:
-    """A running server: one of STOCK, of the libraries of ``muster serve``, or of ``benchmarks.serving``."""
+    """Run the server *what*: one of STOCK, or of those of ``benchmarks.serving``."""
     return stock(what, directory, workers) if what in STOCK else load.serving(what, directory, workers)

@@ -1,7 +1,7 @@
-"""Servers to be loaded, and the load: connections that are kept, each asking again as soon as it is answered.
+"""Servers under load, and the load: persistent connections, each of which sends again after every answer.
 
-The client does as little as it can (a request made once, an answer whose length alone is read), for it runs on the same
-machine; and the processor time of the server is counted besides, which no client can spoil.
+The client does little, as it runs on the same machine: it encodes a request once and parses only the length of an answer.
+The server's processor time, on which the client has no influence, is measured as well.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Server:
-    """A running server: its address, its first worker's process, the CA to verify it with, and its main process."""
+    """Running server: its port, the pid of its first worker, the CA that signed its certificate, and its main pid."""
 
     port: int
     worker: int
@@ -37,14 +37,14 @@ class Server:
     process: int
 
     def processor_seconds(self) -> float:
-        """Processor time that the worker has used."""
+        """Return the processor time that the worker has used."""
         fields = Path(f"/proc/{self.worker}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Load:
-    """What a load came to."""
+    """Result of a load."""
 
     requests: int
     seconds: float
@@ -52,28 +52,28 @@ class Load:
 
     @property
     def rate(self) -> float:
-        """Requests a second."""
+        """Return the requests per second."""
         return self.requests / self.seconds
 
     @property
     def processor_rate(self) -> float:
-        """Requests for each second of the server's processor time."""
+        """Return the requests per second of the server's processor time."""
         return self.requests / self.processor_seconds
 
 
 def resident_bytes(process: int) -> int:
-    """Memory of a process that is held in the machine's."""
+    """Return the resident memory of a process."""
     return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * PAGE
 
 
 def certificate(directory: Path) -> None:
-    """Put a pair for the loopback into *directory*."""
+    """Write a key pair for the loopback address into *directory*."""
     now = dt.datetime.now(dt.UTC)
     store.write(directory, issue.leaf(issue.authority(now), pair.names_of((HOST,)), now))
 
 
 def environment(directory: Path, workers: int = 1) -> dict[str, str]:
-    """The environment of a server with *workers* workers and the pair in *directory*."""
+    """Return the environment of a server with *workers* workers and the key pair in *directory*."""
     others = {name: value for name, value in os.environ.items() if not name.startswith(("MUSTER_", "PROMETHEUS_"))}
     return others | {
         "MUSTER_BIND": f"{HOST}:0",
@@ -88,7 +88,7 @@ def environment(directory: Path, workers: int = 1) -> dict[str, str]:
 
 @contextlib.contextmanager
 def serving(what: str, directory: Path, workers: int = 1) -> Iterator[Server]:
-    """Our server: *what* is one of those of ``benchmarks.serving``."""
+    """Run our server in the variant *what*, one of those of ``benchmarks.serving``."""
     with (directory / f"{what}.log").open("wb") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.serving", what],
@@ -100,7 +100,7 @@ def serving(what: str, directory: Path, workers: int = 1) -> Iterator[Server]:
     try:
         line = process.stdout.readline() if process.stdout else b""
         if not line:
-            raise SystemExit(f"the server does not start: {(directory / f'{what}.log').read_text()}")
+            raise SystemExit(f"the server did not start: {(directory / f'{what}.log').read_text()}")
         port = int(json.loads(line)["address"].rpartition(":")[2])
         with connection(port, directory / store.CA):
             pass
@@ -113,35 +113,35 @@ def serving(what: str, directory: Path, workers: int = 1) -> Iterator[Server]:
 
 
 def press(server: Server, body: bytes, *, connections: int, seconds: float = 0, requests: int = 0) -> Load:
-    """Ask *server* to judge *body* over and over, for *seconds*, or *requests* times in all."""
+    """Send *body* to *server* repeatedly, for *seconds*, or *requests* times in total."""
     request = (
         f"POST /validate?timeout=3s HTTP/1.1\r\nHost: {HOST}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     ).encode() + body
     counts = [0] * connections
     socks = [connection(server.port, server.ca) for _ in range(connections)]
     deadline = time.perf_counter() + (seconds or 3600)
-    each = -(-requests // connections) if requests else sys.maxsize
+    per_connection = -(-requests // connections) if requests else sys.maxsize
 
-    def ask(number: int) -> None:
+    def send_requests(number: int) -> None:
         with socks[number] as sock:
-            while counts[number] < each and time.perf_counter() < deadline:
+            while counts[number] < per_connection and time.perf_counter() < deadline:
                 sock.sendall(request)
-                _take_answer(sock)
+                _read_answer(sock)
                 counts[number] += 1
 
     before, started = server.processor_seconds(), time.perf_counter()
-    threads = [threading.Thread(target=ask, args=(number,)) for number in range(connections)]
+    threads = [threading.Thread(target=send_requests, args=(number,)) for number in range(connections)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     if 0 in counts:
-        raise SystemExit("a connection has had no answer")
+        raise SystemExit("a connection got no answer")
     return Load(sum(counts), time.perf_counter() - started, server.processor_seconds() - before)
 
 
 def connection(port: int, ca: Path) -> ssl.SSLSocket:
-    """A connection over TLS."""
+    """Return a connection over TLS."""
     context = ssl.create_default_context(cafile=str(ca))
     context.set_alpn_protocols(["http/1.1"])
     raw = socket.create_connection((HOST, port), timeout=30)
@@ -149,27 +149,27 @@ def connection(port: int, ca: Path) -> ssl.SSLSocket:
     return context.wrap_socket(raw, server_hostname=HOST)
 
 
-def _take_answer(sock: ssl.SSLSocket) -> None:
+def _read_answer(sock: ssl.SSLSocket) -> None:
     content = sock.recv(65536)
     while (end := content.find(b"\r\n\r\n")) < 0:
-        content += _more(sock)
+        content += _receive(sock)
     if not content.startswith(b"HTTP/1.1 200 "):
-        raise SystemExit(f"the server answers {content[:200]!r}")
+        raise SystemExit(f"the server answered {content[:200]!r}")
     start = content.lower().index(b"content-length:") + 15
-    whole = end + 4 + int(content[start : content.index(b"\r", start)])
-    while len(content) < whole:
-        content += _more(sock)
+    length = end + 4 + int(content[start : content.index(b"\r", start)])
+    while len(content) < length:
+        content += _receive(sock)
     if b'"allowed":true' not in content:
-        raise SystemExit(f"the server does not allow it: {content[end:600]!r}")
+        raise SystemExit(f"the server did not allow the object: {content[end:600]!r}")
 
 
-def _more(sock: ssl.SSLSocket) -> bytes:
-    piece = sock.recv(65536)
-    if not piece:
+def _receive(sock: ssl.SSLSocket) -> bytes:
+    chunk = sock.recv(65536)
+    if not chunk:
         raise SystemExit("the server has closed the connection")
-    return piece
+    return chunk
 
 
 def children(process: int) -> list[int]:
-    """The processes that *process* has started and that run."""
+    """Return the pids of the running children of *process*."""
     return [int(each) for each in Path(f"/proc/{process}/task/{process}/children").read_text().split()]

@@ -1,4 +1,4 @@
-"""Turns, medians and tables: how all benchmarks measure and tell."""
+"""Alternating rounds, medians and tables for all benchmarks."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from collections.abc import Callable, Mapping, Sequence
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rounds:
-    """Figures of several things, measured in turns: one list for each, the same round at the same place."""
+    """Figures of several runs, measured alternately: one list for each run, with one figure for each round."""
 
     figures: Mapping[str, Sequence[float]]
 
     def median(self, name: str) -> float:
-        """The median of one thing's figures."""
+        """Return the median of one run's figures."""
         return statistics.median(self.figures[name])
 
-    def ratios(self, name: str, beside: str) -> list[float]:
-        """One thing's figure over the other's, for each round."""
-        return [one / other for one, other in zip(self.figures[name], self.figures[beside], strict=True)]
+    def ratios(self, name: str, base: str) -> list[float]:
+        """Return the figure of *name* divided by that of *base*, for each round."""
+        return [one / other for one, other in zip(self.figures[name], self.figures[base], strict=True)]
 
-    def ratio(self, name: str, beside: str) -> float:
-        """The median of the pairwise ratios: what both suffer from does not count."""
-        return statistics.median(self.ratios(name, beside))
+    def ratio(self, name: str, base: str) -> float:
+        """Return the median ratio; disturbances that affect both figures of a round cancel out."""
+        return statistics.median(self.ratios(name, base))
 
 
 def in_turns(runs: Mapping[str, Callable[[], float]], rounds: int) -> Rounds:
-    """Measure each of *runs* *rounds* times, in turns, every second round backwards, after a first round that does not count."""
+    """Measure all *runs* alternately, *rounds* times, in reverse order in every second round, after a warm-up round."""
     figures: dict[str, list[float]] = {name: [] for name in runs}
     for number in range(rounds + 1):
         for name in list(runs)[:: 1 if number % 2 else -1]:
@@ -39,7 +39,7 @@ def in_turns(runs: Mapping[str, Callable[[], float]], rounds: int) -> Rounds:
 
 
 def seconds(call: Callable[[], object], times: int) -> float:
-    """Seconds for one call, out of *times*."""
+    """Return the seconds per call, averaged over *times* calls."""
     started = time.perf_counter()
     for _ in range(times):
         call()
@@ -57,6 +57,6 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
 
 
 def verdict(figure: float, limit: float, *, at_least: bool) -> str:
-    """Whether a figure keeps its limit, in words."""
-    kept = figure >= limit if at_least else figure <= limit
-    return "kept" if kept else "**missed**"
+    """Return ``kept`` if *figure* is within *limit*, else ``**missed**``."""
+    within = figure >= limit if at_least else figure <= limit
+    return "kept" if within else "**missed**"

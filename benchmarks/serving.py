@@ -1,7 +1,7 @@
-"""The webhook server as it is, and the two floors it is measured against, which parse nothing and judge nothing.
+"""Webhook server, and two variants for comparison that neither decode nor validate.
 
-``python -m benchmarks.serving judging|gunicorn|constant|unjudged``, with MUSTER_* variables.  All are the same server;
-``gunicorn`` has that library serve HTTP.  ``constant`` is the smallest Flask application that takes a body and answers;
+``python -m benchmarks.serving judging|gunicorn|constant|unjudged``, with MUSTER_* variables.  All are the same server; with
+``gunicorn`` that library serves HTTP.  ``constant`` is a minimal Flask application that reads the body and answers;
 ``unjudged`` is ours, with its checks of the request, its metrics and its log line, and a constant verdict.
 """
 
@@ -37,7 +37,7 @@ ANSWER = (
 
 
 def constant(*_: object) -> flask.Flask:
-    """Return the smallest application that takes the body and looks at nothing."""
+    """Return a minimal application that reads the body and ignores it."""
     app = flask.Flask("constant", static_folder=None)
     app.add_url_rule("/validate", "validate", _answer, methods=["POST"])
     return app
@@ -54,8 +54,8 @@ def _same_request(body: bytes) -> review.AdmissionRequest:
 
 
 def main() -> None:
-    """Serve until told to stop."""
-    # What is to be left out is put away before the server starts in its own way.
+    """Serve until SIGTERM or SIGINT."""
+    # The functions to leave out are replaced before the server starts as usual.
     if sys.argv[1] == "unjudged":
         review.decode = _same_request
         review.encode = lambda *_: ANSWER

@@ -1,4 +1,4 @@
-"""Workloads to measure with: a usual one, and trees of any depth up to the largest that is legal."""
+"""Workloads for benchmarks: a usual one, and trees of any depth up to the largest valid one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LARGEST = 8 + 64 + 512 + 4096
 
 
 def usual(name: str = "training") -> dict[str, Any]:
-    """A Workload as one is written for a training run: one composite above six kinds of pods, about 2 KB of JSON."""
+    """Return a typical Workload for a training run: one composite over six kinds of pods, about 2 KB of JSON."""
     roles = ("launcher", "worker", "parameter-server", "data-loader", "evaluator", "checkpoint-writer")
     leaves = [
         _shape(role, {"gang": {"minCount": number + 1}})
@@ -24,23 +24,23 @@ def usual(name: str = "training") -> dict[str, Any]:
 
 
 def full(depth: int, width: int = WIDEST) -> dict[str, Any]:
-    """A Workload whose tree has *depth* levels, with *width* templates below each."""
+    """Return a Workload whose tree has *depth* levels, with *width* templates below each."""
     lists = _below("t", depth, width)
     return _workload(f"full-{depth}", lists)
 
 
 def templates(depth: int, width: int = WIDEST) -> int:
-    """How many templates such a tree has."""
+    """Return the number of templates of such a tree."""
     return sum(width**level for level in range(1, depth + 1))
 
 
 def as_json(value: object) -> bytes:
-    """Compact JSON, as the API server sends it."""
+    """Return *value* as compact JSON, as the API server sends it."""
     return json.dumps(value, separators=(",", ":")).encode()
 
 
 def review(workload: dict[str, Any], uid: str = "0f9e7a52-6b1c-4d4e-9b53-6a3d0c1f2e11") -> bytes:
-    """The AdmissionReview that the API server sends for the creation of *workload*."""
+    """Return the AdmissionReview that the API server sends for the creation of *workload*."""
     kind = {"group": "scheduling.k8s.io", "version": "v1alpha3", "kind": "Workload"}
     resource = {"group": "scheduling.k8s.io", "version": "v1alpha3", "resource": "workloads"}
     request = {

@@ -1,4 +1,4 @@
-"""The webhooks' Flask application as a WSGI server imports it: for the stock servers that ours is measured beside."""
+"""Flask application of the webhooks as a WSGI server imports it, for the stock servers of the comparison."""
 
 from __future__ import annotations
 
