@@ -1,5 +1,5 @@
-"""The sidecar beside kube-scheduler, on one API server, in one run: ``make bench-cluster``.
+"""Comparison of the sidecar with kube-scheduler on one API server, in one run: ``make bench-cluster``.
 
-Etcd, kube-apiserver, what is measured and who measures share the machine's processors, as in kube-scheduler's own
-benchmark.  All that is to be bound is there before a scheduler starts: nothing else asks the API server meanwhile.
+Etcd, kube-apiserver, the measured scheduler and the benchmark share the machine's processors, as in kube-scheduler's own
+benchmark.  All pods exist before a scheduler starts, so nothing else uses the API server meanwhile.
 """

@@ -1,4 +1,4 @@
-"""All tables, or those that are named: ``python -m benchmarks.cluster [--quick] [rates|latency|intake|memory …]``."""
+"""Runner of all or the named tables: ``python -m benchmarks.cluster [--quick] [rates|latency|intake|memory …]``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 import time
 
 from benchmarks.cluster import intake, latency, memory, objects, rates
-from benchmarks.cluster.rates import Case, Field
+from benchmarks.cluster.rates import Case, Testbed
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.programs import MissingError
 
@@ -20,34 +20,34 @@ TABLES = ("rates", "latency", "intake", "memory")
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cluster", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="so few of everything that it is over in two minutes: no figures to quote")
+    parser.add_argument("--quick", action="store_true", help="small sizes, done in two minutes: no figures to quote")
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=", ".join(TABLES))
     given = parser.parse_args()
     if unknown := set(given.tables) - set(TABLES):
-        parser.error(f"there is no table {', '.join(sorted(unknown))}; there are {', '.join(TABLES)}")
+        parser.error(f"unknown table {', '.join(sorted(unknown))}; must be one of {', '.join(TABLES)}")
     try:
         plane = ControlPlane()
     except MissingError as error:
         parser.error(str(error))
     print(f"Python {platform.python_version()}, {os.cpu_count()} processors, Kubernetes 1.37\n", flush=True)
     began = time.monotonic()
-    # Whoever ends it ends all that it has started.
+    # SIGTERM also stops all processes started here.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with plane:
-        _tables(Field(plane), given.tables or TABLES, quick=given.quick)
+        _tables(Testbed(plane), given.tables or TABLES, quick=given.quick)
     print(f"{time.monotonic() - began:.0f} s")
 
 
-def _tables(field: Field, wanted: tuple[str, ...] | list[str], *, quick: bool) -> None:
+def _tables(testbed: Testbed, wanted: tuple[str, ...] | list[str], *, quick: bool) -> None:
     nodes = 500 if quick else 5000
     if "rates" in wanted:
-        rates.table(field, _cases(quick=quick))
+        rates.table(testbed, _cases(quick=quick))
     if "latency" in wanted:
-        latency.table(field, nodes, 20 if quick else 100)
+        latency.table(testbed, nodes, 20 if quick else 100)
     if "intake" in wanted:
-        intake.table(field, 4_000 if quick else 40_000)
+        intake.table(testbed, 4_000 if quick else 40_000)
     if "memory" in wanted:
-        memory.table(field, nodes, 1_000 if quick else 50_000)
+        memory.table(testbed, nodes, 1_000 if quick else 50_000)
 
 
 def _cases(*, quick: bool) -> list[Case]:

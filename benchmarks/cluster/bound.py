@@ -1,4 +1,4 @@
-"""When pods are bound, as a watch tells it."""
+"""Times at which pods are bound, from a watch."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _ADDED = b'{"type":"ADDED"'
 
 
 class Bound:
-    """Counts the pods that become bound from *version* on; a context manager.
+    """Watch that counts the pods bound after the resourceVersion *version*; a context manager.
 
-    ``times`` has a moment of ``time.perf_counter`` for each.
+    ``times`` has the ``time.perf_counter`` of each binding.
     """
 
     def __init__(self, kubeconfig: Path, version: str) -> None:
@@ -42,16 +42,16 @@ class Bound:
     def _run(self) -> None:
         try:
             for line in self._response:
-                # Whoever becomes bound appears to a watch of bound pods: that is all there is to be read.
+                # In a watch of bound pods, a pod that becomes bound is an ADDED event.
                 if line.startswith(_ADDED):
                     with self._changed:
                         self.times.append(time.perf_counter())
                         self._changed.notify_all()
         except (OSError, ValueError, http.client.HTTPException, AttributeError):
-            # The connection was closed under it: nobody listens any more.
+            # __exit__ has closed the connection.
             return
 
     def wait(self, count: int, seconds: float) -> bool:
-        """Whether *count* are bound within *seconds*."""
+        """Wait until *count* pods are bound; return False if that takes longer than *seconds*."""
         with self._changed:
             return self._changed.wait_for(lambda: len(self.times) >= count, seconds)

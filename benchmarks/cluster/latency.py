@@ -1,4 +1,4 @@
-"""How long one gang waits on an idle cluster: from the answer to the creation of its last pod until all of it is bound."""
+"""Latency of one gang on an idle cluster: from the response to the creation of its last pod until all its pods are bound."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from benchmarks import clusters, measure
 from benchmarks.cluster.bound import Bound
 from benchmarks.cluster.objects import Backlog, posts
-from benchmarks.cluster.rates import Field
+from benchmarks.cluster.rates import Testbed
 from benchmarks.cluster.schedulers import KUBE_SCHEDULER, SIDECAR, Scheduler
 from benchmarks.clusters import Json
 
@@ -20,39 +20,39 @@ LONGEST_SECONDS = 30.0
 COLUMNS = ("nodes", "gangs", "scheduler", "median, ms", "99th percentile", "longest", "limit")
 
 
-def table(field: Field, nodes: int, count: int) -> None:
-    """Measure and print: *count* gangs, one after the other."""
-    field.grow(nodes)
-    rows = list(_rows(field, count))
-    measure.table("One gang of 4 in one rack on an idle cluster, from its last pod created to all of it bound", COLUMNS, rows)
+def table(testbed: Testbed, nodes: int, count: int) -> None:
+    """Measure *count* gangs, one after the other, and print."""
+    testbed.grow(nodes)
+    rows = list(_rows(testbed, count))
+    measure.table("One gang of 4 in one rack on an idle cluster, from the creation of its last pod until all are bound", COLUMNS, rows)
 
 
-def _rows(field: Field, count: int) -> Iterator[list[str]]:
+def _rows(testbed: Testbed, count: int) -> Iterator[list[str]]:
     for scheduler in (SIDECAR, KUBE_SCHEDULER):
-        found = sorted(1e3 * each for each in _waits(field, scheduler, count))
-        median, late = percentile(found, 0.5), percentile(found, 0.99)
-        kept = f"{MILLISECONDS_LIMIT:g} ms: {measure.verdict(late, MILLISECONDS_LIMIT, at_least=False)}" if scheduler is SIDECAR else ""
+        milliseconds = sorted(1e3 * each for each in _latencies(testbed, scheduler, count))
+        median, p99 = percentile(milliseconds, 0.5), percentile(milliseconds, 0.99)
+        verdict = f"{MILLISECONDS_LIMIT:g} ms: {measure.verdict(p99, MILLISECONDS_LIMIT, at_least=False)}" if scheduler is SIDECAR else ""
         name = "sidecar" if scheduler is SIDECAR else "kube-scheduler"
-        print(f"latency, {name}: {median:.0f} ms, 99 %: {late:.0f} ms", file=sys.stderr, flush=True)
-        yield [f"{field.nodes:,}", str(count), name, f"{median:.0f}", f"{late:.0f}", f"{found[-1]:.0f}", kept]
+        print(f"latency, {name}: {median:.0f} ms, 99 %: {p99:.0f} ms", file=sys.stderr, flush=True)
+        yield [f"{testbed.nodes:,}", str(count), name, f"{median:.0f}", f"{p99:.0f}", f"{milliseconds[-1]:.0f}", verdict]
 
 
-def _waits(field: Field, scheduler: Scheduler, count: int) -> Iterator[float]:
-    """Seconds that each gang waits; a first one does not count."""
+def _latencies(testbed: Testbed, scheduler: Scheduler, count: int) -> Iterator[float]:
+    """Yield the latency of each gang in seconds, after a warm-up gang."""
     gangs = [list(clusters.gangs(1, SIZE, prefix=f"lone-{number}")) for number in range(count + 1)]
-    with Bound(field.plane.kubeconfig, field.version()) as bound, scheduler.run(field.plane):
+    with Bound(testbed.plane.kubeconfig, testbed.version()) as bound, scheduler.run(testbed.plane):
         try:
             for number, gang in enumerate(gangs):
-                waited = _wait(field, scheduler, gang, bound, SIZE * (number + 1))
+                latency = _latency(testbed, scheduler, gang, bound, SIZE * (number + 1))
                 if number:
-                    yield waited
+                    yield latency
                 time.sleep(PAUSE_SECONDS)
         finally:
-            Backlog(tuple(each for gang in gangs for each in gang)).delete(field.wire)
+            Backlog(tuple(each for gang in gangs for each in gang)).delete(testbed.wire)
 
 
-def _wait(field: Field, scheduler: Scheduler, gang: Sequence[Json], bound: Bound, count: int) -> float:
-    field.wire.press(posts(gang, scheduler.name), lines=1)
+def _latency(testbed: Testbed, scheduler: Scheduler, gang: Sequence[Json], bound: Bound, count: int) -> float:
+    testbed.wire.press(posts(gang, scheduler.name), connections=1)
     created = time.perf_counter()
     if not bound.wait(count, LONGEST_SECONDS):
         raise SystemExit(f"a gang is not bound after {LONGEST_SECONDS:g} s")
@@ -60,5 +60,5 @@ def _wait(field: Field, scheduler: Scheduler, gang: Sequence[Json], bound: Bound
 
 
 def percentile(ordered: Sequence[float], share: float) -> float:
-    """The smallest of *ordered* that *share* of them are not above."""
+    """Return the smallest value of *ordered* that is at least as large as *share* of the values."""
     return ordered[max(0, -int(-share * len(ordered) // 1) - 1)]

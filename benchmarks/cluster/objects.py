@@ -1,4 +1,4 @@
-"""What is created, bound and deleted: the objects of ``benchmarks.clusters`` as an API server takes them."""
+"""Requests that create, bind and delete the objects of ``benchmarks.clusters``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator
 
 from benchmarks import clusters
-from benchmarks.cluster.wire import Asked, Wire
+from benchmarks.cluster.wire import Request, Wire
 from benchmarks.clusters import Json
 
 NAMESPACE = "bench"
@@ -17,76 +17,76 @@ _PATHS = {
     "PodGroup": f"/apis/scheduling.k8s.io/v1alpha3/namespaces/{NAMESPACE}/podgroups",
     "CompositePodGroup": f"/apis/scheduling.k8s.io/v1alpha3/namespaces/{NAMESPACE}/compositepodgroups",
 }
-_FREE = b'{"metadata":{"finalizers":null}}'
-_AT_ONCE = json.dumps({"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0}).encode()
+_WITHOUT_FINALIZERS = b'{"metadata":{"finalizers":null}}'
+_NO_GRACE_PERIOD = json.dumps({"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0}).encode()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Backlog:
-    """Groups and pods that wait for a scheduler."""
+    """Groups and pods for a scheduler."""
 
     objects: tuple[Json, ...]
 
     @property
     def pods(self) -> list[str]:
-        """Their names."""
+        """Return the names of the pods."""
         return [each["metadata"]["name"] for each in self.objects if each["kind"] == "Pod"]
 
     def create(self, wire: Wire, scheduler: str) -> None:
-        """Create all, the groups first; the pods ask for *scheduler*."""
+        """Create all objects, the groups first; *scheduler* is the schedulerName of the pods."""
         bodies = [(each["kind"], body(each, scheduler)) for each in self.objects]
-        for wanted in (False, True):
-            wire.press(("POST", _PATHS[kind], content) for kind, content in bodies if (kind == "Pod") is wanted)
+        for pods in (False, True):
+            wire.press(("POST", _PATHS[kind], content) for kind, content in bodies if (kind == "Pod") is pods)
 
-    def bind(self, wire: Wire, nodes: int, lines: int) -> float:
-        """Bind all pods to one node after the other, and nothing else; the seconds that took."""
-        return wire.press([binding(name, number % nodes) for number, name in enumerate(self.pods)], lines)
+    def bind(self, wire: Wire, nodes: int, connections: int) -> float:
+        """Bind all pods, to the nodes in turn; return the seconds that takes."""
+        return wire.press([binding(name, number % nodes) for number, name in enumerate(self.pods)], connections)
 
     def delete(self, wire: Wire) -> None:
-        """Delete all, at once."""
-        for wanted in ("Pod", "PodGroup", "CompositePodGroup"):
-            paths = [f"{_PATHS[wanted]}/{each['metadata']['name']}" for each in self.objects if each["kind"] == wanted]
-            wire.press((("DELETE", path, _AT_ONCE) for path in paths), missing=True)
-            if wanted != "Pod":
-                # The API server protects groups; whoever would let them go does not run here.
-                wire.press((("PATCH", path, _FREE) for path in paths), missing=True)
+        """Delete all objects without a grace period."""
+        for kind in ("Pod", "PodGroup", "CompositePodGroup"):
+            paths = [f"{_PATHS[kind]}/{each['metadata']['name']}" for each in self.objects if each["kind"] == kind]
+            wire.press((("DELETE", path, _NO_GRACE_PERIOD) for path in paths), missing=True)
+            if kind != "Pod":
+                # The API server adds protection finalizers, and the controller that removes them does not run here.
+                wire.press((("PATCH", path, _WITHOUT_FINALIZERS) for path in paths), missing=True)
 
 
 def gangs(count: int, size: int, *, key: str = clusters.RACK) -> Backlog:
-    """*count* gangs of *size* pods, each in one domain of *key* where there is one."""
+    """Return *count* gangs of *size* pods, each in one domain of *key* if it is not empty."""
     return Backlog(tuple(clusters.gangs(count, size, key=key)))
 
 
 def trees(count: int, width: int, size: int) -> Backlog:
-    """*count* trees in one zone each: *width* gangs of *size* pods, each in one rack."""
+    """Return *count* trees in one zone each: *width* gangs of *size* pods, each gang in one rack."""
     return Backlog(tuple(clusters.trees(count, width, size)))
 
 
 def running(first: int, count: int, nodes: int) -> Iterator[Json]:
-    """Pods that are bound and run."""
+    """Yield running pods, spread over *nodes* nodes."""
     for number in range(first, first + count):
         yield clusters.pod(f"running-{number:06d}", "", node=f"node-{number % nodes:05d}")
 
 
 def nodes(first: int, count: int) -> list[Json]:
-    """Nodes *first* to *first* + *count*, in racks of 100."""
+    """Return *count* nodes from number *first* on, in racks of 100."""
     return clusters.nodes(first + count)[first:]
 
 
-def posts(objects: Iterable[Json], scheduler: str = "") -> Iterator[Asked]:
-    """The requests that create them."""
+def posts(objects: Iterable[Json], scheduler: str = "") -> Iterator[Request]:
+    """Yield the requests that create *objects*."""
     return (("POST", _PATHS[each["kind"]], body(each, scheduler)) for each in objects)
 
 
-def binding(pod: str, node: int) -> Asked:
-    """The request that binds a pod."""
+def binding(pod: str, node: int) -> Request:
+    """Return the request that binds a pod."""
     target = {"apiVersion": "v1", "kind": "Node", "name": f"node-{node:05d}"}
     content = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": pod, "namespace": NAMESPACE}, "target": target}
     return "POST", f"{_PATHS['Pod']}/{pod}/binding", json.dumps(content).encode()
 
 
 def body(manifest: Json, scheduler: str = "") -> bytes:
-    """An object as one creates it: without what the API server gives."""
+    """Encode an object for its creation, without the fields that the API server sets."""
     metadata = {key: value for key, value in manifest["metadata"].items() if key in ("name", "labels")}
     spec = {key: value for key, value in manifest["spec"].items() if key != "priority"}
     if manifest["kind"] == "Pod" and scheduler:

@@ -1,4 +1,4 @@
-"""The two that are compared, each as a process on the control plane."""
+"""The two schedulers that are compared, each as a process on the control plane."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ from tests.cluster.control_plane import ControlPlane
 from tests.cluster.sidecars import sidecar
 
 READY_SECONDS = 120.0
-ASK_EVERY = 0.02
+POLL_SECONDS = 0.02
 UNTHROTTLED = {"clientConnection": {"qps": 5000, "burst": 5000}}
-"""kube-scheduler holds itself back to 50 requests a second where it is not told otherwise."""
+"""Client limits for kube-scheduler, whose default is 50 requests per second."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Running:
-    """A scheduler that has heard of all there is, since the moment *ready* of ``time.perf_counter``."""
+    """Scheduler process that is ready since *ready*, a time of ``time.perf_counter``."""
 
     process: int
     ready: float
 
     def resident_bytes(self) -> int:
-        """What it holds of the machine's memory."""
+        """Return the resident memory."""
         return load.resident_bytes(self.process)
 
     def most_resident_bytes(self) -> int:
-        """The most that it has held."""
+        """Return the maximum resident memory since the start."""
         (line,) = (each for each in Path(f"/proc/{self.process}/status").read_text().splitlines() if each.startswith("VmHWM:"))
         return int(line.split()[1]) * 1024
 
     def processor_seconds(self) -> float:
-        """Processor time that it has used."""
+        """Return the processor time that it has used."""
         fields = Path(f"/proc/{self.process}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Scheduler:
-    """One of the two; *name* is what its pods ask for."""
+    """Scheduler under comparison; *name* is the schedulerName of its pods."""
 
     name: str
     run: Callable[[ControlPlane], AbstractContextManager[Running]]
@@ -65,10 +65,10 @@ def _kube_scheduler(plane: ControlPlane) -> Iterator[Running]:
 def _sidecar(plane: ControlPlane) -> Iterator[Running]:
     with (
         tempfile.TemporaryDirectory(prefix="muster-bench-") as folder,
-        sidecar(plane, Path(folder), "--mode", "place", "--lease", "none", wait=False) as found,
+        sidecar(plane, Path(folder), "--mode", "place", "--lease", "none", wait=False) as started,
     ):
-        _await(lambda: found.get("/readyz")[0] == 200)
-        yield Running(found.process.pid, time.perf_counter())
+        _await(lambda: started.get("/readyz")[0] == 200)
+        yield Running(started.process.pid, time.perf_counter())
 
 
 KUBE_SCHEDULER = Scheduler("default-scheduler", _kube_scheduler)
@@ -80,4 +80,4 @@ def _await(ready: Callable[[], bool]) -> None:
     while not ready():
         if time.monotonic() > deadline:
             raise SystemExit("a scheduler does not become ready")
-        time.sleep(ASK_EVERY)
+        time.sleep(POLL_SECONDS)

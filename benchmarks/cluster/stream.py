@@ -1,7 +1,7 @@
-"""Plays an API server that has more news of pods than a real one: ``python -m benchmarks.cluster.stream FOLDER EVENTS NODES``.
+"""API server stub that sends more pod events than a real one: ``python -m benchmarks.cluster.stream FOLDER EVENTS NODES``.
 
-FOLDER has server.crt and server.key, and pod.json: a pod as a real API server tells it.  Each pod is created, bound, runs
-and is deleted, many of them at once.  Prints its port; the news begin when a line comes in, and end with the last event.
+FOLDER has server.crt, server.key, and pod.json, a pod as a real API server returns it.  Each pod is created, bound, runs and
+is deleted, with many pods at once.  The stub prints its port, and sends the events once it reads a line.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from benchmarks import clusters
 from benchmarks.clusters import Json
 
 AT_ONCE = 100
-"""Pods that are between creation and deletion."""
+"""Pods between creation and deletion at any time."""
 STEPS = 4
 _SCHEDULING = "scheduling.k8s.io"
 _RESOURCES = {
@@ -32,15 +32,15 @@ _RESOURCES = {
 
 
 def events(pod: Json, count: int, nodes: int) -> Iterator[bytes]:
-    """*count* lines of a watch of pods."""
-    version, made = 1000, 0
-    while made < count:
-        first = made // STEPS
+    """Yield *count* lines of a watch of pods."""
+    version, yielded = 1000, 0
+    while yielded < count:
+        first = yielded // STEPS
         for step in range(STEPS):
             for number in range(first, first + AT_ONCE):
-                version, made = version + 1, made + 1
+                version, yielded = version + 1, yielded + 1
                 yield _event(pod, number, step, version, f"node-{number % nodes:05d}")
-                if made == count:
+                if yielded == count:
                     return
 
 
@@ -57,17 +57,17 @@ def _event(pod: Json, number: int, step: int, version: int, node: str) -> bytes:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    news: bytes
+    events: bytes
     nodes: tuple[Json, ...]
-    begun: threading.Event
+    started: threading.Event
 
 
-class _Answers(BaseHTTPRequestHandler):
+class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: _Server
 
     def do_GET(self) -> None:
-        """Discovery, lists, and watches, of which that of pods alone has news."""
+        """Answer discovery, lists and watches; only the watch of pods has events."""
         url = urlsplit(self.path)
         if "watch" in parse_qs(url.query):
             self._watch(pods=url.path == "/api/v1/pods")
@@ -93,29 +93,29 @@ class _Answers(BaseHTTPRequestHandler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         if pods:
-            self.server.begun.wait()
-            self.wfile.write(self.server.news)
+            self.server.started.wait()
+            self.wfile.write(self.server.events)
         threading.Event().wait()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
-        """Nothing."""
+        """Log nothing."""
 
 
 def main() -> None:
-    """Serve until the input ends."""
+    """Serve until standard input ends."""
     folder, count, nodes = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    server = _Server(("127.0.0.1", 0), _Answers)
+    server = _Server(("127.0.0.1", 0), _Handler)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "server.crt", folder / "server.key")
     server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     pod = json.loads((folder / "pod.json").read_text())
-    # In chunks as the API server sends them: an event each.
-    server.news = b"".join(b"%x\r\n%s\r\n" % (len(line), line) for line in events(pod, count, nodes))
-    server.nodes, server.begun = tuple(clusters.nodes(nodes)), threading.Event()
+    # The API server sends each event as one chunk.
+    server.events = b"".join(b"%x\r\n%s\r\n" % (len(line), line) for line in events(pod, count, nodes))
+    server.nodes, server.started = tuple(clusters.nodes(nodes)), threading.Event()
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(server.server_address[1], flush=True)
     for _ in sys.stdin:
-        server.begun.set()
+        server.started.set()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Requests to the API server for which the client does as little as it can: it runs on the same processors.
+"""Minimal HTTP client for the API server, as it runs on the same processors.
 
-Connections are kept; a request is put together as bytes, and of an answer only its first line and its length are read.
+Connections are persistent; requests are assembled as bytes, and only status line and length of a response are parsed.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-Asked = tuple[str, str, bytes]
+Request = tuple[str, str, bytes]
 """Method, path and body."""
 TIMEOUT_SECONDS = 120
 IDLE_SECONDS = 30.0
-"""After which a connection is opened anew: the server closes idle ones some time."""
+"""Idle time after which a connection is replaced, as the server closes idle connections."""
 _LONGEST_SHOWN = 800
 
 
 class RefusedError(Exception):
-    """The API server does not do what was asked."""
+    """The API server refused a request."""
 
 
-class Line:
-    """One connection to the server of a kubeconfig, as its user."""
+class Connection:
+    """Connection to the server of a kubeconfig, as its user."""
 
     def __init__(self, kubeconfig: Path) -> None:
         context, (host, port) = credentials(kubeconfig)
@@ -38,8 +38,8 @@ class Line:
         self._host = f"{host}:{port}"
         self.used = time.monotonic()
 
-    def ask(self, method: str, path: str, body: bytes, *, missing: bool = False) -> None:
-        """One request, whose answer must be a success, or with *missing* a 404.  Raises RefusedError."""
+    def send(self, method: str, path: str, body: bytes, *, missing: bool = False) -> None:
+        """Send one request; the status must be 2xx, or with *missing* 404.  Raises RefusedError."""
         kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
         head = f"{method} {path} HTTP/1.1\r\nHost: {self._host}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
         self.used = time.monotonic()
@@ -51,52 +51,52 @@ class Line:
     def _answer(self) -> bytes:
         content = b""
         while (end := content.find(b"\r\n\r\n")) < 0:
-            content += self._more()
+            content += self._receive()
         start = content[:end].lower().find(b"content-length:")
         if start < 0:
             while not content.endswith(b"0\r\n\r\n"):
-                content += self._more()
+                content += self._receive()
             return content
-        whole = end + 4 + int(content[start + 15 : end + 4].split(b"\r", 1)[0])
-        while len(content) < whole:
-            content += self._more()
+        length = end + 4 + int(content[start + 15 : end + 4].split(b"\r", 1)[0])
+        while len(content) < length:
+            content += self._receive()
         return content
 
-    def _more(self) -> bytes:
-        piece = self._socket.recv(65536)
-        if not piece:
+    def _receive(self) -> bytes:
+        chunk = self._socket.recv(65536)
+        if not chunk:
             raise RefusedError("the API server has closed the connection")
-        return piece
+        return chunk
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._socket.close()
 
 
 class Wire:
-    """Several connections, opened when they are first needed."""
+    """Pool of connections, opened when they are first needed."""
 
     def __init__(self, kubeconfig: Path) -> None:
         self._kubeconfig = kubeconfig
-        self._lines: list[Line] = []
+        self._connections: list[Connection] = []
 
-    def press(self, requests: Iterable[Asked], lines: int = 8, *, missing: bool = False) -> float:
-        """Make all requests, *lines* at a time; the seconds that took.  Raises RefusedError."""
-        self._open(lines)
-        waiting, lock, failures = iter(requests), threading.Lock(), list[Exception]()
+    def press(self, requests: Iterable[Request], connections: int = 8, *, missing: bool = False) -> float:
+        """Send all requests over *connections* connections; return the seconds that takes.  Raises RefusedError."""
+        self._open(connections)
+        pending, lock, failures = iter(requests), threading.Lock(), list[Exception]()
 
-        def work(line: Line) -> None:
+        def work(connection: Connection) -> None:
             try:
                 while not failures:
                     with lock:
-                        asked = next(waiting, None)
-                    if asked is None:
+                        request = next(pending, None)
+                    if request is None:
                         return
-                    line.ask(*asked, missing=missing)
+                    connection.send(*request, missing=missing)
             except (RefusedError, OSError) as error:
                 failures.append(error)
 
-        threads = [threading.Thread(target=work, args=(line,)) for line in self._lines[:lines]]
+        threads = [threading.Thread(target=work, args=(each,)) for each in self._connections[:connections]]
         started = time.perf_counter()
         for each in threads:
             each.start()
@@ -106,24 +106,24 @@ class Wire:
             raise RefusedError(str(failures[0]))
         return time.perf_counter() - started
 
-    def _open(self, lines: int) -> None:
-        """Let there be so many connections that the server has not closed for their idleness."""
-        idle = [each for each in self._lines if time.monotonic() - each.used > IDLE_SECONDS]
+    def _open(self, count: int) -> None:
+        """Open connections until there are *count*, after closing those that have been idle for IDLE_SECONDS."""
+        idle = [each for each in self._connections if time.monotonic() - each.used > IDLE_SECONDS]
         for each in idle:
             each.close()
-            self._lines.remove(each)
-        while len(self._lines) < lines:
-            self._lines.append(Line(self._kubeconfig))
+            self._connections.remove(each)
+        while len(self._connections) < count:
+            self._connections.append(Connection(self._kubeconfig))
 
     def close(self) -> None:
-        """Hang up."""
-        for each in self._lines:
+        """Close all connections."""
+        for each in self._connections:
             each.close()
-        self._lines.clear()
+        self._connections.clear()
 
 
 def credentials(kubeconfig: Path) -> tuple[ssl.SSLContext, tuple[str, int]]:
-    """Trust and certificate of a kubeconfig in JSON, and the server's host and port."""
+    """Return trust and certificate of a kubeconfig in JSON, and the server's host and port."""
     content = json.loads(kubeconfig.read_text(encoding="utf-8"))
     cluster, user = content["clusters"][0]["cluster"], content["users"][0]["user"]
     context = ssl.create_default_context(cadata=base64.b64decode(cluster["certificate-authority-data"]).decode())
