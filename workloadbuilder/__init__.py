@@ -1,11 +1,11 @@
-"""From a controller's object to the Workload that describes it to the scheduler (KEP-6089).
+"""Library that turns a controller's object into the Workload that describes it to the scheduler (KEP-6089).
 
-A controller says what its object is made of, in a tree of ``WorkloadItem``: for each part its defaults, what the user wrote
-in its scheduling blocks, and callbacks that fill in what only the controller knows.  ``Builder`` resolves the tree, says all
-that is wrong with it at the places in the user's own object, and makes the Workload, the PodGroups and the
-CompositePodGroups; ``changes`` says what to do when the object changed.
+A controller describes its object as a tree of ``WorkloadItem``: for each part its defaults, the user's scheduling blocks, and
+callbacks that set what only the controller knows.  ``Builder`` resolves the tree, reports all errors with their paths in the
+user's own object, and builds the Workload, the PodGroups and the CompositePodGroups.  ``changes`` returns the updates for a
+changed object.
 
-It reads no file, no clock and no network, and knows no controller: ``adapters`` does.
+It uses no files, clock or network, and knows no controller; ``adapters`` does.
 """
 
 from __future__ import annotations
@@ -56,18 +56,18 @@ __all__ = [
     "read_intent",
 ]
 
-_ROOMS = {
+_MODULES = {
     "blocks": ("IntentReading", "map_composite_group_config", "map_pod_group_config", "read_intent"),
     "builder": ("BuildOptions", "Builder"),
     "errors": ("BlockError", "BuildError"),
     "resolve": ("Resolved", "Source"),
     "update": ("Action", "Change", "changes"),
 }
-_ELSEWHERE = {name: room for room, names in _ROOMS.items() for name in names}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    # Found when asked for: whoever wants the items alone need not wait for the rest.
+    # Imported on first use: a program that needs only the items does not wait for the rest.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"workloadbuilder.{_ELSEWHERE.get(name, 'item')}"), name)
+    return getattr(importlib.import_module(f"workloadbuilder.{_MODULE_OF.get(name, 'item')}"), name)

@@ -1,10 +1,10 @@
-"""From the building blocks that a user wrote, as plain JSON, to the library's own form.
+"""Decoding of the building blocks in a user's object, from plain JSON to the library's own form.
 
 The blocks are those of ``scheduling.k8s.io/v1alpha3`` that controllers embed (``WorkloadPodGroup…`` on the level of pods,
-``WorkloadCompositePodGroup…`` above).  ``read_intent`` reads a whole ``scheduling`` object with the field names of
-Kubernetes 1.37, and with those of KEP-6089's examples, for which it names the current ones.
+``WorkloadCompositePodGroup…`` above).  ``read_intent`` reads a whole ``scheduling`` object.  It accepts the field names of
+Kubernetes 1.37, and those of KEP-6089's examples with a warning.
 
-Only the shape is judged here: JSON types, unknown fields, unions.  What the values must be, ``check`` says.
+Only the shape is validated here: JSON types, unknown fields, unions.  ``check`` validates the values.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _NAMES: dict[Block, tuple[str, str]] = {
     Block.DISRUPTION_MODE: ("disruptionMode", "disruption"),
     Block.RESOURCE_CLAIMS: ("resourceClaims", ""),
 }
-"""Each block's field in Kubernetes 1.37, and in the examples of KEP-6089 where that differs."""
+"""Each block's field name in Kubernetes 1.37, and in the examples of KEP-6089 if that differs."""
 _CURRENT = tuple(current for current, _ in _NAMES.values())
 _KNOWN = frozenset(name for names in _NAMES.values() for name in names if name)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class IntentReading:
-    """A user's ``scheduling`` object, read: what could be, and what is wrong with the rest, in order of field path."""
+    """Intent read from a user's ``scheduling`` object, with errors and warnings in order of field path."""
 
     intent: UserIntent
     errors: tuple[FieldError, ...] = ()
@@ -41,60 +41,60 @@ class IntentReading:
 def map_pod_group_config(
     policy: Json = None, constraints: Json = None, disruption_mode: Json = None, resource_claims: Json = None
 ) -> SchedulingConfig:
-    """The leaf's building blocks in the library's form; None is a block that was not given (KEP-6089, MapPodGroupConfig).
+    """Return a leaf's building blocks in the library's form; None is an absent block (KEP-6089, MapPodGroupConfig).
 
     Raises:
-        BlockError: something given is not the block that it stands for.
+        BlockError: a value is not a block of its kind.
     """
     return _mapped((policy, constraints, disruption_mode, resource_claims), composite=False)
 
 
 def map_composite_group_config(policy: Json = None, constraints: Json = None, disruption_mode: Json = None) -> SchedulingConfig:
-    """The composite's building blocks in the library's form (KEP-6089, MapCompositeGroupConfig).
+    """Return a composite's building blocks in the library's form (KEP-6089, MapCompositeGroupConfig).
 
     Raises:
-        BlockError: something given is not the block that it stands for.
+        BlockError: a value is not a block of its kind.
     """
     return _mapped((policy, constraints, disruption_mode, None), composite=True)
 
 
 def _mapped(blocks: tuple[Json, Json, Json, Json], *, composite: bool) -> SchedulingConfig:
     reader = Reader(composite=composite)
-    places = {block: (FieldPath(current), value) for (block, (current, _)), value in zip(_NAMES.items(), blocks, strict=True)}
-    config = _config(reader, {block: place for block, place in places.items() if place[1] is not None})
+    given = {block: (FieldPath(current), value) for (block, (current, _)), value in zip(_NAMES.items(), blocks, strict=True)}
+    config = _config(reader, {block: located for block, located in given.items() if located[1] is not None})
     if reader.errors:
         raise BlockError(in_order(reader.errors))
     return config
 
 
 def read_intent(scheduling: Json, *, path: FieldPath, composite: bool, also: Collection[str] = ()) -> IntentReading:
-    """What a user's ``scheduling`` object says, and what is wrong with its shape; never raises, whatever JSON it is.
+    """Return the intent in a user's ``scheduling`` object, with the errors in its shape; never raises, for any JSON.
 
-    *path* is where the object stands in the user's own; *composite* whether it speaks of a group of groups.  *also* names
-    fields that the caller reads for itself.  None is no object at all: an intent that says nothing.
+    *path* is the object's path in the user's own object; *composite* is True for a group of groups.  *also* names fields that
+    the caller reads itself.  For None, an absent object, the intent is empty.
     """
     if scheduling is None:
         return IntentReading(UserIntent(composite=composite))
     reader = Reader(composite=composite)
-    given = reader.fields(scheduling, path, (*_CURRENT, *sorted(also)), unsaid=_KNOWN)
-    places: dict[Block, tuple[FieldPath, Json]] = {}
+    given = reader.fields(scheduling, path, (*_CURRENT, *sorted(also)), accepted=_KNOWN)
+    blocks: dict[Block, tuple[FieldPath, Json]] = {}
     unread = set()
     for block, (current, former) in _NAMES.items():
         if current in given and former in given:
-            reader.wrong(path / former, f"must be absent: {current} says the same under its current name")
+            reader.add_error(path / former, f"must be absent: it is a former name of {current}, which is set")
             unread.add(block)
         if former in given:
-            reader.renamed(path / former, former, current)
+            reader.warn_renamed(path / former, former, current)
         for name in (current, former):
             if name in given:
-                places.setdefault(block, (path / name, given[name]))
-    if composite and Block.RESOURCE_CLAIMS in places:
-        where, _ = places.pop(Block.RESOURCE_CLAIMS)
-        reader.wrong(where, "must be absent: a group of groups has no resource claims, a group of pods has")
-    config = _config(reader, places)
+                blocks.setdefault(block, (path / name, given[name]))
+    if composite and Block.RESOURCE_CLAIMS in blocks:
+        block_path, _ = blocks.pop(Block.RESOURCE_CLAIMS)
+        reader.add_error(block_path, "must be absent: only a group of pods has resource claims, not a group of groups")
+    config = _config(reader, blocks)
     intent = UserIntent(
         config,
-        tuple((block, where) for block, (where, _) in places.items()),
+        tuple((block, block_path) for block, (block_path, _) in blocks.items()),
         composite=composite,
         unread=tuple(block for block in Block if block in unread | reader.unread),
         topology_field=reader.topology_field,
@@ -102,12 +102,12 @@ def read_intent(scheduling: Json, *, path: FieldPath, composite: bool, also: Col
     return IntentReading(intent, in_order(reader.errors), in_order(reader.warnings))
 
 
-def _config(reader: Reader, places: dict[Block, tuple[FieldPath, Json]]) -> SchedulingConfig:
+def _config(reader: Reader, blocks: dict[Block, tuple[FieldPath, Json]]) -> SchedulingConfig:
     policy: SchedulingPolicy | None = None
     topology: tuple[str, ...] | None = None
     mode: DisruptionMode | None = None
     claims: tuple[ResourceClaim, ...] | None = None
-    for block, (path, value) in places.items():
+    for block, (path, value) in blocks.items():
         before = len(reader.errors)
         if block is Block.POLICY:
             policy = reader.policy(value, path)

@@ -1,6 +1,6 @@
-"""A Workload as the blueprint of groups: each of its templates found by name, at any depth, and groups made of them.
+"""Creation of groups from the templates of a Workload, at any depth.
 
-A group refers to its Workload and template, and copies from the template all that the scheduler looks at.
+A group refers to its Workload and template, and copies all fields of the template that the scheduler uses.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _COPIED = (
 )
 
 Index = int | Sequence[int] | None
-"""Which of several groups of one template: its place, or places from the outermost several downwards."""
+"""Index of one of several groups of a template, or a sequence: one index for each template with several groups, from the top."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Placed:
-    """A template and where it stands: below the template named *above*, which is empty at the top."""
+    """Template with its position in the tree: below the template named *above*, which is empty at the top."""
 
     template: Mapping[str, Json]
     path: FieldPath
@@ -37,24 +37,24 @@ class Placed:
 
 
 def placed(spec: Mapping[str, Json]) -> dict[str, Placed]:
-    """The templates of a Workload's *spec* by name, parents first."""
+    """Return the templates of a Workload's *spec* by name, parents first."""
     return {each.template["name"]: each for each in _placed(spec, FieldPath("spec"), "", 1)}
 
 
 def _placed(holder: Mapping[str, Json], path: FieldPath, above: str, level: int) -> Iterator[Placed]:
-    for place, template in enumerate(holder.get(LEAVES) or ()):
-        yield Placed(template, path.join((LEAVES, place)), composite=False, above=above, level=level)
-    for place, template in enumerate(holder.get(COMPOSITES) or ()):
-        here = path.join((COMPOSITES, place))
-        yield Placed(template, here, composite=True, above=above, level=level)
-        yield from _placed(template, here, template["name"], level + 1)
+    for index, template in enumerate(holder.get(LEAVES) or ()):
+        yield Placed(template, path.join((LEAVES, index)), composite=False, above=above, level=level)
+    for index, template in enumerate(holder.get(COMPOSITES) or ()):
+        template_path = path.join((COMPOSITES, index))
+        yield Placed(template, template_path, composite=True, above=above, level=level)
+        yield from _placed(template, template_path, template["name"], level + 1)
 
 
 class Blueprint:
-    """A Workload whose shape is known to be right, from which groups are made.
+    """Valid Workload from which groups are created.
 
-    *references* are the ownerReferences that groups get; with *hashed* their names end in a hash.  *several* says of
-    which templates there are several groups, as far as that is known (None: not at all).
+    *references* are the ownerReferences of groups; with *hashed* their names end in a hash.  *several* has the names of the
+    templates with several groups; None if that is unknown.
     """
 
     __slots__ = ("_several", "hashed", "references", "templates", "workload")
@@ -70,12 +70,12 @@ class Blueprint:
 
     @property
     def name(self) -> str:
-        """The Workload's name."""
+        """Return the Workload's name."""
         name: str = self.workload["metadata"]["name"]
         return name
 
     def group_name(self, template: str, index: Sequence[int]) -> str:
-        """What the group of *template* at *index* is called."""
+        """Return the name of the group of *template* at *index*."""
         return names.group_name(self.name, template, index, hashed=self.hashed)
 
     def chosen(
@@ -88,34 +88,34 @@ class Blueprint:
         index: Index,
         references: Sequence[Json] | None,
     ) -> dict[str, Json]:
-        """One group of the *template* that a caller names, with the name and parent that it would have by itself if none is given.
+        """Return one group of *template*; *name* and *parent* default to those that all groups of the tree would have.
 
         Raises:
-            BuildError: there is no such template of this kind, or *index* is not what it needs.
+            BuildError: there is no such template of this kind, or *index* does not fit it.
         """
-        found = self.templates.get(template)
-        if found is None or found.composite is not composite:
+        source = self.templates.get(template)
+        if source is None or source.composite is not composite:
             raise BuildError([self._missing(template, composite=composite)])
-        places = self._places(found, index, needed=name is None or (bool(found.above) and parent is None))
-        if found.above and parent is None:
-            own = template in self._several if self._several is not None else True
-            parent = self.group_name(found.above, places[:-1] if own else places)
-        return self.group(found, name or self.group_name(template, places), parent or "", references)
+        indices = self._indices(source, index, needed=name is None or (bool(source.above) and parent is None))
+        if source.above and parent is None:
+            has_own_index = template in self._several if self._several is not None else True
+            parent = self.group_name(source.above, indices[:-1] if has_own_index else indices)
+        return self.group(source, name or self.group_name(template, indices), parent or "", references)
 
-    def group(self, found: Placed, name: str, parent: str, references: Sequence[Json] | None = None) -> dict[str, Json]:
-        """The group *name* of a template, below the group *parent* if that is not empty."""
+    def group(self, source: Placed, name: str, parent: str, references: Sequence[Json] | None = None) -> dict[str, Json]:
+        """Return the group *name* of the template *source*, below the group *parent* if that is not empty."""
         metadata: dict[str, Json] = {"name": name}
         if namespace := self.workload["metadata"].get("namespace"):
             metadata["namespace"] = namespace
         if owners := self.references if references is None else references:
             metadata["ownerReferences"] = copied(owners)
         spec: dict[str, Json] = {"parentCompositePodGroupName": parent} if parent else {}
-        spec["workloadRef"] = {"workloadName": self.name, "templateName": found.template["name"]}
+        spec["workloadRef"] = {"workloadName": self.name, "templateName": source.template["name"]}
         for each in _COPIED:
-            value = found.template.get(each)
+            value = source.template.get(each)
             if value is not None and value not in ("", []):
                 spec[each] = copied(value)
-        kind = "CompositePodGroup" if found.composite else "PodGroup"
+        kind = "CompositePodGroup" if source.composite else "PodGroup"
         group, _, version = self.workload["apiVersion"].rpartition("/")
         return {"apiVersion": served.closest(kind, group, version), "kind": kind, "metadata": metadata, "spec": spec}
 
@@ -124,39 +124,37 @@ class Blueprint:
         kind = "compositePodGroupTemplate" if composite else "podGroupTemplate"
         return field.not_found(FieldPath("spec"), template, f'{kind} "{template}" not found in workload "{self.name}" (have [{have}])')
 
-    def _places(self, found: Placed, index: Index, *, needed: bool) -> tuple[int, ...]:
-        places = () if index is None else (index,) if isinstance(index, int) else tuple(index)
-        name = found.template["name"]
-        if any(isinstance(place, bool) or not isinstance(place, int) or place < 0 for place in places):
-            raise BuildError([field.invalid_struct(found.path, f"an index of template {name!r} must be a number of at least 0")])
+    def _indices(self, source: Placed, index: Index, *, needed: bool) -> tuple[int, ...]:
+        indices = () if index is None else (index,) if isinstance(index, int) else tuple(index)
+        name = source.template["name"]
+        if any(isinstance(each, bool) or not isinstance(each, int) or each < 0 for each in indices):
+            raise BuildError([field.invalid_struct(source.path, f"an index of template {name!r} must be a number of at least 0")])
         if self._several is not None and needed:
-            line = self._line(found)
-            if len(places) != len(line):
-                told = (
-                    f"one number for each of {', '.join(line)}, of which there are several" if line else "absent: there is one group of it"
-                )
-                raise BuildError([field.invalid_struct(found.path, f"the index of template {name!r} must be {told}")])
-        return places
+            indexed = self._indexed_templates(source)
+            if len(indices) != len(indexed):
+                must = f"one number for each of {', '.join(indexed)}" if indexed else "absent: the template has only one group"
+                raise BuildError([field.invalid_struct(source.path, f"the index of template {name!r} must be {must}")])
+        return indices
 
-    def _line(self, found: Placed) -> list[str]:
-        """The template and those above it, of which there are several groups; the topmost first."""
-        line: list[str] = []
+    def _indexed_templates(self, source: Placed) -> list[str]:
+        """Return the names of the template and its ancestors that have several groups, from the top."""
+        indexed: list[str] = []
         while True:
-            name = found.template["name"]
+            name = source.template["name"]
             if self._several is not None and name in self._several:
-                line.insert(0, name)
-            if not found.above:
-                return line
-            found = self.templates[found.above]
+                indexed.insert(0, name)
+            if not source.above:
+                return indexed
+            source = self.templates[source.above]
 
 
 def copied(value: Json) -> Json:
-    """A JSON value that shares nothing with *value*."""
+    """Return a deep copy of a JSON value."""
     if isinstance(value, dict):
         return {name: copied(each) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [copied(each) for each in value]
-    # Asked last: an abstract thing, and asking costs more than all the rest.
+    # Checked last: isinstance of an abstract class costs more than all other checks.
     if not isinstance(value, (str, int, float)) and isinstance(value, Mapping):
         return {name: copied(each) for name, each in value.items()}
     return value

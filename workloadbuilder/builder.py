@@ -1,7 +1,7 @@
-"""The builder: a controller's tree of items in, Workload, PodGroups and CompositePodGroups out.
+"""Builder of Workload, PodGroups and CompositePodGroups from a controller's tree of items.
 
-Unlike Kubernetes 1.37's own, it finds templates at any depth, sets the links to parents, copies ``preemptionPolicy``, and
-makes the groups of a whole tree.  A tree is resolved once, so callbacks run once, whatever is asked for and how often.
+Unlike Kubernetes 1.37's, it supports templates at any depth, sets the references to parents, copies ``preemptionPolicy``, and
+creates the groups of a whole tree.  A tree is resolved once, so callbacks run once, however often its methods are called.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["BuildOptions", "Builder"]
 
 
 class Builder:
-    """Makes scheduling objects of one tree of items; or, by ``from_workload``, groups of a Workload that is there already."""
+    """Builder for one tree of items; or, by ``from_workload``, for the groups of an existing Workload."""
 
     __slots__ = ("_blueprint", "_options", "_resolution", "_root")
 
@@ -33,22 +33,22 @@ class Builder:
 
     @classmethod
     def from_workload(cls, workload: Json) -> Builder:
-        """A builder of groups for a Workload that a parent's controller, or a person, has made.
+        """Return a builder of groups for a Workload that a parent's controller or a user has created.
 
-        Groups belong to the Workload's controller, unless another owner is named.
+        Groups belong to the Workload's controller, unless another owner is passed.
 
         Raises:
-            BuildError: it is no Workload of a version that is served, or one that the API server refuses.
+            BuildError: it is no Workload of a served version, or the API server would refuse it.
         """
         builder = cls.__new__(cls)
         builder._begin(None, None, stored.read(workload))  # noqa: SLF001 - a second way to construct
         return builder
 
     def resolved(self) -> Resolved:
-        """The tree with each item's final configuration, and who decided about each block.
+        """Return the tree with each item's final configuration, and the source of each block.
 
         Raises:
-            BuildError: the tree cannot be walked, or a callback fails; or the builder has no tree.
+            BuildError: the tree is malformed, a callback fails, or the builder has no tree.
         """
         resolution = self._resolve()
         if resolution.errors or resolution.root is None:
@@ -56,62 +56,62 @@ class Builder:
         return resolution.root
 
     def validate(self, old_root: WorkloadItem | None = None) -> tuple[FieldError, ...]:
-        """All that is wrong with the tree, in order of field path; none means that it can be built.
+        """Return all errors of the tree in order of field path; without errors it can be built.
 
-        With *old_root*, the tree that the Workload there was built from, also what a Workload does not let change.
-        Of blocks that could not be read (``UserIntent.unread``) nothing is said: their reader has told.
+        With *old_root*, the tree of the existing Workload, changes of immutable fields are errors too.  Consequences of blocks
+        that could not be read (``UserIntent.unread``) are omitted: their errors are reported already.
         """
         if self._options is None:
             return self._no_tree("cannot validate a builder constructed from an existing workload")
         return in_order(self._errors(self._options, old_root, strict=False))
 
     def warnings(self) -> tuple[FieldError, ...]:
-        """What will be built, but less than hoped for: without owner references, or a gang that is never complete."""
+        """Return warnings: there are no owner references, or a gang can never be complete."""
         if self._options is None:
             return ()
         root = self._resolve().root
-        found = [] if root is None else [error for item in root.walk() for error in _unreachable(item)]
-        return in_order([*identity.warnings(self._options.owner), *found])
+        unreachable = [] if root is None else [error for item in root.walk() for error in _unreachable(item)]
+        return in_order([*identity.warnings(self._options.owner), *unreachable])
 
     def build_workload(self) -> dict[str, Json]:
-        """The Workload, as JSON; the caller may change it.
+        """Return the Workload as JSON; the caller may change it.
 
         Raises:
-            BuildError: the tree is not sound (``validate`` says why), or the builder has no tree.
+            BuildError: the tree is invalid (see ``validate``), or the builder has no tree.
         """
         if self._options is None:
             raise BuildError(self._no_tree("BuildWorkload is not available on a Builder created from an existing Workload"))
-        workload: dict[str, Json] = copied(self._made().workload)
+        workload: dict[str, Json] = copied(self._build().workload)
         return workload
 
     def pod_group(
         self, template: str, *, name: str | None = None, parent: str | None = None, index: Index = None, owner: Owner | None = None
     ) -> dict[str, Json]:
-        """One PodGroup of a leaf template, wherever that stands in the tree.
+        """Return one PodGroup of a leaf template at any depth of the tree.
 
-        *parent* is the CompositePodGroup above it, by default the one that ``groups`` would make.  *index* tells which of
-        several groups it is: a number for each template, from the top down, of which there are several.
+        *parent* is the CompositePodGroup above it; the default is the one that ``groups`` would create.  *index* selects one of
+        several groups: a number for each template with several groups, from the top down.
 
         Raises:
-            BuildError: no Workload can be built, there is no such template, or *index* is not what it needs.
+            BuildError: no Workload can be built, there is no such template, or *index* does not fit it.
         """
         references = None if owner is None else identity.owner_references(owner)
-        return self._made().chosen(template, composite=False, name=name, parent=parent, index=index, references=references)
+        return self._build().chosen(template, composite=False, name=name, parent=parent, index=index, references=references)
 
     def composite_pod_group(
         self, template: str, *, name: str | None = None, parent: str | None = None, index: Index = None, owner: Owner | None = None
     ) -> dict[str, Json]:
-        """One CompositePodGroup of a composite template, wherever that stands; as ``pod_group``."""
+        """Return one CompositePodGroup of a composite template at any depth; see ``pod_group``."""
         references = None if owner is None else identity.owner_references(owner)
-        return self._made().chosen(template, composite=True, name=name, parent=parent, index=index, references=references)
+        return self._build().chosen(template, composite=True, name=name, parent=parent, index=index, references=references)
 
     def groups(self) -> tuple[dict[str, Json], ...]:
-        """Every group of the tree: ``replicas`` of each item below each group of its parent; parents first.
+        """Return all groups of the tree, ``replicas`` of each item below each group of its parent; parents first.
 
         Raises:
-            BuildError: no Workload can be built, there would be more than 100,000, or the builder has no tree.
+            BuildError: no Workload can be built, there would be more than 100,000 groups, or the builder has no tree.
         """
-        return tuple(groups.groups(self.resolved(), self._made()))
+        return tuple(groups.groups(self.resolved(), self._build()))
 
     def _begin(self, root: WorkloadItem | None, options: BuildOptions | None, blueprint: Blueprint | None) -> None:
         self._root = root
@@ -137,7 +137,7 @@ class Builder:
             if old_root is not None:
                 yield from unchanged.check(root, resolve(old_root).root)
 
-    def _made(self) -> Blueprint:
+    def _build(self) -> Blueprint:
         if self._blueprint is None:
             if self._options is None:
                 raise BuildError(self._no_tree("no Workload available"))
@@ -157,10 +157,10 @@ class Builder:
 
 
 def _unreachable(item: Resolved) -> Iterator[FieldError]:
-    """A composite gang of more groups than are made below it."""
+    """Yield a warning for a composite gang whose minimum exceeds the number of its child groups."""
     policy = item.config.policy
     if item.composite and policy is not None and policy.minimum is not None:
-        below = sum(child.item.replicas for child in item.children)
-        if policy.minimum > below:
-            detail = f"must be at most {below}, the number of groups that are made below it: else it is never reached"
+        count = sum(child.item.replicas for child in item.children)
+        if policy.minimum > count:
+            detail = f"must be at most {count}, the number of its child groups: otherwise the gang is never complete"
             yield field.invalid(count_path(item), policy.minimum, detail)

@@ -1,7 +1,7 @@
-"""Is a resolved tree one from which a sound Workload can be made?  All that is wrong at once, at the user's own places.
+"""Validation of the blocks of a resolved tree; all errors at once, with paths in the user's object.
 
-The words are those of Kubernetes 1.37's workloadbuilder where it has the rule too.  Stricter than that, as KEP-6089 and
-KEP-6012 demand: nested disruption modes, depth and width, and All with a policy that is Basic because none was given.
+The messages are those of Kubernetes 1.37's workloadbuilder if it has the same rule.  As KEP-6089 and KEP-6012 require, these
+are stricter: nested disruption modes, depth and width, and All without any policy, which means Basic.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _BLOCK_WORDS = {
 
 
 def check_blocks(root: Resolved, options: BuildOptions | None, *, strict: bool) -> Iterator[FieldError]:
-    """What is wrong with the blocks of each item.
+    """Yield the errors in the blocks of each item.
 
-    Without *options* any policy and mode is allowed.  *strict* tells also what follows from a block that could not be read:
-    its reader has told the cause.
+    Without *options* any policy and mode is allowed.  With *strict* consequences of blocks that could not be read are errors
+    as well.
     """
     stack: list[tuple[Resolved, Resolved | None]] = [(root, None)]
     while stack:
-        item, above = stack.pop()
+        item, parent = stack.pop()
         unread = () if strict else item.item.intent.unread
         yield from _level(item)
         if options is not None:
@@ -42,40 +42,40 @@ def check_blocks(root: Resolved, options: BuildOptions | None, *, strict: bool) 
         yield from _minimum(item, unread)
         yield from _topology(item)
         yield from _claims(item)
-        yield from _modes(item, above, unread)
+        yield from _modes(item, parent, unread)
         stack.extend((child, item) for child in item.children)
 
 
 def inside(item: Resolved, block: Block, parts: Iterable[Part]) -> FieldPath:
-    """The place inside *block* if the user wrote it, else the item's own."""
-    path = item.written(block)
+    """Return the path of *parts* inside the user's *block*; the item's path if the user did not set the block."""
+    path = item.user_path(block)
     return item.item.path if path is None else path.join(parts)
 
 
 def count_path(item: Resolved) -> FieldPath:
-    """Where the minimum of the item's gang stands."""
+    """Return the path of the minimum of the item's gang."""
     return inside(item, Block.POLICY, ("gang", "minGroupCount" if item.composite else "minCount"))
 
 
 def _level(item: Resolved) -> Iterator[FieldError]:
-    """A composite has composite blocks, a leaf has a leaf's."""
+    """Yield an error for each block of the other level."""
     name, intent = item.item.name, item.item.intent
     if intent.composite is not None and intent.composite is not item.composite:
-        mine, other = ("composite", "leaf") if item.composite else ("leaf", "composite")
+        level, other = ("composite", "leaf") if item.composite else ("leaf", "composite")
         for block, path in intent.paths:
-            yield field.invalid_struct(path, f'{mine} workload item "{name}" sets {other} building block: {_BLOCK_WORDS[block]}')
+            yield field.invalid_struct(path, f'{level} workload item "{name}" sets {other} building block: {_BLOCK_WORDS[block]}')
     elif item.composite and item.config.resource_claims:
         yield field.invalid_struct(
-            item.place(Block.RESOURCE_CLAIMS), f'composite workload item "{name}" sets leaf building block: resourceClaims'
+            item.error_path(Block.RESOURCE_CLAIMS), f'composite workload item "{name}" sets leaf building block: resourceClaims'
         )
 
 
 def _allowed(item: Resolved, options: BuildOptions) -> Iterator[FieldError]:
     policy, mode = item.config.policy, item.config.disruption_mode
     if policy is not None and policy.kind not in options.allowed_policies:
-        yield field.forbidden(item.place(Block.POLICY), f"{policy.kind} scheduling policy is not supported by this controller")
+        yield field.forbidden(item.error_path(Block.POLICY), f"{policy.kind} scheduling policy is not supported by this controller")
     if mode is not None and mode not in options.allowed_disruption_modes:
-        yield field.forbidden(item.place(Block.DISRUPTION_MODE), f"the disruptionMode `{mode}` is not supported by this controller")
+        yield field.forbidden(item.error_path(Block.DISRUPTION_MODE), f"the disruptionMode `{mode}` is not supported by this controller")
 
 
 def _minimum(item: Resolved, unread: tuple[Block, ...]) -> Iterator[FieldError]:
@@ -98,8 +98,8 @@ def _topology(item: Resolved) -> Iterator[FieldError]:
     if len(keys) > model.MAX_TOPOLOGY:
         yield field.too_many(inside(item, Block.TOPOLOGY, ("topology",)), len(keys), model.MAX_TOPOLOGY)
         return
-    for place, key in enumerate(keys):
-        path = inside(item, Block.TOPOLOGY, ("topology", place, item.item.intent.topology_field))
+    for index, key in enumerate(keys):
+        path = inside(item, Block.TOPOLOGY, ("topology", index, item.item.intent.topology_field))
         if not key:
             yield field.required(path, "a topology constraint names a node label")
         else:
@@ -111,27 +111,27 @@ def _claims(item: Resolved) -> Iterator[FieldError]:
     if not claims or item.composite:
         return
     listed = [model.ResourceClaim(each.name, each.resource_claim_name, each.resource_claim_template_name) for each in claims]
-    written = item.written(Block.RESOURCE_CLAIMS)
-    path = FieldPath() if written is None else written
+    user_path = item.user_path(Block.RESOURCE_CLAIMS)
+    path = FieldPath() if user_path is None else user_path
     for error in (*checks.claims(path, listed), *checks.empty_claim_names(path, listed)):
-        yield error if written is not None else dataclasses.replace(error, path=item.item.path)
+        yield error if user_path is not None else dataclasses.replace(error, path=item.item.path)
 
 
-def _modes(item: Resolved, above: Resolved | None, unread: tuple[Block, ...]) -> Iterator[FieldError]:
+def _modes(item: Resolved, parent: Resolved | None, unread: tuple[Block, ...]) -> Iterator[FieldError]:
     policy, mode = item.config.policy, item.config.disruption_mode
     if mode is DisruptionMode.ALL:
         if Block.POLICY not in unread and (policy is None or policy.kind is PolicyKind.BASIC):
-            yield field.invalid(_blamed(item), "all", "the disruptionMode `all` is not supported with the Basic scheduling policy")
-    elif above is not None and above.config.disruption_mode is DisruptionMode.ALL and Block.DISRUPTION_MODE not in unread:
+            yield field.invalid(_conflict_path(item), "all", "the disruptionMode `all` is not supported with the Basic scheduling policy")
+    elif parent is not None and parent.config.disruption_mode is DisruptionMode.ALL and Block.DISRUPTION_MODE not in unread:
         yield field.invalid(
-            item.place(Block.DISRUPTION_MODE),
+            item.error_path(Block.DISRUPTION_MODE),
             "single",
-            f"must be `all`, as the mode of its parent {above.item.name!r} is (what has no mode counts as `single`)",
+            f"must be `all`, as the mode of its parent {parent.item.name!r} is (what has no mode counts as `single`)",
         )
 
 
-def _blamed(item: Resolved) -> FieldPath:
-    """Of a mode and a policy that do not go together: the one that the user wrote, the mode if both."""
+def _conflict_path(item: Resolved) -> FieldPath:
+    """Return the path for a conflict of mode and policy: the block that the user set, the mode if both."""
     if item.source(Block.DISRUPTION_MODE) is not Source.USER and item.source(Block.POLICY) is Source.USER:
-        return item.place(Block.POLICY)
-    return item.place(Block.DISRUPTION_MODE)
+        return item.error_path(Block.POLICY)
+    return item.error_path(Block.DISRUPTION_MODE)

@@ -1,4 +1,4 @@
-"""What this package raises: all that is wrong at once, as field errors with paths in the user's own object."""
+"""Exceptions of this package, each with all field errors at once, with paths in the user's own object."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from collections.abc import Iterable
 from validators.field import FieldError
 
 
-class _Told(ValueError):
-    """Something is wrong with what was given; ``errors`` says what, and ``str()`` has one line for each."""
+class _FieldErrors(ValueError):
+    """Invalid input; ``errors`` has the field errors, ``str()`` one line for each."""
 
     def __init__(self, errors: Iterable[FieldError]) -> None:
         self.errors: tuple[FieldError, ...] = tuple(errors)
         super().__init__("\n".join(f"{error.path}: {error}" if error.path.parts else str(error) for error in self.errors))
 
 
-class BlockError(_Told):
-    """Building blocks that are none: a wrong JSON type, an unknown field, no or several members of a union."""
+class BlockError(_FieldErrors):
+    """Malformed building blocks: a wrong JSON type, an unknown field, no or several members of a union."""
 
 
-class BuildError(_Told):
-    """A tree of items from which no sound Workload can be made, or a Workload or template from which no group can."""
+class BuildError(_FieldErrors):
+    """A tree of items, a Workload or a template from which no valid object can be built."""
 
 
 def in_order(errors: Iterable[FieldError]) -> tuple[FieldError, ...]:
-    """*errors* by field path, numbers as numbers, then by what they say."""
+    """Return *errors* sorted by field path, with indices in numerical order, then by type and detail."""
     return tuple(sorted(errors, key=_rank))
 
 

@@ -1,6 +1,6 @@
-"""Is something that a controller's code made an item, or a configuration, at all?
+"""Type checks of the items and configurations that a controller's code creates.
 
-A typed program needs none of this; one that is not gets a sentence instead of a traceback.
+A type-checked program does not need them; any other gets a message instead of a traceback.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from workloadbuilder.item import DisruptionMode, PolicyKind, ResourceClaim, Sche
 
 
 def item_fault(item: object) -> str:
-    """Why something is no item whose parts can be looked at; empty where it is one."""
+    """Return the reason why *item* is no well-typed item; empty if it is one."""
     if not isinstance(item, WorkloadItem):
         return "workload item cannot be nil" if item is None else f"must be a WorkloadItem, not a {type(item).__name__}"
     parts: tuple[tuple[str, object, type | tuple[type, ...]], ...] = (
@@ -32,19 +32,19 @@ def item_fault(item: object) -> str:
 
 
 def config_fault(config: object) -> str:
-    """Why something is no configuration; empty where it is one."""
+    """Return the reason why *config* is no well-typed configuration; empty if it is one."""
     if not isinstance(config, SchedulingConfig):
         return f"it must be a SchedulingConfig, not {'None' if config is None else f'a {type(config).__name__}'}"
     claims: object = config.resource_claims
-    wrong = (
+    checks = (
         (not isinstance(config.disruption_mode, (DisruptionMode, type(None))), "disruption_mode must be a DisruptionMode or None"),
         (config.topology is not None and not _tuple_of(config.topology, str), "topology must be a tuple of node label keys or None"),
         (claims is not None and not _tuple_of(claims, ResourceClaim), "resource_claims must be a tuple of ResourceClaim or None"),
     )
-    if fault := _policy_fault(config.policy) or next((text for is_so, text in wrong if is_so), ""):
+    if fault := _policy_fault(config.policy) or next((text for failed, text in checks if failed), ""):
         return fault
     names = ((each.name, each.resource_claim_name or "", each.resource_claim_template_name or "") for each in config.resource_claims or ())
-    return "" if all(_tuple_of(each, str) for each in names) else "the names of a ResourceClaim must be texts"
+    return "" if all(_tuple_of(each, str) for each in names) else "the names of a ResourceClaim must be strings"
 
 
 def _policy_fault(policy: object) -> str:

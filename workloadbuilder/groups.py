@@ -1,4 +1,4 @@
-"""All groups of a tree: of each item as many as it says, below each group of its parent; parents first."""
+"""All groups of a tree: ``replicas`` groups of each item below each group of its parent, parents first."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from workloadbuilder.errors import BuildError
 from workloadbuilder.resolve import Resolved
 
 MAX_GROUPS = 100_000
-"""Groups that are made of one tree at most: far more than a cluster has nodes, and few enough for any memory."""
+"""Limit for the groups of one tree: far more than a cluster has nodes, and few enough to fit into memory."""
 
 
 def groups(root: Resolved, blueprint: Blueprint) -> Iterator[dict[str, Json]]:
-    """The groups of *root* and of all below it: a group, then those below it, in the order of items and of places.
+    """Yield the groups of *root* and its descendants depth-first, in the order of items and indices.
 
     Raises:
         BuildError: there would be more than ``MAX_GROUPS``.
@@ -27,16 +27,16 @@ def groups(root: Resolved, blueprint: Blueprint) -> Iterator[dict[str, Json]]:
 
 
 def several(root: Resolved) -> frozenset[str]:
-    """The items of which there is more than one group below each group of the parent."""
+    """Return the names of the items with more than one group below each group of the parent."""
     return frozenset(each.item.name for each in root.walk() if each.item.replicas > 1)
 
 
 def _groups(item: Resolved, blueprint: Blueprint, above: tuple[int, ...], parent: str) -> Iterator[dict[str, Json]]:
-    found, replicas = blueprint.templates[item.item.name], item.item.replicas
-    for place in range(replicas):
-        index = (*above, place) if replicas > 1 else above
+    template, replicas = blueprint.templates[item.item.name], item.item.replicas
+    for number in range(replicas):
+        index = (*above, number) if replicas > 1 else above
         name = blueprint.group_name(item.item.name, index)
-        yield blueprint.group(found, name, parent)
+        yield blueprint.group(template, name, parent)
         for child in item.children:
             yield from _groups(child, blueprint, index, name)
 
@@ -44,11 +44,11 @@ def _groups(item: Resolved, blueprint: Blueprint, above: tuple[int, ...], parent
 def _too_many(root: Resolved) -> FieldError | None:
     stack, total = [(root, 1)], 0
     while stack:
-        item, above = stack.pop()
-        here = above * item.item.replicas
-        total += here
+        item, parents = stack.pop()
+        count = parents * item.item.replicas
+        total += count
         if total > MAX_GROUPS:
-            detail = f"must make at most {MAX_GROUPS} groups with all items together: replicas multiply downwards"
+            detail = f"all items together must have at most {MAX_GROUPS} groups: the replicas of nested items multiply"
             return field.invalid(item.item.path, item.item.replicas, detail)
-        stack.extend((child, here) for child in reversed(item.children))
+        stack.extend((child, count) for child in reversed(item.children))
     return None

@@ -1,4 +1,4 @@
-"""Whose Workload it is and what it is called: the options of a build, whether they hold, and what is written of them."""
+"""Name, owner and options of a Workload: their validation and their JSON."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _UID = FieldPath("metadata", "uid")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class BuildOptions:
-    """What a build needs besides the tree: identity, and what the controller supports.
+    """Input of a build besides the tree: identity, and the capabilities that the controller supports.
 
-    *name* is the Workload's; empty for the one that is made of the owner's.  *namespace* may be empty in files.  A policy
-    or disruption mode that is not allowed is refused, so one that a later version brings is denied until the controller
-    lists it: an empty set allows nothing (KEP-6089, "Controller Opt-In for New Scheduling Capabilities").
-    *version* is that of Workload and PodGroups; a CompositePodGroup is of the closest version that has it.
+    *name* is the Workload's; if empty, it is derived from the owner's.  *namespace* may be empty in files.  Policies and
+    disruption modes that are not in the allowed sets are refused, so a controller must list each new one; an empty set allows
+    nothing (KEP-6089, "Controller Opt-In for New Scheduling Capabilities").  *version* is that of Workload and PodGroups; a
+    CompositePodGroup has the closest version that serves the kind.
     """
 
     name: str
@@ -35,20 +35,22 @@ class BuildOptions:
 
     @property
     def workload_name(self) -> str:
-        """What the Workload is called."""
+        """Return the Workload's name."""
         return self.name or names.workload_name(self.owner)
 
 
 def check(options: BuildOptions) -> Iterator[FieldError]:
-    """What is wrong with the identity, at the place in the owner that it comes from."""
+    """Yield the errors in the identity, at the fields of the owner from which it comes."""
     owner = options.owner
     if not owner.name:
-        yield field.required(_NAME, "a Workload must be owned by its controller for garbage collection: the owner has a name")
+        yield field.required(_NAME, "a Workload must be owned by its controller for garbage collection: the owner must have a name")
     yield from _messages(_NAME, owner.name, content.path_segment)
     if options.workload_name:
         yield from _messages(_NAME, options.workload_name, content.subdomain)
     if not owner.kind:
-        yield field.required(FieldPath("kind"), "a Workload must be owned by its controller for garbage collection: the owner has a kind")
+        yield field.required(
+            FieldPath("kind"), "a Workload must be owned by its controller for garbage collection: the owner must have a kind"
+        )
     yield from _messages(FieldPath("kind"), owner.kind, content.path_segment)
     group, _, version = owner.api_version.rpartition("/")
     if not version or "/" in group or (group and content.subdomain(group)):
@@ -62,17 +64,14 @@ def check(options: BuildOptions) -> Iterator[FieldError]:
 
 
 def warnings(owner: Owner) -> Iterator[FieldError]:
-    """What will be missing for want of a uid."""
+    """Yield a warning if the owner has no uid."""
     if not owner.uid:
-        detail = "without the owner's uid no ownerReferences can be written, and nothing is deleted with the owner"
+        detail = "without the owner's uid there are no ownerReferences, and the objects are not deleted with the owner"
         yield field.required(_UID, detail)
 
 
 def owner_references(owner: Owner) -> list[Json]:
-    """The owner as ``metadata.ownerReferences`` of what is made for it; empty where its uid is not known.
-
-    The API server refuses an owner reference without a uid.
-    """
+    """Return *owner* as ``metadata.ownerReferences``; empty without a uid, as the API server refuses such a reference."""
     if not owner.uid:
         return []
     reference = {"apiVersion": owner.api_version, "kind": owner.kind, "name": owner.name, "uid": owner.uid}
@@ -80,11 +79,11 @@ def owner_references(owner: Owner) -> list[Json]:
 
 
 def controller_ref(owner: Owner) -> dict[str, Json]:
-    """The owner as ``spec.controllerRef`` of its Workload; the core group is left out."""
+    """Return *owner* as ``spec.controllerRef`` of its Workload; the core group is omitted."""
     reference = {"kind": owner.kind, "name": owner.name}
     return {"apiGroup": owner.group, **reference} if owner.group else reference
 
 
-def _messages(path: FieldPath, value: str, legal: Callable[[str], list[str]]) -> Iterator[FieldError]:
-    for text in legal(value):
+def _messages(path: FieldPath, value: str, check_value: Callable[[str], list[str]]) -> Iterator[FieldError]:
+    for text in check_value(value):
         yield field.invalid(path, value, text)

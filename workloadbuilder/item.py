@@ -1,8 +1,8 @@
-"""What a controller says of its object: a tree of ``WorkloadItem``, each with defaults, the user's blocks and callbacks.
+"""Description of a controller's object: a tree of ``WorkloadItem``, each with defaults, the user's blocks and callbacks.
 
-The intermediate form of KEP-6089, "Shared workloadbuilder Library": one vocabulary for leaves and composites, from which
-``builder`` makes a Workload.  Everything here is immutable; a callback answers with a new configuration and cannot
-reach the shape of the tree.
+It is the intermediate form of KEP-6089, "Shared workloadbuilder Library": one form for leaves and composites, from which
+``builder`` builds a Workload.  Everything here is immutable; a callback returns a new configuration and cannot change the
+tree.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from collections.abc import Callable
 from validators.field import FieldPath
 
 WHOLE = FieldPath()
-"""The user's object itself."""
+"""Path of the user's object itself."""
 
 
 class PolicyKind(enum.StrEnum):
-    """How the members of a group are placed; the words of the wire."""
+    """Scheduling policy of a group, by its name in the API."""
 
     BASIC = "basic"
     GANG = "gang"
 
 
 class DisruptionMode(enum.StrEnum):
-    """What leaves when something of a group must; the words of the wire."""
+    """Unit of disruption in a group, by its name in the API: one member, or all together."""
 
     SINGLE = "single"
     ALL = "all"
@@ -33,8 +33,10 @@ class DisruptionMode(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SchedulingPolicy:
-    """Basic, or a gang of at least *minimum* members: pods in a leaf (``minCount``), child groups in a composite
-    (``minGroupCount``).  None is a minimum that the user left to the controller.
+    """Basic, or a gang of at least *minimum* members.
+
+    Members are pods in a leaf (``minCount``) and child groups in a composite (``minGroupCount``).  None is a minimum that the
+    user left to the controller.
     """
 
     kind: PolicyKind
@@ -43,7 +45,7 @@ class SchedulingPolicy:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ResourceClaim:
-    """A claim that the pods of a leaf share: by name, or made from a template."""
+    """ResourceClaim that the pods of a leaf share: by name, or from a template."""
 
     name: str
     resource_claim_name: str | None = None
@@ -52,11 +54,11 @@ class ResourceClaim:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SchedulingConfig:
-    """The four blocks of a group.  None is a block that was not given; an empty tuple one that was given empty."""
+    """The four blocks of a group.  None is an absent block, an empty tuple an empty one."""
 
     policy: SchedulingPolicy | None = None
     topology: tuple[str, ...] | None = None
-    """Node label keys: all pods below on nodes with one value of each (``constraints.topology[].key``)."""
+    """Node label keys; all pods below are on nodes with the same value of each (``constraints.topology[].key``)."""
     disruption_mode: DisruptionMode | None = None
     resource_claims: tuple[ResourceClaim, ...] | None = None
 
@@ -72,37 +74,37 @@ class Block(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class UserIntent:
-    """What the user wrote, and where: errors are told at the place in the user's own object.
+    """The user's blocks and their paths in the user's own object, at which errors are reported.
 
-    *paths* holds for each block that was given its path in that object: ``spec.scheduling.schedulingPolicy``.  A wrapper
-    may keep the blocks of a child far from the child itself, so these are whole paths, not ones below the item's own.
-    *composite* tells from which level's building blocks they were read, so that a block on the wrong level is refused
-    (``WorkloadPodGroup…`` in a composite, and the reverse).
+    *paths* has the path of each block that is present: ``spec.scheduling.schedulingPolicy``.  A controller may have the
+    blocks of a child elsewhere in its object, so these are full paths, not relative to the item's.  *composite* is the level
+    whose building blocks were read, so that a block on the wrong level is refused (``WorkloadPodGroup…`` in a composite, and
+    the reverse).
     """
 
     config: SchedulingConfig = SchedulingConfig()
     paths: tuple[tuple[Block, FieldPath], ...] = ()
     composite: bool | None = None
-    """Which level's building blocks these were: True composite, False leaf, None not said (hand-made)."""
+    """Level of the building blocks: True composite, False leaf, None unknown (created by a program)."""
     unread: tuple[Block, ...] = ()
-    """Blocks that were given and could not be read, which their reader has told: nothing is said of what follows from that."""
+    """Blocks that could not be read.  Their errors are reported already, so consequences are not."""
     topology_field: str = "key"
-    """What the label of a topology constraint is called there: ``key``, or ``level`` as KEP-6089's examples have it."""
+    """Field name of a topology constraint's label key: ``key``, or ``level`` as in KEP-6089's examples."""
 
 
 Callback = Callable[["WorkloadItem", SchedulingConfig], SchedulingConfig]
-"""Given its item and what is resolved so far, answers with the configuration to go on with.  Called in order, after
-defaults and user's intent are merged; mostly fills in a minimum (KEP-6089, "Library Usage Example")."""
+"""Function that gets an item and its configuration so far, and returns the next configuration.  Callbacks are called in
+order, after defaults and the user's intent are merged; most set a minimum (KEP-6089, "Library Usage Example")."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WorkloadItem:
     """One logical part of a workload: a JobSet, one of its replicated jobs, a Job.
 
-    With *children* it becomes a CompositePodGroupTemplate, without a PodGroupTemplate.  *name* is the template's name.
-    *path* is where the item stands in the user's object; *replicas* says how many groups are made from the template at
-    run time (LeaderWorkerSet: one a replica), each below one group of the parent's template; none is made of 0.
-    *name_path* is where the user wrote what the name is made of, if that is not the item's own place.
+    It becomes a CompositePodGroupTemplate with *children*, else a PodGroupTemplate.  *name* is the template's name, *path* the
+    item's path in the user's object.  *replicas* is the number of groups that are created from the template at run time, below
+    each group of the parent's template (LeaderWorkerSet: one for each replica); it may be 0.  *name_path* is the path of the
+    field from which the name is derived, if that is not *path*.
     """
 
     name: str
@@ -119,7 +121,7 @@ class WorkloadItem:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Owner:
-    """The object that the Workload describes, as an owner reference has it.  *uid* is empty where it is not known yet."""
+    """The object that the Workload describes, as in an owner reference.  *uid* is empty if it is not known yet."""
 
     api_version: str
     kind: str
@@ -128,5 +130,5 @@ class Owner:
 
     @property
     def group(self) -> str:
-        """The API group: empty for the core."""
+        """Return the API group; empty for the core group."""
         return self.api_version.rpartition("/")[0]

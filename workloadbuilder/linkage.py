@@ -1,7 +1,7 @@
-"""The two annotations by which a parent's controller tells a child's which group to make, and below which.
+"""Annotations on a child object that name the template of its group and the group's parent.
 
-KEP-6089, "Downward Template and Parent Mapping via Well-Known Annotations".  The parent's annotation is written as
-Kubernetes 1.37 spells it; the document's own spelling is read too.
+A parent's controller writes them for the child's controller.  Source: KEP-6089, "Downward Template and Parent Mapping via
+Well-Known Annotations".  The parent's annotation is written with the name of Kubernetes 1.37; the KEP's own name is read too.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ _ANNOTATIONS = FieldPath("metadata", "annotations")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Linkage:
-    """What the annotations of an object say; empty where they say nothing, or nothing usable."""
+    """Values of an object's annotations; empty if they are absent or invalid."""
 
     template: str = ""
-    """The template of which the object's group is made."""
+    """Template of the object's group."""
     parent: str = ""
-    """The CompositePodGroup below which that group stands."""
+    """CompositePodGroup that is the parent of that group."""
     errors: tuple[FieldError, ...] = ()
     warnings: tuple[FieldError, ...] = ()
 
 
 def write(template: str, parent: str = "") -> dict[str, str]:
-    """The annotations for a child whose group is made of *template*, below *parent* if there is one."""
+    """Return the annotations for a child whose group is created from *template*, below *parent* if it is not empty."""
     return {TEMPLATE: template, PARENT: parent} if parent else {TEMPLATE: template}
 
 
 def read(metadata: Json) -> Linkage:
-    """What an object's *metadata* says; never raises, whatever JSON that is."""
+    """Read the annotations in an object's *metadata*; never raises, for any JSON."""
     annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
     if not isinstance(annotations, Mapping):
         return Linkage()
@@ -47,10 +47,10 @@ def read(metadata: Json) -> Linkage:
         warnings.append(field.invalid(_ANNOTATIONS / Key(PARENT_IN_KEP), PARENT_IN_KEP, detail))
         if PARENT in given and given[PARENT] != given[PARENT_IN_KEP]:
             errors.append(field.invalid_struct(_ANNOTATIONS / Key(PARENT_IN_KEP), f"must be the same as {PARENT}, or absent"))
-    faulty = {error.path for error in errors}
-    sound = {key: value for key, value in given.items() if _ANNOTATIONS / Key(key) not in faulty}
-    parent = sound.get(PARENT) or sound.get(PARENT_IN_KEP, "")
-    return Linkage(sound.get(TEMPLATE, ""), parent, tuple(errors), tuple(warnings))
+    invalid = {error.path for error in errors}
+    valid = {key: value for key, value in given.items() if _ANNOTATIONS / Key(key) not in invalid}
+    parent = valid.get(PARENT) or valid.get(PARENT_IN_KEP, "")
+    return Linkage(valid.get(TEMPLATE, ""), parent, tuple(errors), tuple(warnings))
 
 
 def _faults(key: str, value: Json) -> Iterator[FieldError]:
@@ -58,6 +58,6 @@ def _faults(key: str, value: Json) -> Iterator[FieldError]:
     if not isinstance(value, str):
         yield field.type_invalid(path, "", "must be a string")
         return
-    legal: Callable[[str], list[str]] = content.label if key == TEMPLATE else content.subdomain
-    for text in legal(value):
+    check: Callable[[str], list[str]] = content.label if key == TEMPLATE else content.subdomain
+    for text in check(value):
         yield field.invalid(path, value, text)

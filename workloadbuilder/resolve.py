@@ -1,9 +1,9 @@
-"""What each item of a tree comes to: the controller's defaults, over them the user's blocks, then the callbacks in order.
+"""Resolution of each item's configuration: the controller's defaults, overridden by the user's blocks, then the callbacks.
 
-KEP-6089, "Policy Resolution"; merged block by block, as Kubernetes 1.37's workloadbuilder does: a policy of the user's
-replaces the default one whole, minimum included, and a list that was given empty is one that was not given.
+Source: KEP-6089, "Policy Resolution".  Blocks are merged as in Kubernetes 1.37's workloadbuilder: the user's policy replaces
+the whole default policy, including the minimum, and an empty list counts as absent.
 
-A tree built in code may be anything, and a callback may do anything: both are told as errors at the item's place.
+A malformed tree and a failing callback are reported as errors at the item's path.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from workloadbuilder.item import WHOLE, Block, Callback, SchedulingConfig, Workl
 
 
 class Source(enum.StrEnum):
-    """Who decided about a block."""
+    """Origin of a block's value."""
 
     DEFAULT = "default"
     USER = "user"
@@ -30,10 +30,10 @@ class Source(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Resolved:
-    """An item with its final configuration.
+    """Item with its final configuration.
 
-    *sources* has an entry for each block that holds something, and for one that a callback took away.  *composite* tells
-    whether the item has children, also where they could not be resolved.
+    *sources* has an entry for each block with a value, and for each that a callback removed.  *composite* is True if the item
+    has children, even if they could not be resolved.
     """
 
     item: WorkloadItem
@@ -43,19 +43,19 @@ class Resolved:
     composite: bool = False
 
     def source(self, block: Block) -> Source | None:
-        """Who decided about *block*; None where nobody did."""
+        """Return the origin of *block*; None if it was never set."""
         return next((source for each, source in self.sources if each is block), None)
 
-    def written(self, block: Block) -> FieldPath | None:
-        """Where the user wrote *block*; None where not at all."""
+    def user_path(self, block: Block) -> FieldPath | None:
+        """Return the path of *block* in the user's object; None if the user did not set it."""
         return next((path for each, path in self.item.intent.paths if each is block), None)
 
-    def place(self, block: Block) -> FieldPath:
-        """Where to tell something about *block*: where the user wrote it, else at the item."""
-        return self.written(block) or self.item.path
+    def error_path(self, block: Block) -> FieldPath:
+        """Return the path for errors about *block*: that in the user's object, else the item's."""
+        return self.user_path(block) or self.item.path
 
     def walk(self) -> Iterator[Resolved]:
-        """The item and all below it, parents first."""
+        """Yield the item and all its descendants, parents first."""
         yield self
         for child in self.children:
             yield from child.walk()
@@ -63,78 +63,78 @@ class Resolved:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Resolution:
-    """A tree resolved as far as it could be, and why no further; in order of field path."""
+    """Tree resolved as far as possible, and its errors in order of field path."""
 
     root: Resolved | None
     errors: tuple[FieldError, ...] = ()
 
 
 def resolve(root: WorkloadItem | None) -> Resolution:
-    """Resolve a whole tree, calling each callback once.  Never raises, whatever the tree and its callbacks are."""
+    """Resolve a whole tree, calling each callback once.  Never raises, for any tree and any callbacks."""
     walk = _Walk()
     resolved = walk.item(root, WHOLE, 1)
     return Resolution(resolved, in_order(walk.errors))
 
 
 class CallbackError(ValueError):
-    """A callback raised, or its answer is no configuration."""
+    """A callback raised, or did not return a configuration."""
 
 
 class _Walk:
-    """One walk over a tree; every item is looked at once, so that it ends whatever the items refer to."""
+    """Traversal of a tree that visits every item once, so it ends even if items refer to each other."""
 
-    __slots__ = ("errors", "ways")
+    __slots__ = ("errors", "visited")
 
     def __init__(self) -> None:
         self.errors: list[FieldError] = []
-        self.ways: dict[int, bool] = {}
-        """The items met, by identity, each with whether it is one of those above the present one."""
+        self.visited: dict[int, bool] = {}
+        """Visited items by ``id()``; True for the ancestors of the current item."""
 
-    def item(self, item: WorkloadItem | None, above: FieldPath, level: int) -> Resolved | None:
+    def item(self, item: WorkloadItem | None, parent_path: FieldPath, level: int) -> Resolved | None:
         fault = item_fault(item)
         if fault or item is None:
-            self._wrong(above, fault)
+            self._add_error(parent_path, fault)
             return None
-        if id(item) in self.ways:
-            self._again(item)
+        if id(item) in self.visited:
+            self._add_repetition(item)
             return None
         if item.children and level >= MAX_DEPTH:
-            self._wrong(
+            self._add_error(
                 item.path,
-                f"maximum template hierarchy depth is {MAX_DEPTH}: workload item {item.name!r} stands on level {level} and has children",
+                f"maximum template hierarchy depth is {MAX_DEPTH}: workload item {item.name!r} is on level {level} and has children",
             )
             return None
-        self.ways[id(item)] = True
+        self.visited[id(item)] = True
         children = tuple(item.children)
         config, sources = self._config(item)
         if not _same(children, item.children):
-            self._wrong(item.path, f"a callback changed the children of workload item {item.name!r}: it must leave the tree as it is")
-        below = [self.item(child, item.path, level + 1) for child in children]
-        self.ways[id(item)] = False
-        return Resolved(item, config, sources, tuple(child for child in below if child is not None), bool(children))
+            self._add_error(item.path, f"a callback changed the children of workload item {item.name!r}: it must not change the tree")
+        resolved = [self.item(child, item.path, level + 1) for child in children]
+        self.visited[id(item)] = False
+        return Resolved(item, config, sources, tuple(child for child in resolved if child is not None), bool(children))
 
-    def _again(self, item: WorkloadItem) -> None:
-        if self.ways[id(item)]:
-            self._wrong(item.path, f"workload item {item.name!r} must not stand below itself: the children run in a circle")
+    def _add_repetition(self, item: WorkloadItem) -> None:
+        if self.visited[id(item)]:
+            self._add_error(item.path, f"workload item {item.name!r} must not be below itself: the children form a cycle")
         else:
-            self._wrong(item.path, f"workload item {item.name!r} must stand in the tree once: it is there twice")
+            self._add_error(item.path, f"workload item {item.name!r} must be in the tree only once")
 
     def _config(self, item: WorkloadItem) -> tuple[SchedulingConfig, tuple[tuple[Block, Source], ...]]:
-        for config, whose in ((item.default, "default"), (item.intent.config, "intent")):
+        for config, attribute in ((item.default, "default"), (item.intent.config, "intent")):
             if fault := config_fault(config):
-                self._wrong(item.path, f"the {whose} of workload item {item.name!r} is no configuration: {fault}")
+                self._add_error(item.path, f"the {attribute} of workload item {item.name!r} is no configuration: {fault}")
                 return SchedulingConfig(), ()
         config, sources = _merged(item.default, item.intent.config)
         try:
             for callback in item.callbacks:
-                answer = _called(callback, item, config)
-                sources.update((block, Source.CALLBACK) for block in Block if getattr(answer, block) != getattr(config, block))
-                config = answer
+                result = _call(callback, item, config)
+                sources.update((block, Source.CALLBACK) for block in Block if getattr(result, block) != getattr(config, block))
+                config = result
         except CallbackError as error:
-            self._wrong(item.path, str(error))
+            self._add_error(item.path, str(error))
         return config, tuple((block, sources[block]) for block in Block if block in sources)
 
-    def _wrong(self, path: FieldPath, detail: str) -> None:
+    def _add_error(self, path: FieldPath, detail: str) -> None:
         self.errors.append(field.invalid_struct(path, detail))
 
 
@@ -154,18 +154,18 @@ def _merged(default: SchedulingConfig, intent: SchedulingConfig) -> tuple[Schedu
     return SchedulingConfig(**chosen), sources  # type: ignore[arg-type]
 
 
-def _called(callback: Callback, item: WorkloadItem, config: SchedulingConfig) -> SchedulingConfig:
-    """The answer of a callback.
+def _call(callback: Callback, item: WorkloadItem, config: SchedulingConfig) -> SchedulingConfig:
+    """Return the result of a callback.
 
     Raises:
-        CallbackError: it raised, or what it answered is no configuration.
+        CallbackError: it raised, or did not return a configuration.
     """
     name = getattr(callback, "__qualname__", type(callback).__name__)
-    where = f"callback {name} of workload item {item.name!r}"
+    subject = f"callback {name} of workload item {item.name!r}"
     try:
-        answer = callback(item, config)
+        result = callback(item, config)
     except Exception as error:
-        raise CallbackError(f"{where} raised {type(error).__name__}: {error}") from error
-    if fault := config_fault(answer):
-        raise CallbackError(f"{where} must answer with a configuration: {fault}")
-    return answer
+        raise CallbackError(f"{subject} raised {type(error).__name__}: {error}") from error
+    if fault := config_fault(result):
+        raise CallbackError(f"{subject} must return a configuration: {fault}")
+    return result

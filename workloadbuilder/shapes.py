@@ -1,4 +1,4 @@
-"""One building block of a user's, read: what it says, and each thing that is wrong with its shape."""
+"""Decoding of the user's building blocks, with all errors in their shape."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from validators.rules import checks
 from workloadbuilder.item import Block, DisruptionMode, PolicyKind, ResourceClaim, SchedulingPolicy
 
 MOST = 2**31 - 1
-"""The largest count: counts are signed integers of 32 bits."""
+"""Largest count; counts are signed 32-bit integers."""
 
 _CLAIM_FIELDS = ("name", "resourceClaimName", "resourceClaimTemplateName")
 
 
 class Reader:
-    """Reads blocks of one level, keeping what is wrong with them.
+    """Decoder of the blocks of one level, which collects errors and warnings.
 
-    What comes back is what could be read; where something was wrong, an error was added.
+    Its methods return the values that could be read, and add an error for each other one.
     """
 
     __slots__ = ("composite", "errors", "topology_field", "unread", "warnings")
@@ -32,77 +32,77 @@ class Reader:
         self.unread: set[Block] = set()
         self.topology_field = "key"
 
-    def wrong(self, path: FieldPath, detail: str) -> None:
+    def add_error(self, path: FieldPath, detail: str) -> None:
         """Add an error about the whole value at *path*."""
         self.errors.append(field.invalid_struct(path, detail))
 
-    def renamed(self, path: FieldPath, former: str, current: str) -> None:
-        """Warn that a field has another name by now."""
-        self.warnings.append(field.invalid(path, former, f"KEP-6089's examples call it so; Kubernetes 1.37 calls it {current}"))
+    def warn_renamed(self, path: FieldPath, former: str, current: str) -> None:
+        """Warn that Kubernetes 1.37 has another name for a field."""
+        self.warnings.append(field.invalid(path, former, f"this is the name in KEP-6089's examples; in Kubernetes 1.37 it is {current}"))
 
-    def fields(self, value: Json, path: FieldPath, known: Sequence[str], *, unsaid: Collection[str] = ()) -> dict[str, Json]:
-        """The fields of a JSON object, those left out that are null; unknown ones are errors.
+    def fields(self, value: Json, path: FieldPath, known: Sequence[str], *, accepted: Collection[str] = ()) -> dict[str, Json]:
+        """Return the fields of a JSON object that are not null; unknown fields are errors.
 
-        *unsaid* are names that are known too, but never suggested.
+        The names in *accepted* are allowed too, but never suggested.
         """
         if not isinstance(value, Mapping):
             self._type(path, value, "a mapping")
             return {}
         for name in value:
-            if name not in known and name not in unsaid:
+            if name not in known and name not in accepted:
                 text = str(name)
                 close = difflib.get_close_matches(text, known, n=1)
-                self.wrong(path / text, f"unknown field {text!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
+                self.add_error(path / text, f"unknown field {text!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
         return {name: each for name, each in value.items() if each is not None}
 
     def policy(self, value: Json, path: FieldPath) -> SchedulingPolicy | None:
-        """A scheduling policy: basic, or a gang that may leave its minimum open."""
+        """Return a scheduling policy: basic, or a gang, whose minimum may be absent."""
         chosen = self._union(value, path, ("basic", "gang"))
         if "gang" not in chosen:
             for name in chosen:
                 self.fields(chosen[name], path / name, ())
             return SchedulingPolicy(PolicyKind.BASIC) if chosen else None
-        counted = "minGroupCount" if self.composite else "minCount"
-        gang = self.fields(chosen["gang"], path / "gang", (counted,))
-        minimum = self._count(gang[counted], path.join(("gang", counted))) if counted in gang else None
+        minimum_field = "minGroupCount" if self.composite else "minCount"
+        gang = self.fields(chosen["gang"], path / "gang", (minimum_field,))
+        minimum = self._count(gang[minimum_field], path.join(("gang", minimum_field))) if minimum_field in gang else None
         return SchedulingPolicy(PolicyKind.GANG, minimum)
 
     def disruption_mode(self, value: Json, path: FieldPath) -> DisruptionMode | None:
-        """A disruption mode: single or all."""
+        """Return a disruption mode: single or all."""
         chosen = self._union(value, path, ("single", "all"))
         for name in chosen:
             self.fields(chosen[name], path / name, ())
         return DisruptionMode(next(iter(chosen))) if chosen else None
 
     def constraints(self, value: Json, path: FieldPath) -> tuple[str, ...] | None:
-        """The node label keys of topology constraints; None where they cannot be read."""
+        """Return the node label keys of topology constraints."""
         given = self.fields(value, path, ("topology",))
-        listed = self._list(given.get("topology"), path / "topology")
-        keys = [self._key(each, path.join(("topology", place))) for place, each in listed]
+        entries = self._list(given.get("topology"), path / "topology")
+        keys = [self._key(each, path.join(("topology", index))) for index, each in entries]
         return tuple(key for key in keys if key is not None)
 
     def resource_claims(self, value: Json, path: FieldPath) -> tuple[ResourceClaim, ...] | None:
-        """Resource claims, each by name or from a template."""
-        return tuple(self._claim(each, path / place) for place, each in self._list(value, path))
+        """Return resource claims, each by name or from a template."""
+        return tuple(self._claim(each, path / index) for index, each in self._list(value, path))
 
     def _union(self, value: Json, path: FieldPath, members: tuple[str, str]) -> dict[str, Json]:
-        """The one member that is given, as a mapping of one; none where there is none or more than one."""
+        """Return the only member that is set, with its value; empty if none or several are set."""
         before = len(self.errors)
         given = self.fields(value, path, members)
         chosen = {name: given[name] for name in members if name in given}
-        # Who misspelt a member has been told how it is spelt.
+        # A misspelt member is reported as an unknown field already.
         if chosen or len(self.errors) == before:
             self.errors.extend(checks.union(path, {name: chosen.get(name) for name in members}))
         return chosen if len(chosen) == 1 else {}
 
     def _key(self, value: Json, path: FieldPath) -> str | None:
-        given = self.fields(value, path, ("key",), unsaid=("level",))
+        given = self.fields(value, path, ("key",), accepted=("level",))
         if "level" in given:
             if "key" in given:
-                self.wrong(path / "level", "must be absent: key says the same under its current name")
+                self.add_error(path / "level", "must be absent: it is a former name of key, which is set")
                 return None
             self.topology_field = "level"
-            self.renamed(path / "level", "level", "key")
+            self.warn_renamed(path / "level", "level", "key")
         name = "level" if "level" in given else "key"
         return self._text(given, name, path) or ""
 
@@ -119,7 +119,7 @@ class Reader:
         return None
 
     def _count(self, value: Json, path: FieldPath) -> int | None:
-        # A whole number stays one however it is written: 3.0 in YAML reaches the API server as 3.
+        # 3.0 in YAML reaches the API server as 3.
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int):
@@ -136,6 +136,6 @@ class Reader:
         yield from enumerate(value)
 
     def _type(self, path: FieldPath, value: Json, wanted: str) -> None:
-        # Lists and mappings are not echoed: they may be large, and deep.
+        # Lists and mappings are not quoted: they may be large and deeply nested.
         shown = "{…}" if isinstance(value, Mapping) else "[…]" if isinstance(value, (list, tuple)) else value
         self.errors.append(field.type_invalid(path, shown, f"must be {wanted}"))

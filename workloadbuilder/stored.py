@@ -1,4 +1,4 @@
-"""A Workload that was made before, by this library or any other program, read to make groups of it or to compare with it."""
+"""Reading of an existing Workload, of this library or any other program, to create its groups or to compare with it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _API_VERSIONS = tuple(row.name for row in served.current("Workload"))
 
 
 def read(workload: Json) -> Blueprint:
-    """The Workload as a blueprint, known to be one that the API server would keep.
+    """Return the Workload as a blueprint, after validating it as the API server does.
 
-    Groups made of it belong to the Workload's own controller, and have a hash in their names if its uid is known.
+    Its groups belong to the Workload's own controller, and have a hash in their names if the controller's uid is known.
 
     Raises:
-        BuildError: it is no Workload of a version that is served, or one that the API server refuses.
+        BuildError: it is no Workload of a served version, or the API server would refuse it.
     """
     if not isinstance(workload, Mapping):
         raise BuildError([field.type_invalid(FieldPath(), "", "must be a mapping: a Workload")])
@@ -28,14 +28,14 @@ def read(workload: Json) -> Blueprint:
         raise BuildError([field.not_supported(FieldPath("apiVersion"), workload.get("apiVersion"), _API_VERSIONS)])
     if workload.get("kind") != "Workload":
         raise BuildError([field.not_supported(FieldPath("kind"), workload.get("kind"), ["Workload"])])
-    _refuse_unsound(workload)
+    _validate(workload)
     owners = workload["metadata"].get("ownerReferences") or ()
     references = [each for each in owners if each.get("controller") and each.get("uid")][:1]
     return Blueprint(workload, references=references, hashed=bool(references))
 
 
-def _refuse_unsound(workload: Mapping[str, Json]) -> None:
-    # The rules are many, and a program that only builds Workloads need not wait for them.
+def _validate(workload: Mapping[str, Json]) -> None:
+    # Importing all rules takes time that a program that only builds Workloads need not spend.
     from validators import pipeline
     from validators.rules.base import Operation, Profile, Settings, Severity
 

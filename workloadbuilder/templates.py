@@ -1,7 +1,6 @@
-"""A resolved tree as the templates of a Workload, in plain JSON.
+"""Templates of a Workload, in plain JSON, from a resolved tree.
 
-Field names and shapes as Kubernetes 1.37 has them; what is absent is left out.  Nothing is judged here: ``check`` has
-found the tree sound before.
+Fields are those of Kubernetes 1.37; absent values are omitted.  The tree must be valid: ``check`` runs before.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ LEAVES, COMPOSITES = "podGroupTemplates", "compositePodGroupTemplates"
 
 
 def workload(root: Resolved, options: BuildOptions) -> dict[str, Json]:
-    """The Workload whose one root template is that of *root*."""
+    """Return the Workload whose only root template is that of *root*."""
     metadata: dict[str, Json] = {"name": options.workload_name}
     if options.namespace:
         metadata["namespace"] = options.namespace
@@ -32,28 +31,28 @@ def workload(root: Resolved, options: BuildOptions) -> dict[str, Json]:
 
 
 def spec(root: Resolved) -> dict[str, Json]:
-    """The one list of templates that a Workload of *root* has."""
+    """Return the list of templates in the spec of *root*'s Workload."""
     return {COMPOSITES if root.composite else LEAVES: [template(root)]}
 
 
 def template(item: Resolved) -> dict[str, Json]:
-    """The template of an item, with those of the items below it."""
+    """Return the template of an item, with those of the items below it."""
     config = item.config
-    made: dict[str, Json] = {"name": item.item.name, "schedulingPolicy": _policy(config, composite=item.composite)}
+    content: dict[str, Json] = {"name": item.item.name, "schedulingPolicy": _policy(config, composite=item.composite)}
     if config.topology:
-        made["schedulingConstraints"] = {"topology": [{"key": key} for key in config.topology]}
+        content["schedulingConstraints"] = {"topology": [{"key": key} for key in config.topology]}
     if config.resource_claims:
-        made["resourceClaims"] = [_claim(claim) for claim in config.resource_claims]
+        content["resourceClaims"] = [_claim(claim) for claim in config.resource_claims]
     if config.disruption_mode is not None:
-        made["disruptionMode"] = {config.disruption_mode.value: {}}
+        content["disruptionMode"] = {config.disruption_mode.value: {}}
     if item.item.priority_class_name:
-        made["priorityClassName"] = item.item.priority_class_name
+        content["priorityClassName"] = item.item.priority_class_name
     if item.item.priority is not None:
-        made["priority"] = item.item.priority
-    for name, below in ((LEAVES, False), (COMPOSITES, True)):
-        if children := [template(child) for child in item.children if child.composite is below]:
-            made[name] = children
-    return made
+        content["priority"] = item.item.priority
+    for name, composite in ((LEAVES, False), (COMPOSITES, True)):
+        if children := [template(child) for child in item.children if child.composite is composite]:
+            content[name] = children
+    return content
 
 
 def _policy(config: SchedulingConfig, *, composite: bool) -> dict[str, Json]:

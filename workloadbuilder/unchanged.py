@@ -1,6 +1,6 @@
-"""What does not let itself change in a Workload that is there: all but the minimum of a gang (KEP-6012; Kubernetes 1.37).
+"""Immutable fields of an existing Workload: everything but the minimum of a gang (KEP-6012; Kubernetes 1.37).
 
-A controller that would rather make the Workload anew asks ``update.changes`` instead.
+A controller that recreates the Workload instead uses ``update.changes``.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _FIXED = "field is immutable"
 
 
 def check(new: Resolved, old: Resolved | None) -> Iterator[FieldError]:
-    """What differs from *old* and must not, at its place in the new object; items are matched by name, level by level.
+    """Yield an error for each forbidden difference from *old*, at its path in the new object.
 
-    Nothing is said where the old tree could not be resolved.
+    Items are matched by name, level by level.  Without *old*, which could not be resolved then, there are no errors.
     """
     if old is None:
         return
@@ -34,28 +34,28 @@ def check(new: Resolved, old: Resolved | None) -> Iterator[FieldError]:
 def _item(new: Resolved, old: Resolved) -> Iterator[FieldError]:
     yield from _blocks(new, old)
     if (new.item.priority_class_name, new.item.priority) != (old.item.priority_class_name, old.item.priority):
-        yield field.invalid_struct(new.item.path, f"{_FIXED}: priority and priority class stay those of the Workload that is there")
+        yield field.invalid_struct(new.item.path, f"{_FIXED}: priority and priority class must be those of the existing Workload")
     before = {child.item.name: child for child in old.children}
     for child in new.children:
         if child.item.name in before:
             yield from _item(child, before.pop(child.item.name))
         else:
             yield field.forbidden(
-                name_path(child), f"item may not be added: the Workload that is there has no template {child.item.name!r} here"
+                name_path(child), f"item may not be added: the existing Workload has no template {child.item.name!r} here"
             )
     for name in sorted(before):
-        yield field.forbidden(new.item.path, f"item may not be removed: the Workload that is there has a template {name!r} here")
+        yield field.forbidden(new.item.path, f"item may not be removed: the existing Workload has a template {name!r} here")
 
 
 def _blocks(new: Resolved, old: Resolved) -> Iterator[FieldError]:
     if _kind(new) is not _kind(old):
-        yield field.invalid_struct(new.place(Block.POLICY), "the basic/gang policy variant is immutable after creation")
+        yield field.invalid_struct(new.error_path(Block.POLICY), "the basic/gang policy variant is immutable after creation")
     if (new.config.topology or ()) != (old.config.topology or ()):
         yield field.invalid_struct(inside(new, Block.TOPOLOGY, ()), _FIXED)
     if new.config.disruption_mode is not old.config.disruption_mode:
-        yield field.invalid_struct(new.place(Block.DISRUPTION_MODE), _FIXED)
+        yield field.invalid_struct(new.error_path(Block.DISRUPTION_MODE), _FIXED)
     if (new.config.resource_claims or ()) != (old.config.resource_claims or ()):
-        yield field.invalid_struct(new.place(Block.RESOURCE_CLAIMS), _FIXED)
+        yield field.invalid_struct(new.error_path(Block.RESOURCE_CLAIMS), _FIXED)
 
 
 def _kind(item: Resolved) -> PolicyKind:

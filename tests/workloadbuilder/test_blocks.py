@@ -125,10 +125,10 @@ def test_the_names_of_the_keps_examples_are_read_with_warnings():
     assert "level" == got.intent.topology_field
     assert () == got.errors
     assert told(got.warnings) == [
-        'spec.scheduling.constraints: Invalid value: "constraints": KEP-6089\'s examples call it so; Kubernetes 1.37 calls it schedulingConstraints',
-        'spec.scheduling.constraints.topology[0].level: Invalid value: "level": KEP-6089\'s examples call it so; Kubernetes 1.37 calls it key',
-        'spec.scheduling.disruption: Invalid value: "disruption": KEP-6089\'s examples call it so; Kubernetes 1.37 calls it disruptionMode',
-        'spec.scheduling.policy: Invalid value: "policy": KEP-6089\'s examples call it so; Kubernetes 1.37 calls it schedulingPolicy',
+        'spec.scheduling.constraints: Invalid value: "constraints": this is the name in KEP-6089\'s examples; in Kubernetes 1.37 it is schedulingConstraints',
+        'spec.scheduling.constraints.topology[0].level: Invalid value: "level": this is the name in KEP-6089\'s examples; in Kubernetes 1.37 it is key',
+        'spec.scheduling.disruption: Invalid value: "disruption": this is the name in KEP-6089\'s examples; in Kubernetes 1.37 it is disruptionMode',
+        'spec.scheduling.policy: Invalid value: "policy": this is the name in KEP-6089\'s examples; in Kubernetes 1.37 it is schedulingPolicy',
     ]
 
 
@@ -137,14 +137,14 @@ def test_the_names_of_the_keps_examples_are_read_with_warnings():
     [
         pytest.param(
             {"policy": {"basic": {}}, "schedulingPolicy": {"basic": {}}},
-            ["spec.scheduling.policy: Invalid value: must be absent: schedulingPolicy says the same under its current name"],
+            ["spec.scheduling.policy: Invalid value: must be absent: it is a former name of schedulingPolicy, which is set"],
             (Block.POLICY,),
             id="both names of a block",
         ),
         pytest.param(
             {"schedulingConstraints": {"topology": [{"key": "zone", "level": "zone"}]}},
             [
-                "spec.scheduling.schedulingConstraints.topology[0].level: Invalid value: must be absent: key says the same under its current name"
+                "spec.scheduling.schedulingConstraints.topology[0].level: Invalid value: must be absent: it is a former name of key, which is set"
             ],
             (Block.TOPOLOGY,),
             id="both names of a key",
@@ -247,7 +247,7 @@ def test_claims_on_a_composite_are_refused():
     got = read({"resourceClaims": []}, composite=True)
 
     assert [
-        "spec.scheduling.resourceClaims: Invalid value: must be absent: a group of groups has no resource claims, a group of pods has"
+        "spec.scheduling.resourceClaims: Invalid value: must be absent: only a group of pods has resource claims, not a group of groups"
     ] == told(got.errors)
 
 

@@ -99,7 +99,7 @@ def test_there_are_only_so_many_groups(monkeypatch, replicas, refused):
         return
     with pytest.raises(BuildError) as caught:
         one.groups()
-    want = "spec.workers: Invalid value: 10: must make at most 10 groups with all items together: replicas multiply downwards"
+    want = "spec.workers: Invalid value: 10: all items together must have at most 10 groups: the replicas of nested items multiply"
     assert [want] == told(caught.value.errors)
     assert one.build_workload()
 
@@ -107,7 +107,7 @@ def test_there_are_only_so_many_groups(monkeypatch, replicas, refused):
 def test_replicas_that_multiply_are_counted_before_anything_is_made():
     many = 2**31 - 1
 
-    with pytest.raises(BuildError, match="replicas multiply downwards"):
+    with pytest.raises(BuildError, match="the replicas of nested items multiply"):
         builder(composite("root", composite("a", leaf("b", replicas=many), replicas=many), replicas=many)).groups()
 
 
@@ -155,7 +155,7 @@ def test_name_parent_and_owner_may_be_named():
         ),
         pytest.param(
             lambda one: one.pod_group("workers", index=0),
-            "the index of template 'workers' must be absent: there is one group of it",
+            "the index of template 'workers' must be absent: the template has only one group",
             id="an index of the only group",
         ),
         pytest.param(
@@ -175,9 +175,7 @@ def test_what_is_not_in_the_workload_cannot_be_made(ask, want):
 def test_which_of_several_groups_it_is_must_be_said(index):
     one = builder(composite("lws", leaf("workers", replicas=2), replicas=2))
 
-    with pytest.raises(
-        BuildError, match="the index of template 'workers' must be one number for each of lws, workers, of which there are several"
-    ):
+    with pytest.raises(BuildError, match="the index of template 'workers' must be one number for each of lws, workers"):
         one.pod_group("workers", index=index)
     assert "mine" == one.pod_group("workers", name="mine", parent="above", index=index)["metadata"]["name"]
 
@@ -250,9 +248,11 @@ def test_a_block_that_could_not_be_read_is_not_built():
 def test_warns_of_a_gang_that_is_never_complete():
     root = composite("root", leaf("a", replicas=2), leaf("b"), intent=intent(config(gang(4))))
 
-    assert [each.partition(": else")[0] for each in told(builder(root, owner=WITH_UID).warnings())] == [
-        "spec.scheduling.schedulingPolicy.gang.minGroupCount: Invalid value: 4: must be at most 3, the number of groups that are made below it"
-    ]
+    want = (
+        "spec.scheduling.schedulingPolicy.gang.minGroupCount: Invalid value: 4: must be at most 3, the number of its child groups: "
+        "otherwise the gang is never complete"
+    )
+    assert [want] == told(builder(root, owner=WITH_UID).warnings())
     assert builder(composite("root", leaf("a", replicas=2), default=config(gang(2))), owner=WITH_UID).warnings() == ()
 
 

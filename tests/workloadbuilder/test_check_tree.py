@@ -97,7 +97,7 @@ def test_priority_is_one_in_the_whole_tree(of_child, of_root, want):
         pytest.param(
             {"priority_class_name": "system-node-critical"},
             [
-                '"system-node-critical": must be a class of a value of at most 1000000000: the API server refuses groups of the system\'s own'
+                '"system-node-critical": must be a class with a value of at most 1000000000: the API server refuses groups of the system\'s own classes'
             ],
             id="a system class",
         ),
@@ -113,7 +113,7 @@ def test_a_class_name_is_a_subdomain():
 
 @pytest.mark.parametrize(("replicas", "want"), [(0, 0), (-1, 1)])
 def test_replicas_are_not_negative(replicas, want):
-    text = "spec.workers: Invalid value: -1: must be greater than or equal to 0: so many groups are made of this item"
+    text = "spec.workers: Invalid value: -1: must be greater than or equal to 0: it is the number of groups of this item"
 
     assert [text] * want == errors(leaf(replicas=replicas))
 
@@ -139,7 +139,7 @@ def test_no_two_groups_have_the_same_name(children, want):
     found = errors(root)
 
     assert [f"spec.{each}" for each in want] == [each.partition(":")[0] for each in found]
-    assert all("would have the same name as one of" in each for each in found)
+    assert all("would have the same name as a group of" in each for each in found)
     if not want:
         names = [each["metadata"]["name"] for each in builder(root).groups()]
         assert len(set(names)) == len(names)

@@ -71,7 +71,7 @@ def test_owner_with_a_uid_is_referred_to_as_the_controller():
 def test_owner_without_a_uid_is_not_referred_to_and_that_is_told():
     assert identity.owner_references(JOB) == []
     assert told(tuple(identity.warnings(JOB))) == [
-        "metadata.uid: Required value: without the owner's uid no ownerReferences can be written, and nothing is deleted with the owner"
+        "metadata.uid: Required value: without the owner's uid there are no ownerReferences, and the objects are not deleted with the owner"
     ]
 
 

@@ -87,9 +87,9 @@ def test_a_callback_that_changes_nothing_decides_nothing():
 def test_place_of_a_block_is_where_the_user_wrote_it_else_that_of_the_item():
     got = one(leaf(intent=intent(config(None, "zone"))))
 
-    assert FieldPath("spec", "scheduling", "schedulingConstraints") == got.place(Block.TOPOLOGY)
-    assert FieldPath("spec", "workers") == got.place(Block.POLICY)
-    assert got.written(Block.POLICY) is None
+    assert FieldPath("spec", "scheduling", "schedulingConstraints") == got.error_path(Block.TOPOLOGY)
+    assert FieldPath("spec", "workers") == got.error_path(Block.POLICY)
+    assert got.user_path(Block.POLICY) is None
 
 
 def test_tree_keeps_its_shape_and_is_walked_parents_first():
@@ -127,11 +127,11 @@ def _with(**changed):
         ),
         pytest.param(
             Odd(),
-            "callback Odd of workload item 'workers' must answer with a configuration: it must be a SchedulingConfig, not a dict",
+            "callback Odd of workload item 'workers' must return a configuration: it must be a SchedulingConfig, not a dict",
             id="answers with something else",
         ),
         pytest.param(
-            lambda _item, _config: None, "must answer with a configuration: it must be a SchedulingConfig, not None", id="forgets to answer"
+            lambda _item, _config: None, "must return a configuration: it must be a SchedulingConfig, not None", id="forgets to answer"
         ),
         pytest.param(lambda item, _config: item, "it must be a SchedulingConfig, not a WorkloadItem", id="answers with the item"),
         pytest.param(
@@ -143,7 +143,9 @@ def _with(**changed):
         pytest.param(
             _with(resource_claims=("fabric",)), "resource_claims must be a tuple of ResourceClaim or None", id="a claim that is text"
         ),
-        pytest.param(_with(resource_claims=(ResourceClaim(3),)), "the names of a ResourceClaim must be texts", id="a claim with a number"),
+        pytest.param(
+            _with(resource_claims=(ResourceClaim(3),)), "the names of a ResourceClaim must be strings", id="a claim with a number"
+        ),
         pytest.param(
             lambda _item, resolved: dataclasses.replace(resolved, policy=dataclasses.replace(basic(), minimum=3)),
             "a basic policy has no minimum",
@@ -175,7 +177,7 @@ def test_a_callback_cannot_change_the_shape_of_the_tree():
     object.__setattr__(root, "children", [leaf()])
     object.__setattr__(root, "callbacks", (cut,))
 
-    want = ["spec.root: Invalid value: a callback changed the children of workload item 'root': it must leave the tree as it is"]
+    want = ["spec.root: Invalid value: a callback changed the children of workload item 'root': it must not change the tree"]
     assert want == told_at_first
     assert want == told(resolve(root).errors)
 
@@ -191,7 +193,7 @@ def test_items_that_run_in_a_circle_are_told_once():
     root = composite("root", leaf(), inner)
     object.__setattr__(inner, "children", (root,))
 
-    assert ["spec.root: Invalid value: workload item 'root' must not stand below itself: the children run in a circle"] == told(
+    assert ["spec.root: Invalid value: workload item 'root' must not be below itself: the children form a cycle"] == told(
         resolve(root).errors
     )
 
@@ -201,7 +203,7 @@ def test_an_item_that_stands_in_the_tree_twice_is_told():
 
     resolution = resolve(composite("root", composite("a", shared), composite("b", shared)))
 
-    assert ["spec.shared: Invalid value: workload item 'shared' must stand in the tree once: it is there twice"] == told(resolution.errors)
+    assert ["spec.shared: Invalid value: workload item 'shared' must be in the tree only once"] == told(resolution.errors)
 
 
 def test_a_tree_that_shares_all_its_items_ends():
@@ -222,8 +224,7 @@ def test_tree_has_four_levels_at_most(levels, errors):
 
     assert errors == [str(error.path) for error in resolution.errors]
     assert all(
-        "maximum template hierarchy depth is 4: workload item 'level-3' stands on level 4 and has children" in str(e)
-        for e in resolution.errors
+        "maximum template hierarchy depth is 4: workload item 'level-3' is on level 4 and has children" in str(e) for e in resolution.errors
     )
 
 

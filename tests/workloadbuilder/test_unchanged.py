@@ -60,10 +60,10 @@ def test_items_are_neither_added_nor_removed_nor_moved():
     new = composite("root", leaf("d"), composite("b", leaf("a"), leaf("e")))
 
     assert told(builder(new).validate(old)) == [
-        "spec.a: Forbidden: item may not be added: the Workload that is there has no template 'a' here",
-        "spec.b: Forbidden: item may not be removed: the Workload that is there has a template 'c' here",
-        "spec.d: Forbidden: item may not be added: the Workload that is there has no template 'd' here",
-        "spec.root: Forbidden: item may not be removed: the Workload that is there has a template 'a' here",
+        "spec.a: Forbidden: item may not be added: the existing Workload has no template 'a' here",
+        "spec.b: Forbidden: item may not be removed: the existing Workload has a template 'c' here",
+        "spec.d: Forbidden: item may not be added: the existing Workload has no template 'd' here",
+        "spec.root: Forbidden: item may not be removed: the existing Workload has a template 'a' here",
     ]
 
 

@@ -44,7 +44,7 @@ def test_a_gang_of_another_size_is_patched_in_workload_and_groups():
             "",
             FieldPath("spec"),
             {"spec": {"compositePodGroupTemplates": body}},
-            "the minimum changes of 'workers' (6)",
+            "the minimum changes in 'workers' (6)",
         ),
         Change(
             Action.PATCH,

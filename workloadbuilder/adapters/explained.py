@@ -48,7 +48,7 @@ def _templates(item: Resolved, written: dict[tuple[str, Block], FieldPath], leve
     blocks = []
     for block, source in item.sources:
         value = _said(item.config, block, composite=item.composite)
-        path = written.get((item.item.name, block)) if source is Source.DEFAULT else item.written(block)
+        path = written.get((item.item.name, block)) if source is Source.DEFAULT else item.user_path(block)
         if value:
             blocks.append(ExplainedBlock(WORDS[block], value, source, path))
     yield ExplainedTemplate(item.item.name, item.composite, level, item.item.replicas, tuple(blocks))

@@ -124,7 +124,9 @@ def test_refuses_at_the_users_field(scheduling, want):
         ),
         pytest.param(
             ("name: train, ", ""),
-            ["metadata.name: Required value: a Workload must be owned by its controller for garbage collection: the owner has a name"],
+            [
+                "metadata.name: Required value: a Workload must be owned by its controller for garbage collection: the owner must have a name"
+            ],
             id="no name",
         ),
     ],

@@ -127,7 +127,7 @@ def test_a_replicated_job_without_replicas_makes_no_group():
         ),
         pytest.param(
             jobset(at_root="resourceClaims: []"),
-            ["spec.scheduling.resourceClaims: Invalid value: must be absent: a group of groups has no resource claims, a group of pods has"],
+            ["spec.scheduling.resourceClaims: Invalid value: must be absent: only a group of pods has resource claims, not a group of groups"],
             id="claims at the root",
         ),
         pytest.param(
@@ -395,7 +395,7 @@ def test_a_million_jobs_are_refused_before_they_are_made():
     found = compiled(jobset().replace("replicas: 3", "replicas: 1000000"), groups=True)
 
     assert [
-        "spec.replicatedJobs[1]: Invalid value: 1000000: must make at most 100000 groups with all items together: replicas multiply downwards"
+        "spec.replicatedJobs[1]: Invalid value: 1000000: all items together must have at most 100000 groups: the replicas of nested items multiply"
     ] == told(found.errors)
 
 

@@ -200,7 +200,7 @@ def kai(*subgroups: str) -> str:
         pytest.param(
             kai("name: a", "name: b, parent: a", "name: c, parent: b", "name: d, parent: c"),
             [
-                "spec.subGroups[2]: Invalid value: maximum template hierarchy depth is 4: workload item \"c\" stands on level 4 and has children"
+                "spec.subGroups[2]: Invalid value: maximum template hierarchy depth is 4: workload item \"c\" is on level 4 and has children"
             ],
             id="five levels",
         ),
