@@ -11,12 +11,12 @@ from typing import Any
 
 from benchmarks import measure
 from muster.render import yaml_text
-from workloadbuilder.adapters.compiled import Wanted, compile_object
+from workloadbuilder.adapters.compiled import CompileOptions, compile_object
 from workloadbuilder.adapters.shared.known_objects import Known
 
 COUNT, ROUNDS = 1_000, 5
 SECONDS = 2.0
-WANTED = {"Workload": Wanted(), "and groups": Wanted(groups=True), "and pods": Wanted(groups=True, pods=True)}
+WANTED = {"Workload": CompileOptions(), "and groups": CompileOptions(groups=True), "and pods": CompileOptions(groups=True, pods=True)}
 FLAGS = {"Workload": (), "and groups": ("--groups",), "and pods": ("--groups", "--pods")}
 
 
@@ -82,10 +82,10 @@ def _job(pods: int, requests: dict[str, str]) -> dict[str, Any]:
     return {"parallelism": pods, "completions": pods, "template": {"spec": {"restartPolicy": "Never", "containers": [container]}}}
 
 
-def _compile(jobsets: list[dict[str, Any]], wanted: Wanted) -> None:
+def _compile(jobsets: list[dict[str, Any]], options: CompileOptions) -> None:
     known = Known(jobsets)
     for each in jobsets:
-        compile_object(each, known, wanted)
+        compile_object(each, known, options)
 
 
 def _run(file: Path, flags: tuple[str, ...]) -> None:

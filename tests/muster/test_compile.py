@@ -106,7 +106,7 @@ def test_what_is_made(options: list[str], want: list[str]) -> None:
 
 def test_losses_are_told_with_file_and_line() -> None:
     assert (
-        "foreign.yaml:6:3: lost PodGroup pg: spec.scheduleTimeoutSeconds: a group waits without a time limit, and holds nothing meanwhile"
+        "foreign.yaml:6:3: lost PodGroup pg: spec.scheduleTimeoutSeconds: the timeout is dropped: a pending group waits without a time limit, and reserves no resources"
         == compiled("foreign.yaml").stderr.splitlines()[0]
     )
 
@@ -236,7 +236,7 @@ def test_a_child_is_told_as_skipped() -> None:
 
     assert (0, "") == (answer.exit_code, answer.stdout)
     assert (
-        "<stdin>:1:1: note Job ml/train: nothing is made of it: its group is one of the Workload of JobSet s, to which it belongs\n"
+        "<stdin>:1:1: note Job ml/train: nothing is made of it: its group belongs to the Workload of its controller, JobSet s\n"
         == answer.stderr
     )
 

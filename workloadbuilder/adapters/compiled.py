@@ -1,4 +1,4 @@
-"""One object compiled: its Workload, and if wanted its groups, its pods, or the children that make the groups themselves."""
+"""Compilation of one object: its Workload, and optionally its groups, pods, or the child objects that create the groups."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from workloadbuilder.item import WHOLE, Owner
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is to be made besides the Workload, and in which *version* of ``scheduling.k8s.io``.
+class CompileOptions:
+    """Objects to create besides the Workload, and their *version* of ``scheduling.k8s.io``.
 
-    With *delegated*, groups of pods are left to the controllers of child objects: these are made, with annotations that
-    tell which group is theirs, and of the groups only the composites.
+    With *delegated*, the controllers of child objects create the PodGroups: the result has the child objects, with annotations
+    that name their group, and only the CompositePodGroups.
     """
 
     groups: bool = False
@@ -36,7 +36,7 @@ class Wanted:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Compiled:
-    """What came of one object.  Where there are *errors* nothing was made; *skipped* says why else."""
+    """Result for one object.  It has no objects if there are *errors*, or if *skipped* gives another reason."""
 
     owner: Owner
     namespace: str
@@ -48,19 +48,19 @@ class Compiled:
     skipped: str = ""
 
 
-def compile_object(found: Json, known: Known, wanted: Wanted) -> Compiled | None:
-    """What is made of an object; None where its kind is none of ``KINDS``.  Never raises, whatever JSON it is."""
-    read = adapter(found.get("apiVersion"), found.get("kind")) if isinstance(found, dict) else None
-    if read is None:
+def compile_object(manifest: Json, known: Known, options: CompileOptions) -> Compiled | None:
+    """Compile an object; return None if its kind is not in ``KINDS``.  Never raises, for any JSON."""
+    adapt = adapter(manifest.get("apiVersion"), manifest.get("kind")) if isinstance(manifest, dict) else None
+    if adapt is None:
         return None
     try:
-        return _compiled(read(found, known), wanted)
+        return _compiled(adapt(manifest, known), options)
     except RecursionError:
         error = field.invalid_struct(WHOLE, "must be nested less deeply: it cannot be read")
-        return Compiled(Owner("", str(found.get("kind")), ""), "", errors=(error,))
+        return Compiled(Owner("", str(manifest.get("kind")), ""), "", errors=(error,))
 
 
-def _compiled(reading: Reading, wanted: Wanted) -> Compiled:
+def _compiled(reading: Reading, options: CompileOptions) -> Compiled:
     result = Compiled(
         reading.owner,
         reading.namespace,
@@ -71,76 +71,76 @@ def _compiled(reading: Reading, wanted: Wanted) -> Compiled:
     )
     try:
         if reading.root is not None:
-            return _from_tree(reading, result, wanted)
+            return _from_tree(reading, result, options)
         if reading.link is not None and not reading.errors:
-            objects = _from_link(reading, reading.link, wanted)
+            objects = _from_link(reading, reading.link, options)
             return dataclasses.replace(result, objects=objects)
     except BuildError as error:
-        return dataclasses.replace(result, errors=_once((*reading.errors, *map(reading.retold, error.errors))))
+        return dataclasses.replace(result, errors=_once((*reading.errors, *map(reading.relocate, error.errors))))
     return result
 
 
-def _from_tree(reading: Reading, result: Compiled, wanted: Wanted) -> Compiled:
-    """The Workload of a tree and what goes with it.
+def _from_tree(reading: Reading, result: Compiled, options: CompileOptions) -> Compiled:
+    """Return *result* with the Workload of a tree and the other objects.
 
     Raises:
-        BuildError: no sound Workload can be built.
+        BuildError: no valid Workload can be built.
     """
     if reading.root is None:
         return result
-    options = BuildOptions("", reading.namespace, reading.owner, reading.policies, reading.modes, wanted.version)
-    builder = Builder(reading.root, options)
-    errors = _once((*reading.errors, *map(reading.retold, builder.validate())))
-    warnings = _once((*reading.warnings, *map(reading.retold, builder.warnings())))
+    identity = BuildOptions("", reading.namespace, reading.owner, reading.policies, reading.modes, options.version)
+    builder = Builder(reading.root, identity)
+    errors = _once((*reading.errors, *map(reading.relocate, builder.validate())))
+    warnings = _once((*reading.warnings, *map(reading.relocate, builder.warnings())))
     if errors:
         return dataclasses.replace(result, errors=errors, warnings=warnings)
     resolved = builder.resolved()
     workload = builder.build_workload()
     objects = [workload]
-    delegated = wanted.delegated and bool(reading.children)
-    if wanted.groups:
+    delegated = options.delegated and bool(reading.children)
+    if options.groups:
         objects += [each for each in builder.groups() if not delegated or each["kind"] == "CompositePodGroup"]
-    if delegated or wanted.pods:
+    if delegated or options.pods:
         leaves = group_instances.leaves(resolved, workload["metadata"]["name"], hashed=bool(reading.owner.uid))
     if delegated:
-        warnings = (*warnings, *_unseen(reading, workload))
+        warnings = (*warnings, *_children_without_group(reading, workload))
         objects += group_instances.children(leaves, reading.children, reading.namespace)
-    if wanted.pods:
+    if options.pods:
         objects += group_instances.pods(leaves, reading.pods, reading.namespace)
     return dataclasses.replace(result, objects=tuple(objects), explained=explain(resolved, reading.origins), warnings=warnings)
 
 
-def _unseen(reading: Reading, workload: dict[str, Json]) -> Iterator[FieldError]:
-    """Children whose group no controller will make: that of Jobs, in Kubernetes 1.37, looks at the top of a Workload alone."""
-    seen = {each["name"] for each in workload["spec"].get("podGroupTemplates") or ()}
-    for child in sorted({each.template for each in reading.children} - seen):
+def _children_without_group(reading: Reading, workload: dict[str, Json]) -> Iterator[FieldError]:
+    """Yield a warning for each template below the top level, which the Job controller of Kubernetes 1.37 does not read."""
+    top_level = {each["name"] for each in workload["spec"].get("podGroupTemplates") or ()}
+    for child in sorted({each.template for each in reading.children} - top_level):
         yield field.invalid_struct(
             FieldPath("spec"),
-            f'the Job controller of Kubernetes 1.37 makes no PodGroup of the template "{child}", which is below another: its pods would '
-            "belong to no group; leave out --delegated",
+            f'the Job controller of Kubernetes 1.37 creates no PodGroup for the template "{child}", which is below another one: its pods '
+            "would have no group; omit --delegated",
         )
 
 
-def _from_link(reading: Reading, link: Link, wanted: Wanted) -> tuple[dict[str, Json], ...]:
-    """A child's group, made of its parent's Workload; and its pods.
+def _from_link(reading: Reading, link: Link, options: CompileOptions) -> tuple[dict[str, Json], ...]:
+    """Return a child's group, created from its parent's Workload, and its pods.
 
     Raises:
-        BuildError: the Workload is none, or has no such template.
+        BuildError: the parent's Workload is invalid or does not have the template.
     """
     builder = Builder.from_workload(link.workload)
     group = builder.pod_group(
         link.template, name=link.name or None, parent=link.parent or None, index=link.index or None, owner=reading.owner
     )
     name = group["metadata"]["name"]
-    objects = [group] if wanted.groups else []
-    if wanted.pods:
+    objects = [group] if options.groups else []
+    if options.pods:
         objects += group_instances.pods([Instance(link.template, (*link.index, 0), name, link.parent)], reading.pods, reading.namespace)
     return tuple(objects)
 
 
 def _once(errors: Iterable[FieldError]) -> tuple[FieldError, ...]:
-    """Each of *errors* once, in order of field path."""
-    told: dict[tuple[str, str], FieldError] = {}
+    """Return *errors* without duplicates, in order of field path."""
+    distinct: dict[tuple[str, str], FieldError] = {}
     for each in errors:
-        told.setdefault((str(each.path), str(each)), each)
-    return in_order(told.values())
+        distinct.setdefault((str(each.path), str(each)), each)
+    return in_order(distinct.values())

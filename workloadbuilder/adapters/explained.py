@@ -1,4 +1,4 @@
-"""Which block of each template came from the controller's defaults, from the user, and from a callback."""
+"""Sources of the blocks of each template: the controller's defaults, the user, or a callback."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORDS = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ExplainedBlock:
-    """One block: the field it becomes, what it says in words, who decided, and where in the object that stands."""
+    """One block: its field in the template, its value as text, its source, and its path in the user's object."""
 
     field: str
     value: str
@@ -29,7 +29,7 @@ class ExplainedBlock:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ExplainedTemplate:
-    """One template: how many groups are made of it below each group above, on which level, and its blocks."""
+    """One template: its level, its blocks, and the number of its groups below each group of its parent (*replicas*)."""
 
     name: str
     composite: bool
@@ -39,29 +39,29 @@ class ExplainedTemplate:
 
 
 def explain(root: Resolved, origins: Sequence[tuple[str, Block, FieldPath]]) -> tuple[ExplainedTemplate, ...]:
-    """Every template of a resolved tree, parents first; *origins* tells where defaults come from that stand in the object."""
-    written = {(name, block): path for name, block, path in origins}
-    return tuple(_templates(root, written, 1))
+    """Explain every template of a resolved tree, parents first; *origins* has the paths of defaults that are in the object."""
+    paths = {(name, block): path for name, block, path in origins}
+    return tuple(_templates(root, paths, 1))
 
 
-def _templates(item: Resolved, written: dict[tuple[str, Block], FieldPath], level: int) -> Iterator[ExplainedTemplate]:
+def _templates(item: Resolved, paths: dict[tuple[str, Block], FieldPath], level: int) -> Iterator[ExplainedTemplate]:
     blocks = []
     for block, source in item.sources:
-        value = _said(item.config, block, composite=item.composite)
-        path = written.get((item.item.name, block)) if source is Source.DEFAULT else item.user_path(block)
+        value = _formatted(item.config, block, composite=item.composite)
+        path = paths.get((item.item.name, block)) if source is Source.DEFAULT else item.user_path(block)
         if value:
             blocks.append(ExplainedBlock(WORDS[block], value, source, path))
     yield ExplainedTemplate(item.item.name, item.composite, level, item.item.replicas, tuple(blocks))
     for child in item.children:
-        yield from _templates(child, written, level + 1)
+        yield from _templates(child, paths, level + 1)
 
 
-def _said(config: SchedulingConfig, block: Block, *, composite: bool) -> str:
-    """A block in words; empty where it holds nothing."""
+def _formatted(config: SchedulingConfig, block: Block, *, composite: bool) -> str:
+    """Return the value of a block as text; empty if it has none."""
     if block is Block.POLICY:
         policy = config.policy
-        counted = "minGroupCount" if composite else "minCount"
-        return "" if policy is None else policy.kind if policy.minimum is None else f"{policy.kind}, {counted} {policy.minimum}"
+        minimum_field = "minGroupCount" if composite else "minCount"
+        return "" if policy is None else policy.kind if policy.minimum is None else f"{policy.kind}, {minimum_field} {policy.minimum}"
     if block is Block.TOPOLOGY:
         return ", ".join(config.topology or ())
     if block is Block.DISRUPTION_MODE:

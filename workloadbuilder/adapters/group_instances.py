@@ -1,4 +1,4 @@
-"""The groups that are made of a tree's leaves, each with its place in the tree and its name; and the pods in them."""
+"""Groups of a tree's leaves, each with its position in the tree and its name, and their pods."""
 
 from __future__ import annotations
 
@@ -8,56 +8,55 @@ from collections.abc import Iterator, Sequence
 from validators import field
 from validators.model.decode import Json
 from workloadbuilder import linkage, names
-from workloadbuilder.adapters.shared.adapter_result import ChildPlan, Places, PodPlan
+from workloadbuilder.adapters.shared.adapter_result import ChildPlan, PodPlan, Positions
 from workloadbuilder.errors import BuildError
 from workloadbuilder.groups import MAX_GROUPS
 from workloadbuilder.item import WHOLE
 from workloadbuilder.resolve import Resolved
 
 MAX_PODS = 100_000
-"""Pods that are made of one object at most."""
+"""Limit for the pods of one object."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Instance:
-    """One group of *template*: at *places* in the tree, called *name*, below the group *parent*."""
+    """One group of *template*: its position in the tree, its name, and the name of its parent group."""
 
     template: str
-    places: Places
+    positions: Positions
     name: str
     parent: str
 
 
 def leaves(root: Resolved, workload: str, *, hashed: bool) -> list[Instance]:
-    """Every group of a leaf, in the order in which the builder makes them; names are those that it gives.
+    """Return all groups of leaves, in the order and with the names of the builder.
 
     Raises:
         BuildError: there would be more than ``MAX_GROUPS``.
     """
-    if _groups(root) > MAX_GROUPS:
-        raise BuildError([field.invalid_struct(WHOLE, f"must make at most {MAX_GROUPS} groups with all items together")])
+    if _count_groups(root) > MAX_GROUPS:
+        raise BuildError([field.invalid_struct(WHOLE, f"all items together must have at most {MAX_GROUPS} groups")])
     return list(_leaves(root, (), (), "", workload, hashed=hashed))
 
 
-def _groups(item: Resolved) -> int:
-    """All groups of an item and of those below it, counted and not made."""
-    return item.item.replicas * (1 + sum(map(_groups, item.children)))
+def _count_groups(item: Resolved) -> int:
+    return item.item.replicas * (1 + sum(map(_count_groups, item.children)))
 
 
-def _leaves(item: Resolved, places: Places, index: Places, parent: str, workload: str, *, hashed: bool) -> Iterator[Instance]:
+def _leaves(item: Resolved, positions: Positions, index: Positions, parent: str, workload: str, *, hashed: bool) -> Iterator[Instance]:
     replicas = item.item.replicas
-    for place in range(replicas):
-        here = (*places, place)
-        own = (*index, place) if replicas > 1 else index
-        name = names.group_name(workload, item.item.name, own, hashed=hashed)
+    for number in range(replicas):
+        own_positions = (*positions, number)
+        own_index = (*index, number) if replicas > 1 else index
+        name = names.group_name(workload, item.item.name, own_index, hashed=hashed)
         if not item.children:
-            yield Instance(item.item.name, here, name, parent)
+            yield Instance(item.item.name, own_positions, name, parent)
         for child in item.children:
-            yield from _leaves(child, here, own, name, workload, hashed=hashed)
+            yield from _leaves(child, own_positions, own_index, name, workload, hashed=hashed)
 
 
 def pods(instances: Sequence[Instance], plans: Sequence[PodPlan], namespace: str) -> Iterator[dict[str, Json]]:
-    """The pods of all *instances*, in their order.
+    """Yield the pods of all *instances*, in their order.
 
     Raises:
         BuildError: there would be more than ``MAX_PODS``.
@@ -71,22 +70,23 @@ def pods(instances: Sequence[Instance], plans: Sequence[PodPlan], namespace: str
     for each in instances:
         for plan in by_template.get(each.template, ()):
             for number in range(plan.count):
-                made = _in(namespace, plan.make(each.places, number))
-                made["spec"]["schedulingGroup"] = {"podGroupName": each.name}
-                yield made
+                pod = _with_namespace(plan.make(each.positions, number), namespace)
+                pod["spec"]["schedulingGroup"] = {"podGroupName": each.name}
+                yield pod
 
 
 def children(instances: Sequence[Instance], plans: Sequence[ChildPlan], namespace: str) -> Iterator[dict[str, Json]]:
-    """The objects whose own controllers make the groups, with the annotations that tell them which."""
+    """Yield the objects whose own controllers create the groups, with the annotations that name the group."""
     by_template = {plan.template: plan for plan in plans}
     for each in instances:
         if each.template in by_template:
-            yield _in(namespace, by_template[each.template].make(each.places, linkage.write(each.template, each.parent)))
+            child = by_template[each.template].make(each.positions, linkage.write(each.template, each.parent))
+            yield _with_namespace(child, namespace)
 
 
-def _in(namespace: str, made: dict[str, Json]) -> dict[str, Json]:
-    """An object in its namespace, which stands behind the name."""
+def _with_namespace(manifest: dict[str, Json], namespace: str) -> dict[str, Json]:
+    """Set ``metadata.namespace``, after the name."""
     if namespace:
-        metadata = made["metadata"]
-        made["metadata"] = {"name": metadata.pop("name"), "namespace": namespace, **metadata}
-    return made
+        metadata = manifest["metadata"]
+        manifest["metadata"] = {"name": metadata.pop("name"), "namespace": namespace, **metadata}
+    return manifest

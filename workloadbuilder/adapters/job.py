@@ -1,7 +1,7 @@
-"""Job (batch/v1): one group of its pods (KEP-6089, "Job Integration").
+"""Adapter for Job (batch/v1): one group of its pods (KEP-6089, "Job Integration").
 
-A Job that belongs to a controller which compiles the Workload of the whole gets none of its own; where that left the
-groups to its children, the Job's group is made from the template that its annotations name.
+A Job whose controller compiles a Workload gets no Workload of its own.  If the controller leaves the groups to its children, the
+Job's group is created from the template that its annotations name.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from validators.versions.served import groups_of
 from workloadbuilder import linkage, names
 from workloadbuilder.adapters.jobset import jobset_labels
 from workloadbuilder.adapters.shared import job_spec, kueue_annotations, object_identity, pod_template
-from workloadbuilder.adapters.shared.adapter_result import Link, Places, PodPlan, Reading, with_minimum
+from workloadbuilder.adapters.shared.adapter_result import Link, PodPlan, Positions, Reading, with_minimum
 from workloadbuilder.adapters.shared.job_spec import JobShape
 from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.adapters.shared.object_identity import Subject
@@ -24,22 +24,22 @@ from workloadbuilder.blocks import read_intent
 from workloadbuilder.item import Block, Owner, PolicyKind, SchedulingConfig, SchedulingPolicy, WorkloadItem
 
 ROOT = "job-root"
-"""The template's name, as KEP-6089's usage example has it."""
+"""Name of the template, as in KEP-6089's usage example."""
 _BASIC = SchedulingPolicy(PolicyKind.BASIC)
 _SPEC = FieldPath("spec")
 _TEMPLATE = FieldPath("metadata", "annotations", Key(linkage_annotations.TEMPLATE))
 
 
-def adapt(found: Json, known: Known) -> Reading:
-    """What is made of a Job; never raises, whatever JSON it is."""
+def adapt(manifest: Json, known: Known) -> Reading:
+    """Read a Job; never raises, for any JSON."""
     errors: list[FieldError] = []
     warnings: list[FieldError] = []
-    about, top = object_identity.read_identity(found, errors, warnings)
+    about, top = object_identity.read_identity(manifest, errors, warnings)
     spec = top.mapping("spec")
     shape = job_spec.read_job_shape(spec)
     if shape.suspended:
-        detail = "the Job is suspended: its pods are made once it is resumed"
-        warnings.append(field.invalid(_SPEC / "suspend", True, detail))  # noqa: FBT003 - the value that is told
+        detail = "the Job is suspended: its pods are created when it is resumed"
+        warnings.append(field.invalid(_SPEC / "suspend", True, detail))  # noqa: FBT003 - the field's value
     link = linkage.read(top.raw("metadata"))
     if about.controller is not None and (link.template or about.compiled_above):
         result = _child(about, about.controller, shape, link, known)
@@ -70,32 +70,32 @@ def adapt(found: Json, known: Known) -> Reading:
 
 
 def _child(about: Subject, controller: Owner, shape: JobShape, link: linkage.Linkage, known: Known) -> Reading:
-    """A Job that belongs to a *controller* which compiles the Workload."""
+    """Read a Job whose *controller* compiles the Workload."""
     result = Reading(about.owner, about.namespace)
-    above = object_identity.display_name(controller)
+    parent = object_identity.display_name(controller)
     if known.compiles(controller.group, controller.kind, about.namespace, controller.name):
-        return dataclasses.replace(result, skipped=f"its group is made with those of {above}, to which it belongs")
+        return dataclasses.replace(result, skipped=f"its group is created with those of its controller, {parent}")
     if not link.template:
-        return dataclasses.replace(result, skipped=f"its group is one of the Workload of {above}, to which it belongs")
+        return dataclasses.replace(result, skipped=f"its group belongs to the Workload of its controller, {parent}")
     workloads = (each for group in groups_of("Workload") for each in known.list_kind(group, "Workload", about.namespace))
     workload = next((each for each in workloads if object_identity.described(each, controller)), None)
     if workload is None:
-        return dataclasses.replace(result, skipped=f"its group is made of the Workload of {above}, which is not given")
+        return dataclasses.replace(result, skipped=f"its group needs the Workload of its controller, {parent}, which is not in the input")
     index = jobset_labels.index(about.labels)
-    # Nothing tells this Job from others of the template: they have one group, called as the Job controller calls it.
-    own = "" if index is not None else names.group_name(object_identity.name_of(workload), link.template, hashed=True)
+    # Without an index all Jobs of the template share one group, with the name that the Job controller gives it.
+    shared_name = "" if index is not None else names.group_name(object_identity.name_of(workload), link.template, hashed=True)
     return dataclasses.replace(
         result,
-        link=Link(workload, link.template, link.parent, own, index or ()),
+        link=Link(workload, link.template, link.parent, shared_name, index or ()),
         pods=(_pods(about.owner, shape, link.template),),
-        retold=lambda error: dataclasses.replace(error, path=_TEMPLATE),
+        relocate=lambda error: dataclasses.replace(error, path=_TEMPLATE),
     )
 
 
 def _pods(owner: Owner, shape: JobShape, template: str) -> PodPlan:
     labels = {"batch.kubernetes.io/controller-uid": owner.uid, "controller-uid": owner.uid} if owner.uid else {}
 
-    def make(_: Places, number: int) -> dict[str, Json]:
+    def make(_: Positions, number: int) -> dict[str, Json]:
         return job_spec.pod(shape, owner.name, number, labels)
 
     return PodPlan(template, shape.pods, make)

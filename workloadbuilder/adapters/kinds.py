@@ -1,4 +1,4 @@
-"""The kinds that can be compiled, each with its adapter."""
+"""Kinds that can be compiled, each with its adapter."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ KINDS: dict[tuple[str, str], str] = {
     ("scheduling.run.ai", "PodGroup"): "other_schedulers.kai",
     ("grove.io", "PodCliqueSet"): "grove.grove",
 }
-"""API group and kind, with the module of this package that reads it; any version of the group is read alike."""
+"""Module of this package by API group and kind; it reads all versions of the group."""
 
 
 def adapter(api_version: Json, kind: Json) -> Adapter | None:
-    """The adapter of a kind; None where there is none.  It is imported only then."""
+    """Return the adapter of a kind, imported on first use; None if there is none."""
     if not isinstance(api_version, str) or not isinstance(kind, str):
         return None
     module = KINDS.get((group_of(api_version), kind))
@@ -36,5 +36,5 @@ def adapter(api_version: Json, kind: Json) -> Adapter | None:
 
 
 def listed() -> str:
-    """All kinds as they are told."""
+    """Return all kinds as a text for messages."""
     return ", ".join(f"{kind} ({group})" for group, kind in KINDS)

@@ -97,11 +97,11 @@ def compile_(  # noqa: PLR0913 - one parameter an option
     if delegated and pods:
         raise click.UsageError("--delegated leaves the pods to the child Jobs, with their groups: leave out --pods, or --delegated")
     from muster.commands.compile import compilation, sources
-    from workloadbuilder.adapters.compiled import Wanted
+    from workloadbuilder.adapters.compiled import CompileOptions
 
     inputs = sources.read_compile_inputs(paths, objects, _levels(levels))
-    wanted = Wanted(groups=groups, pods=pods, delegated=delegated, version=version)
-    run = compilation.run(inputs, wanted, minor=KUBERNETES[kubernetes])
+    compile_options = CompileOptions(groups=groups, pods=pods, delegated=delegated, version=version)
+    run = compilation.run(inputs, compile_options, minor=KUBERNETES[kubernetes])
     _write(run, form, explain=explain)
     return run.exit_status
 

@@ -12,7 +12,7 @@ from validators.lint.documents import Document
 from validators.model.decode import Json
 from validators.rules.base import Operation, Settings, Severity
 from workloadbuilder.adapters import kinds
-from workloadbuilder.adapters.compiled import Compiled, Wanted, compile_object
+from workloadbuilder.adapters.compiled import Compiled, CompileOptions, compile_object
 from workloadbuilder.adapters.shared.known_objects import group_of
 
 _NAME = FieldPath("metadata", "name")
@@ -46,11 +46,11 @@ class Run:
         return int(refused) | (2 if self.problems else 0)
 
 
-def run(inputs: CompileInputs, wanted: Wanted, *, minor: int) -> Run:
+def run(inputs: CompileInputs, options: CompileOptions, *, minor: int) -> Run:
     """Compile all documents whose kind is known; what is made is judged as Kubernetes 1.*minor* would."""
     results = []
     for document in inputs.documents:
-        compiled = compile_object(document.content, inputs.known, wanted)
+        compiled = compile_object(document.content, inputs.known, options)
         if compiled is not None:
             results.append(Result(document, compiled))
     problems = inputs.problems

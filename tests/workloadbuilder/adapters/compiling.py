@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from workloadbuilder.adapters.compiled import Compiled, Wanted, compile_object
+from workloadbuilder.adapters.compiled import Compiled, CompileOptions, compile_object
 from workloadbuilder.adapters.shared.known_objects import Known
 
 
@@ -14,7 +14,7 @@ def compiled(text: str, *, further: str = "", levels: dict[str, str] | None = No
     """The first object of *text*, the others and those of *further* being known."""
     documents = [each for each in yaml.safe_load_all(text) if each]
     known = Known(documents, [each for each in yaml.safe_load_all(further) if each], levels)
-    found = compile_object(documents[0], known, Wanted(**wanted))
+    found = compile_object(documents[0], known, CompileOptions(**wanted))
     assert found is not None
     return found
 

@@ -15,7 +15,7 @@ from tests.workloadbuilder.adapters.compiling import sound
 from validators import pipeline
 from validators.rules.base import Operation, Profile, Settings, Severity
 from workloadbuilder.adapters import kinds
-from workloadbuilder.adapters.compiled import Wanted, compile_object
+from workloadbuilder.adapters.compiled import CompileOptions, compile_object
 from workloadbuilder.adapters.shared.known_objects import Known
 
 CASES = Path(__file__).parents[2] / "cases" / "compile"
@@ -87,14 +87,14 @@ def test_what_is_made_shares_nothing_with_the_object(text, further):
     documents = [each for each in yaml.safe_load_all(text) if each]
     before = yaml.safe_dump_all(documents)
     known = Known(documents, [each for each in yaml.safe_load_all(further) if each])
-    found = compile_object(documents[0], known, Wanted(groups=True, pods=True))
+    found = compile_object(documents[0], known, CompileOptions(groups=True, pods=True))
     assert found is not None
     for made in found.objects:
         made["metadata"].clear()
         made["spec"].clear()
 
     assert before == yaml.safe_dump_all(documents)
-    assert found.explained == compile_object(documents[0], known, Wanted(groups=True, pods=True)).explained
+    assert found.explained == compile_object(documents[0], known, CompileOptions(groups=True, pods=True)).explained
 
 
 def test_all_groups_of_one_template_are_made_with_its_minimum():
@@ -115,7 +115,7 @@ def test_all_groups_of_one_template_are_made_with_its_minimum():
     ],
 )
 def test_other_kinds_are_passed_over(content):
-    assert compile_object(content, Known(), Wanted()) is None
+    assert compile_object(content, Known(), CompileOptions()) is None
 
 
 ANYTHING = st.recursive(
@@ -153,7 +153,7 @@ def test_whatever_stands_in_a_field_something_sensible_comes_of_it(text, further
     path = data.draw(st.sampled_from(list(_paths(first))[1:]))
     changed = {"apiVersion": found[0]["apiVersion"], "kind": found[0]["kind"], **_changed(first, path, data.draw(ANYTHING))}
     known = Known([changed, *found[1:]], [each for each in yaml.safe_load_all(further) if each])
-    compiled = compile_object(changed, known, Wanted(groups=True, pods=True))
+    compiled = compile_object(changed, known, CompileOptions(groups=True, pods=True))
 
     assert compiled is not None
     assert bool(compiled.errors) != bool(compiled.objects or compiled.skipped)
@@ -164,7 +164,7 @@ def test_an_object_that_is_nested_too_deeply_is_refused():
     for _ in range(10_000):
         spec = {"a": spec}
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": {"template": {"spec": spec}}}
-    found = compile_object(job, Known(), Wanted(pods=True))
+    found = compile_object(job, Known(), CompileOptions(pods=True))
 
     assert found is not None
     assert ["Invalid value: must be nested less deeply: it cannot be read"] == [str(error) for error in found.errors]

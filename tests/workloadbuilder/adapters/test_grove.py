@@ -114,7 +114,7 @@ def test_without_replicas_there_are_no_groups():
         ),
         pytest.param(
             ("[leader, worker]", "[]"),
-            "spec.template.podCliqueScalingGroups[0].cliqueNames: Required value: a scaling group has at least one clique",
+            "spec.template.podCliqueScalingGroups[0].cliqueNames: Required value: a scaling group must have at least one clique",
             id="no clique",
         ),
         pytest.param(

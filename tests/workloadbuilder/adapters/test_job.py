@@ -143,7 +143,7 @@ def test_never_raises(content):
 def test_a_gang_that_is_never_complete_is_told():
     found = sound(GANG + "  completions: 2\n")
 
-    assert ["spec.completions: Invalid value: 2: leaves fewer pods than the gang's minCount (4): it is never complete"] == told(
+    assert ["spec.completions: Invalid value: 2: must be at least 4, the gang's minCount: otherwise the gang is never complete"] == told(
         found.warnings
     )
     assert [] == told(sound(GANG + "  completions: 4\n").warnings)
@@ -152,7 +152,7 @@ def test_a_gang_that_is_never_complete_is_told():
 def test_a_suspended_job_is_compiled_and_told():
     found = sound(JOB + "  suspend: true\n", pods=True)
 
-    assert ["spec.suspend: Invalid value: true: the Job is suspended: its pods are made once it is resumed"] == told(found.warnings)
+    assert ["spec.suspend: Invalid value: true: the Job is suspended: its pods are created when it is resumed"] == told(found.warnings)
     assert 4 == len(pods(found))
 
 
@@ -300,17 +300,22 @@ def test_a_child_that_cannot_be_told_from_others_has_the_group_that_the_job_cont
 @pytest.mark.parametrize(
     ("text", "further", "want"),
     [
-        pytest.param(OWNED, "", "its group is made of the Workload of JobSet train, which is not given", id="the Workload is not there"),
+        pytest.param(
+            OWNED,
+            "",
+            "its group needs the Workload of its controller, JobSet train, which is not in the input",
+            id="the Workload is not there",
+        ),
         pytest.param(
             f"{OWNED}---{JOBSET}",
             WORKLOAD,
-            "its group is made with those of JobSet train, to which it belongs",
+            "its group is created with those of its controller, JobSet train",
             id="the parent is compiled",
         ),
         pytest.param(
             "\n".join(line for line in OWNED.splitlines() if "annotations:" not in line),
             WORKLOAD,
-            "its group is one of the Workload of JobSet train, to which it belongs",
+            "its group belongs to the Workload of its controller, JobSet train",
             id="without a link",
         ),
     ],

@@ -207,8 +207,8 @@ def test_scheduling_in_two_places_is_told():
 
     assert [
         (
-            f"{NESTED}: Invalid value: the JobSet has its scheduling in two places: here, and at the root in spec.scheduling.replicatedJobPolicies; keep to "
-            "one of them"
+            f"{NESTED}: Invalid value: the JobSet has scheduling blocks both here and at the root in spec.scheduling.replicatedJobPolicies: "
+            "use only one of the two"
         )
     ] == told(sound(text).warnings)
 
@@ -372,7 +372,7 @@ def test_kueue_wants_all_jobs_of_a_replicated_job_in_one_domain_which_is_lost():
 def test_a_suspended_jobset_is_compiled_and_told():
     found = sound(jobset() + "  suspend: true\n", pods=True)
 
-    assert ["spec.suspend: Invalid value: true: the JobSet is suspended: its pods are made once it is resumed"] == told(found.warnings)
+    assert ["spec.suspend: Invalid value: true: the JobSet is suspended: its pods are created when it is resumed"] == told(found.warnings)
     assert 13 == len(pods(found))
 
 
@@ -380,7 +380,7 @@ def test_a_jobset_of_a_trainjob_gets_no_workload():
     owner = "ownerReferences: [{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, name: tune, uid: x, controller: true}]"
     found = sound(jobset().replace("namespace: research", f"namespace: research, {owner}"))
 
-    assert ((), "its groups are those of the Workload of TrainJob tune, to which it belongs") == (found.objects, found.skipped)
+    assert ((), "its groups belong to the Workload of its controller, TrainJob tune") == (found.objects, found.skipped)
 
 
 @pytest.mark.parametrize(
@@ -409,5 +409,5 @@ def test_groups_that_no_job_controller_would_make_are_warned_of():
     """In Kubernetes 1.37 it looks at the top of a Workload alone, and a JobSet's templates are below its root."""
     found = compiled(jobset(nested="schedulingPolicy: {gang: {}}"), groups=True, delegated=True)
 
-    told = [str(each) for each in found.warnings if "makes no PodGroup" in str(each)]
+    told = [str(each) for each in found.warnings if "creates no PodGroup" in str(each)]
     assert [True, True] == [name in each for name, each in zip(('"driver"', '"workers"'), told, strict=True)]

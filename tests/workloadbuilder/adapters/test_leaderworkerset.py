@@ -210,7 +210,7 @@ def test_subgroups_without_domains_are_labels():
         ),
         pytest.param(
             "subGroupPolicyType: LeaderWorker",
-            "subGroupSize: Required value: a subgroup policy says how many pods a subgroup has",
+            "subGroupSize: Required value: a subgroup policy must set the number of pods of a subgroup",
             id="no size",
         ),
         pytest.param("subGroupSize: 0", "subGroupSize: Invalid value: 0: must be greater than or equal to 1", id="none"),

@@ -189,14 +189,14 @@ def kai(*subgroups: str) -> str:
         ),
         pytest.param(
             kai("name: a, parent: b", "name: b, parent: a", "name: c"),
-            ["spec.subGroups[0].parent: Invalid value: must not stand below itself: the parents run in a circle"],
+            ["spec.subGroups[0].parent: Invalid value: must not be below itself: the parents form a cycle"],
             id="a circle",
         ),
         pytest.param(
-            kai("name: c", "name: a, parent: a"), ["spec.subGroups[1].parent: Invalid value: must not stand below itself: the parents run in a circle"], id="itself"
+            kai("name: c", "name: a, parent: a"), ["spec.subGroups[1].parent: Invalid value: must not be below itself: the parents form a cycle"], id="itself"
         ),
         pytest.param(kai("name: a", "name: a"), ['spec.subGroups[1].name: Duplicate value: "a": already used at spec.subGroups[0]'], id="twice"),
-        pytest.param(kai("minMember: 1"), ["spec.subGroups[0].name: Required value: a subgroup has a name"], id="no name"),
+        pytest.param(kai("minMember: 1"), ["spec.subGroups[0].name: Required value: a subgroup must have a name"], id="no name"),
         pytest.param(
             kai("name: a", "name: b, parent: a", "name: c, parent: b", "name: d, parent: c"),
             [

@@ -103,12 +103,12 @@ def test_a_runtime_for_another_gang_scheduler_makes_gangs_of_what_trains():
     [
         pytest.param(
             ("{name: torch}", "{name: torhc}"),
-            "spec.runtimeRef.name: Not found: \"torhc\": there must be a ClusterTrainingRuntime of this name among the objects given; did you mean 'torch'?",
+            "spec.runtimeRef.name: Not found: \"torhc\": there must be a ClusterTrainingRuntime of this name in the input; did you mean 'torch'?",
             id="misspelt",
         ),
         pytest.param(
             ("{name: torch}", "{name: torch, kind: TrainingRuntime}"),
-            'spec.runtimeRef.name: Not found: "torch": there must be a TrainingRuntime of this name among the objects given',
+            'spec.runtimeRef.name: Not found: "torch": there must be a TrainingRuntime of this name in the input',
             id="of another kind",
         ),
         pytest.param(
@@ -116,7 +116,7 @@ def test_a_runtime_for_another_gang_scheduler_makes_gangs_of_what_trains():
             'spec.runtimeRef.kind: Unsupported value: "Runtime": supported values: "ClusterTrainingRuntime", "TrainingRuntime"',
             id="of no kind",
         ),
-        pytest.param(("{name: torch}", "{}"), "spec.runtimeRef.name: Required value: a TrainJob names its runtime", id="none"),
+        pytest.param(("{name: torch}", "{}"), "spec.runtimeRef.name: Required value: a TrainJob must name its runtime", id="none"),
         pytest.param(("numNodes: 3", "numNodes: x"), 'spec.trainer.numNodes: Invalid value: "x": must be an integer', id="a number"),
     ],
 )  # fmt: skip

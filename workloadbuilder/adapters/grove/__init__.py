@@ -1,6 +1,6 @@
 """Grove's PodCliqueSet (grove.io).
 
 grove           the adapter
-grove_pods      cliques, and the pods that Grove makes of them
-grove_topology  the node labels that a ClusterTopology gives to its levels
+grove_pods      cliques, and the pods that Grove creates for them
+grove_topology  node labels of the levels of a ClusterTopology
 """

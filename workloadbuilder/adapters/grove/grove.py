@@ -1,7 +1,7 @@
-"""Grove's PodCliqueSet (grove.io): replicas of a gang of cliques and scaling groups.
+"""Adapter for Grove's PodCliqueSet (grove.io): replicas of a gang of cliques and scaling groups.
 
-Each replica is a group of its standalone cliques and its scaling groups, each of these one of its replicas, and each of
-those one of its cliques: four levels, as many as a tree may have, and ``minAvailable`` is kept on all of them.
+The tree has four levels, the maximum: replica, scaling group, replica of the scaling group, clique; standalone cliques are
+directly below the replica.  ``minAvailable`` is kept on all levels.
 """
 
 from __future__ import annotations
@@ -19,22 +19,23 @@ from workloadbuilder.adapters.other_schedulers import scheduler_groups
 from workloadbuilder.adapters.shared import object_identity
 from workloadbuilder.adapters.shared.adapter_result import Loss, PodPlan, Reading, walk
 from workloadbuilder.adapters.shared.fields import Fields
-from workloadbuilder.adapters.shared.known_objects import Known, near
+from workloadbuilder.adapters.shared.known_objects import Known, suggest
 from workloadbuilder.item import Block, SchedulingConfig, WorkloadItem
 
 ROOT = "replica"
 _TEMPLATE = FieldPath("spec", "template")
 _LOST = {
-    "cliqueStartupType": "in which order pods start, Grove's init containers see to: they are placed together all the same",
-    "terminationDelay": "when a gang that lost members is ended, is Grove's to decide",
-    "resourceClaimTemplates": "the claims are made by Grove: give them to the cliques' groups by hand",
-    "resourceSharing": "the claims are made by Grove: give them to the cliques' groups by hand",
+    "cliqueStartupType": "the start order is left to Grove's init containers: all pods are placed together",
+    "terminationDelay": "Grove decides when a gang that lost members is terminated",
+    "resourceClaimTemplates": "Grove creates the claims: add them to the cliques' groups by hand",
+    "resourceSharing": "Grove creates the claims: add them to the cliques' groups by hand",
 }
+_SCALED = "the group's minimum does not change with autoscaling"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Making:
-    """What the parts of one PodCliqueSet are made with."""
+class _Items:
+    """Items for the parts of one PodCliqueSet."""
 
     cliques: Mapping[str, Clique]
     levels: Levels
@@ -43,27 +44,27 @@ class _Making:
 
     def leaf(self, clique: Clique) -> WorkloadItem:
         if clique.scaled:
-            self.losses.append(Loss(clique.fields.path.join(("spec", "autoScalingConfig")), "the group's minimum does not follow a scaler"))
+            self.losses.append(Loss(clique.fields.path.join(("spec", "autoScalingConfig")), _SCALED))
         return WorkloadItem(
             clique.name,
             clique.fields.path,
-            default=SchedulingConfig(scheduler_groups.gang(clique.least), self._topology(clique.fields)),
+            default=SchedulingConfig(scheduler_groups.gang(clique.minimum), self._topology(clique.fields)),
             replicas=1 if clique.replicas else 0,
             priority_class_name=self.priority,
             name_path=clique.fields.path / "name",
         )
 
     def scaling_group(self, entry: Fields, members: Sequence[Clique]) -> WorkloadItem:
-        """A composite of the group's replicas, below it one of the cliques of each replica."""
+        """Return a composite of the scaling group's replicas, over a composite of each replica's cliques."""
         name, replicas = entry.text("name"), entry.number("replicas", 1)
-        least = entry.number("minAvailable", 1, least=1)
-        if 0 < replicas < least:
+        minimum = entry.number("minAvailable", 1, minimum=1)
+        if 0 < replicas < minimum:
             detail = f"must not be greater than replicas ({replicas})"
-            entry.errors.append(field.invalid(entry.path / "minAvailable", least, detail))
+            entry.errors.append(field.invalid(entry.path / "minAvailable", minimum, detail))
         leaves = tuple(self.leaf(each) for each in members)
         if "scaleConfig" in entry:
-            self.losses.append(Loss(entry.path / "scaleConfig", "the group's minimum does not follow a scaler"))
-        one = WorkloadItem(
+            self.losses.append(Loss(entry.path / "scaleConfig", _SCALED))
+        replica = WorkloadItem(
             f"{name}-replica",
             entry.path,
             default=SchedulingConfig(scheduler_groups.gang(sum(each.replicas for each in leaves)), self._topology(entry)),
@@ -75,8 +76,8 @@ class _Making:
         return WorkloadItem(
             name,
             entry.path,
-            default=SchedulingConfig(scheduler_groups.gang(least)),
-            children=(one,),
+            default=SchedulingConfig(scheduler_groups.gang(minimum)),
+            children=(replica,),
             replicas=1 if replicas else 0,
             priority_class_name=self.priority,
             name_path=entry.path / "name",
@@ -87,38 +88,38 @@ class _Making:
         return (label,) if label else None
 
 
-def adapt(found: Json, known: Known) -> Reading:
-    """What is made of a PodCliqueSet; never raises, whatever JSON it is."""
+def adapt(manifest: Json, known: Known) -> Reading:
+    """Read a PodCliqueSet; never raises, for any JSON."""
     errors: list[FieldError] = []
     warnings: list[FieldError] = []
-    about, top = object_identity.read_identity(found, errors, warnings)
+    about, top = object_identity.read_identity(manifest, errors, warnings)
     spec = top.mapping("spec")
     template = spec.mapping("template")
     replicas = spec.number("replicas", 0)
     cliques = grove_pods.cliques(template)
     losses = [Loss(_TEMPLATE / name, detail) for name, detail in _LOST.items() if name in template]
-    making = _Making(cliques, Levels.from_template(known, template), scheduler_groups.priority(template, warnings), losses)
+    items = _Items(cliques, Levels.from_template(known, template), scheduler_groups.priority(template, warnings), losses)
     groups = [(each, _members(each, cliques)) for each in template.each_item("podCliqueScalingGroups")]
-    inside = {clique.name for _, members in groups for clique in members}
+    in_scaling_group = {clique.name for _, members in groups for clique in members}
     children = (
-        *(making.leaf(each) for each in cliques.values() if each.name not in inside),
-        *(making.scaling_group(entry, members) for entry, members in groups if members),
+        *(items.leaf(each) for each in cliques.values() if each.name not in in_scaling_group),
+        *(items.scaling_group(entry, members) for entry, members in groups if members),
     )
     if not cliques:
         errors.append(field.required(_TEMPLATE / "cliques", "without a clique there are no pods to schedule"))
-    wanted = sum(each.replicas for each in children)
-    label = making.levels.required_label(template, losses)
+    minimum = sum(each.replicas for each in children)
+    label = items.levels.required_label(template, losses)
     root = WorkloadItem(
         ROOT,
         _TEMPLATE,
-        default=SchedulingConfig(scheduler_groups.gang(wanted), (label,) if label else None),
+        default=SchedulingConfig(scheduler_groups.gang(minimum), (label,) if label else None),
         children=children,
         replicas=replicas,
-        priority_class_name=making.priority,
+        priority_class_name=items.priority,
     )
-    made = grove_pods.Objects(about.owner.name, making.priority)
-    plans: list[PodPlan] = [made.standalone(each) for each in cliques.values() if each.name not in inside]
-    plans += [made.scaled(each, entry.text("name")) for entry, members in groups for each in members]
+    pods = grove_pods.CliquePods(about.owner.name, items.priority)
+    plans: list[PodPlan] = [pods.standalone(each) for each in cliques.values() if each.name not in in_scaling_group]
+    plans += [pods.scaled(each, entry.text("name")) for entry, members in groups for each in members]
     return Reading(
         about.owner,
         about.namespace,
@@ -132,14 +133,14 @@ def adapt(found: Json, known: Known) -> Reading:
 
 
 def _members(entry: Fields, cliques: Mapping[str, Clique]) -> list[Clique]:
-    """The cliques of a scaling group, in its order."""
-    found = []
-    for place, name in enumerate(entry.texts("cliqueNames")):
+    """Return the cliques of a scaling group, in its order."""
+    members = []
+    for index, name in enumerate(entry.texts("cliqueNames")):
         if name in cliques:
-            found.append(cliques[name])
+            members.append(cliques[name])
         else:
-            path = entry.path.join(("cliqueNames", place))
-            entry.errors.append(field.not_found(path, name, f"there must be a clique of this name{near(name, cliques)}"))
-    if not found:
-        entry.errors.append(field.required(entry.path / "cliqueNames", "a scaling group has at least one clique"))
-    return found
+            path = entry.path.join(("cliqueNames", index))
+            entry.errors.append(field.not_found(path, name, f"there must be a clique of this name{suggest(name, cliques)}"))
+    if not members:
+        entry.errors.append(field.required(entry.path / "cliqueNames", "a scaling group must have at least one clique"))
+    return members

@@ -1,4 +1,4 @@
-"""What Grove's names for levels of topology mean: the node labels that a ClusterTopology gives them."""
+"""Node labels of Grove's topology levels, from a ClusterTopology."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ _KINDS = ("ClusterTopologyBinding", "ClusterTopology")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Levels:
-    """Domains (``rack``) and their node labels, of the topology that a PodCliqueSet names."""
+    """Node labels of the domains (``rack``) of a PodCliqueSet's topology."""
 
     known: Known
     labels: Mapping[str, str]
 
     @classmethod
     def from_template(cls, known: Known, template: Fields) -> Levels:
-        """Those of the topology that the template's constraint names; of the only one given, if it names none."""
+        """Return the levels of the topology that the template's constraint names, or of the only one in the input."""
         name = template.mapping("topologyConstraint").text("topologyName")
-        given = [each for kind in _KINDS for each in known.list_kind("grove.io", kind)]
+        topologies = [each for kind in _KINDS for each in known.list_kind("grove.io", kind)]
         if name:
-            given = [each for each in given if Fields(each, WHOLE, []).mapping("metadata").text("name") == name]
-        return cls(known, _labels(given[0]) if len(given) == 1 else {})
+            topologies = [each for each in topologies if Fields(each, WHOLE, []).mapping("metadata").text("name") == name]
+        return cls(known, _labels(topologies[0]) if len(topologies) == 1 else {})
 
     def required_label(self, holder: Fields, losses: list[Loss]) -> str:
-        """The node label that the constraint of *holder* requires; empty where it requires none, or one that is not known."""
+        """Return the node label that the constraint of *holder* requires; empty if it requires none, or the label is unknown."""
         constraint = holder.mapping("topologyConstraint")
         pack = constraint.mapping("pack")
         if "preferred" in pack:
-            losses.append(Loss(pack.path / "preferred", "a preference is not a constraint: the scheduler does not know it"))
+            losses.append(Loss(pack.path / "preferred", scheduler_groups.PREFERENCE_DROPPED))
         domain = pack.text("required") or constraint.text("packDomain")
         if not domain:
             return ""
         label = self.labels.get(domain) or scheduler_groups.label(self.known, domain)
         if not label:
-            detail = f"domain {domain!r} is no node label: give the ClusterTopology that says which, or tell it (--level {domain}=LABEL)"
+            detail = f"domain {domain!r} has no known node label: add the ClusterTopology to the input, or pass --level {domain}=LABEL"
             losses.append(Loss(constraint.path, detail))
         return label
 

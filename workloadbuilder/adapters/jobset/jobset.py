@@ -1,7 +1,7 @@
-"""JobSet (jobset.x-k8s.io): a group of groups, each Job one of them (KEP-6089, "Reference Integration Examples: JobSet").
+"""Adapter for JobSet (jobset.x-k8s.io): a group with one child group for each Job.
 
-The root stands for the set, and each replicated job is a template of which every one of its Jobs makes a group.  JobSet has
-published no scheduling fields yet; both shapes of the document are read.
+The root is the set, and each replicated job is a template with a group for each of its Jobs.  Source: KEP-6089, "Reference
+Integration Examples: JobSet".  JobSet has published no scheduling fields yet; both forms in the KEP are read.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ from workloadbuilder.blocks import read_intent
 from workloadbuilder.item import Block, Owner, SchedulingConfig, UserIntent, WorkloadItem
 
 ROOT = "jobset-root"
-"""The root's template, by the name that KEP-6089 gives as an example."""
+"""Name of the root's template, as in KEP-6089's example."""
 
 
-def adapt(found: Json, known: Known) -> Reading:
-    """What is made of a JobSet; never raises, whatever JSON it is."""
+def adapt(manifest: Json, known: Known) -> Reading:
+    """Read a JobSet; never raises, for any JSON."""
     errors: list[FieldError] = []
     warnings: list[FieldError] = []
-    about, top = object_identity.read_identity(found, errors, warnings)
+    about, top = object_identity.read_identity(manifest, errors, warnings)
     if skipped := object_identity.left_to_controller(about, known):
         return Reading(about.owner, about.namespace, skipped=skipped, errors=tuple(errors), warnings=tuple(warnings))
     result = assemble(
         top.mapping("spec"),
-        Of(about.owner, about.owner, about.namespace, about.annotations, FieldPath("metadata", "annotations")),
+        JobSetIdentity(about.owner, about.owner, about.namespace, about.annotations, FieldPath("metadata", "annotations")),
         warnings,
     )
     return dataclasses.replace(result, losses=(*kueue_annotations.queue(about.labels, about.annotations), *result.losses))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Of:
-    """Whose JobSet it is: *owner* owns the Workload, *jobset* is the set itself, with *annotations* that stand at *annotated*.
+class JobSetIdentity:
+    """Identity of a JobSet: *owner* owns the Workload, *jobset* is the set itself, whose *annotations* are at the path *annotated*.
 
-    *root* is the root template's name.  Of the replicated jobs named in *gangs*, each Job is a gang if nobody says otherwise.
+    *root* is the root template's name.  Jobs of the replicated jobs in *gangs* are gangs by default.
     """
 
     owner: Owner
@@ -56,39 +56,39 @@ class Of:
     gangs: frozenset[str] = frozenset()
 
 
-def assemble(spec: Fields, of: Of, warnings: list[FieldError]) -> Reading:
-    """What is made of a JobSet's *spec*, in whose errors what is wrong is kept."""
+def assemble(spec: Fields, identity: JobSetIdentity, warnings: list[FieldError]) -> Reading:
+    """Read a JobSet's *spec*, which collects the errors."""
     errors = spec.errors
-    parts = replicated_jobs.read_replicated_jobs(spec, of.annotations, of.annotated, warnings)
+    parts = replicated_jobs.read_replicated_jobs(spec, identity.annotations, identity.annotated, warnings)
     path = spec.path / "scheduling"
     root = read_intent(spec.raw("scheduling"), path=path, composite=True, also=(jobset_policies.POLICIES,))
     errors += root.errors
     warnings += root.warnings
-    wanted = jobset_policies.intents(spec.raw("scheduling"), path, parts, errors, warnings)
+    intents = jobset_policies.intents(spec.raw("scheduling"), path, parts, errors, warnings)
     errors += startup_order.check(spec, parts, root.intent)
     for part in parts:
-        where = part.path.join(("template", "spec"))
-        intent = wanted.get(part.name, UserIntent())
-        errors += job_spec.check(part.shape, intent, where)
-        warnings += job_spec.warn(part.shape, intent, where)
+        spec_path = part.path.join(("template", "spec"))
+        intent = intents.get(part.name, UserIntent())
+        errors += job_spec.check(part.shape, intent, spec_path)
+        warnings += job_spec.warn(part.shape, intent, spec_path)
     priority = pod_template.common_priority([part.shape.template for part in parts], errors, warnings)
     suspended = spec.flag("suspend")
     if suspended:
-        detail = "the JobSet is suspended: its pods are made once it is resumed"
-        warnings.append(field.invalid(spec.path / "suspend", True, detail))  # noqa: FBT003 - the value that is told
-    objects = JobSetObjects(of.jobset, of.namespace, parts, suspended)
+        detail = "the JobSet is suspended: its pods are created when it is resumed"
+        warnings.append(field.invalid(spec.path / "suspend", True, detail))  # noqa: FBT003 - the field's value
+    objects = JobSetObjects(identity.jobset, identity.namespace, parts, suspended)
     item = WorkloadItem(
-        of.root,
+        identity.root,
         path,
         default=SchedulingConfig(replicated_jobs.BASIC),
         intent=root.intent,
         callbacks=(with_minimum(sum(part.replicas for part in parts)),),
-        children=tuple(part.item(wanted.get(part.name, UserIntent()), priority, gang=part.name in of.gangs) for part in parts),
+        children=tuple(part.item(intents.get(part.name, UserIntent()), priority, gang=part.name in identity.gangs) for part in parts),
         priority_class_name=priority,
     )
     return Reading(
-        of.owner,
-        of.namespace,
+        identity.owner,
+        identity.namespace,
         item,
         tuple(objects.pods(part) for part in parts),
         tuple(objects.jobs(part) for part in parts),

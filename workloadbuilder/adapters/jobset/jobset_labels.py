@@ -1,4 +1,4 @@
-"""The labels and annotations by which JobSet's controller and others tell one Job of a set from another."""
+"""Labels and annotations that identify a Job of a JobSet."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ NODE_SELECTOR = "alpha.jobset.sigs.k8s.io/node-selector"
 
 
 def index(labels: Mapping[str, str]) -> tuple[int, ...] | None:
-    """Which of several Jobs of one replicated job a child is: empty for the only one, None where its labels do not tell."""
-    place, replicas = labels.get(JOB_INDEX, ""), labels.get(REPLICAS, "")
-    if not (place.isdecimal() and replicas.isdecimal()):
+    """Return the index of a Job among those of its replicated job: empty for the only one, None if the labels lack it."""
+    job_index, replicas = labels.get(JOB_INDEX, ""), labels.get(REPLICAS, "")
+    if not (job_index.isdecimal() and replicas.isdecimal()):
         return None
-    return (int(place),) if int(replicas) > 1 else ()
+    return (int(job_index),) if int(replicas) > 1 else ()

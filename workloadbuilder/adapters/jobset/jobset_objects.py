@@ -1,4 +1,4 @@
-"""The Jobs and pods that JobSet's controller makes, with the names, labels and annotations that it gives them."""
+"""Jobs and pods that JobSet's controller creates, with its names, labels and annotations."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from workloadbuilder import identity
 from workloadbuilder.adapters.jobset import jobset_labels
 from workloadbuilder.adapters.jobset.replicated_jobs import ReplicatedJob
 from workloadbuilder.adapters.shared import job_spec, pod_template
-from workloadbuilder.adapters.shared.adapter_result import ChildPlan, Places, PodPlan
+from workloadbuilder.adapters.shared.adapter_result import ChildPlan, PodPlan, Positions
 from workloadbuilder.blueprint import copied
 from workloadbuilder.item import Owner
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class JobSetObjects:
-    """The objects of one JobSet: *jobset* is it as an owner, in *namespace*, and *parts* are all its replicated jobs."""
+    """Objects of one JobSet: *jobset* is the set as an owner, *parts* are all its replicated jobs."""
 
     jobset: Owner
     namespace: str
@@ -26,26 +26,26 @@ class JobSetObjects:
     suspended: bool = False
 
     def pods(self, part: ReplicatedJob) -> PodPlan:
-        """The pods of each of the Jobs of *part*."""
-        before = self._before(part)
+        """Return the pods of each Job of *part*."""
+        first_job = self._first_job(part)
 
-        def make(places: Places, number: int) -> dict[str, Json]:
-            job, labels = self._job(part, places[-1]), self._labels(part, places[-1], before)
-            made = job_spec.pod(part.shape, job, number, labels, {**labels, **self._exclusive(part)})
+        def make(positions: Positions, number: int) -> dict[str, Json]:
+            job, labels = self._job_name(part, positions[-1]), self._labels(part, positions[-1], first_job)
+            pod = job_spec.pod(part.shape, job, number, labels, {**labels, **self._exclusive(part)})
             if part.exclusive:
-                self._alone(made["spec"], part, job, labels[jobset_labels.JOB_KEY], first=number == 0)
-            return made
+                self._set_exclusive(pod["spec"], part, job, labels[jobset_labels.JOB_KEY], first=number == 0)
+            return pod
 
         return PodPlan(part.name, part.shape.pods, make)
 
     def jobs(self, part: ReplicatedJob) -> ChildPlan:
-        """The Jobs of *part*, with linkage annotations: their own controller makes the groups."""
-        before = self._before(part)
+        """Return the Jobs of *part* with linkage annotations, so that the Job controller creates the groups."""
+        first_job = self._first_job(part)
 
-        def make(places: Places, linkage: Mapping[str, str]) -> dict[str, Json]:
-            labels = self._labels(part, places[-1], before)
+        def make(positions: Positions, linkage: Mapping[str, str]) -> dict[str, Json]:
+            labels = self._labels(part, positions[-1], first_job)
             metadata: dict[str, Json] = {
-                "name": self._job(part, places[-1]),
+                "name": self._job_name(part, positions[-1]),
                 "labels": {**part.labels, **labels},
                 "annotations": {**part.annotations, **labels, **linkage},
             }
@@ -56,7 +56,7 @@ class JobSetObjects:
         return ChildPlan(part.name, make)
 
     def _spec(self, part: ReplicatedJob, labels: Mapping[str, str]) -> dict[str, Json]:
-        # The parent has compiled the scheduling of the whole: what its template says of it would be a second word.
+        # The parent has compiled all scheduling blocks, so the child must not have them again.
         spec: dict[str, Json] = {name: copied(value) for name, value in part.job.items() if name != "scheduling" and value is not None}
         spec.setdefault("completionMode", "Indexed")
         if self.suspended:
@@ -67,24 +67,24 @@ class JobSetObjects:
             metadata[name] = {**(metadata.get(name) or {}), **labels, **(self._exclusive(part) if name == "annotations" else {})}
         return spec
 
-    def _job(self, part: ReplicatedJob, place: int) -> str:
-        return f"{self.jobset.name}-{part.name}-{place}"
+    def _job_name(self, part: ReplicatedJob, index: int) -> str:
+        return f"{self.jobset.name}-{part.name}-{index}"
 
-    def _before(self, part: ReplicatedJob) -> int:
-        """How many Jobs of the set come before those of *part*."""
+    def _first_job(self, part: ReplicatedJob) -> int:
+        """Return the global index of the first Job of *part*."""
         earlier = itertools.takewhile(lambda each: each is not part, self.parts)
         return sum(each.replicas for each in earlier)
 
-    def _labels(self, part: ReplicatedJob, place: int, before: int) -> dict[str, str]:
+    def _labels(self, part: ReplicatedJob, index: int, first_job: int) -> dict[str, str]:
         labels = {
             jobset_labels.NAME: self.jobset.name,
             jobset_labels.REPLICATED_JOB: part.name,
             jobset_labels.REPLICAS: str(part.replicas),
             jobset_labels.GLOBAL_REPLICAS: str(sum(each.replicas for each in self.parts)),
             jobset_labels.RESTARTS: "0",
-            jobset_labels.JOB_INDEX: str(place),
-            jobset_labels.GLOBAL_INDEX: str(before + place),
-            jobset_labels.JOB_KEY: pod_template.sha1(f"{self.namespace or 'default'}/{self._job(part, place)}"),
+            jobset_labels.JOB_INDEX: str(index),
+            jobset_labels.GLOBAL_INDEX: str(first_job + index),
+            jobset_labels.JOB_KEY: pod_template.sha1(f"{self.namespace or 'default'}/{self._job_name(part, index)}"),
         }
         return {**labels, jobset_labels.UID: self.jobset.uid} if self.jobset.uid else labels
 
@@ -92,12 +92,12 @@ class JobSetObjects:
         names = (jobset_labels.EXCLUSIVE, jobset_labels.NODE_SELECTOR)
         return {name: part.annotations[name] for name in names if name in part.annotations}
 
-    def _alone(self, spec: dict[str, Json], part: ReplicatedJob, job: str, key: str, *, first: bool) -> None:
-        """A Job alone in its domain: by labels of nodes that are put there before, or by the first pod's affinity."""
+    def _set_exclusive(self, spec: dict[str, Json], part: ReplicatedJob, job: str, key: str, *, first: bool) -> None:
+        """Give a Job a domain of its own: by a node selector for labels set in advance, or by the first pod's affinity."""
         if jobset_labels.NODE_SELECTOR in part.annotations:
             name = f"{self.namespace or 'default'}_{job}"
             spec["nodeSelector"] = {**(spec.get("nodeSelector") or {}), "alpha.jobset.sigs.k8s.io/namespaced-job": name}
-            tolerated = {"key": "alpha.jobset.sigs.k8s.io/no-schedule", "operator": "Exists", "effect": "NoSchedule"}
-            spec["tolerations"] = [*(spec.get("tolerations") or ()), tolerated]
+            toleration = {"key": "alpha.jobset.sigs.k8s.io/no-schedule", "operator": "Exists", "effect": "NoSchedule"}
+            spec["tolerations"] = [*(spec.get("tolerations") or ()), toleration]
         elif first:
             pod_template.exclusive(spec, topology=part.exclusive, label=jobset_labels.JOB_KEY, value=key, everywhere=True)

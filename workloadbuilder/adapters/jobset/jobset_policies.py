@@ -1,8 +1,7 @@
-"""What the user of a JobSet wants of each replicated job, from both shapes of KEP-6089.
+"""The user's scheduling blocks for each replicated job of a JobSet, in both forms of KEP-6089.
 
-Option A has it in the Job's own template, option B at the root, in ``replicatedJobPolicies`` that name their replicated
-job.  Where both say something of one replicated job, neither wins: the object is refused (KEP-6089, "Split-Brain
-Configurations").
+Option A has them in the Job's own template, option B at the root, in ``replicatedJobPolicies`` that name their replicated
+job.  If both set the blocks of one replicated job, the object is refused (KEP-6089, "Split-Brain Configurations").
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from validators.field import FieldError, FieldPath
 from validators.model.decode import Json
 from workloadbuilder.adapters.jobset.replicated_jobs import ReplicatedJob
 from workloadbuilder.adapters.shared.fields import Fields
-from workloadbuilder.adapters.shared.known_objects import near
+from workloadbuilder.adapters.shared.known_objects import suggest
 from workloadbuilder.blocks import IntentReading, read_intent
 from workloadbuilder.item import UserIntent
 
@@ -25,51 +24,51 @@ _TARGET = "targetReplicatedJob"
 def intents(
     scheduling: Json, path: FieldPath, parts: Sequence[ReplicatedJob], errors: list[FieldError], warnings: list[FieldError]
 ) -> dict[str, UserIntent]:
-    """The user's intent for each replicated job, by name; *scheduling* is the JobSet's own, at *path*."""
+    """Return the user's intent for each replicated job, by name; *scheduling* is the JobSet's own, at *path*."""
     targeted = _targeted(scheduling, path, [part.name for part in parts], errors)
-    found: dict[str, UserIntent] = {}
+    intents: dict[str, UserIntent] = {}
     for part in parts:
         reading = part.nested
         if part.name in targeted:
-            reading, where = targeted[part.name]
-            if _says(part):
-                detail = f"must be absent: {where} sets the scheduling of replicated job {part.name!r} too; keep one of the two"
+            reading, policy_path = targeted[part.name]
+            if _has_nested(part):
+                detail = f"must be absent: {policy_path} sets the scheduling of replicated job {part.name!r} too; keep one of the two"
                 errors.append(field.invalid_struct(part.nested_path, detail))
-                # Of what is refused anyway nothing more is said.
+                # Further errors of a refused block would not help.
                 continue
         errors += reading.errors
         warnings += reading.warnings
-        found[part.name] = reading.intent
-    nested = [part for part in parts if _says(part) and part.name not in targeted]
+        intents[part.name] = reading.intent
+    nested = [part for part in parts if _has_nested(part) and part.name not in targeted]
     if targeted and nested:
-        detail = f"the JobSet has its scheduling in two places: here, and at the root in {path / POLICIES}; keep to one of them"
+        detail = f"the JobSet has scheduling blocks both here and at the root in {path / POLICIES}: use only one of the two"
         warnings += [field.invalid_struct(part.nested_path, detail) for part in nested]
-    return found
+    return intents
 
 
-def _says(part: ReplicatedJob) -> bool:
+def _has_nested(part: ReplicatedJob) -> bool:
     return bool(part.nested.intent.paths or part.nested.errors)
 
 
 def _targeted(
     scheduling: Json, path: FieldPath, names: Sequence[str], errors: list[FieldError]
 ) -> dict[str, tuple[IntentReading, FieldPath]]:
-    """The policies at the root, by the replicated job that they name."""
-    found: dict[str, tuple[IntentReading, FieldPath]] = {}
+    """Return the policies at the root with their paths, by the replicated job that they name."""
+    policies: dict[str, tuple[IntentReading, FieldPath]] = {}
     if not isinstance(scheduling, Mapping):
-        return found
+        return policies
     for entry in Fields(scheduling, path, errors).each_item(POLICIES):
-        target, where = entry.text(_TARGET), entry.path / _TARGET
+        target, target_path = entry.text(_TARGET), entry.path / _TARGET
         reading = read_intent(entry.given, path=entry.path, composite=False, also=(_TARGET,))
         if not target:
             if not isinstance(entry.raw(_TARGET), str) and _TARGET in entry:
-                continue  # its type has been told
-            errors.append(field.required(where, "a policy names its replicated job"))
+                continue  # the wrong type is reported already
+            errors.append(field.required(target_path, "a policy names its replicated job"))
         elif target not in names:
-            errors.append(field.invalid(where, target, f"must be the name of a replicated job{near(target, names)}"))
+            errors.append(field.invalid(target_path, target, f"must be the name of a replicated job{suggest(target, names)}"))
             errors += reading.errors
-        elif target in found:
-            errors.append(field.duplicate(where, target, f"a replicated job has one policy: {found[target][1]} is its"))
+        elif target in policies:
+            errors.append(field.duplicate(target_path, target, f"a replicated job has one policy: {policies[target][1]} is its"))
         else:
-            found[target] = reading, entry.path
-    return found
+            policies[target] = reading, entry.path
+    return policies

@@ -1,4 +1,4 @@
-"""The replicated jobs of a JobSet: each a template, of which ``replicas`` Jobs are made, each of them one group."""
+"""Replicated jobs of a JobSet: each is a template for ``replicas`` Jobs, and each Job is one group."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workloadbuilder.adapters.shared import job_spec, kueue_annotations
 from workloadbuilder.adapters.shared.adapter_result import Loss, with_minimum
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.job_spec import JobShape
-from workloadbuilder.adapters.shared.known_objects import near
+from workloadbuilder.adapters.shared.known_objects import suggest
 from workloadbuilder.blocks import IntentReading, read_intent
 from workloadbuilder.item import WHOLE, PolicyKind, SchedulingConfig, SchedulingPolicy, UserIntent, WorkloadItem
 
@@ -24,8 +24,7 @@ BASIC = SchedulingPolicy(PolicyKind.BASIC)
 class ReplicatedJob:
     """One entry of ``replicatedJobs``.
 
-    *topology* is the default constraint that annotations ask for, from *topology_path*; *job* the spec of its Jobs with
-    the pod template in its place.
+    *topology* is the default constraint from the annotation at *topology_path*; *job* is the spec of its Jobs, with a pod template.
     """
 
     name: str
@@ -44,11 +43,11 @@ class ReplicatedJob:
 
     @property
     def nested_path(self) -> FieldPath:
-        """Where the Job template's own scheduling stands."""
+        """Return the path of the scheduling blocks in the Job template."""
         return self.path.join(("template", "spec", "scheduling"))
 
     def item(self, intent: UserIntent, priority: str, *, gang: bool) -> WorkloadItem:
-        """The leaf of which each Job's group is made; *gang* is what it is if nobody says."""
+        """Return the leaf for the groups of its Jobs; *gang* is the default policy."""
         default = SchedulingConfig(SchedulingPolicy(PolicyKind.GANG) if gang else BASIC, (self.topology,) if self.topology else None)
         return WorkloadItem(
             self.name,
@@ -65,18 +64,18 @@ class ReplicatedJob:
 def read_replicated_jobs(
     spec: Fields, annotations: Mapping[str, str], annotated: FieldPath, warnings: list[FieldError]
 ) -> list[ReplicatedJob]:
-    """The replicated jobs in a JobSet's *spec*; *annotations* are those of the set, at the path *annotated*."""
+    """Return the replicated jobs in a JobSet's *spec*; *annotations* are those of the set, at the path *annotated*."""
     entries = [*spec.each_item("replicatedJobs")]
     if not entries:
         spec.errors.append(field.required(spec.path / "replicatedJobs", "without a replicated job there are no pods to schedule"))
-    found = [_read(each, annotations, annotated, warnings) for each in entries]
-    names = [each.name for each in found]
-    for entry, part in zip(entries, found, strict=True):
-        for place, name in enumerate(part.depends_on):
+    parts = [_read(each, annotations, annotated, warnings) for each in entries]
+    names = [each.name for each in parts]
+    for entry, part in zip(entries, parts, strict=True):
+        for index, name in enumerate(part.depends_on):
             if name not in names or name == part.name:
-                path = entry.path.join(("dependsOn", place, "name"))
-                spec.errors.append(field.not_found(path, name, f"must be the name of another replicated job{near(name, names)}"))
-    return found
+                path = entry.path.join(("dependsOn", index, "name"))
+                spec.errors.append(field.not_found(path, name, f"must be the name of another replicated job{suggest(name, names)}"))
+    return parts
 
 
 def _read(entry: Fields, annotations: Mapping[str, str], annotated: FieldPath, warnings: list[FieldError]) -> ReplicatedJob:
@@ -89,11 +88,11 @@ def _read(entry: Fields, annotations: Mapping[str, str], annotated: FieldPath, w
     topology, path, losses = overlay.topology, overlay.path, [*overlay.losses]
     exclusive = own.get(jobset_labels.EXCLUSIVE) or annotations.get(jobset_labels.EXCLUSIVE, "")
     if exclusive:
-        where = metadata.path / "annotations" if own.get(jobset_labels.EXCLUSIVE) else annotated
-        exclusive_path = where / Key(jobset_labels.EXCLUSIVE)
-        losses.append(Loss(exclusive_path, f"that a domain of {exclusive} is for one Job alone, its pods' anti-affinity says, no group"))
+        annotations_path = metadata.path / "annotations" if own.get(jobset_labels.EXCLUSIVE) else annotated
+        exclusive_path = annotations_path / Key(jobset_labels.EXCLUSIVE)
+        losses.append(Loss(exclusive_path, f"only pod anti-affinity keeps other Jobs out of the domain of {exclusive}, not the group"))
         if topology and topology != exclusive:
-            losses.append(Loss(path, f"a group has one constraint: it is that of {jobset_labels.EXCLUSIVE}"))
+            losses.append(Loss(path, f"a group has only one constraint: that of {jobset_labels.EXCLUSIVE} is used"))
         topology, path = exclusive, exclusive_path
     return ReplicatedJob(
         entry.text("name"),

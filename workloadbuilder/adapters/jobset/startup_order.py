@@ -1,7 +1,7 @@
-"""Do the Jobs of a JobSet come in an order, and can a gang of them ever be complete then?
+"""Check that the gang of a JobSet can be complete despite a startup order.
 
-With ``startupPolicy`` InOrder, or ``dependsOn``, a replicated job's Jobs are created when those before it are ready.  A
-gang over all of them waits for groups that wait for the gang.
+With ``startupPolicy`` InOrder, or ``dependsOn``, a replicated job's Jobs are created when those before it are ready.  A gang
+of all Jobs would wait for groups that wait for the gang.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from workloadbuilder.item import Block, PolicyKind, UserIntent
 
 
 def check(spec: Fields, parts: Sequence[ReplicatedJob], intent: UserIntent) -> Iterator[FieldError]:
-    """Refuses a gang of more groups than are created at first, at the user's policy."""
+    """Yield an error at the user's policy for a gang of more groups than are created at first."""
     order = spec.mapping("startupPolicy").text("startupPolicyOrder", "AnyOrder")
     if order not in {"AnyOrder", "InOrder"}:
         yield field.not_supported(spec.path.join(("startupPolicy", "startupPolicyOrder")), order, ["AnyOrder", "InOrder"])
-    made = [part for part in parts if part.replicas]
-    later = made[1:] if order == "InOrder" else [part for part in made if part.depends_on]
+    with_jobs = [part for part in parts if part.replicas]
+    later = with_jobs[1:] if order == "InOrder" else [part for part in with_jobs if part.depends_on]
     policy = intent.config.policy
     if policy is None or policy.kind is not PolicyKind.GANG or not later:
         return
-    total = sum(part.replicas for part in made)
-    wanted = total if policy.minimum is None else policy.minimum
+    total = sum(part.replicas for part in with_jobs)
+    minimum = total if policy.minimum is None else policy.minimum
     first = total - sum(part.replicas for part in later)
-    if wanted > first:
+    if minimum > first:
         cause = f"{spec.path}.startupPolicy is InOrder" if order == "InOrder" else f"{later[0].path}.dependsOn"
         detail = (
-            f"must not be a gang of {wanted} groups: the Jobs of replicated job {later[0].name!r} are created only when others are ready "
+            f"must not be a gang of {minimum} groups: the Jobs of replicated job {later[0].name!r} are created only when others are ready "
             f"({cause}), and these would wait for the gang; have a minGroupCount of at most {first}, or a gang in each replicated job"
         )
-        yield field.forbidden(_gang(intent), detail)
+        yield field.forbidden(_gang_path(intent), detail)
 
 
-def _gang(intent: UserIntent) -> FieldPath:
+def _gang_path(intent: UserIntent) -> FieldPath:
     return next(path for block, path in intent.paths if block is Block.POLICY) / "gang"

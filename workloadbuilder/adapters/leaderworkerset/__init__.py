@@ -1,6 +1,6 @@
 """LeaderWorkerSet (leaderworkerset.x-k8s.io).
 
 leaderworkerset  the adapter
-lws_pods         the pods of its replicas
+lws_pods         pods of its replicas
 lws_subgroups    ``subGroupPolicy``
 """

@@ -1,8 +1,8 @@
-"""LeaderWorkerSet (leaderworkerset.x-k8s.io): each replica is a gang of its leader and its workers.
+"""Adapter for LeaderWorkerSet (leaderworkerset.x-k8s.io): each replica is a gang of its leader and its workers.
 
-A CompositePodGroup a replica, with a group of the leader and one of the workers below it (KEP-6089, "Sane Defaults and
-Escape Hatches").  Its controller has no scheduling field yet; ``spec.scheduling``, read here, takes the building blocks of
-a composite for each replica, and Basic there leaves leader and workers to be placed pod by pod.
+Each replica is a CompositePodGroup over a group of the leader and one of the workers (KEP-6089, "Sane Defaults and Escape
+Hatches").  The API has no scheduling field yet.  This adapter reads ``spec.scheduling`` with the building blocks of a composite
+for each replica; with Basic there, leader and workers are placed pod by pod.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _ANNOTATIONS = FieldPath("metadata", "annotations")
 _GANG, _BASIC = SchedulingPolicy(PolicyKind.GANG), SchedulingPolicy(PolicyKind.BASIC)
 
 
-def adapt(found: Json, known: Known) -> Reading:
-    """What is made of a LeaderWorkerSet; never raises, whatever JSON it is."""
+def adapt(manifest: Json, known: Known) -> Reading:
+    """Read a LeaderWorkerSet; never raises, for any JSON."""
     errors: list[FieldError] = []
     warnings: list[FieldError] = []
-    about, top = object_identity.read_identity(found, errors, warnings)
+    about, top = object_identity.read_identity(manifest, errors, warnings)
     if skipped := object_identity.left_to_controller(about, known):
         return Reading(about.owner, about.namespace, skipped=skipped, errors=tuple(errors), warnings=tuple(warnings))
     spec = top.mapping("spec")
@@ -44,14 +44,14 @@ def adapt(found: Json, known: Known) -> Reading:
         shape, subgroups=lws_subgroups.read_subgroups(policy, shape.size, about.annotations.get(SUBGROUP_EXCLUSIVE, ""))
     )
     intent = read_intent(spec.raw("scheduling"), path=_SPEC / "scheduling", composite=True)
-    in_order = _in_order(spec, intent, errors, warnings)
-    whole = _whole(shape)
-    parts, losses = _parts(shape, shared=whole.shared)
+    leader_first = _leader_first(spec, intent, errors, warnings)
+    constraint = _replica_constraint(shape)
+    parts, losses = _parts(shape, shared=constraint.shared)
     priority = pod_template.common_priority([shape.leader, *([shape.worker] if shape.size > 1 else [])], errors, warnings)
     root = WorkloadItem(
         ROOT,
         _SPEC / "scheduling",
-        default=SchedulingConfig(_BASIC if in_order else _GANG, (whole.topology,) if whole.topology else None),
+        default=SchedulingConfig(_BASIC if leader_first else _GANG, (constraint.topology,) if constraint.topology else None),
         intent=intent.intent,
         callbacks=(with_minimum(sum(part.replicas for part in parts)),),
         children=tuple(_leaf(part, priority, basic=_is_basic(intent)) for part in parts),
@@ -65,9 +65,9 @@ def adapt(found: Json, known: Known) -> Reading:
         tuple(plan for part in parts for plan in part.pods),
         errors=(*errors, *intent.errors),
         warnings=(*warnings, *intent.warnings),
-        losses=(*kueue_annotations.queue(about.labels, about.annotations), *whole.losses, *losses),
+        losses=(*kueue_annotations.queue(about.labels, about.annotations), *constraint.losses, *losses),
         origins=(
-            *([(ROOT, Block.TOPOLOGY, whole.path)] if whole.topology else []),
+            *([(ROOT, Block.TOPOLOGY, constraint.path)] if constraint.topology else []),
             *((part.template, Block.TOPOLOGY, part.origin) for part in parts if part.topology),
         ),
     )
@@ -85,8 +85,8 @@ def _leaf(part: Part, priority: str, *, basic: bool) -> WorkloadItem:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Whole:
-    """The constraint of a whole replica, and where it comes from; *shared* tells that it is that of its parts."""
+class _ReplicaConstraint:
+    """Constraint of a whole replica, and the path of its annotation; *shared* is True if it replaces those of the parts."""
 
     topology: str
     path: FieldPath
@@ -94,27 +94,27 @@ class _Whole:
     shared: bool = False
 
 
-def _whole(shape: GroupShape) -> _Whole:
-    """The constraint that annotations ask for: exclusive topology, or Kueue's where leader and workers are one group to it."""
+def _replica_constraint(shape: GroupShape) -> _ReplicaConstraint:
+    """Return the constraint from annotations: exclusive topology, or Kueue's if leader and workers have the same group there."""
     origin = _ANNOTATIONS / Key(EXCLUSIVE)
     if shape.exclusive:
-        lost = f"that a domain of {shape.exclusive} is for one replica alone, its pods' anti-affinity says, no group"
-        return _Whole(shape.exclusive, origin, (Loss(origin, lost),))
-    one, other = (kueue_annotations.read_overlay(each, group_size=1, groups=1) for each in (shape.leader, shape.worker))
-    if shape.size > 1 and one.group and one.topology and (one.group, one.topology) == (other.group, other.topology):
-        return _Whole(one.topology, one.path, shared=True)
-    return _Whole("", origin)
+        detail = f"only pod anti-affinity keeps other replicas out of the domain of {shape.exclusive}, not the group"
+        return _ReplicaConstraint(shape.exclusive, origin, (Loss(origin, detail),))
+    leader, worker = (kueue_annotations.read_overlay(each, group_size=1, groups=1) for each in (shape.leader, shape.worker))
+    if shape.size > 1 and leader.group and leader.topology and (leader.group, leader.topology) == (worker.group, worker.topology):
+        return _ReplicaConstraint(leader.topology, leader.path, shared=True)
+    return _ReplicaConstraint("", origin)
 
 
 def _parts(shape: GroupShape, *, shared: bool) -> tuple[tuple[Part, ...], tuple[Loss, ...]]:
-    """The groups of one replica: the leader's and the workers', or the subgroups where each has a domain of its own.
+    """Return the groups of one replica: leader and workers, or the subgroups if each has its own domain.
 
-    With *shared*, the constraint of the parts is that of the replica.
+    With *shared*, only the replica has a constraint, not its parts.
     """
     if shape.subgroups and shape.subgroups.exclusive:
         origin = _ANNOTATIONS / Key(SUBGROUP_EXCLUSIVE)
-        lost = f"that a domain of {shape.subgroups.exclusive} is for one subgroup alone, its pods' anti-affinity says, no group"
-        return lws_subgroups.parts(shape, shape.subgroups, LEADER, origin), (Loss(origin, lost),)
+        detail = f"only pod anti-affinity keeps other subgroups out of the domain of {shape.subgroups.exclusive}, not the group"
+        return lws_subgroups.parts(shape, shape.subgroups, LEADER, origin), (Loss(origin, detail),)
     parts: list[Part] = []
     losses: list[Loss] = []
     for name, template, size in ((LEADER, shape.leader, 1), (WORKER, shape.worker, shape.size - 1)):
@@ -131,8 +131,8 @@ def _is_basic(intent: IntentReading) -> bool:
     return policy is not None and policy.kind is PolicyKind.BASIC
 
 
-def _in_order(spec: Fields, intent: IntentReading, errors: list[FieldError], warnings: list[FieldError]) -> bool:
-    """Whether workers are created only when their leader runs: then the two cannot be one gang."""
+def _leader_first(spec: Fields, intent: IntentReading, errors: list[FieldError], warnings: list[FieldError]) -> bool:
+    """Return True if workers are created only when their leader is ready, so that they cannot be in one gang with it."""
     order = spec.text("startupPolicy", "LeaderCreated")
     if order not in {"LeaderCreated", "LeaderReady"}:
         errors.append(field.not_supported(_SPEC / "startupPolicy", order, ["LeaderCreated", "LeaderReady"]))
@@ -140,13 +140,13 @@ def _in_order(spec: Fields, intent: IntentReading, errors: list[FieldError], war
         return False
     policy = intent.intent.config.policy
     if policy is None:
-        detail = "workers are created when the leader is ready, so that the two cannot be one gang: each is one of its own"
+        detail = "workers are created only when the leader is ready, so leader and workers are separate gangs"
         warnings.append(field.invalid(_SPEC / "startupPolicy", order, detail))
     elif policy.kind is PolicyKind.GANG and policy.minimum != 1:
         path = next(path for block, path in intent.intent.paths if block is Block.POLICY)
         detail = (
             "must not be a gang of leader and workers: workers are created only when the leader is ready (spec.startupPolicy is "
-            "LeaderReady), and it would wait for the gang; have a minGroupCount of 1, or no policy here"
+            "LeaderReady), and the leader would wait for the gang; set minGroupCount to 1, or omit the policy"
         )
         errors.append(field.forbidden(path / "gang", detail))
     return True

@@ -1,4 +1,4 @@
-"""The pods of a LeaderWorkerSet's replicas, with the names and labels that its controller gives them."""
+"""Pods of a LeaderWorkerSet's replicas, with the names and labels of its controller."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from validators.model.decode import Json
 from workloadbuilder.adapters.shared import pod_template
-from workloadbuilder.adapters.shared.adapter_result import Places, PodPlan
+from workloadbuilder.adapters.shared.adapter_result import PodPlan, Positions
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.object_identity import Subject
 from workloadbuilder.adapters.shared.pod_template import PodTemplate
@@ -20,20 +20,20 @@ SUBGROUP_INDEX, SUBGROUP_KEY, SUBGROUP_SIZE = _PREFIX + "subgroup-index", _PREFI
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Subgroups:
-    """How the pods of a replica are cut into subgroups, as far as their labels tell it."""
+    """Division of a replica's pods into subgroups."""
 
     size: int
     of: Callable[[int], int | None]
-    """The subgroup of the pod of a worker index (0 is the leader); None for a leader that is in none."""
+    """Subgroup of the pod with a worker index (0 is the leader); None for a leader without a subgroup."""
     with_leader: int = 0
-    """Workers in the leader's subgroup."""
+    """Number of workers in the leader's subgroup."""
     exclusive: str = ""
-    """The topology of which each subgroup has a domain of its own."""
+    """Topology key of which each subgroup has its own domain."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupShape:
-    """The replicas of a LeaderWorkerSet: each has *size* pods, of which one is the leader."""
+    """Replicas of a LeaderWorkerSet: each has *size* pods, one of which is the leader."""
 
     name: str
     namespace: str
@@ -45,14 +45,14 @@ class GroupShape:
     subgroups: Subgroups | None = None
 
     def leaders(self, template: str) -> PodPlan:
-        """The leader of each replica, in the group of *template*."""
-        return PodPlan(template, 1, lambda places, _: self._pod(places[0], 0))
+        """Return the leader of each replica, in the group of *template*."""
+        return PodPlan(template, 1, lambda positions, _: self._pod(positions[0], 0))
 
-    def workers(self, template: str, *, count: int | None = None, first: Callable[[Places], int] = lambda _: 1) -> PodPlan:
-        """Workers of each replica in the group of *template*: *count* of them, from the worker index *first*."""
+    def workers(self, template: str, *, count: int | None = None, first: Callable[[Positions], int] = lambda _: 1) -> PodPlan:
+        """Return *count* workers of each replica in the group of *template*, from the worker index *first* on."""
 
-        def make(places: Places, number: int) -> dict[str, Json]:
-            return self._pod(places[0], first(places) + number)
+        def make(positions: Positions, number: int) -> dict[str, Json]:
+            return self._pod(positions[0], first(positions) + number)
 
         return PodPlan(template, self.size - 1 if count is None else count, make)
 
@@ -60,22 +60,22 @@ class GroupShape:
         leader = f"{self.name}-{replica}"
         key = pod_template.sha1(f"{self.namespace or 'default'}/{leader}")
         labels = {NAME: self.name, GROUP_INDEX: str(replica), WORKER_INDEX: str(worker), GROUP_KEY: key}
-        notes = {SIZE: str(self.size), **({LEADER_NAME: leader} if worker else {})}
-        own = self.subgroups.of(worker) if self.subgroups else None
-        if self.subgroups and own is not None:
-            labels |= {SUBGROUP_INDEX: str(own), SUBGROUP_KEY: pod_template.sha1(f"{leader}/{own}")}
-            notes[SUBGROUP_SIZE] = str(self.subgroups.size)
+        annotations = {SIZE: str(self.size), **({LEADER_NAME: leader} if worker else {})}
+        subgroup = self.subgroups.of(worker) if self.subgroups else None
+        if self.subgroups and subgroup is not None:
+            labels |= {SUBGROUP_INDEX: str(subgroup), SUBGROUP_KEY: pod_template.sha1(f"{leader}/{subgroup}")}
+            annotations[SUBGROUP_SIZE] = str(self.subgroups.size)
         template, name = (self.worker, f"{leader}-{worker}") if worker else (self.leader, leader)
-        made = pod_template.pod(template, name, labels=labels, annotations=notes)
+        pod = pod_template.pod(template, name, labels=labels, annotations=annotations)
         if self.exclusive and not worker:
-            pod_template.exclusive(made["spec"], topology=self.exclusive, label=GROUP_KEY, value=key)
-        if self.subgroups and self.subgroups.exclusive and own is not None:
-            pod_template.exclusive(made["spec"], topology=self.subgroups.exclusive, label=SUBGROUP_KEY, value=labels[SUBGROUP_KEY])
-        return made
+            pod_template.exclusive(pod["spec"], topology=self.exclusive, label=GROUP_KEY, value=key)
+        if self.subgroups and self.subgroups.exclusive and subgroup is not None:
+            pod_template.exclusive(pod["spec"], topology=self.subgroups.exclusive, label=SUBGROUP_KEY, value=labels[SUBGROUP_KEY])
+        return pod
 
 
 def read_group_shape(about: Subject, spec: Fields, *, exclusive: str) -> GroupShape:
-    """The shape of the LeaderWorkerSet whose *spec* this is."""
+    """Read the *spec* of a LeaderWorkerSet, without its subgroups."""
     template = spec.mapping("leaderWorkerTemplate")
     worker = pod_template.read_pod_template(template.mapping("workerTemplate"))
     leader = pod_template.read_pod_template(template.mapping("leaderTemplate")) if "leaderTemplate" in template else worker
@@ -83,7 +83,7 @@ def read_group_shape(about: Subject, spec: Fields, *, exclusive: str) -> GroupSh
         about.owner.name,
         about.namespace,
         spec.number("replicas", 1),
-        template.number("size", 1, least=1),
+        template.number("size", 1, minimum=1),
         leader,
         worker,
         exclusive,

@@ -1,6 +1,6 @@
-"""LeaderWorkerSet's ``subGroupPolicy``: how the pods of a replica are cut into subgroups, and the groups that makes.
+"""LeaderWorkerSet's ``subGroupPolicy``: the division of a replica's pods into subgroups, and the resulting groups.
 
-Subgroups become groups only where each has a domain of its own; otherwise they are no more than labels.
+Subgroups become groups only if each has its own domain; otherwise they are only labels.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TYPES = ("LeaderWorker", "LeaderExcluded")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Part:
-    """A group of pods in each replica: *replicas* groups of *size* pods each, by default in one domain of *topology*."""
+    """Template with *replicas* groups of *size* pods in each replica; each group is by default in one domain of *topology*."""
 
     template: str
     path: FieldPath
@@ -33,16 +33,16 @@ class Part:
 
 
 def read_subgroups(policy: Fields, size: int, exclusive: str) -> Subgroups | None:
-    """The subgroups of a replica of *size* pods; None where there are none, or none that are sound."""
+    """Return the subgroups of a replica of *size* pods; None if there are none, or if *policy* is invalid."""
     if not policy.given:
         return None
-    kind, each = policy.text("subGroupPolicyType", _TYPES[0]), policy.number("subGroupSize", 0, least=1)
+    kind, each = policy.text("subGroupPolicyType", _TYPES[0]), policy.number("subGroupSize", 0, minimum=1)
     path = policy.path / "subGroupSize"
     if kind not in _TYPES:
         policy.errors.append(field.not_supported(policy.path / "subGroupPolicyType", kind, _TYPES))
     elif not each:
         if "subGroupSize" not in policy:
-            policy.errors.append(field.required(path, "a subgroup policy says how many pods a subgroup has"))
+            policy.errors.append(field.required(path, "a subgroup policy must set the number of pods of a subgroup"))
     elif each > size:
         policy.errors.append(field.invalid(path, each, f"must not be greater than the size of a replica ({size})"))
     elif (size - 1) % each == 0:
@@ -51,21 +51,23 @@ def read_subgroups(policy: Fields, size: int, exclusive: str) -> Subgroups | Non
     elif kind == _TYPES[0] and size % each == 0:
         return Subgroups(each, lambda worker: worker // each, each - 1, exclusive)
     else:
-        wanted = f"{size - 1}, the number of workers" if kind == _TYPES[1] else f"{size}, the size of a replica, or {size - 1}, its workers"
-        policy.errors.append(field.invalid(path, each, f"must divide {wanted}"))
+        dividend = (
+            f"{size - 1}, the number of workers" if kind == _TYPES[1] else f"{size}, the size of a replica, or {size - 1}, its workers"
+        )
+        policy.errors.append(field.invalid(path, each, f"must divide {dividend}"))
     return None
 
 
 def parts(shape: GroupShape, subgroups: Subgroups, leader: str, origin: FieldPath) -> tuple[Part, ...]:
-    """The groups of each replica: that of the leader, and the other subgroups; *leader* is the name of the first."""
+    """Return the groups of each replica: the leader's, whose template is named *leader*, and the other subgroups."""
     has_leader = subgroups.of(0) is not None
-    first = 1 + subgroups.with_leader
-    count = (shape.size - first) // subgroups.size
+    leader_size = 1 + subgroups.with_leader
+    count = (shape.size - leader_size) // subgroups.size
     topology = subgroups.exclusive
     lead = Part(
         leader,
         shape.leader.path,
-        first,
+        leader_size,
         1,
         (shape.leaders(leader), *([shape.workers(leader, count=subgroups.with_leader)] if subgroups.with_leader else [])),
         topology if has_leader else "",
@@ -73,12 +75,12 @@ def parts(shape: GroupShape, subgroups: Subgroups, leader: str, origin: FieldPat
     )
     if not count:
         return (lead,)
-    plan = shape.workers(SUBGROUP, count=subgroups.size, first=lambda places: first + places[-1] * subgroups.size)
+    plan = shape.workers(SUBGROUP, count=subgroups.size, first=lambda positions: leader_size + positions[-1] * subgroups.size)
     return lead, Part(SUBGROUP, shape.worker.path, subgroups.size, count, (plan,), topology, origin)
 
 
 def _without_leader(size: int, *, leader: int | None) -> Callable[[int], int | None]:
-    """Subgroups of workers alone, counted from the first worker; the leader is in *leader*, or in none."""
+    """Return the subgroup function for subgroups counted from the first worker; the leader is in *leader*, or in none."""
 
     def subgroup_of(worker: int) -> int | None:
         return leader if worker == 0 else (worker - 1) // size

@@ -1,6 +1,6 @@
-"""PodGroups of other schedulers.
+"""Adapters for PodGroups of other schedulers.
 
-scheduler_groups  what they have in common: owners, pods, names of topology levels
+scheduler_groups  common parts: owners, pods, names of topology levels
 coscheduling      scheduler-plugins (scheduling.x-k8s.io)
 volcano           Volcano (scheduling.volcano.sh)
 kai               KAI Scheduler (scheduling.run.ai)

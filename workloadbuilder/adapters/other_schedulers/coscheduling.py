@@ -1,4 +1,4 @@
-"""PodGroup of scheduler-plugins (scheduling.x-k8s.io): one flat gang."""
+"""Adapter for PodGroup of scheduler-plugins (scheduling.x-k8s.io): one flat gang."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from workloadbuilder.item import SchedulingConfig, WorkloadItem
 LABEL = "scheduling.x-k8s.io/pod-group"
 _SPEC = FieldPath("spec")
 _LOST = {
-    "minResources": "whether there is room, placing the pods tells; no sum of resources is asked for besides",
-    "scheduleTimeoutSeconds": "a group waits without a time limit, and holds nothing meanwhile",
+    "minResources": "minResources is dropped: pods are placed individually",
+    "scheduleTimeoutSeconds": "the timeout is dropped: a pending group waits without a time limit, and reserves no resources",
 }
 
 
-def adapt(found: Json, known: Known) -> Reading:
-    """What is made of such a PodGroup; never raises, whatever JSON it is."""
+def adapt(manifest: Json, known: Known) -> Reading:
+    """Read a PodGroup of scheduler-plugins; never raises, for any JSON."""
     errors: list[FieldError] = []
     warnings: list[FieldError] = []
-    about, top = object_identity.read_identity(found, errors, warnings)
+    about, top = object_identity.read_identity(manifest, errors, warnings)
     spec = top.mapping("spec")
     pods = scheduler_groups.members(known, about.namespace, lambda labels, _: labels.get(LABEL) == about.owner.name)
     root = WorkloadItem(scheduler_groups.ROOT, _SPEC, default=SchedulingConfig(scheduler_groups.gang(spec.count("minMember", None))))
     return Reading(
-        scheduler_groups.whose(about),
+        scheduler_groups.workload_owner(about),
         about.namespace,
         root,
         (scheduler_groups.plan(scheduler_groups.ROOT, pods),),

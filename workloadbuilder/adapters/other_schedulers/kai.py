@@ -1,4 +1,4 @@
-"""KAI Scheduler's PodGroup (scheduling.run.ai): a gang, or a tree of subgroups that name their parents."""
+"""Adapter for KAI Scheduler's PodGroup (scheduling.run.ai): a gang, or a tree of subgroups that name their parents."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from workloadbuilder.adapters.other_schedulers import scheduler_groups
 from workloadbuilder.adapters.shared import object_identity
 from workloadbuilder.adapters.shared.adapter_result import Loss, Reading, walk
 from workloadbuilder.adapters.shared.fields import Fields
-from workloadbuilder.adapters.shared.known_objects import Known, near
+from workloadbuilder.adapters.shared.known_objects import Known, suggest
 from workloadbuilder.item import Block, SchedulingConfig, WorkloadItem
 
 GROUP_NAME, SUBGROUP = "pod-group-name", "kai.scheduler/subgroup-name"
 _SPEC = FieldPath("spec")
 _LOST = {
-    "queue": "quota and fairness among queues are KAI's; the scheduler takes groups by priority and age",
-    "preemptibility": "whether a group can be preempted follows from its priority alone",
-    "markUnschedulable": "what is told of a group that does not fit, the scheduler decides",
-    "schedulingBackoff": "when a group is tried again, the scheduler decides",
+    "queue": "KAI's queues are dropped: the scheduler orders groups by priority and age",
+    "preemptibility": "preemptibility is dropped: only its priority decides whether a group can be preempted",
+    "markUnschedulable": "the scheduler decides how a group that does not fit is reported",
+    "schedulingBackoff": "the scheduler decides when a group is retried",
 }
 
 
@@ -34,22 +34,22 @@ class _Subgroup:
     topology: str
 
 
-def adapt(found: Json, known: Known) -> Reading:
-    """What is made of a KAI PodGroup; never raises, whatever JSON it is."""
+def adapt(manifest: Json, known: Known) -> Reading:
+    """Read a KAI PodGroup; never raises, for any JSON."""
     errors: list[FieldError] = []
     warnings: list[FieldError] = []
-    about, top = object_identity.read_identity(found, errors, warnings)
+    about, top = object_identity.read_identity(manifest, errors, warnings)
     spec = top.mapping("spec")
     losses = [Loss(_SPEC / name, detail) for name, detail in _LOST.items() if name in spec]
     topology = _topology(spec, known, losses)
     subgroups = [
         _Subgroup(each.text("name"), each.text("parent"), each, _topology(each, known, losses)) for each in spec.each_item("subGroups")
     ]
-    below = _below(subgroups, errors)
+    by_parent = _by_parent(subgroups, errors)
     priority = scheduler_groups.priority(spec, warnings)
-    children = () if errors else tuple(_item(each, below, priority, level=2) for each in below.get("", ()))
+    children = () if errors else tuple(_item(each, by_parent, priority, level=2) for each in by_parent.get("", ()))
     if children and "minMember" in spec:
-        losses.append(Loss(_SPEC / "minMember", "the minimum of a group of groups counts groups: all subgroups are wanted"))
+        losses.append(Loss(_SPEC / "minMember", "minMember is dropped: the minimum of a group of groups counts groups"))
     root = WorkloadItem(
         scheduler_groups.ROOT,
         _SPEC,
@@ -60,7 +60,7 @@ def adapt(found: Json, known: Known) -> Reading:
     leaves = [each.name for each in walk(root) if not each.children]
     pods = {name: scheduler_groups.members(known, about.namespace, _member(about.owner.name, name if children else "")) for name in leaves}
     return Reading(
-        scheduler_groups.whose(about),
+        scheduler_groups.workload_owner(about),
         about.namespace,
         root,
         tuple(scheduler_groups.plan(name, members) for name, members in pods.items()),
@@ -72,18 +72,18 @@ def adapt(found: Json, known: Known) -> Reading:
 
 
 def _member(group: str, subgroup: str) -> scheduler_groups.Member:
-    """Whether a pod names the group, and the subgroup if there is one."""
+    """Return the test for pods that name the group, and the subgroup if it is not empty."""
 
-    def belongs(labels: Mapping[str, str], notes: Mapping[str, str]) -> bool:
-        return notes.get(GROUP_NAME) == group and (not subgroup or labels.get(SUBGROUP) == subgroup)
+    def belongs(labels: Mapping[str, str], annotations: Mapping[str, str]) -> bool:
+        return annotations.get(GROUP_NAME) == group and (not subgroup or labels.get(SUBGROUP) == subgroup)
 
     return belongs
 
 
-def _item(subgroup: _Subgroup, below: Mapping[str, Sequence[_Subgroup]], priority: str, *, level: int) -> WorkloadItem:
-    """A subgroup with those below it; one level more than a tree may have is made, so that the builder tells it."""
-    inside = below.get(subgroup.name, ()) if level <= MAX_DEPTH else ()
-    children = tuple(_item(each, below, priority, level=level + 1) for each in inside)
+def _item(subgroup: _Subgroup, by_parent: Mapping[str, Sequence[_Subgroup]], priority: str, *, level: int) -> WorkloadItem:
+    """Return a subgroup with its descendants, down to one level more than allowed, so that the builder reports the depth."""
+    subgroups = by_parent.get(subgroup.name, ()) if level <= MAX_DEPTH else ()
+    children = tuple(_item(each, by_parent, priority, level=level + 1) for each in subgroups)
     return WorkloadItem(
         subgroup.name,
         subgroup.fields.path,
@@ -97,65 +97,65 @@ def _item(subgroup: _Subgroup, below: Mapping[str, Sequence[_Subgroup]], priorit
 
 
 def _minimum(holder: Fields, children: int) -> int | None:
-    """Members of a leaf; child groups of what has them, all of them where nothing else is said."""
+    """Return the minimum of a leaf's pods, or of a composite's child groups, which is all of them by default."""
     return holder.count("minSubGroup", children) if children else holder.count("minMember", None)
 
 
-def _below(subgroups: Sequence[_Subgroup], errors: list[FieldError]) -> dict[str, list[_Subgroup]]:
-    """The subgroups below each, by name; the empty name stands for the group.
+def _by_parent(subgroups: Sequence[_Subgroup], errors: list[FieldError]) -> dict[str, list[_Subgroup]]:
+    """Return the subgroups by the name of their parent, which is empty for those directly below the group.
 
-    Every subgroup has a name of its own, its parent is there, and no parent stands below its own child.
+    Duplicate names, unknown parents and cycles are errors.
     """
-    named = {each.name: each for each in reversed(subgroups)}
-    below: dict[str, list[_Subgroup]] = {}
+    by_name = {each.name: each for each in reversed(subgroups)}
+    by_parent: dict[str, list[_Subgroup]] = {}
     for each in subgroups:
         path = each.fields.path
         if not each.name:
-            errors.append(field.required(path / "name", "a subgroup has a name"))
-        elif named[each.name] is not each:
-            errors.append(field.duplicate(path / "name", each.name, f"already used at {named[each.name].fields.path}"))
-        elif each.parent and each.parent not in named:
-            detail = f"there must be a subgroup of this name{near(each.parent, named)}"
+            errors.append(field.required(path / "name", "a subgroup must have a name"))
+        elif by_name[each.name] is not each:
+            errors.append(field.duplicate(path / "name", each.name, f"already used at {by_name[each.name].fields.path}"))
+        elif each.parent and each.parent not in by_name:
+            detail = f"there must be a subgroup of this name{suggest(each.parent, by_name)}"
             errors.append(field.not_found(path / "parent", each.parent, detail))
         else:
-            below.setdefault(each.parent, []).append(each)
-    reached, waiting = 0, [""]
-    while waiting:
-        inside = below.get(waiting.pop(), [])
-        reached += len(inside)
-        waiting += [each.name for each in inside]
+            by_parent.setdefault(each.parent, []).append(each)
+    reached, pending = 0, [""]
+    while pending:
+        children = by_parent.get(pending.pop(), [])
+        reached += len(children)
+        pending += [each.name for each in children]
     if not errors and reached < len(subgroups):
-        # What cannot be reached from the top hangs on a circle.
-        path = _circle(subgroups, named)
-        errors.append(field.invalid_struct(path, "must not stand below itself: the parents run in a circle"))
-    return below
+        # Subgroups that cannot be reached from the top are on or below a cycle.
+        path = _cycle(subgroups, by_name)
+        errors.append(field.invalid_struct(path, "must not be below itself: the parents form a cycle"))
+    return by_parent
 
 
-def _circle(subgroups: Sequence[_Subgroup], named: Mapping[str, _Subgroup]) -> FieldPath:
-    """The first parent that is on a circle."""
-    done: set[str] = set()
+def _cycle(subgroups: Sequence[_Subgroup], by_name: Mapping[str, _Subgroup]) -> FieldPath:
+    """Return the path of the first ``parent`` that is on a cycle."""
+    visited: set[str] = set()
     for each in subgroups:
-        climbed: list[str] = []
+        ancestors: list[str] = []
         name = each.name
-        while name and name not in done:
-            done.add(name)
-            climbed.append(name)
-            name = named[name].parent
-        if name in climbed:
-            return named[name].fields.path / "parent"
+        while name and name not in visited:
+            visited.add(name)
+            ancestors.append(name)
+            name = by_name[name].parent
+        if name in ancestors:
+            return by_name[name].fields.path / "parent"
     return _SPEC
 
 
 def _topology(holder: Fields, known: Known, losses: list[Loss]) -> str:
-    """The node label of the level that is required; empty where none is, or none is known."""
-    wanted = holder.mapping("topologyConstraint")
-    if "preferredTopologyLevel" in wanted:
-        losses.append(Loss(wanted.path / "preferredTopologyLevel", "a preference is not a constraint: the scheduler does not know it"))
-    level = wanted.text("requiredTopologyLevel")
+    """Return the node label of the required level; empty if none is required, or the label is unknown."""
+    constraint = holder.mapping("topologyConstraint")
+    if "preferredTopologyLevel" in constraint:
+        losses.append(Loss(constraint.path / "preferredTopologyLevel", scheduler_groups.PREFERENCE_DROPPED))
+    level = constraint.text("requiredTopologyLevel")
     if not level:
         return ""
     label = scheduler_groups.label(known, level)
     if not label:
-        path = wanted.path / "requiredTopologyLevel"
-        losses.append(Loss(path, f"level {level!r} is no node label: tell which it is (--level {level}=LABEL)"))
+        path = constraint.path / "requiredTopologyLevel"
+        losses.append(Loss(path, f"level {level!r} has no known node label: pass --level {level}=LABEL"))
     return label

@@ -1,6 +1,6 @@
-"""What the groups of other schedulers have in common: whose they are, their pods, and their names for levels of topology.
+"""Common parts of the groups of other schedulers: owners, pods, and names of topology levels.
 
-These objects say nothing of pod templates: their members are the pods given that name them.
+These objects have no pod templates; their members are the pods in the input that name them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from validators import content, field
 from validators.field import FieldError
 from validators.model.cluster import SYSTEM_CLASSES
 from validators.model.decode import Json
-from workloadbuilder.adapters.shared.adapter_result import Places, PodPlan
+from workloadbuilder.adapters.shared.adapter_result import PodPlan, Positions
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.adapters.shared.object_identity import Subject
@@ -19,60 +19,61 @@ from workloadbuilder.blueprint import copied
 from workloadbuilder.item import WHOLE, Owner, PolicyKind, SchedulingPolicy
 
 ROOT = "podgroup-root"
-"""The one template of a group that has no parts."""
+"""Name of the root template."""
 BASIC = SchedulingPolicy(PolicyKind.BASIC)
+PREFERENCE_DROPPED = "the preference is dropped: the scheduler supports only required constraints"
 Member = Callable[[Mapping[str, str], Mapping[str, str]], bool]
-"""Whether a pod with these labels and annotations is a member."""
+"""Test for membership of a pod, by its labels and annotations."""
 _SERVER_SIDE = frozenset({"nodeName", "schedulerName", "schedulingGroup"})
 
 
 def gang(minimum: int | None) -> SchedulingPolicy:
-    """A gang of at least *minimum*, or Basic where that is nothing."""
+    """Return a gang of at least *minimum* members, or Basic if *minimum* is 0 or None."""
     return SchedulingPolicy(PolicyKind.GANG, minimum) if minimum else BASIC
 
 
-def whose(about: Subject) -> Owner:
-    """The object that the group was made for, which the Workload describes; the group itself where it has no controller."""
+def workload_owner(about: Subject) -> Owner:
+    """Return the object that the Workload describes: the group's controller, or the group itself if it has none."""
     return about.controller or about.owner
 
 
 def priority(spec: Fields, warnings: list[FieldError]) -> str:
-    """The group's priority class; none for those of the system's own."""
+    """Return the group's priority class; empty for a system class, with a warning."""
     name = spec.text("priorityClassName")
     if name not in SYSTEM_CLASSES:
         return name
-    detail = "a group cannot have a class of the system's own: it is made without"
+    detail = "a group cannot have a system priority class: the group is created without it"
     warnings.append(field.invalid(spec.path / "priorityClassName", name, detail))
     return ""
 
 
 def label(known: Known, level: str) -> str:
-    """The node label that another scheduler's *level* stands for: as told, or itself where it is written as one; else empty."""
-    told = known.levels.get(level, "")
-    return told or (level if "/" in level and not content.label_key(level) else "")
+    """Return the node label of another scheduler's *level*: from ``--level``, or *level* itself if it has the form of one; else empty."""
+    node_label = known.levels.get(level, "")
+    return node_label or (level if "/" in level and not content.label_key(level) else "")
 
 
 def members(known: Known, namespace: str, belongs: Member) -> list[Json]:
-    """The pods of *namespace* whose labels and annotations say that they belong, by name."""
-    found = []
+    """Return the pods of *namespace* that belong to a group, sorted by name."""
+    pods = []
     for each in known.list_kind("", "Pod", namespace):
         metadata = Fields(each, WHOLE, []).mapping("metadata")
         if belongs(metadata.annotations("labels"), metadata.annotations()):
-            found.append(each)
-    return found
+            pods.append(each)
+    return pods
 
 
 def plan(template: str, pods: list[Json]) -> PodPlan:
-    """The *pods* as members of the group of *template*, to be placed anew by the scheduler that knows groups."""
+    """Return *pods* as new, unscheduled members of the group of *template*."""
 
-    def make(_: Places, number: int) -> dict[str, Json]:
-        given = Fields(pods[number], WHOLE, [])
-        kept = {name: given.mapping("metadata").raw(name) for name in ("name", "labels", "annotations")}
+    def make(_: Positions, number: int) -> dict[str, Json]:
+        source = Fields(pods[number], WHOLE, [])
+        metadata = {name: source.mapping("metadata").raw(name) for name in ("name", "labels", "annotations")}
         return {
             "apiVersion": "v1",
             "kind": "Pod",
-            "metadata": {name: copied(value) for name, value in kept.items() if value},
-            "spec": {name: copied(value) for name, value in given.mapping("spec").given.items() if name not in _SERVER_SIDE},
+            "metadata": {name: copied(value) for name, value in metadata.items() if value},
+            "spec": {name: copied(value) for name, value in source.mapping("spec").given.items() if name not in _SERVER_SIDE},
         }
 
     return PodPlan(template, len(pods), make)

@@ -1,4 +1,4 @@
-"""Volcano's PodGroup (scheduling.volcano.sh): a gang, with minimums of its tasks, or with subgroups."""
+"""Adapter for Volcano's PodGroup (scheduling.volcano.sh): a gang, with minimums of its tasks, or with subgroups."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ TASK = "volcano.sh/task-spec"
 _GROUP_NAMES = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
 _SPEC = FieldPath("spec")
 _LOST = {
-    "queue": "quota and order among queues are Volcano's; the scheduler takes groups by priority and age",
-    "minResources": "whether there is room, placing the pods tells; no sum of resources is asked for besides",
+    "queue": "Volcano's queues are dropped: the scheduler orders groups by priority and age",
+    "minResources": "minResources is dropped: pods are placed individually",
 }
 
 
-def adapt(found: Json, known: Known) -> Reading:
-    """What is made of a Volcano PodGroup; never raises, whatever JSON it is."""
+def adapt(manifest: Json, known: Known) -> Reading:
+    """Read a Volcano PodGroup; never raises, for any JSON."""
     errors: list[FieldError] = []
     warnings: list[FieldError] = []
-    about, top = object_identity.read_identity(found, errors, warnings)
+    about, top = object_identity.read_identity(manifest, errors, warnings)
     spec = top.mapping("spec")
     losses = [Loss(_SPEC / name, detail) for name, detail in _LOST.items() if name in spec]
     topology = _topology(spec, known, losses)
@@ -47,7 +47,7 @@ def adapt(found: Json, known: Known) -> Reading:
     )
     origins = [(each.name, Block.TOPOLOGY, each.path / "networkTopology") for each in walk(root) if each.default.topology]
     return Reading(
-        scheduler_groups.whose(about),
+        scheduler_groups.workload_owner(about),
         about.namespace,
         root,
         tuple(_pods(about, known, root)),
@@ -64,17 +64,19 @@ def _with_priority(item: WorkloadItem, priority: str) -> WorkloadItem:
 
 
 def _tasks(spec: Fields, losses: list[Loss]) -> Iterator[WorkloadItem]:
-    """A leaf for each task with a minimum; none where Volcano itself looks at the group's minimum alone."""
+    """Yield a leaf for each task with a minimum; none if Volcano itself only uses the group's minimum."""
     tasks = spec.mapping("minTaskMember")
     counts = {name: tasks.number(name, 0) for name in sorted(tasks.given) if isinstance(name, str)}
-    total, wanted = sum(counts.values()), spec.number("minMember", 0)
+    total, minimum = sum(counts.values()), spec.number("minMember", 0)
     if not total:
         return
-    if wanted < total:
-        losses.append(Loss(tasks.path, f"the tasks' minimums ({total} in all) are more than minMember ({wanted}), which alone counts then"))
+    if minimum < total:
+        losses.append(
+            Loss(tasks.path, f"minTaskMember is dropped: its sum ({total}) exceeds minMember ({minimum}), so only minMember counts")
+        )
         return
-    if wanted > total:
-        detail = f"{wanted} members are wanted and the tasks' minimums are {total} in all: the {wanted - total} others may be missing"
+    if minimum > total:
+        detail = f"minMember is {minimum}, but the sum of minTaskMember is {total}: the other {minimum - total} members are not required"
         losses.append(Loss(_SPEC / "minMember", detail))
     for name, count in counts.items():
         path = tasks.path / Key(name)
@@ -82,48 +84,48 @@ def _tasks(spec: Fields, losses: list[Loss]) -> Iterator[WorkloadItem]:
 
 
 def _subgroups(spec: Fields, known: Known, losses: list[Loss]) -> Iterator[WorkloadItem]:
-    """A composite for each policy, with as many groups of ``subGroupSize`` pods as it wants at least."""
+    """Yield a composite for each policy, with ``minSubGroups`` groups of ``subGroupSize`` pods."""
     policies = [*spec.each_item("subGroupPolicy")]
     if policies and "minTaskMember" in spec:
-        losses.append(Loss(_SPEC / "minTaskMember", "subgroups and tasks are two cuts through the same pods: the subgroups are kept"))
+        losses.append(Loss(_SPEC / "minTaskMember", "minTaskMember is dropped: the pods are divided into subgroups instead of tasks"))
     if policies and "minMember" in spec:
-        losses.append(Loss(_SPEC / "minMember", "the minimum of a group of groups counts groups: it is that of the subgroups"))
+        losses.append(Loss(_SPEC / "minMember", "minMember is dropped: the minimum of a group of groups counts groups"))
     for each in policies:
-        name, least = each.text("name"), each.number("minSubGroups", 0)
+        name, minimum = each.text("name"), each.number("minSubGroups", 0)
         topology = _topology(each, known, losses)
-        detail = f"how many subgroups there are, and of which pods, their labels decide: {max(least, 1)} is shown"
+        detail = f"the pods' labels decide the number of subgroups and their members: {max(minimum, 1)} is assumed"
         losses.append(Loss(each.path / "matchLabelKeys", detail))
         if not name:
-            each.errors.append(field.required(each.path / "name", "its template is called after it"))
+            each.errors.append(field.required(each.path / "name", "its template has this name"))
         leaf = WorkloadItem(
             f"{name}-subgroup",
             each.path,
-            default=SchedulingConfig(scheduler_groups.gang(each.number("subGroupSize", 1, least=1)), (topology,) if topology else None),
-            replicas=max(least, 1),
+            default=SchedulingConfig(scheduler_groups.gang(each.number("subGroupSize", 1, minimum=1)), (topology,) if topology else None),
+            replicas=max(minimum, 1),
             name_path=each.path / "name",
         )
-        default = SchedulingConfig(scheduler_groups.gang(least))
+        default = SchedulingConfig(scheduler_groups.gang(minimum))
         yield WorkloadItem(name, each.path, default=default, children=(leaf,), name_path=each.path / "name")
 
 
 def _topology(holder: Fields, known: Known, losses: list[Loss]) -> str:
-    """The node label of the highest tier that pods may be spread over; empty where there is none, or none is known."""
-    wanted = holder.mapping("networkTopology")
-    if not wanted.given:
+    """Return the node label of the highest allowed tier; empty if there is no tier, or the label is unknown."""
+    constraint = holder.mapping("networkTopology")
+    if not constraint.given:
         return ""
-    if wanted.text("mode", "hard") != "hard":
-        losses.append(Loss(wanted.path, "a preference is not a constraint: the scheduler does not know it"))
+    if constraint.text("mode", "hard") != "hard":
+        losses.append(Loss(constraint.path, scheduler_groups.PREFERENCE_DROPPED))
         return ""
-    tier = wanted.text("highestTierName") or str(wanted.count("highestTierAllowed", None) or "")
+    tier = constraint.text("highestTierName") or str(constraint.count("highestTierAllowed", None) or "")
     label = scheduler_groups.label(known, tier)
     if not label:
-        detail = f"tier {tier!r} of HyperNodes is no node label: tell which it is (--level {tier or 'TIER'}=LABEL)"
-        losses.append(Loss(wanted.path, detail))
+        detail = f"tier {tier!r} of HyperNodes has no known node label: pass --level {tier or 'TIER'}=LABEL"
+        losses.append(Loss(constraint.path, detail))
     return label
 
 
 def _pods(about: Subject, known: Known, root: WorkloadItem) -> Iterator[PodPlan]:
-    """The pods given that name the group, in the groups of their tasks where there are such."""
+    """Yield the pods in the input that name the group, in the groups of their tasks if there are any."""
     if any(child.children for child in root.children):
         return
     for each in root.children or (root,):
@@ -132,10 +134,10 @@ def _pods(about: Subject, known: Known, root: WorkloadItem) -> Iterator[PodPlan]
 
 
 def _member(group: str, task: str) -> scheduler_groups.Member:
-    """Whether a pod names the group, and the task if there is one."""
+    """Return the test for pods that name the group, and the task if it is not empty."""
 
-    def belongs(labels: Mapping[str, str], notes: Mapping[str, str]) -> bool:
-        named = group in (notes.get(name) for name in _GROUP_NAMES)
-        return named and (not task or task in (labels.get(TASK), notes.get(TASK)))
+    def belongs(labels: Mapping[str, str], annotations: Mapping[str, str]) -> bool:
+        named = group in (annotations.get(name) for name in _GROUP_NAMES)
+        return named and (not task or task in (labels.get(TASK), annotations.get(TASK)))
 
     return belongs

@@ -1,4 +1,4 @@
-"""What an adapter makes of a controller's object: a tree of items, the pods that belong to it, and what is wrong or lost."""
+"""Result of an adapter for a controller's object: a tree of items, its pods, errors and losses."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from workloadbuilder.item import Block, DisruptionMode, Owner, PolicyKind, Sched
 ALL_POLICIES = frozenset(PolicyKind)
 ALL_MODES = frozenset(DisruptionMode)
 
-Places = tuple[int, ...]
-"""Which group of a template: a number for each level from the root down, 0 where there is only one."""
+Positions = tuple[int, ...]
+"""Position of a group of a template: a number for each level from the root down, 0 if there is only one."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Loss:
-    """Something that the object says and a Workload cannot."""
+    """Value in the object that a Workload cannot express."""
 
     path: FieldPath
     detail: str
@@ -26,51 +26,51 @@ class Loss:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodPlan:
-    """Pods that the controller makes for each group of one template.
+    """Pods that the controller creates for each group of one template.
 
-    *make* is given which group it is and the number of the pod among the *count* of this plan, and answers with a Pod
-    without namespace and scheduling group.
+    *make* is called with the group's position and the pod's number below *count*; it returns a Pod without namespace and
+    scheduling group.
     """
 
     template: str
     count: int
-    make: Callable[[Places, int], dict[str, Json]]
+    make: Callable[[Positions, int], dict[str, Json]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ChildPlan:
-    """Objects that the controller makes for each group of one template where their own controllers make the groups.
+    """Child objects that the controller creates for each group of one template, and whose own controllers create the groups.
 
-    *make* is given which group it is and the linkage annotations, and answers with an object without namespace.
+    *make* is called with the group's position and the linkage annotations; it returns an object without namespace.
     """
 
     template: str
-    make: Callable[[Places, Mapping[str, str]], dict[str, Json]]
+    make: Callable[[Positions, Mapping[str, str]], dict[str, Json]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Link:
-    """A child's group: made from a template of the Workload of its parent."""
+    """Group of a child object, created from a template of its parent's Workload."""
 
     workload: Json
     template: str
     parent: str
     name: str
-    """The group's name; empty for the one that *index* gives it."""
-    index: Places
+    """Name of the group; if empty, it is derived from *index*."""
+    index: Positions
 
 
-def _as_it_is(error: FieldError) -> FieldError:
+def _unchanged(error: FieldError) -> FieldError:
     return error
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Reading:
-    """One object, read.
+    """One object as read by its adapter.
 
-    Without *root* no Workload is made of it: *link* tells of which Workload its group is made instead, *skipped* why there
-    is nothing to make, *errors* what is wrong.  *origins* says of default blocks where in the object they come from, by
-    template.  *retold* takes an error of the tree to where it is told in the object, where that is not the path it has.
+    Without *root* no Workload is built: *link* is the group to create from another Workload, *skipped* the reason why nothing is
+    created, *errors* are the errors in the object.  *origins* has the paths of default blocks in the object, by template.
+    *relocate* maps an error of the tree to its path in the user's object, if that differs.
     """
 
     owner: Owner
@@ -86,23 +86,23 @@ class Reading:
     origins: tuple[tuple[str, Block, FieldPath], ...] = ()
     policies: frozenset[PolicyKind] = ALL_POLICIES
     modes: frozenset[DisruptionMode] = ALL_MODES
-    retold: Callable[[FieldError], FieldError] = _as_it_is
+    relocate: Callable[[FieldError], FieldError] = _unchanged
 
 
 def walk(item: WorkloadItem) -> Iterator[WorkloadItem]:
-    """The item and all below it, parents first.  Only for trees that an adapter made: they are finite."""
+    """Yield the item and all its descendants, parents first; only for trees of adapters, which have no cycles."""
     yield item
     for child in item.children:
         yield from walk(child)
 
 
 def with_minimum(count: int) -> Callable[[WorkloadItem, SchedulingConfig], SchedulingConfig]:
-    """A callback that fills in the minimum of a gang that was left open (KEP-6089, ``defaultMinCountForJob``).
+    """Return a callback that sets the minimum of a gang to *count* if it is absent (KEP-6089, ``defaultMinCountForJob``).
 
-    A gang needs at least one member, also while it has none.
+    The minimum is at least 1, even if *count* is 0.
     """
 
-    def default_minimum(item: WorkloadItem, config: SchedulingConfig) -> SchedulingConfig:  # noqa: ARG001 - a callback's form
+    def default_minimum(item: WorkloadItem, config: SchedulingConfig) -> SchedulingConfig:  # noqa: ARG001 - signature of callbacks
         policy = config.policy
         if policy is None or policy.kind is not PolicyKind.GANG or policy.minimum is not None:
             return config

@@ -1,4 +1,4 @@
-"""Fields of an object that came from outside: each is taken by the type it must have, and what is wrong is kept."""
+"""Fields of an untrusted object: each is checked by type when it is read, and errors are collected."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from workloadbuilder.shapes import MOST
 
 
 class Fields:
-    """One JSON object at *path*, and the *errors* found in it and below; null is absence.
+    """One JSON object at *path*; *errors* collects the errors in it and below.  A null field counts as absent.
 
-    A field of a wrong type is told once and then counts as absent.  Unknown fields are passed over: what they must be, the
-    schemas of the kinds say.
+    A field of a wrong type is reported once and then counts as absent.  Unknown fields are ignored, as the schemas of the
+    kinds cover them.
     """
 
-    __slots__ = ("_given", "_told", "errors", "path")
+    __slots__ = ("_given", "_reported", "errors", "path")
 
     def __init__(self, value: Json, path: FieldPath, errors: list[FieldError]) -> None:
         self.path = path
         self.errors = errors
         self._given: Mapping[str, Json] = {}
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         if isinstance(value, Mapping):
             self._given = value
         elif value is not None:
@@ -31,95 +31,91 @@ class Fields:
 
     @property
     def given(self) -> Mapping[str, Json]:
-        """The JSON object itself; empty where there is none."""
+        """Return the JSON object itself; empty if it is absent."""
         return self._given
 
     def __contains__(self, name: str) -> bool:
         return self._given.get(name) is not None
 
     def raw(self, name: str) -> Json:
-        """The value of a field, whatever it is."""
+        """Return the value of a field without a check."""
         return self._given.get(name)
 
     def mapping(self, name: str) -> Fields:
-        """The fields of an object inside this one; none where it is absent."""
-        return Fields(self._taken(name, Mapping, "a mapping"), self.path / name, self.errors)
+        """Return the fields of an object inside this one; no fields if it is absent."""
+        return Fields(self._checked(name, Mapping, "a mapping"), self.path / name, self.errors)
 
     def text(self, name: str, default: str = "") -> str:
-        """A string."""
-        value = self._taken(name, str, "a string")
+        """Return a string; *default* if it is absent."""
+        value = self._checked(name, str, "a string")
         return default if value is None else str(value)
 
     def flag(self, name: str) -> bool:
-        """True or false; false where it is absent."""
-        return bool(self._taken(name, bool, "true or false"))
+        """Return a boolean; False if it is absent."""
+        return bool(self._checked(name, bool, "true or false"))
 
-    def count(self, name: str, default: int | None, *, least: int = 0) -> int | None:
-        """A whole number from *least* on that fits into 32 bits; *default* where it is absent or cannot be one."""
+    def count(self, name: str, default: int | None, *, minimum: int = 0) -> int | None:
+        """Return an integer from *minimum* to 2**31 - 1; *default* if it is absent or invalid."""
         value = self._given.get(name)
-        if value is None or name in self._told:
+        if value is None or name in self._reported:
             return default
-        # A whole number stays one however it is written: 3.0 in YAML reaches the API server as 3.
+        # 3.0 in YAML reaches the API server as 3.
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int):
-            self._tell(name, _type(self.path / name, value, "an integer"))
-        elif value < least:
-            self._tell(name, field.invalid(self.path / name, value, f"must be greater than or equal to {least}"))
+            self._report(name, _type(self.path / name, value, "an integer"))
+        elif value < minimum:
+            self._report(name, field.invalid(self.path / name, value, f"must be greater than or equal to {minimum}"))
         elif value > MOST:
-            self._tell(name, field.invalid(self.path / name, value, f"must be at most {MOST}: more does not fit into this field's type"))
+            self._report(name, field.invalid(self.path / name, value, f"must be at most {MOST}: more does not fit into this field's type"))
         else:
             return value
         return default
 
-    def number(self, name: str, default: int, *, least: int = 0) -> int:
-        """As ``count``, with a default that is a number."""
-        value = self.count(name, default, least=least)
+    def number(self, name: str, default: int, *, minimum: int = 0) -> int:
+        """Return an integer as ``count`` does; the default is an integer too."""
+        value = self.count(name, default, minimum=minimum)
         return default if value is None else value
 
     def each_item(self, name: str) -> Iterator[Fields]:
-        """The objects of a list, in order; an entry that is none is told and is empty."""
-        for place, value in enumerate(self._taken(name, list, "a list") or ()):
-            yield Fields({} if value is None else value, self.path.join((name, place)), self.errors)
+        """Yield the objects of a list, in order; an entry that is no object is reported and yields no fields."""
+        for index, value in enumerate(self._checked(name, list, "a list") or ()):
+            yield Fields({} if value is None else value, self.path.join((name, index)), self.errors)
 
     def texts(self, name: str) -> list[str]:
-        """The strings of a list, in order."""
-        found = []
-        for place, value in enumerate(self._taken(name, list, "a list") or ()):
+        """Return the strings of a list, in order."""
+        strings = []
+        for index, value in enumerate(self._checked(name, list, "a list") or ()):
             if isinstance(value, str):
-                found.append(value)
+                strings.append(value)
             else:
-                self.errors.append(_type(self.path.join((name, place)), value, "a string"))
-        return found
+                self.errors.append(_type(self.path.join((name, index)), value, "a string"))
+        return strings
 
     def annotations(self, name: str = "annotations") -> dict[str, str]:
-        """A map with free keys, of strings; what is none is told and left out."""
-        found = {}
+        """Return a map of strings; other values are reported and omitted."""
+        strings = {}
         for key, value in self.mapping(name).given.items():
             if isinstance(value, str) and isinstance(key, str):
-                found[key] = value
+                strings[key] = value
             elif value is not None:
                 self.errors.append(_type(self.path.join((name, Key(key))), value, "a string"))
-        return found
+        return strings
 
-    def wrong(self, name: str, detail: str) -> None:
-        """Tell that the field's value as a whole is wrong."""
-        self._tell(name, field.invalid_struct(self.path / name, detail))
-
-    def _taken(self, name: str, kind: type, wanted: str) -> Json:
+    def _checked(self, name: str, kind: type, expected: str) -> Json:
         value = self._given.get(name)
         if value is None or isinstance(value, kind):
             return value
-        self._tell(name, _type(self.path / name, value, wanted))
+        self._report(name, _type(self.path / name, value, expected))
         return None
 
-    def _tell(self, name: str, error: FieldError) -> None:
-        if name not in self._told:
-            self._told.add(name)
+    def _report(self, name: str, error: FieldError) -> None:
+        if name not in self._reported:
+            self._reported.add(name)
             self.errors.append(error)
 
 
-def _type(path: FieldPath, value: Json, wanted: str) -> FieldError:
-    # Lists and mappings are not echoed: they may be large, and deep.
+def _type(path: FieldPath, value: Json, expected: str) -> FieldError:
+    # Lists and mappings are not quoted: they may be large and deeply nested.
     shown = "{…}" if isinstance(value, Mapping) else "[…]" if isinstance(value, (list, tuple)) else value
-    return field.type_invalid(path, shown, f"must be {wanted}")
+    return field.type_invalid(path, shown, f"must be {expected}")

@@ -1,4 +1,4 @@
-"""A Job's spec, as it stands in a Job and in the templates of those that make Jobs."""
+"""A Job's spec, in a Job and in the templates of objects whose controllers create Jobs."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _OWN = frozenset(
         *("completionMode", "suspend", "podReplacementPolicy", "managedBy", "scheduling"),
     }
 )
-"""The fields of a JobSpec of batch/v1."""
+"""Fields of a JobSpec of batch/v1."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class JobShape:
-    """What a Job's spec says of its pods."""
+    """Number and template of a Job's pods."""
 
     parallelism: int
     completions: int | None
@@ -37,12 +37,12 @@ class JobShape:
 
     @property
     def pods(self) -> int:
-        """Pods that run at the same time."""
+        """Return the number of pods that run at the same time."""
         return self.parallelism if self.completions is None else min(self.parallelism, self.completions)
 
 
 def read_job_shape(spec: Fields, *, indexed: bool = False) -> JobShape:
-    """The shape of the Job whose spec these fields are; *indexed* is what an absent completionMode means."""
+    """Read a Job's spec; *indexed* is the meaning of an absent completionMode."""
     completions = spec.count("completions", None)
     mode = spec.text("completionMode", "Indexed" if indexed else "NonIndexed")
     if mode not in {"Indexed", "NonIndexed"}:
@@ -57,53 +57,53 @@ def read_job_shape(spec: Fields, *, indexed: bool = False) -> JobShape:
 
 
 def with_template(spec: Fields, warnings: list[FieldError]) -> Fields:
-    """The spec with its pod template where it belongs.
+    """Return the spec with the pod's fields moved into a pod template if there is none.
 
-    KEP-6089's examples of JobSet leave it out and have the pod's fields in the Job's spec; the API server knows none there.
+    KEP-6089's examples of JobSet omit the template and have the pod's fields in the Job's spec; the API server refuses them there.
     """
     if "template" in spec or "containers" not in spec:
         return spec
-    inside = {name: value for name, value in spec.given.items() if name not in _OWN}
-    detail = "must stand in template.spec of the Job: read as if it did, but the API server refuses it here"
+    pod_fields = {name: value for name, value in spec.given.items() if name not in _OWN}
+    detail = "must be in template.spec of the Job: it is read as if it were, but the API server refuses it here"
     warnings.append(field.invalid_struct(spec.path / "containers", detail))
-    own = {name: value for name, value in spec.given.items() if name in _OWN}
-    return Fields({**own, "template": {"spec": inside}}, spec.path, spec.errors)
+    job_fields = {name: value for name, value in spec.given.items() if name in _OWN}
+    return Fields({**job_fields, "template": {"spec": pod_fields}}, spec.path, spec.errors)
 
 
-def check(shape: JobShape, intent: UserIntent, where: FieldPath) -> Iterator[FieldError]:
-    """What of the user's intent does not go with the Job; the API server's own words.  *where* is the path of the spec."""
-    count = _minimum(intent)
-    if count is not None:
-        yield from checks.beyond_parallelism(_count_path(intent, where), count, shape.parallelism)
+def check(shape: JobShape, intent: UserIntent, path: FieldPath) -> Iterator[FieldError]:
+    """Yield an error if the user's minimum exceeds the Job's parallelism, in the API server's words.  *path* is that of the spec."""
+    minimum = _minimum(intent)
+    if minimum is not None:
+        yield from checks.beyond_parallelism(_minimum_path(intent, path), minimum, shape.parallelism)
 
 
-def warn(shape: JobShape, intent: UserIntent, where: FieldPath) -> Iterator[FieldError]:
-    """What will be built, and never be complete."""
+def warn(shape: JobShape, intent: UserIntent, path: FieldPath) -> Iterator[FieldError]:
+    """Yield a warning if the gang can never be complete.  *path* is that of the spec."""
     policy = intent.config.policy
     if policy is None or policy.kind.value != "gang" or shape.completions is None:
         return
-    wanted = shape.parallelism if policy.minimum is None else policy.minimum
-    if shape.completions < wanted <= shape.parallelism:
-        detail = f"leaves fewer pods than the gang's minCount ({wanted}): it is never complete"
-        yield field.invalid(where / "completions", shape.completions, detail)
+    minimum = shape.parallelism if policy.minimum is None else policy.minimum
+    if shape.completions < minimum <= shape.parallelism:
+        detail = f"must be at least {minimum}, the gang's minCount: otherwise the gang is never complete"
+        yield field.invalid(path / "completions", shape.completions, detail)
 
 
 def _minimum(intent: UserIntent) -> int | None:
     return None if intent.config.policy is None else intent.config.policy.minimum
 
 
-def _count_path(intent: UserIntent, where: FieldPath) -> FieldPath:
-    path = next((path for block, path in intent.paths if block is Block.POLICY), where)
-    return path.join(("gang", "minCount"))
+def _minimum_path(intent: UserIntent, path: FieldPath) -> FieldPath:
+    policy_path = next((each for block, each in intent.paths if block is Block.POLICY), path)
+    return policy_path.join(("gang", "minCount"))
 
 
 def pod(shape: JobShape, job: str, number: int, labels: Mapping[str, str], annotations: Mapping[str, str] | None = None) -> dict[str, Json]:
-    """Pod *number* of the Job called *job*, with the labels of the Job controller and *labels*.
+    """Return pod *number* of the Job named *job*, with the labels of the Job controller and *labels*.
 
-    A real pod's name ends in five letters more, which are random.
+    Its name lacks the random suffix of five characters that the Job controller appends.
     """
-    own = {"batch.kubernetes.io/job-name": job, "job-name": job}
-    notes = dict(annotations or {})
+    own_labels = {"batch.kubernetes.io/job-name": job, "job-name": job}
+    own_annotations = dict(annotations or {})
     if shape.indexed:
-        own[INDEX] = notes[INDEX] = str(number)
-    return pod_template.pod(shape.template, f"{job}-{number}", labels={**own, **labels}, annotations=notes)
+        own_labels[INDEX] = own_annotations[INDEX] = str(number)
+    return pod_template.pod(shape.template, f"{job}-{number}", labels={**own_labels, **labels}, annotations=own_annotations)

@@ -1,4 +1,4 @@
-"""The objects that adapters may look up: runtimes, topologies, owners and their Workloads, by name."""
+"""Objects that adapters look up by name: runtimes, topologies, owners and their Workloads."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from validators.model.decode import Json
 
 
 class Known:
-    """Objects as plain JSON, found by API group, kind, namespace and name.
+    """Objects as plain JSON, by API group, kind, namespace and name.
 
-    *inputs* are those that are compiled, *further* others that are there.  *levels* says which node label a level of
-    topology is that another scheduler calls by a name of its own.  Of two objects of one name the first counts.
+    *inputs* are the objects that are compiled, *further* other existing objects.  *levels* has the node label of each topology
+    level for which another scheduler has its own name.  If two objects have the same name, the first one is used.
     """
 
     __slots__ = ("_inputs", "_objects", "levels")
@@ -25,48 +25,48 @@ class Known:
             self._add(each)
 
     def compiles(self, group: str, kind: str, namespace: str, name: str) -> bool:
-        """Whether an object of that name is among those that are compiled."""
+        """Return True if the object of that name is among those that are compiled."""
         return ((group, kind), (namespace, name)) in self._inputs
 
-    def _add(self, each: Json) -> tuple[tuple[str, str], tuple[str, str]] | None:
-        found = _names(each) if isinstance(each, Mapping) else None
-        if found is not None:
-            kind, name = found
-            self._objects.setdefault(kind, {}).setdefault(name, each)
-        return found
+    def _add(self, manifest: Json) -> tuple[tuple[str, str], tuple[str, str]] | None:
+        key = _key(manifest) if isinstance(manifest, Mapping) else None
+        if key is not None:
+            kind, name = key
+            self._objects.setdefault(kind, {}).setdefault(name, manifest)
+        return key
 
     def get(self, group: str, kind: str, namespace: str, name: str) -> Json:
-        """The object of that name, or None."""
+        """Return the object of that name, or None."""
         return self._objects.get((group, kind), {}).get((namespace, name))
 
     def list_kind(self, group: str, kind: str, namespace: str | None = None) -> list[Json]:
-        """All objects of a kind, in order of namespace and name; those of *namespace* alone, if it is given."""
-        found = self._objects.get((group, kind), {})
-        return [found[name] for name in sorted(found) if namespace is None or name[0] == namespace]
+        """Return all objects of a kind, sorted by namespace and name; only those of *namespace* unless it is None."""
+        objects = self._objects.get((group, kind), {})
+        return [objects[name] for name in sorted(objects) if namespace is None or name[0] == namespace]
 
-    def near(self, group: str, kind: str, namespace: str, name: str) -> str:
-        """``; did you mean …?`` for the name of an object that is not there, or nothing."""
+    def suggest(self, group: str, kind: str, namespace: str, name: str) -> str:
+        """Return ``; did you mean …?`` for the name of a missing object; empty if no name is similar."""
         names = [each for space, each in self._objects.get((group, kind), {}) if space == namespace]
-        return near(name, names)
+        return suggest(name, names)
 
 
 _COMPARED = 100
-"""Names that are compared with a misspelt one: comparing is slow, and objects may be made to have very many."""
+"""Limit for the names that are compared with a misspelt one, as comparing is slow and inputs may be large."""
 
 
-def near(name: str, names: Iterable[str]) -> str:
-    """``; did you mean …?`` for a misspelt name, or nothing."""
+def suggest(name: str, names: Iterable[str]) -> str:
+    """Return ``; did you mean …?`` for a misspelt name; empty if no name is similar."""
     close = difflib.get_close_matches(name[:_COMPARED], sorted(names)[:_COMPARED], n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def group_of(api_version: str) -> str:
-    """The API group of an ``apiVersion``: empty for the core."""
+    """Return the API group of an ``apiVersion``; empty for the core group."""
     return api_version.rpartition("/")[0]
 
 
-def _names(found: Mapping[str, Json]) -> tuple[tuple[str, str], tuple[str, str]] | None:
-    api_version, kind, metadata = found.get("apiVersion"), found.get("kind"), found.get("metadata")
+def _key(manifest: Mapping[str, Json]) -> tuple[tuple[str, str], tuple[str, str]] | None:
+    api_version, kind, metadata = manifest.get("apiVersion"), manifest.get("kind"), manifest.get("metadata")
     if not isinstance(api_version, str) or not isinstance(kind, str) or not isinstance(metadata, Mapping):
         return None
     name, namespace = metadata.get("name"), metadata.get("namespace")

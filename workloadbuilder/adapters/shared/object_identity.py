@@ -1,4 +1,4 @@
-"""Who an object is: its kind, name and owner, as adapters need them."""
+"""Kind, name and owner of an object."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ COMPILERS = frozenset(
         ("grove.io", "PodCliqueSet"),
     }
 )
-"""Kinds whose controllers own other controllers' objects and make the one Workload of them all (KEP-6089, "Core Principles")."""
+"""Kinds whose controllers own objects of other controllers and create the only Workload for all (KEP-6089, "Core Principles")."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Subject:
-    """An object's identity; *controller* is what controls it, if anything does."""
+    """Identity of an object; *controller* is its controlling owner, None if it has none."""
 
     owner: Owner
     namespace: str
@@ -35,18 +35,18 @@ class Subject:
 
     @property
     def compiled_above(self) -> bool:
-        """Whether the controller of this object's controller makes the Workload."""
+        """Return True if the kind of this object's controller is in ``COMPILERS``, so that the Workload belongs to it."""
         return self.controller is not None and (self.controller.group, self.controller.kind) in COMPILERS
 
 
-def read_identity(found: Json, errors: list[FieldError], warnings: list[FieldError]) -> tuple[Subject, Fields]:
-    """The identity of an object, and its fields; what is wrong is added to *errors* and *warnings*."""
-    top = Fields(found, WHOLE, errors)
+def read_identity(manifest: Json, errors: list[FieldError], warnings: list[FieldError]) -> tuple[Subject, Fields]:
+    """Return the identity of an object and its fields; add to *errors* and *warnings*."""
+    top = Fields(manifest, WHOLE, errors)
     metadata = top.mapping("metadata")
     name = metadata.text("name")
     if not name and (prefix := metadata.text("generateName")):
         name = prefix.rstrip("-.")
-        detail = f"the API server will add letters to it; the name {name!r} stands for what it makes"
+        detail = f"the API server will append a random suffix; the name {name!r} is used in its place"
         warnings.append(field.invalid(FieldPath("metadata", "generateName"), prefix, detail))
     subject = Subject(
         Owner(top.text("apiVersion"), top.text("kind"), name, metadata.text("uid")),
@@ -59,17 +59,18 @@ def read_identity(found: Json, errors: list[FieldError], warnings: list[FieldErr
 
 
 def display_name(owner: Owner, namespace: str = "") -> str:
-    """An object as it is told: ``JobSet research/train``."""
+    """Return an object's name for messages: ``JobSet research/train``."""
     return f"{owner.kind} {namespace}/{owner.name}" if namespace else f"{owner.kind} {owner.name}"
 
 
 def left_to_controller(about: Subject, known: Known) -> str:
-    """Why no groups are made for an object whose controller makes the Workload; empty where it does not."""
-    above = about.controller
-    if above is None or not about.compiled_above:
+    """Return the reason why an object gets no groups: its controller creates the Workload; empty if it does not."""
+    controller = about.controller
+    if controller is None or not about.compiled_above:
         return ""
-    made = known.compiles(above.group, above.kind, about.namespace, above.name)
-    return f"its groups are {'made with those' if made else 'those of the Workload'} of {display_name(above)}, to which it belongs"
+    compiled = known.compiles(controller.group, controller.kind, about.namespace, controller.name)
+    verb = "are created with those" if compiled else "belong to the Workload"
+    return f"its groups {verb} of its controller, {display_name(controller)}"
 
 
 def _controller(metadata: Fields) -> Owner | None:
@@ -80,14 +81,14 @@ def _controller(metadata: Fields) -> Owner | None:
 
 
 def described(workload: Json, controller: Owner) -> bool:
-    """Whether a Workload's ``controllerRef`` is *controller*."""
+    """Return True if a Workload's ``controllerRef`` is *controller*."""
     errors: list[FieldError] = []
     reference = Fields(workload, WHOLE, errors).mapping("spec").mapping("controllerRef")
     named = reference.text("apiGroup"), reference.text("kind"), reference.text("name")
     return named == (controller.group, controller.kind, controller.name)
 
 
-def name_of(found: Json) -> str:
-    """An object's name, as far as it is written."""
+def name_of(manifest: Json) -> str:
+    """Return an object's name; empty if it has none."""
     errors: list[FieldError] = []
-    return Fields(found, WHOLE, errors).mapping("metadata").text("name")
+    return Fields(manifest, WHOLE, errors).mapping("metadata").text("name")

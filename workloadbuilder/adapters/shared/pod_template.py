@@ -1,4 +1,4 @@
-"""Pods as controllers make them of a pod template, and the priority that their groups take over."""
+"""Pods as controllers create them from a pod template, and the priority class of their groups."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workloadbuilder.blueprint import copied
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodTemplate:
-    """A pod template: *content* has ``metadata`` and ``spec`` as far as they are given, *path* is where it stands."""
+    """Pod template at *path*; *content* has ``metadata`` and ``spec``, each of which may be absent."""
 
     content: Mapping[str, Json]
     path: FieldPath
@@ -26,7 +26,7 @@ class PodTemplate:
 
 
 def read_pod_template(template: Fields) -> PodTemplate:
-    """The pod template whose fields these are."""
+    """Read a pod template."""
     metadata, spec = template.mapping("metadata"), template.mapping("spec")
     metadata.annotations("labels")
     return PodTemplate(
@@ -37,22 +37,22 @@ def read_pod_template(template: Fields) -> PodTemplate:
 def pod(
     template: PodTemplate, name: str, *, labels: Mapping[str, str], annotations: Mapping[str, str] | None = None, uid: str = ""
 ) -> dict[str, Json]:
-    """A Pod of *template*; its own labels and annotations stay, except where the controller has others."""
-    given, metadata = template.content, _mapping(template.content.get("metadata"))
-    made: dict[str, Json] = {"name": name}
+    """Return a Pod of *template*; the controller's labels and annotations override those of the template."""
+    template_metadata = _mapping(template.content.get("metadata"))
+    metadata: dict[str, Json] = {"name": name}
     if uid:
-        made["uid"] = uid
-    for key, own in (("labels", labels), ("annotations", annotations or {})):
-        if merged := {**_mapping(metadata.get(key)), **own}:
-            made[key] = merged
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": made, "spec": copied(_mapping(given.get("spec")))}
+        metadata["uid"] = uid
+    for key, controllers in (("labels", labels), ("annotations", annotations or {})):
+        if merged := {**_mapping(template_metadata.get(key)), **controllers}:
+            metadata[key] = merged
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": copied(_mapping(template.content.get("spec")))}
 
 
 def exclusive(spec: dict[str, Json], *, topology: str, label: str, value: str, everywhere: bool = False) -> None:
-    """Add to a pod's *spec* the terms by which a controller keeps one group in a domain of *topology*, and all others out.
+    """Add the affinity terms of exclusive placement to a pod's *spec*: one group in a domain of *topology*, and no others.
 
-    The members carry *label* with *value* (LeaderWorkerSet's and JobSet's exclusive placement); *everywhere* counts the
-    pods of all namespaces.
+    The members have *label* with *value* (LeaderWorkerSet's and JobSet's exclusive placement); with *everywhere* the terms
+    select the pods of all namespaces.
     """
     affinity = spec.setdefault("affinity", {})
     terms = {
@@ -67,15 +67,15 @@ def exclusive(spec: dict[str, Json], *, topology: str, label: str, value: str, e
 
 
 def sha1(text: str) -> str:
-    """The hash that JobSet and LeaderWorkerSet put in labels; it protects nothing."""
+    """Return the hash that JobSet and LeaderWorkerSet use in labels, not for security."""
     return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
 
 
 def common_priority(templates: Iterable[PodTemplate], errors: list[FieldError], warnings: list[FieldError]) -> str:
-    """The priority class of all pods, which their groups have too, as Kubernetes 1.37's Job controller has it.
+    """Return the priority class of all pods, which their groups get, as in Kubernetes 1.37's Job controller.
 
-    Groups of one Workload have one priority, so pods of several cannot be in it (KEP-6012).  A class of the system's own
-    is none that a group may have: the groups are left without.
+    Groups of one Workload have one priority, so pods with different classes are an error (KEP-6012).  Groups cannot have a system
+    class, so they get none then, with a warning.
     """
     first: PodTemplate | None = None
     for each in templates:
@@ -91,7 +91,7 @@ def common_priority(templates: Iterable[PodTemplate], errors: list[FieldError], 
     if first is None:
         return ""
     if first.priority_class in SYSTEM_CLASSES:
-        detail = "a group cannot have a class of the system's own: the groups are made without"
+        detail = "a group cannot have a system priority class: the groups are created without it"
         warnings.append(field.invalid(first.priority_path, first.priority_class, detail))
         return ""
     return first.priority_class

@@ -1,5 +1,5 @@
 """TrainJob (trainer.kubeflow.org).
 
 trainjob        the adapter
-runtime_jobset  the JobSet that a TrainJob and its runtime amount to
+runtime_jobset  the JobSet that Trainer creates from a TrainJob and its runtime
 """

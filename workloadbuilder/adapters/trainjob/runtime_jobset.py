@@ -1,7 +1,7 @@
-"""The JobSet's spec that a TrainJob and its runtime amount to, as far as it bears on scheduling.
+"""Spec of the JobSet that Kubeflow's Trainer creates from a TrainJob and its runtime, as far as scheduling needs it.
 
-As Kubeflow's Trainer composes it: the step that trains has as many pods as the TrainJob wants nodes, or the runtime's
-``mlPolicy`` has; with MPI these are the pods of the replicated job ``node``.
+The trainer step has as many pods as the TrainJob's ``numNodes``, or else that of the runtime's ``mlPolicy``; with MPI these are
+the pods of the replicated job ``node``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TRAINER, _NODE, _LAUNCHER = "trainer", "node", "launcher"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Composed:
-    """A JobSet's *spec*; of the replicated jobs in *gangs* each Job is a gang, as the runtime's other scheduler would have it."""
+    """A JobSet's *spec*; each Job of the replicated jobs in *gangs* is a gang, as the runtime's ``podGroupPolicy`` requires."""
 
     spec: dict[str, Json]
     gangs: frozenset[str]
@@ -29,7 +29,7 @@ class Composed:
 
 
 def compose(runtime: Fields, train: Fields) -> Composed:
-    """The JobSet of the TrainJob with the spec *train*, whose runtime has the spec *runtime*."""
+    """Return the JobSet for a TrainJob with the spec *train* and a runtime with the spec *runtime*."""
     policy, trainer = runtime.mapping("mlPolicy"), train.mapping("trainer")
     spec: dict[str, Json] = copied(runtime.mapping("template").mapping("spec").given)
     if "suspend" in train:
@@ -37,22 +37,22 @@ def compose(runtime: Fields, train: Fields) -> Composed:
     mpi = policy.mapping("mpi")
     as_node = mpi.flag("runLauncherAsNode")
     nodes = trainer.count("numNodes", None)
-    own = policy.number("numNodes", 1)
-    trains: set[str] = set()
-    listed = spec.get("replicatedJobs")
-    for entry in listed if isinstance(listed, list) else ():
+    runtime_nodes = policy.number("numNodes", 1)
+    training: set[str] = set()
+    replicated_jobs = spec.get("replicatedJobs")
+    for entry in replicated_jobs if isinstance(replicated_jobs, list) else ():
         if not isinstance(entry, dict):
             continue
         name, step = entry.get("name"), _step(entry)
         if step == _TRAINER:
-            _sized(entry, own if nodes is None or "mpi" in policy else nodes)
+            _set_size(entry, runtime_nodes if nodes is None or "mpi" in policy else nodes)
         if "mpi" in policy and name == _NODE:
-            _sized(entry, own if nodes is None else max(nodes - 1, 1) if as_node else nodes)
+            _set_size(entry, runtime_nodes if nodes is None else max(nodes - 1, 1) if as_node else nodes)
         if step == _TRAINER or ("mpi" in policy and name == _NODE):
-            trains.add(str(name))
+            training.add(str(name))
         if trainer.raw("resourcesPerNode"):
-            _equip(entry, trainer.raw("resourcesPerNode"), launcher=as_node)
-    gangs = frozenset(trains) if runtime.mapping("podGroupPolicy").given else frozenset()
+            _set_resources(entry, trainer.raw("resourcesPerNode"), launcher=as_node)
+    gangs = frozenset(training) if runtime.mapping("podGroupPolicy").given else frozenset()
     return Composed(spec, gangs, tuple(_losses(runtime, policy)))
 
 
@@ -61,15 +61,15 @@ def _step(entry: dict[str, Json]) -> str:
     return labels.get(STEP, "")
 
 
-def _sized(entry: dict[str, Json], count: int) -> None:
-    """One Job of *count* pods."""
+def _set_size(entry: dict[str, Json], count: int) -> None:
+    """Set one Job of *count* pods."""
     entry["replicas"] = 1
     job = _job(entry)
     job["parallelism"] = job["completions"] = count
 
 
-def _equip(entry: dict[str, Json], resources: Json, *, launcher: bool) -> None:
-    """Give the containers that train the resources that the TrainJob wants for each node."""
+def _set_resources(entry: dict[str, Json], resources: Json, *, launcher: bool) -> None:
+    """Set the resources of the training containers to the TrainJob's ``resourcesPerNode``."""
     template = _job(entry).get("template")
     spec = template.get("spec") if isinstance(template, dict) else None
     containers = spec.get("containers") if isinstance(spec, dict) else None
@@ -79,7 +79,7 @@ def _equip(entry: dict[str, Json], resources: Json, *, launcher: bool) -> None:
 
 
 def _job(entry: dict[str, Json]) -> dict[str, Json]:
-    """The spec of the Job template of a replicated job, made where there is none."""
+    """Return the spec of a replicated job's Job template; create it if it is absent."""
     template = entry.setdefault("template", {})
     if not isinstance(template, dict):
         return {}
@@ -95,4 +95,4 @@ def _losses(runtime: Fields, policy: Fields) -> Iterator[Loss]:
         yield Loss(groups.path / "coscheduling", "a group waits without a time limit")
     if groups.mapping("volcano").raw("networkTopology"):
         path = groups.path.join(("volcano", "networkTopology"))
-        yield Loss(path, "tiers of HyperNodes are no node labels: name the label in the JobSet's scheduling instead")
+        yield Loss(path, "tiers of HyperNodes are not node labels: name the label in the JobSet's scheduling instead")

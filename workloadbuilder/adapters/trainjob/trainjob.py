@@ -1,7 +1,7 @@
-"""TrainJob (trainer.kubeflow.org): the JobSet that its runtime's template becomes with the TrainJob's numbers.
+"""Adapter for TrainJob (trainer.kubeflow.org): the JobSet of its runtime's template with the TrainJob's values.
 
-The TrainJob is the root controller: the Workload is its own, the groups are those of the JobSet that it composes
-(KEP-6089, "Recommendations for Multi-Level Composite Controllers").  The runtime is looked up among the objects given.
+The TrainJob is the root controller: it owns the Workload, and the groups are those of its JobSet (KEP-6089, "Recommendations for
+Multi-Level Composite Controllers").  The runtime must be among the input objects.
 """
 
 from __future__ import annotations
@@ -26,48 +26,48 @@ ROOT = "trainjob-root"
 _GROUP = "trainer.kubeflow.org"
 _REF = FieldPath("spec", "runtimeRef")
 _TEMPLATE = FieldPath("spec", "template")
-"""Where the JobSet's template stands in a runtime."""
+"""Path of the JobSet's template in a runtime."""
 _SUSPEND = _TEMPLATE.join(("spec", "suspend"))
 _CLUSTER, _NAMESPACED = "ClusterTrainingRuntime", "TrainingRuntime"
 _PATCHES = ("runtimePatches", "podTemplateOverrides", "podSpecOverrides")
 
 
-def adapt(found: Json, known: Known) -> Reading:
-    """What is made of a TrainJob; never raises, whatever JSON it is."""
+def adapt(manifest: Json, known: Known) -> Reading:
+    """Read a TrainJob; never raises, for any JSON."""
     errors: list[FieldError] = []
     warnings: list[FieldError] = []
-    about, top = object_identity.read_identity(found, errors, warnings)
+    about, top = object_identity.read_identity(manifest, errors, warnings)
     spec = top.mapping("spec")
     kind, name, runtime = _runtime(spec, about, known)
     if runtime is None or errors:
         return Reading(about.owner, about.namespace, errors=tuple(errors), warnings=tuple(warnings))
-    place = f"{kind} {name}"
-    result, lost = _composed(about, spec, runtime)
+    runtime_name = f"{kind} {name}"
+    result, runtime_losses = _composed(about, spec, runtime)
 
-    def retold(error: FieldError) -> FieldError:
-        """Told at the reference to the runtime, since that is where the user's object leads there."""
+    def relocate(error: FieldError) -> FieldError:
+        """Report an error of the runtime at the TrainJob's reference to it."""
         if not error.path.starts_with(_TEMPLATE):
             return error
         if error.path == _SUSPEND and "suspend" in spec:
             return dataclasses.replace(error, path=spec.path / "suspend")
-        return dataclasses.replace(error, path=_REF, value=name, detail=f"{place} has at {error.path}: {error}")
+        return dataclasses.replace(error, path=_REF, value=name, detail=f"{runtime_name} has at {error.path}: {error}")
 
     return dataclasses.replace(
         result,
-        errors=(*errors, *map(retold, result.errors)),
-        warnings=(*warnings, *map(retold, result.warnings)),
+        errors=(*errors, *map(relocate, result.errors)),
+        warnings=(*warnings, *map(relocate, result.warnings)),
         losses=(
             *kueue_annotations.queue(about.labels, about.annotations),
-            *_own(spec),
-            *(Loss(_REF, f"{place} has at {each.path}: {each.detail}") for each in (*lost, *result.losses)),
+            *_patch_losses(spec),
+            *(Loss(_REF, f"{runtime_name} has at {each.path}: {each.detail}") for each in (*runtime_losses, *result.losses)),
         ),
         origins=tuple((template, block, _REF) for template, block, _ in result.origins),
-        retold=retold,
+        relocate=relocate,
     )
 
 
 def _composed(about: Subject, spec: Fields, runtime: Json) -> tuple[Reading, tuple[Loss, ...]]:
-    """What is made of the JobSet that the TrainJob's *spec* and its *runtime* amount to, and what of the runtime is lost.
+    """Return the reading of the JobSet for the TrainJob's *spec* and its *runtime*, and the losses of the runtime.
 
     Paths are those in the runtime.
     """
@@ -76,7 +76,7 @@ def _composed(about: Subject, spec: Fields, runtime: Json) -> tuple[Reading, tup
     composed = runtime_jobset.compose(content, spec)
     result = jobset.assemble(
         Fields(composed.spec, _TEMPLATE / "spec", errors),
-        jobset.Of(
+        jobset.JobSetIdentity(
             about.owner,
             Owner(hub_of("JobSet").name, "JobSet", about.owner.name),
             about.namespace,
@@ -91,25 +91,25 @@ def _composed(about: Subject, spec: Fields, runtime: Json) -> tuple[Reading, tup
 
 
 def _runtime(spec: Fields, about: Subject, known: Known) -> tuple[str, str, Json]:
-    """The kind and name of the runtime that a TrainJob refers to, and the runtime itself."""
+    """Return the kind and name of the runtime that a TrainJob refers to, and the runtime; None if it is not in the input."""
     reference = spec.mapping("runtimeRef")
     kind, name, group = reference.text("kind", _CLUSTER), reference.text("name"), reference.text("apiGroup", _GROUP)
     if not name:
-        spec.errors.append(field.required(_REF / "name", "a TrainJob names its runtime"))
+        spec.errors.append(field.required(_REF / "name", "a TrainJob must name its runtime"))
     elif kind not in {_CLUSTER, _NAMESPACED}:
         spec.errors.append(field.not_supported(_REF / "kind", kind, [_CLUSTER, _NAMESPACED]))
     else:
         namespace = "" if kind == _CLUSTER else about.namespace
         runtime = known.get(group, kind, namespace, name)
         if runtime is None:
-            detail = f"there must be a {kind} of this name among the objects given{known.near(group, kind, namespace, name)}"
+            detail = f"there must be a {kind} of this name in the input{known.suggest(group, kind, namespace, name)}"
             spec.errors.append(field.not_found(_REF / "name", name, detail))
         return kind, name, runtime
     return kind, name, None
 
 
-def _own(spec: Fields) -> Iterator[Loss]:
-    """What of the TrainJob's own fields is not looked at, though it may change where its pods can be."""
+def _patch_losses(spec: Fields) -> Iterator[Loss]:
+    """Yield a loss for each field that patches the runtime."""
     for name in _PATCHES:
         if spec.raw(name):
             yield Loss(spec.path / name, "patches of the runtime are not applied: pods may have other constraints than shown")
