@@ -19,10 +19,12 @@ import yaml
 
 from tests.cluster.api import CONFLICT, Api, ApiError
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.forked import ForkedProcess
 from tests.cluster.heeded import await_rights
 from tests.cluster.process import begun
 from tests.cluster.resources import Manifest
 from tests.cluster.waiting import WAIT_SECONDS, until
+from tests.sampling import WHOLE
 
 ROOT = Path(__file__).parents[2]
 NAMESPACE = "muster-system"
@@ -66,7 +68,7 @@ def kubeconfig(plane: ControlPlane) -> Path:
 class Sidecar:
     """A running process."""
 
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[bytes] | ForkedProcess
     log: Path
     probes: str
 
@@ -109,13 +111,22 @@ class Sidecar:
 
 @contextlib.contextmanager
 def sidecar(
-    plane: ControlPlane, folder: Path, *options: str, through: Path | None = None, wait: bool = True, environ: dict[str, str] | None = None
+    plane: ControlPlane,
+    folder: Path,
+    *options: str,
+    through: Path | None = None,
+    wait: bool = True,
+    environ: dict[str, str] | None = None,
+    fork: bool = False,
 ) -> Iterator[Sidecar]:
-    """A sidecar on *plane*; *through* is a kubeconfig in place of its own."""
+    """A sidecar on *plane*; *through* is a kubeconfig in place of its own.
+
+    With *fork* it is forked from a process that has its modules, where not all is tried: for tests that start many.
+    """
     log = folder / f"sidecar-{len(list(folder.iterdir()))}.log"
-    command = [sys.executable, "-m", "muster", "sidecar", "--kubeconfig", str(through or kubeconfig(plane)), "--probe-bind", "127.0.0.1:0"]
-    with log.open("wb") as out:
-        process = begun([*command, *options], out, {**os.environ, **(environ or {})}, cwd=ROOT)
+    arguments = ["sidecar", "--kubeconfig", str(through or kubeconfig(plane)), "--probe-bind", "127.0.0.1:0", *options]
+    surroundings = {**os.environ, **(environ or {})}
+    process = ForkedProcess(arguments, log, surroundings, ROOT) if fork and not WHOLE else _started(arguments, log, surroundings)
     found = Sidecar(process, log, "")
     try:
         found.probes = _address(found)
@@ -131,6 +142,11 @@ def sidecar(
                 found.stop()
         if process.poll() is None:
             found.kill()
+
+
+def _started(arguments: list[str], log: Path, environ: dict[str, str]) -> subprocess.Popen[bytes]:
+    with log.open("wb") as out:
+        return begun([sys.executable, "-m", "muster", *arguments], out, environ, cwd=ROOT)
 
 
 def _address(found: Sidecar) -> str:

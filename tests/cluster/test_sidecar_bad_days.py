@@ -36,7 +36,7 @@ def through(plane, tmp_path):
     """A proxy, and a function that starts a sidecar behind it."""
     with faults(plane) as proxy:
         config = proxy.kubeconfig(kubeconfig(plane))
-        yield proxy, lambda *options: sidecar(plane, tmp_path, *(options or ALONE), through=config)
+        yield proxy, lambda *options: sidecar(plane, tmp_path, *(options or ALONE), through=config, fork=True)
 
 
 @pytest.mark.parametrize("code", [409, 429, 500])
@@ -136,7 +136,7 @@ def test_watches_that_say_nothing_any_more_are_begun_anew(api, namespace, nodes,
 def test_two_replicas_do_the_work_of_one(plane, api, namespace, nodes, tmp_path):
     nodes(*racks(4))
     one, two = ((*MODE, "--identity", name) for name in ("one", "two"))
-    with sidecar(plane, tmp_path, *one) as first, sidecar(plane, tmp_path, *two) as second:
+    with sidecar(plane, tmp_path, *one, fork=True) as first, sidecar(plane, tmp_path, *two, fork=True) as second:
         for number in range(10):
             gang(api, namespace, f"g{number}")
         found = bound(api, namespace, 30)
@@ -156,9 +156,9 @@ def leader(api):
 
 def test_a_leader_that_dies_is_followed(plane, api, namespace, nodes, tmp_path):
     nodes(*racks(2))
-    with sidecar(plane, tmp_path, *MODE, "--identity", "first") as first:
+    with sidecar(plane, tmp_path, *MODE, "--identity", "first", fork=True) as first:
         until(lambda: leader(api) == "first")
-        with sidecar(plane, tmp_path, *MODE, "--identity", "second") as second:
+        with sidecar(plane, tmp_path, *MODE, "--identity", "second", fork=True) as second:
             gang(api, namespace, "before")
             bound(api, namespace, 3)
             first.kill()
@@ -171,11 +171,11 @@ def test_a_leader_that_dies_is_followed(plane, api, namespace, nodes, tmp_path):
 def test_a_leader_that_was_asleep_writes_nothing_when_it_wakes(plane, api, namespace, nodes, tmp_path):
     """Stopped (SIGSTOP) for longer than its lease: to it no time has passed; another leads by then."""
     nodes(*racks(2))
-    with sidecar(plane, tmp_path, *MODE, "--identity", "sleeper") as sleeper:
+    with sidecar(plane, tmp_path, *MODE, "--identity", "sleeper", fork=True) as sleeper:
         until(lambda: leader(api) == "sleeper")
         sleeper.process.send_signal(19)
         try:
-            with sidecar(plane, tmp_path, *MODE, "--identity", "awake") as awake:
+            with sidecar(plane, tmp_path, *MODE, "--identity", "awake", fork=True) as awake:
                 gang(api, namespace, "g")
                 bound(api, namespace, 3)
                 until(lambda: 3 == binds(awake), told=lambda: f"{binds(awake)} binds")
@@ -191,7 +191,7 @@ def test_a_leader_that_was_asleep_writes_nothing_when_it_wakes(plane, api, names
 
 def test_a_graceful_stop_hands_over_at_once(plane, api, namespace, nodes, tmp_path):
     nodes(*racks(2))
-    with sidecar(plane, tmp_path, *MODE, "--identity", "first") as first:
+    with sidecar(plane, tmp_path, *MODE, "--identity", "first", fork=True) as first:
         until(lambda: leader(api) == "first")
         assert 0 == first.stop()
     assert leader(api) in (None, "")

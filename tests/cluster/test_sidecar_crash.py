@@ -62,7 +62,7 @@ def doomed(plane, folder, mode, point, *, lose):
     """A sidecar that is killed at its write *point* after what is begun in here."""
     with (
         faults(plane) as proxy,
-        sidecar(plane, folder, *mode, through=proxy.kubeconfig(kubeconfig(plane))) as running,
+        sidecar(plane, folder, *mode, through=proxy.kubeconfig(kubeconfig(plane)), fork=True) as running,
         killed_at(proxy, running, point, lose=lose),
     ):
         yield
@@ -74,7 +74,7 @@ def test_a_tree_is_whole_whenever_the_sidecar_dies(plane, api, namespace, nodes,
     nodes(*racks(4))
     with doomed(plane, tmp_path, MODE, point, lose=lose):
         tree(api, namespace)
-    with sidecar(plane, tmp_path, *MODE):
+    with sidecar(plane, tmp_path, *MODE, fork=True):
         found = bound(api, namespace, 6)
         for kind, name in (("PodGroup", "a"), ("PodGroup", "b"), ("CompositePodGroup", "top")):
             scheduled(api, kind, name, namespace)
@@ -93,7 +93,7 @@ def test_a_gang_that_cannot_be_finished_is_undone(plane, api, namespace, nodes, 
     (there,) = [name for name, where in places(api, namespace).items() if where]
     api.create(pod("thief", namespace, cpu=3))
     api.bind("thief", namespace, "r0-0")
-    with sidecar(plane, tmp_path, *MODE):
+    with sidecar(plane, tmp_path, *MODE, fork=True):
         api.wait("Pod", there, namespace, until=lambda found: found is None or "deletionTimestamp" in found["metadata"])
         staying = [each for each in api.objects("Pod", namespace) if "deletionTimestamp" not in each["metadata"]]
         assert ["thief"] == [each["metadata"]["name"] for each in staying if each["spec"].get("nodeName")]
@@ -101,7 +101,7 @@ def test_a_gang_that_cannot_be_finished_is_undone(plane, api, namespace, nodes, 
 
 def test_a_scheduled_gang_that_lost_a_pod_is_not_undone(plane, api, namespace, nodes, tmp_path):
     nodes(*racks(1, size=1))
-    with sidecar(plane, tmp_path, *MODE):
+    with sidecar(plane, tmp_path, *MODE, fork=True):
         api.create(pod_group("train", namespace, minimum=3))
         api.create_all([ours(f"p{number}", namespace, "train") for number in range(3)])
         bound(api, namespace, 3)
@@ -109,7 +109,7 @@ def test_a_scheduled_gang_that_lost_a_pod_is_not_undone(plane, api, namespace, n
     api.delete("Pod", "p0", namespace, gracePeriodSeconds=0)
     api.create(pod("thief", namespace, cpu=2))
     api.bind("thief", namespace, "r0-0")
-    with sidecar(plane, tmp_path, *MODE) as running:
+    with sidecar(plane, tmp_path, *MODE, fork=True) as running:
         api.create(ours("p0", namespace, "train", cpu=2))
         until(lambda: running.explain(namespace, "train").get("status") not in (None, "Success"))
 
@@ -129,7 +129,7 @@ def test_a_pod_that_cannot_be_bound_does_not_leave_a_partial_gang(plane, api, na
             return WELL
 
         proxy.decide = decide
-        with sidecar(plane, tmp_path, *MODE, through=proxy.kubeconfig(kubeconfig(plane))):
+        with sidecar(plane, tmp_path, *MODE, through=proxy.kubeconfig(kubeconfig(plane)), fork=True):
             api.create(pod_group("train", namespace, minimum=3, key=LABEL))
             api.create_all([ours(f"p{number}", namespace, "train") for number in range(3)])
             bound(api, namespace, 3)

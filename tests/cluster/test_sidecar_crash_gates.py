@@ -40,7 +40,7 @@ def test_a_tree_is_opened_whole_whenever_the_sidecar_dies(plane, api, namespace,
     with doomed(plane, tmp_path, UNGATE, point, lose=lose):
         gated_tree(api, namespace)
     before = opened({each["metadata"]["name"]: each for each in api.objects("Pod", namespace)})
-    with sidecar(plane, tmp_path, *UNGATE):
+    with sidecar(plane, tmp_path, *UNGATE, fork=True):
         after = opened(api.wait_all("Pod", namespace, until=lambda pods: 6 == len(opened(pods))))
 
     assert before.items() <= after.items()
@@ -59,6 +59,6 @@ def test_no_finalizer_is_left_whenever_the_sidecar_dies(plane, api, namespace, t
             api.wait("CompositePodGroup", "top", namespace, until=lambda found: INNER in finalizers(found))
         for kind, name in reversed(groups):
             api.delete(kind, name, namespace)
-    with sidecar(plane, tmp_path, *PROTECT):
+    with sidecar(plane, tmp_path, *PROTECT, fork=True):
         for kind, name in groups:
             gone(api, kind, name, namespace)

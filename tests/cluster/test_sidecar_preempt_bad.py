@@ -61,11 +61,11 @@ def made_room_once(api, namespace):
 @pytest.mark.parametrize("point", POINTS)
 @EITHER_WAY
 def test_nobody_leaves_in_vain_whenever_the_sidecar_dies(plane, api, namespace, nodes, kubelet, tmp_path, point, lose):
-    with faults(plane) as proxy, sidecar(plane, tmp_path, *MODE, through=proxy.kubeconfig(kubeconfig(plane))) as first:
+    with faults(plane) as proxy, sidecar(plane, tmp_path, *MODE, through=proxy.kubeconfig(kubeconfig(plane)), fork=True) as first:
         filled(api, namespace, nodes)
         with killed_at(proxy, first, len(proxy.writes) + point, lose=lose):
             gang(api, namespace, "high", "high")
-    with sidecar(plane, tmp_path, *MODE):
+    with sidecar(plane, tmp_path, *MODE, fork=True):
         made_room_once(api, namespace)
 
 
@@ -81,7 +81,7 @@ def test_nobody_leaves_in_vain_whenever_the_sidecar_dies(plane, api, namespace, 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_nobody_leaves_in_vain_whatever_fails(plane, api, namespace, nodes, kubelet, tmp_path, fault, seed):
     chance = random.Random(seed)
-    with faults(plane) as proxy, sidecar(plane, tmp_path, *MODE, through=proxy.kubeconfig(kubeconfig(plane))):
+    with faults(plane) as proxy, sidecar(plane, tmp_path, *MODE, through=proxy.kubeconfig(kubeconfig(plane)), fork=True):
         filled(api, namespace, nodes)
         proxy.decide = lambda asked: fault if asked.changes and chance.random() < 0.4 else WELL
         gang(api, namespace, "high", "high")

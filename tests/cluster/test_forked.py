@@ -1,0 +1,77 @@
+"""What is forked is a process of its own: it ends alone, as it was ended, and with the tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.forked import ForkedProcess
+from tests.cluster.waiting import WAIT_SECONDS, until
+
+ROOT = Path(__file__).parents[2]
+NOWHERE = {
+    "apiVersion": "v1",
+    "kind": "Config",
+    "current-context": "nowhere",
+    "contexts": [{"name": "nowhere", "context": {"cluster": "nowhere", "user": "nobody"}}],
+    "clusters": [{"name": "nowhere", "cluster": {"server": "http://127.0.0.1:1"}}],
+    "users": [{"name": "nobody", "user": {}}],
+}
+
+
+@pytest.fixture
+def endless(tmp_path):
+    """The arguments of a sidecar that looks for its server until it is ended."""
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(json.dumps(NOWHERE))
+    return ["sidecar", "--kubeconfig", str(kubeconfig), "--probe-bind", "127.0.0.1:0", "--lease", "none"]
+
+
+def listens(log):
+    return '"listening"' in log.read_text()
+
+
+def test_the_exit_code_and_what_is_written_are_those_of_the_command(tmp_path):
+    log = tmp_path / "log"
+    ended = ForkedProcess(["sidecar", "--mode", "dance"], log, os.environ, ROOT)
+
+    assert 2 == ended.wait(WAIT_SECONDS)
+    assert log.read_text().startswith("muster sidecar: --mode: there is no mode 'dance'")
+
+
+def test_one_is_killed_and_the_other_goes_on_in_a_session_of_its_own(tmp_path, endless):
+    logs = [tmp_path / name for name in ("one", "other")]
+    one, other = (ForkedProcess(endless, log, os.environ, ROOT) for log in logs)
+    until(lambda: all(map(listens, logs)))
+    assert [one.pid, other.pid] == [os.getsid(one.pid), os.getsid(other.pid)]
+    one.kill()
+
+    assert -signal.SIGKILL == one.wait(WAIT_SECONDS)
+    with pytest.raises(subprocess.TimeoutExpired):
+        other.wait(0.1)
+    other.send_signal(signal.SIGTERM)
+    assert 0 == other.wait(WAIT_SECONDS)
+
+
+def test_it_ends_with_the_tests_that_are_killed(tmp_path, endless):
+    log = tmp_path / "log"
+    script = f"""
+import os, signal, time
+from pathlib import Path
+from tests.cluster.forked import ForkedProcess
+log = Path({str(log)!r})
+print(ForkedProcess({endless!r}, log, os.environ, Path.cwd()).pid, flush=True)
+while '"listening"' not in log.read_text():
+    time.sleep(0.02)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    ended = subprocess.run([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, check=False, timeout=WAIT_SECONDS)
+    assert -signal.SIGKILL == ended.returncode
+    folder = Path("/proc", ended.stdout.decode().strip())
+    until(lambda: not folder.exists() or folder.joinpath("stat").read_text().rpartition(")")[2].split()[0] == "Z")
