@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -30,6 +31,9 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in (*TERMINAL, *LANGUAGE):
         os.environ.pop(name, None)
     os.environ |= {"LC_ALL": "C.UTF-8", "TZ": "UTC"}
+    # Without it every program that a test starts would compile all its modules.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     time.tzset()
     _leave_home(config)
 
