@@ -9,7 +9,7 @@ from muster.render.answer import Answer
 from muster.render.phrases import bare, counted, natural
 from scheduler_core.diagnosis import phrases
 from scheduler_core.model.decision import Decision, Status
-from scheduler_core.model.snapshot import Problem
+from scheduler_core.model.problem import Problem
 
 MARKS = {Status.SUCCESS: "✓", Status.WAIT: "○"}
 AWAITS = "→"

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from scheduler_core.diagnosis.fragmentation import Fragment
 from scheduler_core.model.decision import Decision, Name, Status
-from scheduler_core.model.snapshot import Problem
+from scheduler_core.model.problem import Problem
+
+if TYPE_CHECKING:
+    from scheduler_core.diagnosis.fragmentation import Fragment
 
 ALL_PLACED, NOT_PLACED, NOTHING_DECIDED = 0, 1, 2
 """Exit statuses."""

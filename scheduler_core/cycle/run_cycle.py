@@ -16,7 +16,8 @@ from scheduler_core.loading.feature_gates import gated
 from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.options import PlacingOptions
-from scheduler_core.model.snapshot import ClusterSnapshot, Problem
+from scheduler_core.model.problem import Problem
+from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.queueing import scheduling_queue
 from scheduler_core.queueing.scheduling_queue import Forest

@@ -9,7 +9,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator
 
-from scheduler_core.model.snapshot import ClusterSnapshot, Problem
+from scheduler_core.model.problem import Problem
+from scheduler_core.model.snapshot import ClusterSnapshot
 from validators.defaults.drop import drop_disabled_fields
 from validators.gates import COMPOSITE, GENERIC_WORKLOAD, Gates
 from validators.lookup import KnownObjects

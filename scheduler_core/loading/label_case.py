@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from scheduler_core.loading.gather import label
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
-from scheduler_core.model.snapshot import Problem
+from scheduler_core.model.problem import Problem
 from validators.model.group import Group
 
 

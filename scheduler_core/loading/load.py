@@ -10,7 +10,8 @@ from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_budgets, read_kind
 from scheduler_core.loading.read_nodes import NodeRead, node_table, read_nodes
 from scheduler_core.loading.read_pods import Records, read_pods
-from scheduler_core.model.snapshot import ClusterSnapshot, Problem
+from scheduler_core.model.problem import Problem
+from scheduler_core.model.snapshot import ClusterSnapshot
 from validators.lookup import KnownObjects
 from validators.model.cluster import Node, PriorityClass
 from validators.model.decode import Source

@@ -11,7 +11,8 @@ from scheduler_core.loading.gather import DEEP, GatheredObjects, Name, Unusable,
 from scheduler_core.loading.priority import NEVER, Priorities
 from scheduler_core.loading.read_objects import name_in, one_each, typed
 from scheduler_core.model import wire
-from scheduler_core.model.snapshot import DisruptionBudget, Problem
+from scheduler_core.model.problem import Problem
+from scheduler_core.model.snapshot import DisruptionBudget
 from validators import pipeline
 from validators.model import decode
 from validators.model.cluster import PriorityClass

@@ -12,7 +12,7 @@ from scheduler_core.loading.gather import GatheredObjects, Name, Unusable, label
 from scheduler_core.loading.read_objects import name_in, one_each, typed
 from scheduler_core.model import wire
 from scheduler_core.model.nodes import BUILT_IN, OTHERS, NodeTable
-from scheduler_core.model.snapshot import Problem
+from scheduler_core.model.problem import Problem
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

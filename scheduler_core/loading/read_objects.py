@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 from scheduler_core.loading import object_errors
 from scheduler_core.loading.gather import DEEP, GatheredObjects, Name, Unusable, label, left_out, written_name
 from scheduler_core.model import wire
-from scheduler_core.model.snapshot import Problem
+from scheduler_core.model.problem import Problem
 from validators.model.meta import ObjectMeta
 from validators.model.objects import CLUSTER_SCOPED
 

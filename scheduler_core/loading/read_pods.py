@@ -12,7 +12,7 @@ from scheduler_core.loading.read_objects import name_in, one_each, typed
 from scheduler_core.model import wire
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
-from scheduler_core.model.snapshot import Problem
+from scheduler_core.model.problem import Problem
 from validators.model.group import Condition
 from validators.model.pod import DEFAULT_SCHEDULER, PodWorkloadRef
 

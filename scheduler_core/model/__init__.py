@@ -2,6 +2,7 @@
 
 wire         nodes, pods and disruption budgets as the API encodes them
 snapshot     ClusterSnapshot: the input of a cycle
+problem      Problem: an input object that cannot be used
 nodes        node table: arrays with one column for each node
 pods         pods: constraints and requests (PodShape), identity and state (PodRecord)
 entity       a tree of groups with its pending pods, or a single pod

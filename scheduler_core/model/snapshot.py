@@ -7,18 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.problem import Problem
 from scheduler_core.model.wire import LabelSelector
 from validators.lookup import KnownObjects
 from validators.model.group import Group
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Problem:
-    """Input that could not be used, fully or in part, and the consequence."""
-
-    object: str
-    """``Kind name`` or ``Kind namespace/name``."""
-    message: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

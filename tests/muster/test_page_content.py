@@ -12,7 +12,7 @@ from muster.html import page_content
 from muster.html.case import Listed
 from muster.html.page_content import content
 from scheduler_core.diagnosis.fragmentation import Fragment
-from scheduler_core.model.snapshot import Problem
+from scheduler_core.model.problem import Problem
 from tests.muster import paged
 from tests.muster.paged import RACK, gang, member, racks
 

@@ -10,7 +10,7 @@ from muster.html import sentences
 from muster.html.sentences import CountedSentence
 from muster.render.answer import Answer, Share
 from scheduler_core.model.decision import Status
-from scheduler_core.model.snapshot import Problem
+from scheduler_core.model.problem import Problem
 from tests.muster import simulated
 
 

@@ -8,7 +8,7 @@ import json
 from muster.render import answer_json
 from muster.render.answer import Answer
 from scheduler_core.model.decision import Eviction
-from scheduler_core.model.snapshot import Problem
+from scheduler_core.model.problem import Problem
 from tests.muster.simulated import failed_gang, placed_tree, preempting
 
 

@@ -9,7 +9,7 @@ import pytest
 from muster.render import answer_text, root_text
 from muster.render.answer import Answer
 from scheduler_core.model.decision import Decision, Status
-from scheduler_core.model.snapshot import Problem
+from scheduler_core.model.problem import Problem
 from tests.muster.simulated import (
     composite,
     failed_gang,

@@ -20,7 +20,7 @@ from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.what_if import source
 from scheduler_core.loading import gather, json_values
 from scheduler_core.model import wire
-from scheduler_core.model.snapshot import Problem
+from scheduler_core.model.problem import Problem
 from validators.lint import documents, files
 from validators.lint.documents import Document
 from validators.lint.limits import LARGEST_FILE

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from muster.render.answer import Answer, Share
 from scheduler_core.loading.gather import label
 from scheduler_core.model.decision import Decision, Name
-from scheduler_core.model.snapshot import ClusterSnapshot, Problem
+from scheduler_core.model.problem import Problem
+
+if TYPE_CHECKING:
+    from scheduler_core.model.snapshot import ClusterSnapshot
 
 _WAITING = frozenset({"Pod", "PodGroup", "CompositePodGroup"})
 

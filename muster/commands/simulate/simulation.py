@@ -17,7 +17,8 @@ from scheduler_core.cycle.run_cycle import run_cycle
 from scheduler_core.diagnosis.fragmentation import fragments
 from scheduler_core.loading.feature_gates import gated
 from scheduler_core.loading.load import load
-from scheduler_core.model.snapshot import ClusterSnapshot, Problem
+from scheduler_core.model.problem import Problem
+from scheduler_core.model.snapshot import ClusterSnapshot
 from validators.model.decode import Source
 
 

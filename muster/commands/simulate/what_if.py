@@ -18,7 +18,7 @@ from muster.commands.simulate import drain
 from scheduler_core.loading.gather import GatheredObjects, Name, Unusable, gather, label, written_name
 from scheduler_core.loading.read_objects import SEVERAL
 from scheduler_core.model import wire
-from scheduler_core.model.snapshot import Problem
+from scheduler_core.model.problem import Problem
 from scheduler_core.whatif.edits.node_templates import belongs_to_its_node, companion
 from validators.model import decode
 from validators.model.decode import Source

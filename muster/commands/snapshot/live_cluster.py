@@ -12,7 +12,7 @@ from apiserver.connect import ConnectError, configuration
 from apiserver.discovery import base_path
 from scheduler_core.loading.gather import KINDS
 from scheduler_core.model import wire
-from scheduler_core.model.snapshot import Problem
+from scheduler_core.model.problem import Problem
 from validators.model import decode
 from validators.versions import served
 

@@ -13,7 +13,7 @@ from muster.commands.snapshot.prune import pruned
 from muster.commands.snapshot.redact import redacted
 from scheduler_core.loading.gather import DEEP, GatheredObjects, Name, Unusable, gather, label
 from scheduler_core.model import wire
-from scheduler_core.model.snapshot import Problem
+from scheduler_core.model.problem import Problem
 from validators.model.decode import Source
 
 Content = dict[str, Any]

@@ -15,7 +15,8 @@ from scheduler_core.loading.gather import KINDS, GatheredObjects, Name, Unusable
 from scheduler_core.model import wire
 from scheduler_core.model.decision import Name as Root
 from scheduler_core.model.options import PlacingOptions
-from scheduler_core.model.snapshot import ClusterSnapshot, Problem
+from scheduler_core.model.problem import Problem
+from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.placement.state import NO_PLUGINS, PlacementState
 from scheduler_core.sidecar.cache.cluster_changes import ChangeReporter

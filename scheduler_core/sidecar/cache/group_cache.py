@@ -14,7 +14,8 @@ from scheduler_core.loading.read_groups import completed, group_priorities, read
 from scheduler_core.loading.read_objects import attempt
 from scheduler_core.model.conditions import DISRUPTION_TARGET
 from scheduler_core.model.decision import Name as Root
-from scheduler_core.model.snapshot import DisruptionBudget, Problem
+from scheduler_core.model.problem import Problem
+from scheduler_core.model.snapshot import DisruptionBudget
 from scheduler_core.sidecar.cache.field_managers import managers_of_condition
 from scheduler_core.sidecar.cache.freshness import Stamp
 from scheduler_core.sidecar.cache.node_cache import NodeCache

@@ -13,7 +13,8 @@ from scheduler_core.loading.read_groups import problems_of as problems_of_budget
 from scheduler_core.loading.read_pods import homeless, problems_of
 from scheduler_core.model.decision import Name as Root
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.model.snapshot import ClusterSnapshot, Problem
+from scheduler_core.model.problem import Problem
+from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.sidecar.cache.group_cache import GroupCache, Key, Known
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
 from scheduler_core.sidecar.cache.pod_cache import LivePod

@@ -9,7 +9,7 @@ from scheduler_core.loading.read_nodes import NodeRead, node_table, read_node
 from scheduler_core.loading.read_objects import attempt
 from scheduler_core.model import wire
 from scheduler_core.model.nodes import NodeTable
-from scheduler_core.model.snapshot import Problem
+from scheduler_core.model.problem import Problem
 from validators.model.cluster import Node
 from validators.model.meta import ObjectMeta
 

@@ -16,7 +16,8 @@ from scheduler_core.loading.read_pods import Records, read_pods
 from scheduler_core.model.decision import Step
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
-from scheduler_core.model.snapshot import ClusterSnapshot, Problem
+from scheduler_core.model.problem import Problem
+from scheduler_core.model.snapshot import ClusterSnapshot
 from validators.lookup import KnownObjects, Lookup
 from validators.model.cluster import Node, PriorityClass
 from validators.model.group import CompositePodGroup, Group, PodGroup
