@@ -60,7 +60,7 @@ $(VENV)/.created:
 	@touch $@
 
 $(VENV)/.installed: pyproject.toml $(LOCK) | $(VENV)/.created
-	$(PIP) --constraint $(LOCK) --editable .
+	$(PIP) --constraint $(LOCK) --editable '.[all]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.installed

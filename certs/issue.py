@@ -12,12 +12,11 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from certs import CA_DAYS, LEAF_DAYS
 from certs.pair import Authority, Names, Pair
 
 BACKDATED = dt.timedelta(minutes=5)
 """Time by which a certificate is valid before its creation, as clocks differ."""
-CA_DAYS = 3650
-LEAF_DAYS = 365
 CA_NAME = "muster-webhook-ca"
 LEAF_NAME = "muster-webhook"
 """Subject without host names: clients compare the subject alternative names only."""

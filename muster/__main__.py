@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from muster.cli import main
+from muster_scheduling import main
 
 if __name__ == "__main__":
-    main(prog_name="muster")
+    main()

@@ -16,8 +16,8 @@ from typing import Any, NoReturn
 import click
 
 from muster import standard_output
+from muster.extras import DISTRIBUTION
 
-DISTRIBUTION = "muster-scheduling"
 EXIT_MISTAKE = 2
 EXIT_INTERRUPTED = 130
 

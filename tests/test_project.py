@@ -20,7 +20,8 @@ LONGEST_MODULE = 300
 LONGEST_BODY = 40
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+PACKAGED = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+MODULES = [ROOT / "muster_scheduling.py", *PACKAGED]
 
 NOT_OF_THE_PROJECT = frozenset({"build", "dist", "__pycache__"})
 TOLD_ELSEWHERE = tuple(
@@ -52,10 +53,10 @@ def _long_bodies(tree: ast.Module) -> Iterator[str]:
 
 
 def _of_the_project() -> Iterator[Path]:
-    """Every file that belongs to the project; hidden directories but for .ci are tools' own."""
+    """Every file that belongs to the project; hidden directories but for .ci and .github are tools' own."""
     for path in sorted(ROOT.rglob("*")):
         parts = path.relative_to(ROOT).parts
-        hidden = any(part.startswith(".") and part != ".ci" for part in parts[:-1])
+        hidden = any(part.startswith(".") and part not in {".ci", ".github"} for part in parts[:-1])
         made = any(part in NOT_OF_THE_PROJECT or part.endswith(".egg-info") for part in parts)
         if path.is_file() and not hidden and not made:
             yield path
@@ -92,7 +93,7 @@ def test_served_versions_share_a_schema_that_is_installed(kind):
 
 def test_every_directory_of_code_is_a_package_that_is_installed():
     patterns = PYPROJECT["tool"]["setuptools"]["packages"]["find"]["include"]
-    directories = sorted({path.parent for path in MODULES})
+    directories = sorted({path.parent for path in PACKAGED})
 
     assert [_named(each) for each in directories if not (each / "__init__.py").exists()] == []
     names = [_named(each).replace("/", ".") for each in directories]
@@ -123,7 +124,9 @@ def test_version_is_the_newest_in_the_changelog():
 
 
 def test_lock_holds_every_dependency_at_one_version():
-    declared = [*PYPROJECT["project"]["dependencies"], *PYPROJECT["project"]["optional-dependencies"]["dev"]]
+    project = PYPROJECT["project"]
+    listed = [*project["dependencies"], *(each for extra in project["optional-dependencies"].values() for each in extra)]
+    declared = [each for each in listed if not each.startswith(f"{project['name']}[")]
     lines = (ROOT / "requirements-ci.txt").read_text(encoding="utf-8").splitlines()
     locked = [line for line in lines if line and not line.startswith("#")]
 

@@ -6,10 +6,15 @@ import dataclasses
 import datetime as dt
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from certs import inspection, issue, pair, store
+from certs import CA_DAYS, LEAF_DAYS
+from muster import extras
+
+if TYPE_CHECKING:
+    from certs import inspection, pair
 
 DUE, UNREADABLE = 1, 2
 ISSUE_EXAMPLE = """\b
@@ -31,17 +36,20 @@ def command() -> None:
 @click.option("--out", "out", required=True, metavar="DIR", type=click.Path(path_type=Path), help="Where to write.")
 @click.option("--name", "names", required=True, multiple=True, metavar="NAME", help="DNS name or IP address (repeatable).")
 @click.option("--ca", "ca", metavar="DIR", type=click.Path(path_type=Path), help="Sign with ca.crt and ca.key of DIR.")
-@click.option("--days", default=issue.LEAF_DAYS, show_default=True, type=click.IntRange(1, 3650), help="Life of the leaf.")
+@click.option("--days", default=LEAF_DAYS, show_default=True, type=click.IntRange(1, 3650), help="Life of the leaf.")
 @click.option("--force", is_flag=True, help="Replace files that are there.")
 @click.option("--keep-ca-key", is_flag=True, help="Write ca.key too, for leaves to come.")
 def issue_command(*, out: Path, names: tuple[str, ...], ca: Path | None, days: int, force: bool, keep_ca_key: bool) -> None:
     """Make a CA and a serving certificate: ca.crt, tls.crt and tls.key."""
+    extras.require("webhooks")
+    from certs import inspection, issue, pair, store
+
     there = store.present(out)
     if there and not force:
         raise click.UsageError(f"{out} holds {', '.join(there)} already: give --force to replace them")
     now = dt.datetime.now(dt.UTC)
     try:
-        authority = store.read_authority(ca) if ca else issue.authority(now, max(issue.CA_DAYS, days))
+        authority = store.read_authority(ca) if ca else issue.authority(now, max(CA_DAYS, days))
         made = issue.leaf(authority, pair.names_of(names), now, days)
         store.write(out, made, authority.key if keep_ca_key else None)
         report = inspection.inspect(str(out / store.CERTIFICATE), made.certificate, now)
@@ -64,6 +72,9 @@ def inspect_command(paths: tuple[str, ...], *, names: tuple[str, ...], form: str
     Exit code 0: all is well; 1: one is due (expired, in the last third of its life, a name missing, a key or CA that
     does not belong to it); 2: one cannot be read.
     """
+    extras.require("webhooks")
+    from certs import inspection, pair, store
+
     now = dt.datetime.now(dt.UTC)
     try:
         wanted = pair.names_of(names) if names else None
@@ -79,6 +90,8 @@ def inspect_command(paths: tuple[str, ...], *, names: tuple[str, ...], form: str
 
 
 def _look(path: Path, now: dt.datetime, wanted: pair.Names | None) -> list[inspection.Report]:
+    from certs import inspection, store
+
     if not path.is_dir():
         return [inspection.inspect(str(path), store.read(path), now, wanted=wanted)]
     key = store.read(path / store.KEY)

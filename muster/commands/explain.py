@@ -14,7 +14,7 @@ FORMATS = ("text", "json", "markdown")
 @click.command(
     short_help="Tell what a rule claims, why, and with what examples.", epilog="Example: muster explain podgroup.spec.disruptionMode"
 )
-@click.argument("subject", required=False, metavar="[RULE|FIELD]")
+@click.argument("subject", required=False, metavar="[RULE|FIELD]", shell_complete=options.complete_rule)
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="What is written to standard output.")
 def explain(*, subject: str | None, form: str) -> None:
     """Tell what a rule claims, why, where it comes from, with a bad and a good example.

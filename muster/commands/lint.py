@@ -27,7 +27,14 @@ _LONG_WORK = 2000
 )
 @click.argument("paths", nargs=-1, metavar="[PATH...|-]")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="What is written to standard output.")
-@click.option("--output", "outputs", multiple=True, metavar="FORMAT=FILE", help="Write a report to a file as well (repeatable).")
+@click.option(
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="FORMAT=FILE",
+    shell_complete=lambda _ctx, _parameter, incomplete: [f"{each}=" for each in FORMATS if each.startswith(incomplete)],
+    help="Write a report to a file as well (repeatable).",
+)
 @options.judging
 @options.objects
 @click.option("--quiet", "-q", is_flag=True, help="Write nothing to standard output; the exit status tells.")

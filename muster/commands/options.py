@@ -45,7 +45,31 @@ objects = click.option(
     metavar="PATH",
     help="Further cluster objects that are known and not judged; a file or directory (repeatable).",
 )
-rule = click.option("--rule", "rules", multiple=True, metavar="ID=error|warning|off", help="The severity of a rule (repeatable).")
+
+
+def complete_rule(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the ids of rules that begin with *incomplete*, for the shell."""
+    from validators import rules
+
+    return [each for each in rules.discover() if each.startswith(incomplete)]
+
+
+def complete_severity(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return what ``ID=SEVERITY`` may go on with, for the shell."""
+    name, equals, severity = incomplete.partition("=")
+    if not equals:
+        return [f"{each}=" for each in complete_rule(ctx, parameter, name)]
+    return [f"{name}={each}" for each in SEVERITIES if each.startswith(severity)]
+
+
+rule = click.option(
+    "--rule",
+    "rules",
+    multiple=True,
+    metavar="ID=error|warning|off",
+    shell_complete=complete_severity,
+    help="The severity of a rule (repeatable).",
+)
 finalizers = click.option(
     "--finalizers",
     type=click.Choice(FINALIZERS),

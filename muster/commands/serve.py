@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from muster import extras
 from validators.lookup import NOTHING
 from webhooks import settings as knobs
 
@@ -58,6 +59,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 @with_options
 def command(**options: Any) -> None:
     """Run the server until it is told to stop."""
+    extras.require("webhooks")
     from webhooks.server.process import StartError, serve
 
     try:

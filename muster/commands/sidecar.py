@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from muster import extras
 from muster.commands import options as shared
 from scheduler_core.sidecar.settings import (
     LEASE_NAME,
@@ -77,6 +78,7 @@ def _type(knob: Knob) -> click.ParamType[Any] | None:
 @with_options
 def sidecar(**given: Any) -> None:
     """Run until it is told to stop."""
+    extras.require("sidecar")
     from apiserver.connect import ConnectError, configuration
     from muster.render.answer_json import decision_json
     from scheduler_core.sidecar.process.main import run

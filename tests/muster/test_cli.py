@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import subprocess
 import sys
 
@@ -120,3 +121,26 @@ def test_lint_imports_nothing_of_the_server() -> None:
 
 def test_help_imports_nothing_but_click() -> None:
     assert imported_by("--help") & {"yaml", "msgspec", "jsonschema_rs", "validators", "webhooks", "certs"} == set()
+
+
+@pytest.mark.parametrize(
+    ("words", "want"),
+    [
+        pytest.param("muster mig", ["migrate"], id="a command"),
+        pytest.param("muster lint --format j", ["json", "junit"], id="a format"),
+        pytest.param("muster lint --output sa", ["sarif="], id="a report"),
+        pytest.param("muster explain template-n", ["template-names-unique", "template-not-empty"], id="a rule"),
+        pytest.param("muster lint --rule template-not", ["template-not-empty="], id="a rule to be changed"),
+        pytest.param(
+            "muster lint --rule template-not-empty=",
+            [f"template-not-empty={each}" for each in ("error", "warning", "off")],
+            id="a severity",
+        ),
+    ],
+)
+def test_a_shell_completes(words: str, want: list[str]) -> None:
+    """As the function does that ``_MUSTER_COMPLETE=bash_source muster`` prints."""
+    environ = os.environ | {"_MUSTER_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    ran = subprocess.run([sys.executable, "-m", "muster"], capture_output=True, text=True, check=False, env=environ)
+
+    assert (ran.returncode, [f"plain,{each}" for each in want]) == (0, ran.stdout.splitlines())

@@ -19,6 +19,7 @@ from typing import Any
 
 import click
 
+from muster import extras
 from muster.commands.demo import webhook_server, wording
 from muster.commands.demo.terminal import DATA, Stage
 from muster.commands.demo.webhook_server import Client, ServerError
@@ -54,6 +55,7 @@ def demo(*, no_color: bool, cluster: bool) -> int:
     deploy/ does, and shows with kubectl what comes of a wrong group, a training run, a preemption, an invalid tree and a
     group without room.
     """
+    extras.require("all")
     coloured = sys.stdout.isatty() and not no_color and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     stage = Stage(coloured)
     try:

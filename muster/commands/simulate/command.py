@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from muster import extras
 from muster.commands import options
 
 if TYPE_CHECKING:
@@ -109,6 +110,7 @@ def simulate(
     are the pods and groups at PATH and the trees they belong to: muster simulate --objects cluster.json job.yaml asks whether
     that job would fit.
     """
+    extras.require("simulate")
     if not paths:
         raise click.UsageError("give at least one PATH: a file, a directory, or - for standard input")
     if batch and (form in {"text", "html"} or verbose):

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from muster import extras
+
 if TYPE_CHECKING:
     from muster.commands.snapshot.snapshot_document import Kept
 
@@ -73,6 +75,7 @@ def _from_files(paths: tuple[str, ...]) -> tuple[Kept, list[str]]:
 
 
 def _from_cluster(kubeconfig: str | None, context: str | None) -> tuple[Kept, list[str]]:
+    extras.require("cluster")
     from muster.commands.snapshot import live_cluster, snapshot_document
 
     try:

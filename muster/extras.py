@@ -1,0 +1,39 @@
+"""Optional dependencies: the extras of the distribution, and the libraries that each installs."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import click
+
+DISTRIBUTION = "muster-scheduling"
+
+LIBRARIES: dict[str, tuple[str, ...]] = {
+    "simulate": ("jinja2", "numpy"),
+    "cluster": ("kubernetes", "urllib3"),
+    "webhooks": ("cryptography", "flask", "gunicorn", "httptools", "prometheus_client", "uvicorn", "uvicorn_worker", "uvloop", "werkzeug"),
+    "sidecar": ("a2wsgi", "flask", "numpy", "prometheus_client", "uvicorn"),
+}
+"""Modules by extra.  ``webhooks`` and ``sidecar`` include ``cluster``; ``all`` includes all of them."""
+_INCLUDED = {"webhooks": ("cluster",), "sidecar": ("cluster",), "all": tuple(LIBRARIES)}
+
+
+def libraries(extra: str) -> frozenset[str]:
+    """Return the modules that *extra* installs, those of included extras too."""
+    included = (name for each in _INCLUDED.get(extra, ()) for name in libraries(each))
+    return frozenset((*LIBRARIES.get(extra, ()), *included))
+
+
+def require(extra: str) -> None:
+    """Demand the libraries of *extra* for the command that is running.
+
+    Raises:
+        click.ClickException: at least one is not installed; the message has the command that installs it.
+
+    """
+    missing = sorted(each for each in libraries(extra) if importlib.util.find_spec(each) is None)
+    if missing:
+        command = click.get_current_context().command_path.removeprefix("muster ")
+        listed = missing[0] if len(missing) == 1 else f"{', '.join(missing[:-1])} and {missing[-1]}"
+        verb = "is" if len(missing) == 1 else "are"
+        raise click.ClickException(f"{command} needs {listed}, which {verb} not installed: pip install '{DISTRIBUTION}[{extra}]'")

@@ -1,0 +1,149 @@
+"""Fresh virtual environments with the wheel in them, and the commands that are run there."""
+
+from __future__ import annotations
+
+import dataclasses
+import email
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import venv
+import zipfile
+from collections.abc import Iterable, Iterator
+from importlib import metadata
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parent.parent.parent
+NAME = "muster-scheduling"
+PACKAGES = ("validators", "apiserver", "webhooks", "certs", "workloadbuilder", "scheduler_core", "muster")
+FILES = ("pyproject.toml", "README.md", "LICENSE", "muster_scheduling.py")
+WAIT_SECONDS = 60
+
+
+def build_wheel(directory: Path) -> Path:
+    """Build the wheel from a copy of the sources, so that nothing is left in them and nothing that was left is packed."""
+    sources = directory / "sources"
+    sources.mkdir()
+    for name in PACKAGES:
+        shutil.copytree(ROOT / name, sources / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in FILES:
+        shutil.copy(ROOT / name, sources / name)
+    pip(sys.executable, "wheel", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", str(directory), str(sources))
+    (wheel,) = directory.glob("*.whl")
+    return wheel
+
+
+def pip(python: str | Path, *arguments: str) -> None:
+    """Run the pip of these tests on the environment of *python*."""
+    command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--python", str(python), *arguments]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+@dataclasses.dataclass(frozen=True)
+class Environment:
+    """A virtual environment."""
+
+    directory: Path
+
+    @property
+    def python(self) -> Path:
+        return self.directory / "bin" / "python"
+
+    @property
+    def site(self) -> Path:
+        (found,) = self.directory.glob("lib/python3.*/site-packages")
+        return found
+
+    def muster(self, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+        """Run the installed command to its end."""
+        return subprocess.run(
+            [self.directory / "bin" / "muster", *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=self.directory,
+            env=os.environ | environ,
+            timeout=WAIT_SECONDS,
+        )
+
+    def start_and_stop(self, *arguments: str) -> tuple[int, str]:
+        """Run a command until it says that it listens, then stop it with SIGTERM; its exit status and what it wrote."""
+        command = [self.directory / "bin" / "muster", *arguments]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=self.directory) as process:
+            assert process.stdout is not None
+            lines = []
+            for line in process.stdout:
+                lines.append(line)
+                if '"listening"' in line:
+                    process.send_signal(signal.SIGTERM)
+            return process.wait(WAIT_SECONDS), "".join(lines)
+
+    def install(self, wheel: Path) -> None:
+        """Install *wheel* alone, over whatever is there."""
+        pip(self.python, "install", "--no-deps", "--no-index", "--no-compile", "--force-reinstall", str(wheel))
+
+
+def create(directory: Path) -> Environment:
+    """Make an environment with nothing in it."""
+    venv.create(directory, with_pip=False, symlinks=True)
+    return Environment(directory)
+
+
+def with_extra(directory: Path, wheel: Path, extra: str) -> Environment:
+    """Make an environment as ``pip install 'muster-scheduling[extra]'`` does, its libraries linked from that of these tests."""
+    made = create(directory)
+    for name in sorted(_installed_with(wheel, extra)):
+        _link(metadata.distribution(name), made.site)
+    made.install(wheel)
+    return made
+
+
+def _installed_with(wheel: Path, extra: str) -> set[str]:
+    """Return the distributions that pip would install with the wheel."""
+    with zipfile.ZipFile(wheel) as file:
+        (name,) = [each for each in file.namelist() if each.endswith(".dist-info/METADATA")]
+        ours = email.message_from_bytes(file.read(name)).get_all("Requires-Dist", [])
+    seen: set[tuple[str, str]] = set()
+    waiting = [(NAME, extra)]
+    while waiting:
+        name, extra = waiting.pop()
+        if (name, extra) in seen:
+            continue
+        seen.add((name, extra))
+        requirements = ours if name == NAME else metadata.requires(name) or []
+        waiting += _required(requirements, extra)
+    return {name for name, _ in seen} - {NAME}
+
+
+def _required(requirements: Iterable[str], extra: str) -> Iterator[tuple[str, str]]:
+    for each in map(Requirement, requirements):
+        if each.marker is None or each.marker.evaluate({"extra": extra}):
+            yield from ((canonicalize_name(each.name), wanted) for wanted in ("", *each.extras))
+
+
+def _link(distribution: metadata.Distribution, site: Path) -> None:
+    for name in {file.parts[0] for file in distribution.files or ()} - {"..", "__pycache__"}:
+        link = site / name
+        if not link.exists():
+            link.symlink_to(Path(distribution.locate_file(name)))
+
+
+def foreign_wheel(directory: Path, name: str, files: dict[str, str]) -> Path:
+    """Make a wheel of another distribution, called *name*, with these files."""
+    info = f"{name}-1.0.dist-info"
+    files = files | {
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    files[f"{info}/RECORD"] = "".join(f"{each},,\n" for each in [*files, f"{info}/RECORD"])
+    wheel = directory / f"{name}-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for path, text in files.items():
+            archive.writestr(path, text)
+    return wheel

@@ -1,0 +1,101 @@
+"""Packages of other distributions with the names of Muster's: one line with the remedy, or no harm."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+import muster_scheduling
+from tests.installation import environments
+from tests.installation.environments import PACKAGES, Environment
+from tests.installation.test_wheels import MANIFESTS
+from tests.sampling import SOAK
+
+
+@pytest.fixture
+def made(tmp_path: Path, wheel: Path) -> Environment:
+    """An environment whose files may be changed."""
+    found = environments.with_extra(tmp_path / "venv", wheel, "webhooks")
+    assert found.muster("explain", "disruption-nesting").returncode == 0
+    return found
+
+
+def is_one_line(made: Environment, *arguments: str, **environ: str) -> str:
+    ran = made.muster(*arguments, **environ)
+
+    assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1), ran.stderr
+    assert ran.stderr.startswith("muster: ")
+    assert ran.stderr.endswith(f"; {muster_scheduling.REMEDY}\n")
+    return ran.stderr
+
+
+def test_the_entry_point_knows_every_package() -> None:
+    assert set(muster_scheduling.PACKAGES) == set(PACKAGES)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_that_hides_one_of_ours(package: str, small: Environment, tmp_path: Path) -> None:
+    """What is found first may do anything when it is imported: it is not."""
+    (tmp_path / package).mkdir()
+    (tmp_path / package / "__init__.py").write_text("raise SystemExit('imported')\n")
+
+    said = is_one_line(small, "lint", MANIFESTS, PYTHONPATH=str(tmp_path))
+    assert f"imports the package {package!r} from {tmp_path / package}," in said
+
+
+def test_a_module_that_hides_one_of_our_packages(small: Environment, tmp_path: Path) -> None:
+    (tmp_path / "validators.py").write_text("")
+
+    assert str(tmp_path / "validators.py") in is_one_line(small, "lint", MANIFESTS, PYTHONPATH=str(tmp_path))
+
+
+def test_a_package_that_is_gone(made: Environment) -> None:
+    shutil.rmtree(made.site / "validators")
+
+    assert "imports the package 'validators' from nowhere" in is_one_line(made, "lint", MANIFESTS)
+
+
+def test_files_overwritten_and_then_deleted_by_another_distribution(made: Environment, tmp_path: Path) -> None:
+    foreign = environments.foreign_wheel(tmp_path, "certs", {"certs/__init__.py": "MINE = 1\n", "certs/store.py": "SHOP = 2\n"})
+    environments.pip(made.python, "install", "--no-deps", "--no-index", str(foreign))
+    overwritten = is_one_line(made, "certs", "inspect", "certs")
+    assert f"{made.site / 'certs' / '__init__.py'} and 1 more" in overwritten
+    assert made.muster("explain", "disruption-nesting").returncode == 0
+
+    environments.pip(made.python, "uninstall", "--yes", "certs")
+    assert f"{made.site / 'certs' / '__init__.py'} and 1 more" in is_one_line(made, "certs", "inspect", "certs")
+
+
+def test_a_package_that_has_lost_its_first_file(made: Environment, tmp_path: Path) -> None:
+    """What is left is a namespace package: its modules are there, and its data are not."""
+    foreign = environments.foreign_wheel(tmp_path, "validators", {"validators/__init__.py": "MINE = 1\n"})
+    environments.pip(made.python, "install", "--no-deps", "--no-index", str(foreign))
+    assert made.muster("lint", MANIFESTS).returncode == 1
+
+    environments.pip(made.python, "uninstall", "--yes", "validators")
+    assert str(made.site / "validators" / "__init__.py") in is_one_line(made, "lint", MANIFESTS)
+
+
+def test_an_error_of_our_own_keeps_its_traceback(made: Environment) -> None:
+    """Files that are as they were installed are not to blame; neither is another distribution."""
+    broken = made.site / "validators" / "reports" / "explain.py"
+    record = next(made.site.glob("muster_scheduling-*.dist-info")) / "RECORD"
+    broken.write_text("import nothing_of_that_name\n")
+    kept = [line for line in record.read_text().splitlines(keepends=True) if not line.startswith("validators/reports/explain.py")]
+    record.write_text("".join(kept))
+
+    ran = made.muster("explain", "disruption-nesting")
+    assert (ran.returncode, "No module named 'nothing_of_that_name'" in ran.stderr) == (1, True)
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(not os.environ.get(SOAK), reason=f"downloads another distribution; {SOAK} asks for it")
+def test_the_distribution_validators_beside_ours(made: Environment) -> None:
+    environments.pip(made.python, "install", "validators")
+    assert made.muster("lint", MANIFESTS).returncode == 1
+
+    environments.pip(made.python, "uninstall", "--yes", "validators")
+    assert str(made.site / "validators" / "__init__.py") in is_one_line(made, "lint", MANIFESTS)
