@@ -1,0 +1,123 @@
+"""The workflow of a release, checked as far as it can be without the host that runs it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import venv
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.sampling import SOAK
+
+ROOT = Path(__file__).parent.parent
+FILE = ROOT / ".github" / "workflows" / "release.yml"
+TEXT = FILE.read_text(encoding="utf-8")
+JOBS = yaml.safe_load(TEXT)["jobs"]
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+ACTIONLINT = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
+
+
+def steps(job: str) -> list[dict[str, Any]]:
+    return JOBS[job]["steps"]
+
+
+def script(name: str) -> str:
+    (found,) = [each["run"] for job in JOBS for each in steps(job) if each.get("name") == name]
+    return found
+
+
+def run(text: str, directory: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Run a step as the host does: bash, which stops at the first error."""
+    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", text]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=directory, env=os.environ | environ)
+
+
+def test_it_is_a_workflow() -> None:
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows", str(FILE)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+@pytest.mark.skipif(not shutil.which("go"), reason="Go builds actionlint")
+@pytest.mark.timeout(600)
+def test_actionlint_has_nothing_to_say() -> None:
+    ran = subprocess.run(
+        ["go", "run", ACTIONLINT, "-no-color", "-shellcheck=", "-pyflakes=", str(FILE)], capture_output=True, text=True, check=False
+    )
+
+    assert (ran.returncode, ran.stdout) == (0, ""), ran.stdout + ran.stderr
+
+
+def test_nothing_that_may_change_is_run() -> None:
+    """Actions are named by commit, with their version beside it; tools by a lock."""
+    used = re.findall(r"uses: (.*)", TEXT)
+
+    assert used
+    assert [each for each in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", each)] == []
+    lock = (ROOT / ".github" / "requirements-release.txt").read_text(encoding="utf-8").splitlines()
+    assert [each for each in lock if not re.fullmatch(r"[a-z0-9-]+==[\w.]+|#.*", each)] == []
+    wanted = (ROOT / ".github" / "requirements-release.in").read_text(encoding="utf-8").splitlines()
+    assert {each for each in wanted if not each.startswith("#")} <= {each.partition("==")[0] for each in lock}
+
+
+def test_each_job_has_the_permissions_that_it_needs_and_no_more() -> None:
+    assert yaml.safe_load(TEXT)["permissions"] == {}
+    assert {job: each["permissions"] for job, each in JOBS.items()} == {
+        "build": {"contents": "read"},
+        "sign": {"attestations": "write", "id-token": "write"},
+        "publish": {"contents": "write", "id-token": "write"},
+        "image": {"contents": "read", "id-token": "write"},
+    }
+
+
+def test_what_is_published_was_built_tried_and_signed_before() -> None:
+    assert (JOBS["sign"]["needs"], JOBS["publish"]["needs"], JOBS["image"]["needs"]) == ("build", "sign", "build")
+    assert not any("build" in each.get("run", "") for each in steps("publish"))
+
+
+@pytest.mark.parametrize(("tag", "want"), [(f"v{VERSION}", 0), ("v9.9.9", 1), (VERSION, 1)])
+def test_the_tag_is_the_version(tag: str, want: int, tmp_path: Path) -> None:
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+
+    assert run(script("Compare the tag with the version"), tmp_path, GITHUB_REF_NAME=tag, PATH=path).returncode == want
+
+
+@pytest.mark.parametrize(
+    ("tag", "want"),
+    [("v1.1.0", "\n- New.\n\n### Fixed\n\n- Mended.\n\n"), ("v1.0.0", "\nThe first version.\n"), ("v1.1", None), ("v0.9.0", None)],
+)
+def test_the_notes_are_the_section_of_the_changelog(tag: str, want: str | None, tmp_path: Path) -> None:
+    text = "# Changes\n\n## 1.1.0\n\n- New.\n\n### Fixed\n\n- Mended.\n\n## 1.0.0\n\nThe first version.\n\n## 0.9.0\n\n"
+    (tmp_path / "CHANGELOG.md").write_text(text.replace("version.\n\n", "version.\n"))
+    ran = run(script("Cut out the release notes"), tmp_path, GITHUB_REF_NAME=tag)
+
+    assert ran.returncode == (0 if want else 1)
+    assert not want or (tmp_path / "notes.md").read_text() == want
+
+
+@pytest.mark.skipif(not os.environ.get(SOAK), reason=f"downloads the tools of a release; {SOAK} asks for it")
+@pytest.mark.timeout(1200)
+def test_the_build_runs(tmp_path: Path) -> None:
+    """All steps of the first job, on a clone; what it leaves is what the other jobs take."""
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
+    venv.create(tmp_path / "tools", with_pip=True)
+    path = f"{tmp_path / 'tools' / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    for step in steps("build"):
+        if "run" in step:
+            ran = run(step["run"], clone, GITHUB_REF_NAME=f"v{VERSION}", PATH=path)
+            assert ran.returncode == 0, f"{step['name']}\n{ran.stdout[-3000:]}{ran.stderr[-3000:]}"
+
+    kept = steps("build")[-1]["with"]["path"].split()
+    assert {each for each in kept if not (clone / each).exists()} == set()
+    assert {each.suffix for each in (clone / "dist").iterdir()} == {".whl", ".gz"}
