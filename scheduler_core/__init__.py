@@ -1,5 +1,7 @@
 """Hierarchical gang scheduling, topology-aware placement and workload-aware preemption, on a snapshot of a cluster.
 
+``simulate`` is the public entry; ``__all__`` lists it and the types of its result.  All modules below are internal.
+
 Pure and deterministic but for ``sidecar``: a ClusterSnapshot goes in, Decisions come out, the same for the same objects.
 
 Layers, lowest first; each imports only from those above it in this list:
@@ -12,4 +14,51 @@ exact, preemption, diagnosis  complete search and its proofs; who must leave; wh
 cycle                         one cycle over a snapshot
 whatif                        remedies and conflicting constraints
 sidecar                       the same on a live cluster
+facade                        ``simulate``: one simulation with the defaults of the command line
 """
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scheduler_core.facade import Simulation, simulate
+    from scheduler_core.model.decision import (
+        Decision,
+        Domain,
+        Eviction,
+        GroupCondition,
+        GroupDecision,
+        Name,
+        Remedy,
+        Search,
+        Status,
+        Step,
+    )
+    from scheduler_core.model.problem import Problem
+
+__all__ = [
+    "Decision",
+    "Domain",
+    "Eviction",
+    "GroupCondition",
+    "GroupDecision",
+    "Name",
+    "Problem",
+    "Remedy",
+    "Search",
+    "Simulation",
+    "Status",
+    "Step",
+    "simulate",
+]
+
+_ELSEWHERE = {"Problem": "model.problem", "Simulation": "facade", "simulate": "facade"}
+
+
+def __getattr__(name: str) -> Any:
+    # Imported when it is used: a module of this package alone needs none of them.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"scheduler_core.{_ELSEWHERE.get(name, 'model.decision')}"), name)

@@ -52,7 +52,7 @@ STOREYS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"exact", "preemption", "diagnosis"}),
         frozenset({"cycle"}),
         frozenset({"whatif"}),
-        frozenset({"sidecar"}),
+        frozenset({"sidecar", "facade"}),
     ),
     "scheduler_core.exact": (
         frozenset({"step_budget", "needs"}),

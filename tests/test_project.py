@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import fnmatch
+import importlib
 import importlib.resources
 import re
 import tomllib
@@ -110,6 +111,22 @@ def test_every_other_file_of_a_package_is_installed_with_it():
             _named(path) for path in _of_the_project() if path.is_relative_to(top) and path.suffix != ".py" and path not in packaged
         ]
     assert left_out == []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_lists_the_names_that_it_gives(package):
+    """``__all__`` is sorted, each of its names is there, and no public name is missing."""
+    module = importlib.import_module(package)
+    tree = ast.parse((ROOT / package / "__init__.py").read_text(encoding="utf-8"))
+    assigned = {each.id for node in tree.body if isinstance(node, ast.Assign) for each in node.targets if isinstance(each, ast.Name)}
+    imported = {each.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for each in node.names}
+    public = {name for name in assigned | imported if not name.startswith("_")} - {"annotations", "Any", "TYPE_CHECKING"}
+    listed = getattr(module, "__all__", [])
+
+    assert (ROOT / package / "py.typed").is_file()
+    assert sorted(listed) == listed
+    assert {name for name in listed if not hasattr(module, name)} == set()
+    assert {*listed} == public
 
 
 def test_every_pattern_of_package_files_finds_some():

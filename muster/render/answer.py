@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from scheduler_core.model.decision import Decision, Name, Status
+from scheduler_core.model.decision import Decision, Name, Status, latest, unplaced_pods
 from scheduler_core.model.problem import Problem
 
 if TYPE_CHECKING:
@@ -56,16 +56,12 @@ class Answer:
         seconds: float | None = None,
     ) -> Answer:
         """The answer over *decisions*; *rootless* are pods that no decision speaks of."""
-        placed = {pod for decision in decisions for pod in decision.assignments}
-        left = dict(rootless)
-        for decision in _latest(decisions).values():
-            left |= {pod: why for pod, why in decision.pending.items() if pod not in placed}
-        return cls(tuple(decisions), tuple(sorted(left.items())), tuple(problems), seconds)
+        return cls(tuple(decisions), tuple(unplaced_pods(decisions, rootless).items()), tuple(problems), seconds)
 
     @property
     def roots(self) -> int:
         """How many roots there was a decision on."""
-        return len(_latest(self.decisions))
+        return len(latest(self.decisions))
 
     @property
     def placed(self) -> int:
@@ -75,7 +71,7 @@ class Answer:
     @property
     def placed_roots(self) -> frozenset[Name]:
         """Which they are."""
-        return frozenset(root for root, decision in _latest(self.decisions).items() if decision.status is Status.SUCCESS)
+        return frozenset(root for root, decision in latest(self.decisions).items() if decision.status is Status.SUCCESS)
 
     @property
     def pods(self) -> int:
@@ -101,8 +97,3 @@ class Answer:
             seen.add(decision.root)
             found[-1].append(decision)
         return found
-
-
-def _latest(decisions: Sequence[Decision]) -> dict[Name, Decision]:
-    """The last word on each root."""
-    return {decision.root: decision for decision in decisions}

@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
 from muster.render.phrases import LEAST, WIDTH, bare, counted, fitting, folded, natural, nodes, per_node, pods
-from muster.render.remedies import remedy_lines
 from muster.render.tree import Kinship, TreeRow, rows
 from scheduler_core.diagnosis import phrases
 from scheduler_core.model.conditions import BARE
@@ -78,7 +77,7 @@ def root_lines(decision: Decision, page: Page) -> Iterator[str]:
     if len(shown) < len(found):
         well = sum(row.told.status is Status.SUCCESS for row in found[len(shown) :])
         yield f"   … and {counted(len(found) - len(shown), 'more group')}, {well:,} placed"
-    yield from remedy_lines(decision, "     ")
+    yield from _remedy_lines(decision, "     ")
 
 
 def _cells(row: TreeRow, *, is_root: bool) -> tuple[str, str, str]:
@@ -206,3 +205,15 @@ def _leaving(decision: Decision, lead: str, page: Page) -> Iterator[str]:
     words = f"{counted(len(decision.victims), 'pod')} must leave first: "
     listed = ", ".join(parts) if page.every else fitting(parts, 3 * WIDTH)
     yield from (page.paint.paint_running(line) for line in folded(f"{words}{listed}", lead))
+
+
+def _remedy_lines(decision: Decision, lead: str) -> Iterator[str]:
+    """What cannot hold together, and what would help."""
+    if decision.conflict:
+        yield from folded(f"cannot hold together: {'; '.join(decision.conflict)}", lead)
+    if decision.remedies:
+        yield f"{lead}what would help:"
+    for remedy in decision.remedies:
+        yield from folded(f"- {remedy.change}", f"{lead}  ")
+    if decision.remedies_note:
+        yield from folded(decision.remedies_note, lead)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 
@@ -135,3 +135,17 @@ class Decision:
     """Limit of the search for remedies, if it was not exhaustive."""
     preemption: Eviction | None = None
     """None without victims, and with strategy ``greedy``."""
+
+
+def latest(decisions: Sequence[Decision]) -> dict[Name, Decision]:
+    """Return the last decision on each root."""
+    return {decision.root: decision for decision in decisions}
+
+
+def unplaced_pods(decisions: Sequence[Decision], rootless: Sequence[tuple[str, str]] = ()) -> dict[str, str]:
+    """Return the reason for each pod that has no node in the end, by name; *rootless* are pods that no decision is about."""
+    placed = {pod for decision in decisions for pod in decision.assignments}
+    left = dict(rootless)
+    for decision in latest(decisions).values():
+        left |= {pod: why for pod, why in decision.pending.items() if pod not in placed}
+    return dict(sorted(left.items()))

@@ -11,7 +11,6 @@ from muster.commands.progress import Progress
 from muster.commands.simulate import own_objects, what_if
 from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.request import Asked
-from muster.render import remedies
 from muster.render.answer import Answer
 from scheduler_core.cycle.run_cycle import run_cycle
 from scheduler_core.diagnosis.fragmentation import fragments
@@ -19,6 +18,7 @@ from scheduler_core.loading.feature_gates import gated
 from scheduler_core.loading.load import load
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.whatif.remedies.for_decisions import with_remedies
 from validators.model.decode import Source
 
 
@@ -49,7 +49,7 @@ def run(
     # The snapshot stays to the end: no collection of garbage need look at it again.
     gc.freeze()
     result = run_cycle(snapshot, dataclasses.replace(asked.cycle, progress=progress.roots))
-    decisions = remedies.with_remedies(result.decisions, objects, snapshot, asked.cycle, asked.remedies)
+    decisions = with_remedies(result.decisions, objects, snapshot, asked.cycle, asked.remedies)
     in_order = sorted({*found, *result.problems}, key=lambda each: (each.object, each.message))
     seconds = time.monotonic() - began if asked.timings else None
     answer = Answer.from_decisions(decisions, result.pending, in_order, seconds)

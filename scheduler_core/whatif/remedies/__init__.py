@@ -1,6 +1,7 @@
 """Changes that work, and constraints that conflict.
 
 remedies         what would help a root
+for_decisions    which decisions of a simulation get remedies
 candidates       edits that may help, from little to much
 verified         edits tried, and those kept that work
 bisection        the most and the least that works, in few tries

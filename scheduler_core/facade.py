@@ -1,0 +1,106 @@
+"""Public entry to the library: one simulation, with the defaults of ``muster simulate``."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+
+from scheduler_core.model.decision import Decision, Status, latest, unplaced_pods
+from scheduler_core.model.problem import Problem
+from validators.gates import Gates
+from validators.model.decode import Source
+
+STRATEGIES = ("complete", "greedy")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Simulation:
+    """Result of ``simulate``.
+
+    Attributes:
+        decisions: one for each root with pending pods, in the order of the scheduling queue; with ``evict`` the decisions of the
+            second cycle follow.
+        pending: the reason for each pod that has no node in the end, by ``namespace/name``.
+        problems: objects that could not be used, or not in full.
+
+    """
+
+    decisions: tuple[Decision, ...]
+    pending: Mapping[str, str]
+    problems: tuple[Problem, ...]
+
+    @property
+    def placed(self) -> bool:
+        """Whether every root and every pod has its nodes in the end."""
+        return not self.pending and all(each.status is Status.SUCCESS for each in latest(self.decisions).values())
+
+
+def simulate(
+    objects: Iterable[Source],
+    *,
+    strategy: str = "complete",
+    evict: bool = False,
+    order: Iterable[str] = (),
+    scheduler_name: str | None = None,
+    gates: Mapping[str, bool] | None = None,
+    budget: int | None = None,
+    remedies: int | None = None,
+) -> Simulation:
+    """Place all pending groups and pods among *objects* on the nodes among them, as ``muster simulate`` does.
+
+    Nodes, Pods, PodGroups, CompositePodGroups, Workloads, PriorityClasses and PodDisruptionBudgets are read; objects of other
+    kinds are ignored.  The result depends on the objects alone: neither on their order nor on the time.
+
+    >>> import scheduler_core
+    >>> capacity = {"cpu": "2", "memory": "4Gi", "pods": "10"}
+    >>> node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}, "status": {"allocatable": capacity}}
+    >>> container = {"name": "main", "image": "train", "resources": {"requests": {"cpu": "1"}}}
+    >>> pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "train-0"}, "spec": {"containers": [container]}}
+    >>> result = scheduler_core.simulate([node, pod])
+    >>> result.placed, dict(result.decisions[0].assignments)
+    (True, {'default/train-0': 'n1'})
+
+    Stability: the parameters of this function, and the names that ``scheduler_core.__all__`` lists with their fields, keep their
+    names and meaning; parameters and fields are only added, with defaults.  Which placement is chosen may change in a release
+    that says so in the changelog, for example when kube-scheduler changes.  Every other module of ``scheduler_core`` is
+    internal and may change in any release.
+
+    Args:
+        objects: parsed objects, or the JSON text of one object as bytes each; a List stands for its items.
+        strategy: ``complete`` searches where greedy placement leaves pods out; ``greedy`` decides as kube-scheduler 1.37.
+        evict: remove the victims of preemption and run a second cycle.
+        order: roots whose cycles come first, as ``name``, ``namespace/name`` or ``Kind/namespace/name``.
+        scheduler_name: place only pods with this ``spec.schedulerName``; by default pods of every scheduler.
+        gates: feature gates of the API server, on or off; those not named are on.
+        budget: steps that the search may take for one root; by default 20,000, about 50 ms.
+        remedies: number of roots not placed for which remedies are computed; by default 3, with ``greedy`` 0.
+
+    Returns:
+        Simulation: decisions, pods that are pending in the end, and objects that could not be used.
+
+    Raises:
+        ValueError: an unknown strategy or gate, gates with which no API server starts, or *order* names a root that does not exist.
+        ModuleNotFoundError: numpy is not installed; the extra ``simulate`` of the distribution has it.
+
+    """
+    # Imported late: the names of this package are imported where numpy need not be installed.
+    from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
+    from scheduler_core.exact.step_budget import DEFAULT
+    from scheduler_core.loading.load import load
+    from scheduler_core.whatif.remedies.for_decisions import with_remedies
+
+    if strategy not in STRATEGIES:
+        raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}, is {strategy!r}")
+    options = CycleOptions(
+        strategy=strategy,
+        evict=evict,
+        order=tuple(order),
+        scheduler_name=scheduler_name,
+        gates=Gates.from_switches((gates or {}).items()),
+        budget=DEFAULT if budget is None else budget,
+    )
+    given = [*objects]
+    snapshot = load(given)
+    result = run_cycle(snapshot, options)
+    decisions = with_remedies(result.decisions, given, snapshot, options, remedies)
+    return Simulation(decisions, unplaced_pods(decisions, result.pending), result.problems)
