@@ -5,7 +5,8 @@
 # make bench-cluster     the sidecar beside kube-scheduler on a real API server: fifteen minutes
 # make soak              every random test whole, of which `make test` tries a sample; then ten minutes of churn on a real API server:
 #                        the sidecar's memory stays, and nothing is left behind
-# make docs    what is generated of the documentation: the rules' page, the README's tables
+# make docs    what is generated of the documentation: the rules' page, docs/reference, the README's tables
+# make docs-site         the site of docs/ into site/; a dead link or any other warning is an error
 # make clean   remove what the others made in this tree
 # make cluster-assets    build etcd, kubectl and Kubernetes for tests/cluster, once, into a cache; prints the folder
 #
@@ -19,7 +20,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # One more than cores: tests on a control plane mostly wait.
 JOBS ?= 3
 
-.PHONY: demo test lint bench bench-cluster soak docs cluster-assets install dev clean
+.PHONY: demo test lint bench bench-cluster soak docs docs-site cluster-assets install dev clean
 .DELETE_ON_ERROR:
 
 demo: install
@@ -46,6 +47,9 @@ soak: dev
 docs: install
 	@$(BIN)/python -m muster.document
 
+docs-site: dev
+	@$(BIN)/zensical build --strict
+
 # Needs Go and no virtual environment.  KUBEBUILDER_ASSETS, where it is set, is taken as it is.
 cluster-assets:
 	@$(PYTHON) -m tests.cluster.programs
@@ -68,5 +72,5 @@ $(VENV)/.dev: $(VENV)/.installed
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist site .cache *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,4 +1,4 @@
-"""Comparison of HTTP servers that could serve the webhooks: the table in docs/http-server.md.
+"""Comparison of HTTP servers that could serve the webhooks: the table in docs/operate/http-server.md.
 
 ``python -m benchmarks.bench_http_servers [SERVER…]`` takes about four minutes.  Each check starts its own server.
 """

@@ -1,4 +1,4 @@
-"""Writes what is generated of the documentation: the rules' page, and the tables of rules and knobs in the README.
+"""Writes what is generated of the documentation: the rules' page, the pages of ``docs/reference``, and tables in the README.
 
 ``python -m muster.document`` writes it, ``--check`` says what is out of date and exits with 1.
 """
@@ -8,16 +8,19 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from muster import reference
 from scheduler_core.sidecar import settings as sidecar_settings
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from validators import rules
 from validators.reports import explain
 from validators.rules.base import About, Operation, Rule, Severity
 from webhooks import settings
+from webhooks.server.metrics import Telemetry
 
 ROOT = Path(__file__).parent.parent
 RULES_PAGE = ROOT / "validators" / "rules" / "README.md"
 README = ROOT / "README.md"
+REFERENCE = ROOT / "docs" / "reference"
 
 
 def pages() -> dict[Path, str]:
@@ -29,7 +32,14 @@ def pages() -> dict[Path, str]:
         before, begin, rest = readme.partition(f"<!-- {name}:begin -->\n")
         _, end, after = rest.partition(f"<!-- {name}:end -->")
         readme = before + begin + text + end + after
-    return {RULES_PAGE: explain.documentation(list(rules.discover().values())), README: readme}
+    return {
+        RULES_PAGE: explain.documentation(list(rules.discover().values())),
+        README: readme,
+        REFERENCE / "commands.md": reference.commands_page(),
+        REFERENCE / "knobs.md": reference.knobs_page(knobs_table(), sidecar_table()),
+        REFERENCE / "metrics.md": reference.metrics_page(Telemetry().described(), metrics_table()),
+        REFERENCE / "conditions.md": reference.conditions_page(),
+    }
 
 
 def rules_table() -> str:

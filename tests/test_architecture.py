@@ -135,7 +135,9 @@ STOREYS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"standard_output", "extras", "render"}),
         frozenset({"html"}),
         frozenset({"commands"}),
-        frozenset({"cli", "document"}),
+        frozenset({"cli"}),
+        frozenset({"reference"}),
+        frozenset({"document"}),
         frozenset({"__main__"}),
     ),
 }

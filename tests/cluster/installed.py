@@ -73,7 +73,7 @@ class Installed:
         self._account = Path()
 
     def issue(self, *arguments: str) -> None:
-        """A certificate for the Service, as deploy/README.md says, and for the loopback."""
+        """A certificate for the Service, as docs/operate/webhooks.md says, and for the loopback."""
         names = [f"{ACCOUNT}.{NAMESPACE}.svc", "127.0.0.1"]
         done = muster("certs", "issue", "--out", str(self.certificates), "--keep-ca-key", *(f"--name={each}" for each in names), *arguments)
         assert done.returncode == 0, done.stderr

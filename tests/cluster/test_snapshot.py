@@ -47,7 +47,7 @@ def plane(programs):
 
 
 def rules(*, without=""):
-    """The rules that the README says are needed."""
+    """The rules that docs/simulate.md says are needed."""
     return [
         {"apiGroups": [group], "resources": [each for each in resources if each != without], "verbs": ["list"]}
         for group, resources in LISTED.items()

@@ -1,4 +1,4 @@
-"""The webhooks' server away and back, the API server away and back, a new certificate: deploy/README.md keeps its word."""
+"""The webhooks' server away and back, the API server away and back, a new certificate: docs/operate/emergency.md keeps its word."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.cluster.installed import CONFIGURATIONS, DEPLOY, Installed, composite
 from tests.cluster.kubelet import finish_pod, pod
 from tests.cluster.options import NO_GATES, Options
 
-README = (DEPLOY / "README.md").read_text(encoding="utf-8")
+EMERGENCY = (DEPLOY.parent / "docs" / "operate" / "emergency.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -54,10 +54,10 @@ def accepted(api, namespace):
     return True
 
 
-def readme_commands(heading, start):
+def commands_of_the_page(heading, start):
     """The commands of the first block below *heading* whose first line starts with *start*."""
-    section = README.partition(f"## {heading}\n")[2].partition("\n## ")[0]
-    (block,) = (each for each in re.findall(r"```\n(.*?)```", section, re.DOTALL) if each.startswith(start))
+    section = EMERGENCY.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    (block,) = (each for each in re.findall(r"```sh\n(.*?)```", section, re.DOTALL) if each.startswith(start))
     return block
 
 
@@ -118,7 +118,7 @@ def test_the_server_comes_back_and_judges_again(api, namespace, webhooks):
 
 
 def test_failure_policy_ignore_lets_groups_through_unjudged_for_as_long_as_the_server_is_away(plane, api, namespace, webhooks):
-    run(plane, readme_commands("Emergency: groups cannot be created", "kubectl patch"))
+    run(plane, commands_of_the_page("Groups cannot be created", "kubectl patch"))
     webhooks.server.kill()
     assert eventually(lambda: accepted(api, namespace))
 
@@ -133,7 +133,7 @@ def test_without_the_configurations_everything_goes_through_at_once(plane, api, 
     webhooks.server.kill()
     assert not accepted(api, namespace)
 
-    run(plane, readme_commands("Emergency: groups cannot be created", "kubectl delete"))
+    run(plane, commands_of_the_page("Groups cannot be created", "kubectl delete"))
 
     assert eventually(lambda: accepted(api, namespace))
 

@@ -181,7 +181,8 @@ def test_files_are_mounted_where_the_server_reads_them():
 
 
 def test_names_in_the_instructions_are_those_of_the_manifests():
-    text = (DEPLOY / "README.md").read_text()
+    pages = (DEPLOY.parent / "docs" / "operate").glob("*.md")
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
 
     for want in (f"{SERVICE}.{NAMESPACE}.svc", "groups.muster.dev", "muster-pods", "deployment/muster-webhook"):
         assert want in text

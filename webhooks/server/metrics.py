@@ -16,6 +16,7 @@ from typing import Any
 
 import prometheus_client
 from prometheus_client import multiprocess
+from prometheus_client.metrics import MetricWrapperBase
 
 from validators.model.objects import KINDS
 from webhooks import log as journal
@@ -94,6 +95,17 @@ class Telemetry:
             ("outcome",),
             registry=registry,
         )
+
+    def described(self) -> list[tuple[str, tuple[str, ...], str]]:
+        """Return name, labels and help of every metric, by name."""
+        found = []
+        for metric in vars(self).values():
+            if isinstance(metric, MetricWrapperBase):
+                (family,) = metric.describe()
+                suffix = "_total" if family.type == "counter" else ""
+                labels = tuple(metric._labelnames)  # noqa: SLF001 - nothing public has them
+                found.append((f"{family.name}{suffix}", labels, family.documentation))
+        return sorted(found)
 
     def began(self) -> None:
         """Count a review in flight."""
