@@ -11,9 +11,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
+
+# A test that takes long on a busy machine is not wrong for that.
+hypothesis.settings.register_profile("muster", deadline=None)
+hypothesis.settings.load_profile("muster")
 
 TERMINAL = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TERM", "PAGER")
 LANGUAGE = ("LANG", "LANGUAGE", "LC_CTYPE", "LC_MESSAGES", "LC_TIME", "LC_NUMERIC", "LC_COLLATE", "PYTHONIOENCODING")
