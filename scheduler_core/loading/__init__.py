@@ -1,17 +1,17 @@
-"""Objects as they are written to a ClusterSnapshot; imports ``model``.
+"""Loading of API objects into a ClusterSnapshot; imports ``model``.
 
-load           objects to a snapshot
-json_values    a text to the JSON values in it
-gather         objects told apart by kind, lists opened
-read_objects   gathered objects to typed values, one of each name
+load           objects -> ClusterSnapshot
+json_values    splits a text into JSON values
+gather         sorts objects by kind and opens lists
+read_objects   typed objects, unique by name
 read_nodes     nodes
 read_pods      pods
 read_groups    groups, Workloads, priority classes, disruption budgets
-pod_forms      what of a pod's spec decides where it may run, once for all pods alike
+pod_forms      constraints and requests of a pod, shared by equal pods
 pod_requests   effective requests of a pod
-priority       priorities from classes
-v1alpha1       groups of ``v1alpha1``, which had no PodGroup object
-object_errors  what is wrong with an object, with the field path
+priority       resolution of priority classes
+v1alpha1       groups of ``v1alpha1``, which has no PodGroup objects
+object_errors  validation errors with field paths
 label_case     labels that differ only in case
-feature_gates  the snapshot of a cluster whose feature gates are not all on
+feature_gates  removal of fields and kinds whose feature gate is off
 """

@@ -1,7 +1,7 @@
-"""The snapshot of a cluster whose feature gates are not all on: what is behind a gate that is off is not there.
+"""Snapshot of a cluster in which some feature gates are off.
 
-The API server drops such fields when they are written (KEP-4671, KEP-5732 and KEP-6012, Feature Enablement), and does not serve
-CompositePodGroups at all without their gate.
+The API server drops the fields of a disabled gate when objects are written (KEP-4671, KEP-5732 and KEP-6012, Feature
+Enablement), and does not serve CompositePodGroups without their gate.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _OTHERS = ("PriorityClass", "Node")
 
 
 def gated(snapshot: ClusterSnapshot, gates: Gates) -> ClusterSnapshot:
-    """*snapshot* as a cluster with *gates* holds it; what is dropped is among the problems."""
+    """Return *snapshot* as in a cluster with *gates*; dropped fields and objects are listed in its problems."""
     if not gates.off:
         return snapshot
     problems = list(snapshot.problems)
@@ -40,20 +40,20 @@ def gated(snapshot: ClusterSnapshot, gates: Gates) -> ClusterSnapshot:
 def _groups(groups: Iterable[Group], gates: Gates, problems: list[Problem]) -> Iterator[Group]:
     for group in groups:
         name = f"{group.kind} {namespace_of(group)}/{group.metadata.name}"
-        needed = COMPOSITE if isinstance(group, CompositePodGroup) else GENERIC_WORKLOAD
-        if not gates.enabled(needed):
+        required = COMPOSITE if isinstance(group, CompositePodGroup) else GENERIC_WORKLOAD
+        if not gates.enabled(required):
             problems.append(
-                Problem(name, f"the feature gate {needed} is off: the API server does not serve this kind; the group is left out")
+                Problem(name, f"the feature gate {required} is off: the API server does not serve this kind; the group is left out")
             )
             continue
         kept, dropped = drop_disabled_fields(group, None, gates)
         problems += [_dropped(name, str(path), gate) for path, gate in dropped]
-        yield _group(kept)
+        yield _require_group(kept)
 
 
-def _group(kept: Object) -> Group:
+def _require_group(kept: Object) -> Group:
     if not isinstance(kept, (PodGroup, CompositePodGroup)):
-        raise TypeError(f"a {kept.kind} is no group")
+        raise TypeError(f"{kept.kind} is not a group kind")
     return kept
 
 

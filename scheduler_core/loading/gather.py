@@ -1,6 +1,6 @@
-"""The objects that placement reads, out of all that is given: lists opened, kinds told apart.
+"""Sorts objects by kind, opens lists, and skips kinds that placement does not read.
 
-What cannot be told becomes a Problem, and the rest goes on.
+Objects that cannot be sorted are listed as problems; the rest is processed.
 """
 
 from __future__ import annotations
@@ -15,33 +15,38 @@ from validators.model.decode import Json, Source
 from validators.versions import served
 
 KINDS = ("Node", "Pod", "PodGroup", "CompositePodGroup", "Workload", "PriorityClass", "PodDisruptionBudget")
-"""The kinds that are read."""
+"""Kinds that are read."""
 
 DEEP = "is nested too deeply to be read"
 _NOUNS = {"Node": "node", "Pod": "pod", "PodDisruptionBudget": "budget", "PodGroup": "group", "CompositePodGroup": "group"}
 
 Name = tuple[str, str]
-"""Namespace (empty for kinds that have none) and name."""
+"""Namespace (empty for cluster-scoped kinds) and name."""
 
 
 class Unusable(ValueError):
-    """An object cannot be used; the text says why."""
+    """An object cannot be used; the message says why."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GatheredObjects:
-    """An object of a kind that is read, not read further yet."""
+    """Undecoded object of a kind that is read."""
 
     kind: str
     api_version: str
     text: wire.Text
 
     def content(self) -> dict[str, Json]:
-        """The parsed object without nulls; an item of a list is told what it is by the list.  Raises Unusable if it is no object."""
+        """Return the parsed object without nulls; apiVersion and kind of a list item may come from the list.
+
+        Raises:
+            Unusable: the text is not a JSON object.
+
+        """
         return {**_content(self.text), "apiVersion": self.api_version, "kind": self.kind}
 
     def canonical(self) -> bytes:
-        """The same text for the same object, however it is written."""
+        """Return the same bytes for equal objects, in whatever form they are written."""
         try:
             return wire.ENCODER.encode(self.content())
         except Unusable:
@@ -49,7 +54,7 @@ class GatheredObjects:
 
 
 def gather(objects: Iterable[Source]) -> tuple[dict[str, list[GatheredObjects]], list[Problem]]:
-    """The objects by kind, lists opened, with what is wrong; kinds that are not read are passed over."""
+    """Return the objects by kind, with lists opened, and the problems; other kinds are skipped."""
     sorter = _Sorter()
     for each in objects:
         sorter.add_source(each)
@@ -57,23 +62,23 @@ def gather(objects: Iterable[Source]) -> tuple[dict[str, list[GatheredObjects]],
 
 
 def label(kind: str, name: Name) -> str:
-    """An object as problems name it: ``Kind name`` or ``Kind namespace/name``."""
+    """Return the name of an object in problems: ``Kind name`` or ``Kind namespace/name``."""
     return f"{kind} {'/'.join(each for each in name if each)}".rstrip()
 
 
 def left_out(kind: str, why: str) -> str:
-    """A problem for which the object is not used."""
+    """Return the message of a problem for which the object is not used."""
     return f"{why}; the {_NOUNS.get(kind, kind)} is left out"
 
 
 def written_name(text: wire.Text) -> Name:
-    """Namespace and name as far as they are written, in an object that may be anything."""
+    """Return namespace and name of any object as far as they are present."""
     try:
         metadata = _content(text).get("metadata")
     except Unusable:
         return "", ""
-    given = metadata if isinstance(metadata, Mapping) else {}
-    namespace, name = (each if isinstance(each, str) else "" for each in (given.get("namespace"), given.get("name")))
+    fields = metadata if isinstance(metadata, Mapping) else {}
+    namespace, name = (each if isinstance(each, str) else "" for each in (fields.get("namespace"), fields.get("name")))
     return namespace, name
 
 
@@ -85,7 +90,7 @@ def _content(text: wire.Text) -> dict[str, Json]:
     except RecursionError:
         raise Unusable(DEEP) from None
     if not isinstance(content, dict):
-        raise Unusable("is no object")
+        raise Unusable("is not a JSON object")
     return content
 
 
@@ -95,18 +100,18 @@ class _Sorter:
         self.problems: list[Problem] = []
 
     def add_source(self, source: Source) -> None:
-        """Sort an object in, and what is in it if it is a list."""
+        """Sort in an object, or the items of a list."""
         lists = [_Open(iter((source,)))]
         while lists:
-            inside = lists[-1]
-            if (each := next(inside.items, None)) is None:
+            current = lists[-1]
+            if (each := next(current.items, None)) is None:
                 lists.pop()
                 continue
             try:
-                if inner := self._sort(_text(each), inside):
+                if inner := self._sort(_text(each), current):
                     lists.append(inner)
             except Unusable as error:
-                self.problems.append(Problem(_title(each, inside.kind), left_out("object", str(error))))
+                self.problems.append(Problem(_title(each, current.kind), left_out("object", str(error))))
 
     def _sort(self, text: wire.Text, inside: _Open) -> _Open | None:
         head = _head(text)
@@ -125,7 +130,7 @@ class _Sorter:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Open:
-    """The items of a list, and what they are unless they say it."""
+    """Items of a list, and their apiVersion and kind if they do not state their own."""
 
     items: Iterator[Source]
     api_version: str = ""
@@ -149,7 +154,7 @@ def _head(text: wire.Text) -> wire.Head:
     except RecursionError:
         raise Unusable(DEEP) from None
     except wire.ValidationError:
-        raise Unusable("is no object") from None
+        raise Unusable("is not a JSON object") from None
     except ValueError as error:
         raise Unusable(f"is not JSON: {error}") from None
 
@@ -174,7 +179,7 @@ def _opened(items: wire.Text, api_version: str, kind: str) -> _Open | None:
 
 
 def _title(source: Source, kind: str) -> str:
-    """What to call an object that could not be sorted in."""
+    """Return the name of an object that could not be sorted."""
     try:
         text = _text(source)
         stated = _head(text).kind

@@ -1,4 +1,4 @@
-"""One text to the JSON values in it, as they stand: a document, JSON Lines, or values one after the other."""
+"""Splits a text into JSON values: one document, JSON Lines, or concatenated values."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from scheduler_core.model import wire
 
 _BOM = b"\xef\xbb\xbf"
 
-# Up to the end of the first value that another one follows: between two values of one document there is always a comma.
+# Matches up to the end of a value that another value follows: inside one document, a comma is always between two values.
 _up_to_next = re.compile(rb'(?:[^"}]++|"(?:[^"\\]++|\\.)*+"|\}(?![ \t\r\n]*+\{))*+\}?', re.DOTALL).match
 _is_blank = re.compile(rb"[ \t\r\n]*+").fullmatch
 
 
 def split(text: bytes) -> Iterator[wire.Text]:
-    """The objects of *text*, in order, none of them read further than to find its end.
+    """Return the objects of *text* in order, undecoded.
 
-    What is no JSON comes as it is, as far as the next object: whoever reads it tells.
+    Text that is not JSON is returned as it is, up to the next object; the reader of the value reports it.
     """
     text = text.removeprefix(_BOM)
-    for whole in (_document, _lines):
-        if (found := whole(text)) is not None:
-            yield from found
+    for decode_all in (_document, _lines):
+        if (values := decode_all(text)) is not None:
+            yield from values
             return
     yield from _values(text)
 
@@ -44,10 +44,10 @@ def _lines(text: bytes) -> list[wire.Text] | None:
 def _values(text: bytes) -> Iterator[wire.Text]:
     view, start = memoryview(text), 0
     while start < len(text):
-        found = _up_to_next(text, start)
-        end = found.end() if found else start
+        match = _up_to_next(text, start)
+        end = match.end() if match else start
         if end == start or text[end - 1 : end] != b"}":
-            end = len(text)  # a quote is open: what follows cannot be told apart
+            end = len(text)  # an open quote: the rest cannot be split
         if not _is_blank(text, start, end):
             yield view[start:end]
         start = end

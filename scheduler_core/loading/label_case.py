@@ -1,4 +1,4 @@
-"""Labels that differ only in case, where they divide nodes into domains: mostly a slip, and never one domain."""
+"""Topology labels that differ only in case: usually a typing error, and always different domains."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from validators.model.group import Group
 
 
 def problems(nodes: NodeTable, groups: Iterable[Group], pods: Iterable[PodRecord]) -> Iterator[Problem]:
-    """Node labels that differ only in case from a topology key of a group or a pod, or from another value of one."""
+    """Return problems for node labels that differ only in case from a topology key in use, or from another value of one."""
     shapes = {id(pod.shape): pod.shape for pod in pods}
     keys = sorted({*_keys_of_groups(groups), *(key for shape in shapes.values() for key in _keys_of(shape))})
     folded = {key.casefold(): key for key in keys}
@@ -40,10 +40,10 @@ def _values(nodes: NodeTable, key: str) -> Iterator[Problem]:
     alike: dict[str, list[tuple[int, str]]] = {}
     for value, index in sorted(first.items(), key=lambda each: each[1]):
         alike.setdefault(value.casefold(), []).append((index, value))
-    for (there, known), *others in alike.values():
-        for here, value in others:
-            what = f'the label {key} is "{value}" here and "{known}" on node {nodes.names[there]}: they are two domains'
-            yield Problem(label("Node", ("", nodes.names[here])), what)
+    for (first_index, known), *others in alike.values():
+        for index_of_other, value in others:
+            message = f'the label {key} is "{value}" here and "{known}" on node {nodes.names[first_index]}: they are two domains'
+            yield Problem(label("Node", ("", nodes.names[index_of_other])), message)
 
 
 def _keys_of_groups(groups: Iterable[Group]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Objects to a ClusterSnapshot: what the API server fills in is filled in, what cannot be used is told, the rest is decided on."""
+"""Objects -> ClusterSnapshot: defaults are applied as in the API server; unusable objects are listed in the problems."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from validators.model.workload import Workload
 
 
 def load(objects: Iterable[Source]) -> ClusterSnapshot:
-    """The cluster that *objects* are: each parsed JSON, or the JSON text of one object; lists are opened.
+    """Return the snapshot of *objects*: each is parsed JSON, or the JSON text of one object; lists are opened.
 
-    Nodes, pods, groups, Workloads, priority classes and disruption budgets are read, other kinds passed over.  The order of
-    *objects* changes nothing.  No input raises: what is wrong with one is in ``problems``.
+    Nodes, pods, groups, Workloads, priority classes and disruption budgets are read, other kinds are skipped.  The result does not
+    depend on the order of *objects*.  No input raises: errors are listed in ``problems``.
     """
     kinds, problems = gather(objects)
     nodes = read_nodes(kinds["Node"], problems)
@@ -34,8 +34,8 @@ def load(objects: Iterable[Source]) -> ClusterSnapshot:
     priorities = Priorities(classes.good)
     drafts = read_pods(kinds.pop("Pod"), nodes, problems)
     named: tuple[Group, ...] = (*leaves.good, *composites.good)
-    made = v1alpha1.join(drafts, workloads.good, named, priorities)
-    groups = completed((*named, *made.groups), priorities, problems)
+    generated = v1alpha1.join(drafts, workloads.good, named, priorities)
+    groups = completed((*named, *generated.groups), priorities, problems)
     table = node_table(nodes, {name for draft in drafts for name, _ in draft.form.demand.requests}, problems)
     records = Records(table, priorities, problems)
     pods = tuple(records.record(draft) for draft in drafts)
@@ -46,7 +46,7 @@ def load(objects: Iterable[Source]) -> ClusterSnapshot:
         pods=pods,
         groups=groups,
         priorities=group_priorities(groups, priorities),
-        desired=made.desired,
+        desired=generated.desired,
         budgets=read_budgets(kinds["PodDisruptionBudget"], problems),
         known=KnownObjects((*groups, *workloads.good, *classes.good, *map(_known, nodes.values()), *unusable), complete=False),
         problems=_in_order(problems),

@@ -1,6 +1,6 @@
-"""What is wrong with an object that is read, in plain words with the field path.
+"""Validation errors of objects, with field paths.
 
-The API server would have refused it (Kubernetes 1.37.1, core validation); here it is told, with what becomes of it.
+The API server would reject these objects (Kubernetes 1.37.1, core validation); here each error is reported with its consequence.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ OF_NODES = (*OF_LABELS, "Gt", "Lt")
 _TOLERATES = ("Equal", "Exists", "Lt", "Gt")
 _SPREADS = ("DoNotSchedule", "ScheduleAnyway")
 _FIELD = "metadata.name"
-"""The only field of a node that matchFields knows."""
+"""The only node field that matchFields supports."""
 
 _parts = re.compile(r"(?P<what>.*?)(?: - at `(?:key` in `)?\$\.?(?P<path>.*)`)?", re.DOTALL).fullmatch
 _expected = re.compile(r"Expected `(?P<want>[^`]*)`(?:, got `(?P<got>[^`]*)`| (?P<relation>[<>]=) (?P<bound>-?[0-9]+))").fullmatch
@@ -35,9 +35,9 @@ _BOUNDS = {"<=": "at most", ">=": "at least"}
 
 
 def shape(message: str) -> str:
-    """What a ValidationError says: ``spec.priority must be a whole number, not a string``."""
-    found = _parts(message)
-    what, path = (found["what"], found["path"] or "") if found else (message, "")
+    """Return the message of a ValidationError: ``spec.priority must be a whole number, not a string``."""
+    match = _parts(message)
+    what, path = (match["what"], match["path"] or "") if match else (message, "")
     if missing := _missing(what):
         return f"{path}.{missing['field']}".lstrip(".") + " is missing"
     subject = f"a value of {path.removesuffix('[...]')}" if path.endswith("[...]") else path or "it"
@@ -45,34 +45,34 @@ def shape(message: str) -> str:
         return f"{subject}: {what}"
     if expected["relation"]:
         return f"{subject} must be {_BOUNDS[expected['relation']]} {expected['bound']}"
-    wanted = " or ".join(_TYPES.get(each, each) for each in expected["want"].split(" | ") if each != "null")
-    return f"{subject} must be {wanted}, not {_TYPES.get(expected['got'], expected['got'])}"
+    types = " or ".join(_TYPES.get(each, each) for each in expected["want"].split(" | ") if each != "null")
+    return f"{subject} must be {types}, not {_TYPES.get(expected['got'], expected['got'])}"
 
 
 def taints(listed: Iterable[Taint]) -> Iterator[str]:
-    """Every taint with an effect that there is not."""
-    for place, each in enumerate(listed):
+    """Return an error for each taint with an unknown effect."""
+    for index, each in enumerate(listed):
         if each.effect not in EFFECTS:
-            yield f"{_unknown(f'spec.taints[{place}].effect', each.effect, EFFECTS)}; the taint is left out"
+            yield f"{_unknown(f'spec.taints[{index}].effect', each.effect, EFFECTS)}; the taint is left out"
 
 
 def constraints(spec: PodSpec) -> Iterator[str]:
-    """Everything in a pod's tolerations, affinity and spread constraints that is not sound, and what becomes of it."""
-    for place, toleration in enumerate(spec.tolerations or ()):
+    """Return the errors in a pod's tolerations, affinity and spread constraints, with their consequences."""
+    for index, toleration in enumerate(spec.tolerations or ()):
         for field, value, known in (("operator", toleration.operator, _TOLERATES), ("effect", toleration.effect, EFFECTS)):
             if value and value not in known:
-                yield f"{_unknown(f'spec.tolerations[{place}].{field}', value, known)}; it tolerates nothing"
+                yield f"{_unknown(f'spec.tolerations[{index}].{field}', value, known)}; it tolerates nothing"
     if spec.affinity is not None:
         yield from _affinity(spec.affinity)
-    for place, constraint in enumerate(spec.topology_spread_constraints or ()):
-        path = f"spec.topologySpreadConstraints[{place}]"
+    for index, constraint in enumerate(spec.topology_spread_constraints or ()):
+        path = f"spec.topologySpreadConstraints[{index}]"
         if constraint.when_unsatisfiable not in _SPREADS:
             yield f"{_unknown(f'{path}.whenUnsatisfiable', constraint.when_unsatisfiable, _SPREADS)}; the constraint is left out"
         yield from selector(constraint.label_selector, f"{path}.labelSelector")
 
 
 def selector(selector: LabelSelector | None, path: str) -> Iterator[str]:
-    """Every expression of a label selector that is not sound; such a selector matches nothing."""
+    """Return the errors of a label selector; a selector with an error matches nothing."""
     if selector is None:
         return
     labels = (Requirement(key, "In", (value,)) for key, value in (selector.match_labels or {}).items())
@@ -85,13 +85,13 @@ def selector(selector: LabelSelector | None, path: str) -> Iterator[str]:
 def _affinity(affinity: Affinity) -> Iterator[str]:
     path = "spec.affinity"
     if affinity.node_affinity is not None:
-        for place, term in _node_terms(affinity):
-            yield from _requirements(term.match_expressions, f"{place}.matchExpressions", OF_NODES, "the term")
-            yield from _fields(term.match_fields, f"{place}.matchFields")
+        for term_path, term in _node_terms(affinity):
+            yield from _requirements(term.match_expressions, f"{term_path}.matchExpressions", OF_NODES, "the term")
+            yield from _fields(term.match_fields, f"{term_path}.matchFields")
     for name, side in (("podAffinity", affinity.pod_affinity), ("podAntiAffinity", affinity.pod_anti_affinity)):
-        for place, one in _pod_terms(side, f"{path}.{name}"):
-            yield from selector(one.label_selector, f"{place}.labelSelector")
-            yield from selector(one.namespace_selector, f"{place}.namespaceSelector")
+        for term_path, one in _pod_terms(side, f"{path}.{name}"):
+            yield from selector(one.label_selector, f"{term_path}.labelSelector")
+            yield from selector(one.namespace_selector, f"{term_path}.namespaceSelector")
 
 
 def _node_terms(affinity: Affinity) -> Iterator[tuple[str, NodeSelectorTerm]]:
@@ -100,31 +100,31 @@ def _node_terms(affinity: Affinity) -> Iterator[tuple[str, NodeSelectorTerm]]:
         return
     path = "spec.affinity.nodeAffinity"
     required = nodes.required_during_scheduling_ignored_during_execution
-    for place, term in enumerate((required and required.node_selector_terms) or ()):
-        yield f"{path}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[{place}]", term
-    for place, preferred in enumerate(nodes.preferred_during_scheduling_ignored_during_execution or ()):
-        yield f"{path}.preferredDuringSchedulingIgnoredDuringExecution[{place}].preference", preferred.preference
+    for index, term in enumerate((required and required.node_selector_terms) or ()):
+        yield f"{path}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[{index}]", term
+    for index, preferred in enumerate(nodes.preferred_during_scheduling_ignored_during_execution or ()):
+        yield f"{path}.preferredDuringSchedulingIgnoredDuringExecution[{index}].preference", preferred.preference
 
 
 def _pod_terms(side: PodAffinity | None, path: str) -> Iterator[tuple[str, PodAffinityTerm]]:
     if side is None:
         return
-    for place, term in enumerate(side.required_during_scheduling_ignored_during_execution or ()):
-        yield f"{path}.requiredDuringSchedulingIgnoredDuringExecution[{place}]", term
-    for place, weighted in enumerate(side.preferred_during_scheduling_ignored_during_execution or ()):
-        yield f"{path}.preferredDuringSchedulingIgnoredDuringExecution[{place}].podAffinityTerm", weighted.pod_affinity_term
+    for index, term in enumerate(side.required_during_scheduling_ignored_during_execution or ()):
+        yield f"{path}.requiredDuringSchedulingIgnoredDuringExecution[{index}]", term
+    for index, weighted in enumerate(side.preferred_during_scheduling_ignored_during_execution or ()):
+        yield f"{path}.preferredDuringSchedulingIgnoredDuringExecution[{index}].podAffinityTerm", weighted.pod_affinity_term
 
 
 def _fields(listed: Iterable[Requirement] | None, path: str) -> Iterator[str]:
-    for place, each in enumerate(listed or ()):
+    for index, each in enumerate(listed or ()):
         if each.key != _FIELD or each.operator not in SETS or len(each.values or ()) != 1:
-            yield f"{path}[{place}] must be {_FIELD}, {' or '.join(SETS)}, and one value; the term matches nothing"
+            yield f"{path}[{index}] must be {_FIELD}, {' or '.join(SETS)}, and one value; the term matches nothing"
 
 
 def _requirements(listed: Iterable[Requirement] | None, path: str, operators: tuple[str, ...], of: str) -> Iterator[str]:
-    for place, each in enumerate(listed or ()):
+    for index, each in enumerate(listed or ()):
         if text := _requirement(each, operators):
-            yield f"{path}[{place}]: {text}; {of} matches nothing"
+            yield f"{path}[{index}]: {text}; {of} matches nothing"
 
 
 def _requirement(each: Requirement, operators: tuple[str, ...]) -> str:
@@ -132,9 +132,9 @@ def _requirement(each: Requirement, operators: tuple[str, ...]) -> str:
     if each.operator not in operators:
         return _unknown("operator", each.operator, operators)
     if content.label_key(each.key):
-        return f'"{each.key}" is no label key'
-    if unsound := [value for value in values if content.label_value(value)]:
-        return f'"{unsound[0]}" is no label value'
+        return f'"{each.key}" is not a valid label key'
+    if invalid := [value for value in values if content.label_value(value)]:
+        return f'"{invalid[0]}" is not a valid label value'
     if each.operator in SETS:
         return "" if values else f"{each.operator} needs values"
     if each.operator in OF_LABELS:
@@ -143,4 +143,4 @@ def _requirement(each: Requirement, operators: tuple[str, ...]) -> str:
 
 
 def _unknown(field: str, value: str, known: Iterable[str]) -> str:
-    return f'{field} is "{value}", which is none of {", ".join(known)}'
+    return f'{field} is "{value}"; allowed: {", ".join(known)}'

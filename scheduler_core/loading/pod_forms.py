@@ -1,4 +1,4 @@
-"""The forms of pods: what of a spec decides where a pod may run and how much it takes there, once for all pods alike."""
+"""Pod forms: the parts of a spec that decide placement, shared by equal pods."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scheduler_core.model import wire
 from scheduler_core.model.pods import Port
 from scheduler_core.model.wire import Affinity, Container, Pod, PodSpec, PodStatus, Toleration, TopologySpreadConstraint, Volume
 
-# Where and for what the scheduler looks at a pod's volumes: VolumeBinding, VolumeZone, NodeVolumeLimits (claims, and volumes that
+# Volume sources that scheduler plugins read: VolumeBinding, VolumeZone, NodeVolumeLimits (claims, and volumes that
 # migrate to a CSI driver) and VolumeRestrictions.  An inline csi volume constrains nothing (Kubernetes 1.37.1, CSILimits.PreFilter).
 _VOLUMES = {
     "persistent_volume_claim": "persistentVolumeClaim",
@@ -29,7 +29,7 @@ _VOLUMES = {
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class PodForm:
-    """A PodShape before the rows of resources are known; the same object for pods alike."""
+    """A PodShape before the rows of resources are known; equal pods share one object."""
 
     demand: pod_requests.PodRequests
     node_selector: tuple[tuple[str, str], ...]
@@ -39,13 +39,13 @@ class PodForm:
     ports: tuple[Port, ...]
     unmodelled: tuple[str, ...]
     wrong: tuple[str, ...]
-    """What is not sound in its constraints."""
+    """Errors in its constraints."""
 
 
 class PodForms:
-    """Forms by what they are made from.
+    """Cache of forms.
 
-    Specs are compared twice: as far as they are written alike, which is quick, and by what they come to.
+    Lookup is first by the encoded spec, which is fast, then by the content of the form.
     """
 
     def __init__(self) -> None:
@@ -53,19 +53,24 @@ class PodForms:
         self._by_content: dict[bytes, PodForm] = {}
 
     def __len__(self) -> int:
-        """How many specs are remembered."""
+        """Return the number of cached specs."""
         return len(self._by_spec)
 
     def retain(self, forms: Collection[PodForm]) -> None:
-        """Remember no others than *forms*."""
+        """Drop all cached forms except *forms*."""
         self._by_spec = {key: form for key, form in self._by_spec.items() if form in forms}
         self._by_content = {key: form for key, form in self._by_content.items() if form in forms}
 
     def form_for(self, pod: Pod) -> PodForm:
-        """The form of *pod*.  Raises ValueError, with the field, where a quantity is negative or unreadable."""
+        """Return the form of *pod*.
+
+        Raises:
+            ValueError: a quantity is negative or unreadable; the text names the field.
+
+        """
         spec = pod.spec
         unmodelled = tuple(_unmodelled(spec))
-        key = wire.ENCODER.encode((_deciding(spec), _resized(pod.status), unmodelled))
+        key = wire.ENCODER.encode((_spec_fields(spec), _status_fields(pod.status), unmodelled))
         if (form := self._by_spec.get(key)) is None:
             made = _form(pod, unmodelled)
             content = wire.ENCODER.encode(made)
@@ -73,8 +78,8 @@ class PodForms:
         return form
 
 
-def _deciding(spec: PodSpec) -> tuple[object, ...]:
-    """All of a spec that a form is made from, but for its volumes, whose names differ from pod to pod."""
+def _spec_fields(spec: PodSpec) -> tuple[object, ...]:
+    """Return all fields that a form depends on, without volumes, whose names differ from pod to pod."""
     return (
         spec.containers,
         spec.init_containers,
@@ -88,8 +93,8 @@ def _deciding(spec: PodSpec) -> tuple[object, ...]:
     )
 
 
-def _resized(status: PodStatus) -> tuple[object, ...]:
-    """What of a status counts for the requests."""
+def _status_fields(status: PodStatus) -> tuple[object, ...]:
+    """Return the status fields that requests depend on."""
     pending = [each.reason for each in status.conditions or () if each.type == "PodResizePending"]
     return status.container_statuses, status.init_container_statuses, status.allocated_resources, status.resources, pending
 
@@ -109,29 +114,29 @@ def _form(pod: Pod, unmodelled: tuple[str, ...]) -> PodForm:
 
 
 def _unmodelled(spec: PodSpec) -> Iterator[str]:
-    for place, volume in enumerate(spec.volumes or ()):
-        yield from (f"spec.volumes[{place}].{name}" for name in _constraining(volume))
-    for place in range(len(spec.resource_claims or ())):
-        yield f"spec.resourceClaims[{place}]"
-    for place, constraint in enumerate(spec.topology_spread_constraints or ()):
+    for index, volume in enumerate(spec.volumes or ()):
+        yield from (f"spec.volumes[{index}].{name}" for name in _constraining_sources(volume))
+    for index in range(len(spec.resource_claims or ())):
+        yield f"spec.resourceClaims[{index}]"
+    for index, constraint in enumerate(spec.topology_spread_constraints or ()):
         if constraint.when_unsatisfiable == "ScheduleAnyway":
-            yield f"spec.topologySpreadConstraints[{place}]"
+            yield f"spec.topologySpreadConstraints[{index}]"
 
 
-def _constraining(volume: Volume) -> Iterator[str]:
+def _constraining_sources(volume: Volume) -> Iterator[str]:
     for field, name in _VOLUMES.items():
         if getattr(volume, field) is not None:
             yield name
 
 
 def _running(spec: PodSpec) -> Iterator[Container]:
-    """Containers that run as long as the pod does."""
+    """Return containers that run as long as the pod does."""
     yield from (each for each in spec.init_containers or () if each.restart_policy == "Always")
     yield from spec.containers or ()
 
 
 def _ports(container: Container, *, host_network: bool) -> Iterator[Port]:
     for port in container.ports or ():
-        # On the network of the host every port is one of the host (core/v1 defaults).
+        # With hostNetwork every container port is a host port (core/v1 defaults).
         if number := port.host_port or (port.container_port if host_network else 0):
             yield port.protocol or "TCP", port.host_ip or "0.0.0.0", number  # noqa: S104

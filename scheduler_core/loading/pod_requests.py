@@ -1,11 +1,11 @@
-"""What a pod takes on a node: its effective requests, as kube-scheduler counts them.
+"""Effective requests of a pod, as kube-scheduler counts them.
 
-The larger of what runs together (containers and sidecars) and what starts (an init container with the sidecars before it),
-then the pod's own requests in place of it, then the overhead (Kubernetes 1.37.1, component-helpers ``resource``, PodRequests;
-KEP-753, KEP-2837).  A running pod that is being resized counts with the most of what it asks for, is granted and has
-(KEP-1287).  What the API server would have filled in is filled in first, for manifests that never passed one.
+The larger of what runs together (containers and sidecars) and what starts (an init container with the sidecars before it);
+pod-level requests replace this sum; overhead is added (Kubernetes 1.37.1, component-helpers ``resource``, PodRequests;
+KEP-753, KEP-2837).  For a running pod in a resize, the largest of requested, allocated and actual resources counts
+(KEP-1287).  API server defaults are applied first, for manifests that were never sent to a server.
 
-Sums are in thousandths, as the API server keeps them, and become whole units at the end.
+Sums are in thousandths, as in the API server, and are rounded up to whole units (CPU: millicores) at the end.
 """
 
 from __future__ import annotations
@@ -20,35 +20,36 @@ from validators import content
 from validators.model import quantity
 
 LARGEST = quantity.LARGEST // 1000
-"""No amount counts for more: in thousandths it is what 64 bits hold, and a hundred times it is not too much for them either."""
+"""Upper limit of an amount, so that thousandths of it, and a hundred times the amount, fit in 64 bits."""
 
 _Millis = dict[str, int]
 _Pick = Callable[[Container, str], _Millis]
 
-# What a container counts for in scores where it requests nothing (Kubernetes 1.37.1, pkg/scheduler/util, pod_resources.go).
+# Amounts that scores count for a container without requests (Kubernetes 1.37.1, pkg/scheduler/util, pod_resources.go).
 _UNREQUESTED: _Millis = {"cpu": 100, "memory": 200 * 1024 * 1024 * 1000}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodRequests:
-    """What a pod takes: CPU in millicores, all else in units."""
+    """Requests of a pod: CPU in millicores, all else in units."""
 
     requests: tuple[tuple[str, int], ...]
-    """By name; amounts above 0 only, and ``pods``, which is 1."""
+    """Sorted by name; amounts above 0 only, and ``pods``, which is 1."""
     scored: tuple[int, int]
     """CPU and memory as scores count them."""
 
 
 def demand(pod: Pod) -> PodRequests:
-    """The effective requests of *pod*.
+    """Return the effective requests of *pod*.
 
     Raises:
         ValueError: a quantity is negative or unreadable; the text names the field.
+
     """
     spec, status = pod.spec, pod.status
     own = _own_requests(spec)
     total = _total(spec, status, own, {})
-    # Where the pod has requests of its own, only what neither it nor a container requests is made up.
+    # With pod-level requests, the default applies only to resources that neither the pod nor a container requests.
     unrequested = {name: amount for name, amount in _UNREQUESTED.items() if not own or name not in total}
     scored = _total(spec, status, own, unrequested) if unrequested else total
     requests = {name: whole for name, milli in total.items() if name != "pods" and counted(name) and (whole := _whole(name, milli))}
@@ -58,17 +59,18 @@ def demand(pod: Pod) -> PodRequests:
 
 
 def amounts(written: Mapping[str, quantity.Amount], path: str) -> dict[str, int]:
-    """Amounts of the resources that placement counts: CPU in millicores, all else in units.
+    """Return the amounts of the resources that placement counts: CPU in millicores, all else in units.
 
     Raises:
         ValueError: a quantity is negative or unreadable; the text names the field, which is in *path*.
+
     """
     return {name: _whole(name, milli) for name, milli in _millis(written, path).items() if counted(name)}
 
 
 @functools.lru_cache(maxsize=1024)
 def counted(name: str) -> bool:
-    """Whether a resource counts at all: one of the built-in, or one with a domain; others are passed over."""
+    """Return whether placement counts a resource: a built-in one, or one with a domain."""
     if name in BUILT_IN or name.startswith(("hugepages-", "attachable-volumes-")):
         return True
     if "/" not in name or "kubernetes.io/" in name:
@@ -82,70 +84,70 @@ def _whole(name: str, milli: int) -> int:
 
 
 def _millis(written: Mapping[str, quantity.Amount] | None, path: str) -> _Millis:
-    found = {}
+    millis = {}
     for name, amount in (written or {}).items():
         try:
-            found[name] = quantity.milli_value(amount)
+            millis[name] = quantity.milli_value(amount)
         except ValueError as error:
             message = f"{path}[{name}]: {error}"
             raise ValueError(message) from None
-        if found[name] < 0:
+        if millis[name] < 0:
             message = f"{path}[{name}] is negative: {amount}"
             raise ValueError(message)
-    return found
+    return millis
 
 
 def _total(spec: PodSpec, status: PodStatus, own: _Millis, unrequested: _Millis) -> _Millis:
-    total = _of_containers(spec, status, unrequested)
+    total = _container_total(spec, status, unrequested)
     if own:
         if status.resources is not None:
-            asked = {} if _is_infeasible(status) else own
-            has = _millis(status.resources.requests, "status.resources.requests")
-            own = _most(asked, has, _millis(status.allocated_resources, "status.allocatedResources"))
+            requested = {} if _is_infeasible(status) else own
+            actual = _millis(status.resources.requests, "status.resources.requests")
+            own = _maximum(requested, actual, _millis(status.allocated_resources, "status.allocatedResources"))
         total |= {name: milli for name, milli in own.items() if _is_own(name)}
     _add(total, _millis(spec.overhead, "spec.overhead"))
     return total
 
 
-def _of_containers(spec: PodSpec, status: PodStatus, unrequested: _Millis) -> _Millis:
+def _container_total(spec: PodSpec, status: PodStatus, unrequested: _Millis) -> _Millis:
     def together(pick: _Pick) -> _Millis:
         return _together(spec, lambda container, path: unrequested | pick(container, path))
 
-    asked = together(_requests)
+    requested = together(_requests)
     statuses = {each.name: each for each in (*(status.init_container_statuses or ()), *(status.container_statuses or ()))}
     infeasible = _is_infeasible(status)
-    if not infeasible and status.resources is None and not any(map(_tells_amounts, statuses.values())):
-        return asked
+    if not infeasible and status.resources is None and not any(map(_reports_amounts, statuses.values())):
+        return requested
     if status.allocated_resources is not None and status.resources is not None and status.resources.requests is not None:
-        granted = _millis(status.allocated_resources, "status.allocatedResources")
-        has = _millis(status.resources.requests, "status.resources.requests")
+        allocated = _millis(status.allocated_resources, "status.allocatedResources")
+        actual = _millis(status.resources.requests, "status.resources.requests")
     else:
-        granted = together(_granted(statuses, infeasible=infeasible))
-        has = together(_had(statuses, infeasible=infeasible))
-    return _most(has, granted) if infeasible else _most(asked, has, granted)
+        allocated = together(_allocated(statuses, infeasible=infeasible))
+        actual = together(_actual(statuses, infeasible=infeasible))
+    return _maximum(actual, allocated) if infeasible else _maximum(requested, actual, allocated)
 
 
 def _together(spec: PodSpec, pick: _Pick) -> _Millis:
-    """What all containers need, by what *pick* says that each does."""
+    """Return what all containers need, if *pick* returns the need of each."""
     total: _Millis = {}
-    for place, container in enumerate(spec.containers or ()):
-        _add(total, pick(container, f"spec.containers[{place}]"))
+    for index, container in enumerate(spec.containers or ()):
+        _add(total, pick(container, f"spec.containers[{index}]"))
     sidecars: _Millis = {}
     start: _Millis = {}
-    for place, container in enumerate(spec.init_containers or ()):
-        needs = pick(container, f"spec.initContainers[{place}]")
+    for index, container in enumerate(spec.init_containers or ()):
+        needs = pick(container, f"spec.initContainers[{index}]")
         if container.restart_policy == "Always":
             _add(total, needs)
             _add(sidecars, needs)
-            start = _most(start, sidecars)
+            start = _maximum(start, sidecars)
         else:
             _add(needs, sidecars)
-            start = _most(start, needs)
-    return _most(total, start)
+            start = _maximum(start, needs)
+    return _maximum(total, start)
 
 
 def _requests(container: Container, path: str) -> _Millis:
-    """What is requested; where only the limit is written, the limit."""
+    """Return the requests; a limit without a request counts as the request."""
     return _limits(container, path) | _millis(container.resources.requests, f"{path}.resources.requests")
 
 
@@ -153,7 +155,7 @@ def _limits(container: Container, path: str) -> _Millis:
     return _millis(container.resources.limits, f"{path}.resources.limits")
 
 
-def _granted(statuses: Mapping[str, ContainerStatus], *, infeasible: bool) -> _Pick:
+def _allocated(statuses: Mapping[str, ContainerStatus], *, infeasible: bool) -> _Pick:
     def pick(container: Container, path: str) -> _Millis:
         status = statuses.get(container.name)
         if status is not None and status.allocated_resources is not None:
@@ -163,20 +165,20 @@ def _granted(statuses: Mapping[str, ContainerStatus], *, infeasible: bool) -> _P
     return pick
 
 
-def _had(statuses: Mapping[str, ContainerStatus], *, infeasible: bool) -> _Pick:
-    granted = _granted(statuses, infeasible=infeasible)
+def _actual(statuses: Mapping[str, ContainerStatus], *, infeasible: bool) -> _Pick:
+    allocated = _allocated(statuses, infeasible=infeasible)
 
     def pick(container: Container, path: str) -> _Millis:
         status = statuses.get(container.name)
         if status is not None and status.resources is not None and status.resources.requests is not None:
             return _millis(status.resources.requests, f"status of {container.name}, resources.requests")
-        return granted(container, path)
+        return allocated(container, path)
 
     return pick
 
 
 def _own_requests(spec: PodSpec) -> _Millis:
-    """The requests of the pod itself with what the API server fills in (KEP-2837; pkg/api/pod, DefaultPodLevelResources)."""
+    """Return pod-level requests with API server defaults (KEP-2837; pkg/api/pod, DefaultPodLevelResources)."""
     own = spec.resources or Resources()
     if not own.requests and not own.limits:
         return {}
@@ -190,11 +192,11 @@ def _own_requests(spec: PodSpec) -> _Millis:
 
 
 def _is_own(name: str) -> bool:
-    """Whether a pod can request this resource as a whole."""
+    """Return whether a resource can be requested at pod level."""
     return name in _UNREQUESTED or name.startswith("hugepages-")
 
 
-def _tells_amounts(status: ContainerStatus) -> bool:
+def _reports_amounts(status: ContainerStatus) -> bool:
     return status.allocated_resources is not None or status.resources is not None
 
 
@@ -208,9 +210,9 @@ def _add(total: _Millis, more: Mapping[str, int]) -> None:
         total[name] = total.get(name, 0) + milli
 
 
-def _most(*each: Mapping[str, int]) -> _Millis:
-    most: _Millis = {}
+def _maximum(*each: Mapping[str, int]) -> _Millis:
+    maximum: _Millis = {}
     for one in each:
         for name, milli in one.items():
-            most[name] = max(most.get(name, 0), milli)
-    return most
+            maximum[name] = max(maximum.get(name, 0), milli)
+    return maximum

@@ -1,4 +1,4 @@
-"""Priorities from classes, as the API server's Priority plugin works them out (Kubernetes 1.37.1; KEP-6012, Spec)."""
+"""Resolution of priority classes, as in the API server's Priority plugin (Kubernetes 1.37.1; KEP-6012, Spec)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from validators.model.cluster import SYSTEM_CLASSES, PriorityClass
 
 NEVER = "Never"
-"""The preemption policy that lets not preempt."""
+"""The preemption policy that forbids preemption."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rank:
-    """A priority, whether it lets preempt, and whether the class that was named for it is there."""
+    """A priority, whether preemption is allowed, and whether the priority class exists."""
 
     value: int
     preempts: bool
@@ -21,7 +21,7 @@ class Rank:
 
 
 class Priorities:
-    """The classes of a cluster; the system's exist in every one.  Of several global defaults the lowest counts."""
+    """Priority classes of a cluster, including the system classes.  Of several global defaults the lowest is used."""
 
     def __init__(self, classes: Iterable[PriorityClass]) -> None:
         listed = sorted(classes, key=lambda each: (each.value, each.metadata.name))
@@ -29,12 +29,12 @@ class Priorities:
         self._default = next((each for each in listed if each.global_default), None)
 
     def rank(self, value: int | None, class_name: str, policy: str | None) -> Rank:
-        """What a spec's ``priority``, ``priorityClassName`` and ``preemptionPolicy`` come to.
+        """Return the result of a spec's ``priority``, ``priorityClassName`` and ``preemptionPolicy``.
 
-        What is written counts; what is not comes from the class, or from the global default where none is named.
+        Missing values come from the named class, or from the global default if no class is named.
         """
-        found = self._named.get(class_name) if class_name else None if value is not None else self._default
-        policy = policy or (found.preemption_policy if found else None)
+        priority_class = self._named.get(class_name) if class_name else None if value is not None else self._default
+        policy = policy or (priority_class.preemption_policy if priority_class else None)
         if value is None:
-            return Rank(found.value if found else 0, policy != NEVER, found is not None or not class_name)
+            return Rank(priority_class.value if priority_class else 0, policy != NEVER, priority_class is not None or not class_name)
         return Rank(value, policy != NEVER)

@@ -1,4 +1,4 @@
-"""Groups, Workloads, priority classes and disruption budgets as they are read: one of each name, in today's form."""
+"""Groups, Workloads, priority classes and disruption budgets, unique by name, converted to the current version."""
 
 from __future__ import annotations
 
@@ -28,49 +28,49 @@ K = TypeVar("K", PodGroup, CompositePodGroup, Workload, PriorityClass)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ReadKind(Generic[K]):
-    """The objects of one kind, by namespace and name; of those that cannot be used the name."""
+    """Objects of one kind, sorted by namespace and name; for unusable objects only the names."""
 
     good: tuple[K, ...]
     unusable: tuple[Named, ...]
 
 
-def read_kind(found: Iterable[GatheredObjects], model: type[K], problems: list[Problem]) -> ReadKind[K]:
-    """The objects of one kind of ``scheduling.k8s.io`` with their namespace filled in."""
-    each = one_each(found, lambda one: read_one(one, model), problems)
-    unusable = tuple(Named(model.kind, ObjectMeta(name=name, namespace=namespace)) for namespace, name in each.unusable)
-    return ReadKind(tuple(each.good[name] for name in sorted(each.good)), unusable)
+def read_kind(objects: Iterable[GatheredObjects], model: type[K], problems: list[Problem]) -> ReadKind[K]:
+    """Return the objects of one kind of ``scheduling.k8s.io`` with the default namespace filled in."""
+    result = one_each(objects, lambda gathered: read_one(gathered, model), problems)
+    unusable = tuple(Named(model.kind, ObjectMeta(name=name, namespace=namespace)) for namespace, name in result.unusable)
+    return ReadKind(tuple(result.good[name] for name in sorted(result.good)), unusable)
 
 
-def read_budgets(found: Iterable[GatheredObjects], problems: list[Problem]) -> tuple[DisruptionBudget, ...]:
-    """The disruption budgets, by namespace and name."""
-    budgets = one_each(found, read_budget, problems).good
+def read_budgets(objects: Iterable[GatheredObjects], problems: list[Problem]) -> tuple[DisruptionBudget, ...]:
+    """Return the disruption budgets, sorted by namespace and name."""
+    budgets = one_each(objects, read_budget, problems).good
     for name in sorted(budgets):
         problems += problems_of(budgets[name])
     return tuple(budgets[name] for name in sorted(budgets))
 
 
 def problems_of(budget: DisruptionBudget) -> list[Problem]:
-    """What is not sound in the selector of *budget*."""
+    """Return the errors in the selector of *budget*."""
     name = label("PodDisruptionBudget", (budget.namespace, budget.name))
     return [Problem(name, text) for text in object_errors.selector(budget.selector, "spec.selector")]
 
 
 def completed(groups: Iterable[Group], priorities: Priorities, problems: list[Problem]) -> tuple[Group, ...]:
-    """*groups* by namespace, name and kind, each with the preemption policy of its class where it says none."""
-    done = []
+    """Return *groups* sorted by namespace, name and kind; the preemption policy of the priority class is filled in."""
+    result = []
     for group in groups:
         rank = priorities.rank(group.spec.priority, group.spec.priority_class_name, group.spec.preemption_policy)
         if not rank.known:
-            why = f'spec.priorityClassName is "{group.spec.priority_class_name}", which is not there; the priority counts as 0'
+            why = f'spec.priorityClassName is "{group.spec.priority_class_name}", which does not exist; priority 0 is used'
             problems.append(Problem(label(group.kind, (group.metadata.namespace, group.metadata.name)), why))
-        # Unset is to let preempt, so that only the other word has to be filled in.
-        silent = group.spec.preemption_policy is None and not rank.preempts
-        done.append(_never(group) if silent else group)
-    return tuple(sorted(done, key=lambda each: (each.metadata.namespace, each.metadata.name, each.kind)))
+        # The default is PreemptLowerPriority, so that only Never has to be filled in.
+        unset = group.spec.preemption_policy is None and not rank.preempts
+        result.append(_with_never(group) if unset else group)
+    return tuple(sorted(result, key=lambda each: (each.metadata.namespace, each.metadata.name, each.kind)))
 
 
 def group_priorities(groups: Iterable[Group], priorities: Priorities) -> dict[tuple[str, str, str], int]:
-    """The priority of each group by (kind, namespace, name)."""
+    """Return the priority of each group by (kind, namespace, name)."""
     return {
         (group.kind, group.metadata.namespace, group.metadata.name): priorities.rank(
             group.spec.priority, group.spec.priority_class_name, group.spec.preemption_policy
@@ -79,23 +79,28 @@ def group_priorities(groups: Iterable[Group], priorities: Priorities) -> dict[tu
     }
 
 
-def _never(group: Group) -> Group:
+def _with_never(group: Group) -> Group:
     if isinstance(group, PodGroup):
         return replaced(group, spec=replaced(group.spec, preemption_policy=NEVER))
     return replaced(group, spec=replaced(group.spec, preemption_policy=NEVER))
 
 
-def read_one(found: GatheredObjects, model: type[K]) -> tuple[Name, K]:
-    """One object of ``scheduling.k8s.io`` with its namespace filled in.  Raises Unusable."""
-    content = found.content()
+def read_one(gathered: GatheredObjects, model: type[K]) -> tuple[Name, K]:
+    """Return the name of an object of ``scheduling.k8s.io``, and the object with the default namespace filled in.
+
+    Raises:
+        Unusable: the object cannot be used.
+
+    """
+    content = gathered.content()
     try:
-        read = pipeline.decode_for_lookup(content)
-        if not isinstance(read, model):
+        decoded = pipeline.decode_for_lookup(content)
+        if not isinstance(decoded, model):
             raise Unusable(_why(content))
     except RecursionError:
         raise Unusable(DEEP) from None
-    namespace, name = name_in(found.kind, read.metadata)
-    return (namespace, name), replaced(read, metadata=replaced(read.metadata, namespace=namespace))
+    namespace, name = name_in(gathered.kind, decoded.metadata)
+    return (namespace, name), replaced(decoded, metadata=replaced(decoded.metadata, namespace=namespace))
 
 
 def _why(content: Mapping[str, Json]) -> str:
@@ -103,12 +108,17 @@ def _why(content: Mapping[str, Json]) -> str:
         decode.decode(str(content["kind"]), served.form_of(str(content["apiVersion"])).to_hub(content))
     except decode.WrongShapeError as error:
         return object_errors.shape(str(error))
-    return "is not what its kind is"
+    return "does not match its kind"
 
 
-def read_budget(found: GatheredObjects) -> tuple[Name, DisruptionBudget]:
-    """One disruption budget.  Raises Unusable."""
-    budget = typed(found, wire.PodDisruptionBudget)
-    name = name_in(found.kind, budget.metadata)
+def read_budget(gathered: GatheredObjects) -> tuple[Name, DisruptionBudget]:
+    """Return the name of a disruption budget, and the budget.
+
+    Raises:
+        Unusable: the budget cannot be used.
+
+    """
+    budget = typed(gathered, wire.PodDisruptionBudget)
+    name = name_in(gathered.kind, budget.metadata)
     disrupted = frozenset(budget.status.disrupted_pods or ())
     return name, DisruptionBudget(*name, budget.spec.selector, budget.status.disruptions_allowed, disrupted)

@@ -1,4 +1,4 @@
-"""Nodes as they are read: one of each name, with what can be allocated on it, in the table that all else refers to."""
+"""Nodes, unique by name, and the node table of a snapshot."""
 
 from __future__ import annotations
 
@@ -17,25 +17,28 @@ from scheduler_core.model.problem import Problem
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NodeRead:
-    """A node, and its allocatable by resource: CPU in millicores, all else in units."""
+    """A node and its allocatable by resource: CPU in millicores, all else in units."""
 
     node: wire.Node
     allocatable: Mapping[str, int]
 
 
-def read_nodes(found: Iterable[GatheredObjects], problems: list[Problem]) -> dict[str, NodeRead]:
-    """The nodes that can be used, by name in order."""
-    nodes = one_each(found, read_node, problems).good
+def read_nodes(objects: Iterable[GatheredObjects], problems: list[Problem]) -> dict[str, NodeRead]:
+    """Return the usable nodes, sorted by name."""
+    nodes = one_each(objects, read_node, problems).good
     return {name: nodes["", name] for _, name in sorted(nodes)}
 
 
 def node_table(nodes: Mapping[str, NodeRead], requested: Iterable[str], problems: list[Problem], *, most: int | None = None) -> NodeTable:
-    """The table of *nodes*, which are in order of their names; *requested* are the resources that pods ask for.
+    """Return the table of *nodes*, which are sorted by name; *requested* are the resources that pods request.
 
-    Of those that no node has at most *most* get rows of their own, the first by name; None: all do.
+    At most *most* of the requested resources that no node has get rows of their own, the first by name; None: all.
     """
-    there = {name for each in nodes.values() for name in each.allocatable}.difference(BUILT_IN)
-    names = (*BUILT_IN, *sorted(there.union(_missed(set(requested).difference(there, BUILT_IN), most))))
+    allocated_resources = {name for each in nodes.values() for name in each.allocatable}.difference(BUILT_IN)
+    names = (
+        *BUILT_IN,
+        *sorted(allocated_resources.union(_rows_of_missing(set(requested).difference(allocated_resources, BUILT_IN), most))),
+    )
     allocatable = np.zeros((len(names), len(nodes)), dtype=np.int64)
     row = {name: index for index, name in enumerate(names)}
     for column, each in enumerate(nodes.values()):
@@ -51,19 +54,24 @@ def node_table(nodes: Mapping[str, NodeRead], requested: Iterable[str], problems
     )
 
 
-def _missed(requested: set[str], most: int | None) -> Iterable[str]:
-    """Which of *requested*, that no node has, get a row."""
+def _rows_of_missing(requested: set[str], most: int | None) -> Iterable[str]:
+    """Return the resources in *requested*, which no node has, that get a row."""
     own = requested - {OTHERS}
     if most is None or (len(own) <= most and OTHERS not in requested):
         return own
     return (*sorted(own)[:most], OTHERS)
 
 
-def read_node(found: GatheredObjects) -> tuple[Name, NodeRead]:
-    """One node.  Raises Unusable."""
-    node = typed(found, wire.Node)
-    name = name_in(found.kind, node.metadata)
-    # The API server takes the capacity where nothing is said of what can be allocated.
+def read_node(gathered: GatheredObjects) -> tuple[Name, NodeRead]:
+    """Return the name of a node, and the node.
+
+    Raises:
+        Unusable: the node cannot be used.
+
+    """
+    node = typed(gathered, wire.Node)
+    name = name_in(gathered.kind, node.metadata)
+    # The API server sets allocatable to capacity by default.
     written, path = node.status.allocatable, "status.allocatable"
     if written is None:
         written, path = node.status.capacity, "status.capacity"

@@ -1,6 +1,6 @@
-"""Gathered objects to typed values, one of each name; what cannot be used becomes a Problem.
+"""Typed objects, unique by name; unusable objects become problems.
 
-Nothing depends on the order in which objects come.
+The result does not depend on the order of the objects.
 """
 
 from __future__ import annotations
@@ -19,63 +19,65 @@ from validators.model.objects import CLUSTER_SCOPED
 T = TypeVar("T")
 M = TypeVar("M", wire.Pod, wire.Node, wire.PodDisruptionBudget)
 
-SEVERAL = "is there several times, and not alike; the one that sorts first as JSON counts"
-"""What is told of objects of one name that are unlike."""
+SEVERAL = "is defined several times with different content; the one that sorts first as JSON is used"
+"""Message for different objects of the same name."""
 
 
-def typed(found: GatheredObjects, model: type[M]) -> M:
-    """The object as *model*.
+def typed(gathered: GatheredObjects, model: type[M]) -> M:
+    """Return the object decoded as *model*.
 
     Raises:
         Unusable: a value has the wrong JSON type.
+
     """
     try:
-        read: M = wire.DECODERS[model].decode(found.text)
+        decoded: M = wire.DECODERS[model].decode(gathered.text)
     except wire.ValidationError:
-        # Null where the model admits none, and 3.0 for 3, are well: look again without them.
-        return _again(found, model)
+        # Nulls, and 3.0 for 3, are valid: decode again without them.
+        return _decode_normalized(gathered, model)
     except RecursionError:
         raise Unusable(DEEP) from None
     except ValueError as error:
         raise Unusable(f"is not JSON: {error}") from None
-    return read
+    return decoded
 
 
-def _again(found: GatheredObjects, model: type[M]) -> M:
+def _decode_normalized(gathered: GatheredObjects, model: type[M]) -> M:
     try:
-        read: M = wire.DECODERS[model].decode(wire.ENCODER.encode(found.content()))
+        decoded: M = wire.DECODERS[model].decode(wire.ENCODER.encode(gathered.content()))
     except wire.ValidationError as error:
         raise Unusable(object_errors.shape(str(error))) from None
-    return read
+    return decoded
 
 
 def name_in(kind: str, metadata: ObjectMeta) -> Name:
-    """Namespace and name, the namespace as the API server fills it in.
+    """Return namespace and name, with the default namespace of the API server.
 
     Raises:
-        Unusable: there is no name, or none that an object can have.
+        Unusable: the name is missing or invalid.
+
     """
-    return _sound(kind, (metadata.namespace, metadata.name))
+    return _valid_name(kind, (metadata.namespace, metadata.name))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Each(Generic[T]):
-    """Objects of one kind by name: what was made of them, and the names of those that cannot be used."""
+    """Usable objects of one kind by name, and the names of the unusable ones."""
 
     good: Mapping[Name, T]
     unusable: tuple[Name, ...]
 
 
-def one_each(found: Iterable[GatheredObjects], read: Callable[[GatheredObjects], tuple[Name, T]], problems: list[Problem]) -> Each[T]:
-    """What *read*, which may raise Unusable, makes of each object.
+def one_each(objects: Iterable[GatheredObjects], read: Callable[[GatheredObjects], tuple[Name, T]], problems: list[Problem]) -> Each[T]:
+    """Return the result of *read*, which may raise Unusable, for each object.
 
-    Of several objects of one name the one that sorts first as JSON counts; unless they are alike that is a problem.
+    Of several objects of one name, the one that sorts first as JSON is used; different objects of one name are a problem.
     """
     good: dict[Name, T] = {}
     failed: dict[Name, Unusable] = {}
     sources: dict[Name, GatheredObjects] = {}
-    several: set[Name] = set()
-    for each in found:
+    ambiguous: set[Name] = set()
+    for each in objects:
         try:
             name, value = attempt(each, read)
         except Unusable as error:
@@ -84,7 +86,7 @@ def one_each(found: Iterable[GatheredObjects], read: Callable[[GatheredObjects],
         if name in sources:
             before, after = sources[name].canonical(), each.canonical()
             if before != after:
-                several.add(name)
+                ambiguous.add(name)
             if before <= after:
                 continue
             good.pop(name, None)
@@ -94,29 +96,29 @@ def one_each(found: Iterable[GatheredObjects], read: Callable[[GatheredObjects],
             failed[name] = value
         else:
             good[name] = value
-    problems += [Problem(label(sources[name].kind, name), SEVERAL) for name in several]
+    problems += [Problem(label(sources[name].kind, name), SEVERAL) for name in ambiguous]
     problems += [Problem(label(sources[name].kind, name), left_out(sources[name].kind, str(why))) for name, why in failed.items()]
     return Each(good, tuple(sorted(failed)))
 
 
-def attempt(found: GatheredObjects, read: Callable[[GatheredObjects], tuple[Name, T]]) -> tuple[Name, T | Unusable]:
-    """What *read* makes of an object, or why it cannot be used.
+def attempt(gathered: GatheredObjects, read: Callable[[GatheredObjects], tuple[Name, T]]) -> tuple[Name, T | Unusable]:
+    """Return the name of an object, and the result of *read* or the reason why it cannot be used.
 
     Raises:
-        Unusable: not even its name can be told.
+        Unusable: the name is unusable too.
 
     """
     try:
-        return read(found)
+        return read(gathered)
     except Unusable as error:
-        return _sound(found.kind, written_name(found.text), error), error
+        return _valid_name(gathered.kind, written_name(gathered.text), error), error
 
 
-def _sound(kind: str, name: Name, otherwise: Unusable | None = None) -> Name:
+def _valid_name(kind: str, name: Name, otherwise: Unusable | None = None) -> Name:
     if not name[1]:
         raise otherwise or Unusable("metadata.name is missing")
-    whole = ("" if kind in CLUSTER_SCOPED else name[0] or "default", name[1])
-    for field, value in zip(("namespace", "name"), whole, strict=True):
+    full_name = ("" if kind in CLUSTER_SCOPED else name[0] or "default", name[1])
+    for field, value in zip(("namespace", "name"), full_name, strict=True):
         if "/" in value or not value.isprintable():
-            raise otherwise or Unusable(f"metadata.{field} must be one that an object can have")
-    return whole
+            raise otherwise or Unusable(f"metadata.{field} must be a valid Kubernetes name")
+    return full_name

@@ -1,4 +1,4 @@
-"""Pods as they are read: one of each name, first as drafts, then, when nodes and classes are known, as records."""
+"""Pods, unique by name: first drafts, then records once nodes and priority classes are known."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from validators.model.pod import DEFAULT_SCHEDULER, PodWorkloadRef
 
 _ENDED = frozenset({"Succeeded", "Failed"})
 _MOST_TEXTS = 100_000
-"""Texts that are kept once each: beyond that they are mostly each of one pod."""
+"""Number of interned texts; beyond this limit most texts occur in one pod only."""
 
 
 @dataclasses.dataclass(slots=True)
 class Draft:
-    """What is kept of a pod's own text."""
+    """The parts of a pod object that placement keeps."""
 
     name: Name
     form: PodForm
@@ -35,7 +35,7 @@ class Draft:
     policy: str | None
     group: str
     reference: PodWorkloadRef | None
-    """v1alpha1's link to a group; None where the pod names a PodGroup."""
+    """Group reference of v1alpha1; None if the pod names a PodGroup."""
     scheduler: str
     created: str
     started: str
@@ -44,23 +44,23 @@ class Draft:
     gates: tuple[str, ...]
 
 
-def read_pods(found: Iterable[GatheredObjects], nodes: Mapping[str, object], problems: list[Problem]) -> list[Draft]:
-    """The pods that can be used and have not ended, by name; one that says it is on a node has that node."""
+def read_pods(objects: Iterable[GatheredObjects], nodes: Mapping[str, object], problems: list[Problem]) -> list[Draft]:
+    """Return the usable pods that have not finished, sorted by name; the node of a bound pod must exist."""
     reader = Reader()
-    drafts = one_each(found, reader.read_pod, problems).good
-    here = []
+    drafts = one_each(objects, reader.read_pod, problems).good
+    usable = []
     for name in sorted(drafts, key="/".join):
         if (draft := drafts[name]) is None:
             continue
         if draft.node and draft.node not in nodes:
-            problems.append(homeless(draft))
+            problems.append(unknown_node(draft))
         else:
-            here.append(draft)
-    return here
+            usable.append(draft)
+    return usable
 
 
 def shape_of(form: PodForm, serial: int, rows: Mapping[str, int]) -> PodShape:
-    """The shape of *form*, where each resource has its row; of resources that share one the largest amount counts."""
+    """Return the shape of *form*, with a row for each resource; resources that share a row count with the largest amount."""
     requests: dict[int, int] = {}
     for name, amount in form.demand.requests:
         row = rows[name]
@@ -79,7 +79,7 @@ def shape_of(form: PodForm, serial: int, rows: Mapping[str, int]) -> PodShape:
 
 
 def record_of(draft: Draft, shape: PodShape, rank: Rank, *, node: int, nominated: int) -> PodRecord:
-    """The record of *draft* on the node of index *node* (-1: pending), nominated for another (-1: none)."""
+    """Return the record of *draft* on the node with index *node* (-1: pending), nominated for *nominated* (-1: none)."""
     namespace, name = draft.name
     return PodRecord(
         key=f"{namespace}/{name}",
@@ -102,23 +102,23 @@ def record_of(draft: Draft, shape: PodShape, rank: Rank, *, node: int, nominated
 
 
 def problems_of(draft: Draft, rank: Rank, nodes: Container[str]) -> Iterator[Problem]:
-    """What of *draft* could not be used as it is written."""
-    found = list(draft.form.wrong)
+    """Return problems with fields of *draft*."""
+    messages = list(draft.form.wrong)
     if not rank.known:
-        found.append(f'spec.priorityClassName is "{draft.class_name}", which is not there; the priority counts as 0')
+        messages.append(f'spec.priorityClassName is "{draft.class_name}", which does not exist; priority 0 is used')
     if draft.nominated and not draft.node and draft.nominated not in nodes:
-        found.append(f'status.nominatedNodeName is "{draft.nominated}", which is not among the nodes; the pod counts as not nominated')
-    yield from (Problem(label("Pod", draft.name), text) for text in found)
+        messages.append(f'status.nominatedNodeName is "{draft.nominated}", which is not among the nodes; the nomination is ignored')
+    yield from (Problem(label("Pod", draft.name), text) for text in messages)
 
 
-def homeless(draft: Draft) -> Problem:
-    """What is told of a pod that says it is on a node that is not there."""
-    why = f'spec.nodeName is "{draft.node}", which is not among the nodes'
-    return Problem(label("Pod", draft.name), left_out("Pod", why))
+def unknown_node(draft: Draft) -> Problem:
+    """Return the problem of a pod whose node does not exist."""
+    reason = f'spec.nodeName is "{draft.node}", which is not among the nodes'
+    return Problem(label("Pod", draft.name), left_out("Pod", reason))
 
 
 class Records:
-    """Drafts to records."""
+    """Converts drafts to records."""
 
     def __init__(self, nodes: NodeTable, priorities: Priorities, problems: list[Problem]) -> None:
         self._nodes = nodes
@@ -127,7 +127,7 @@ class Records:
         self._shapes: dict[PodForm, PodShape] = {}
 
     def record(self, draft: Draft) -> PodRecord:
-        """The record of *draft*.  Shapes are numbered in the order in which they are asked for."""
+        """Return the record of *draft*.  Shapes are numbered in the order of the calls."""
         rank = self._priorities.rank(draft.priority, draft.class_name, draft.policy)
         self._problems += problems_of(draft, rank, self._nodes.index)
         index = self._nodes.index
@@ -140,9 +140,9 @@ class Records:
 
 
 class Reader:
-    """Texts that come again and again are kept once: a cluster has many more pods than nodes, namespaces and labels.
+    """Reads pods; interns texts that occur in many pods, such as node names, namespaces and labels.
 
-    *membership* are labels that name a pod's PodGroup where its spec names none; the first that a pod has counts.
+    *membership* are label keys that name a pod's PodGroup if its spec names none; the first one present is used.
     """
 
     def __init__(self, membership: tuple[str, ...] = ()) -> None:
@@ -150,15 +150,15 @@ class Reader:
         self._forms = PodForms()
         self._texts: dict[str, str] = {}
 
-    def read_pod(self, found: GatheredObjects) -> tuple[Name, Draft | None]:
-        """The draft of a pod; None if it has ended."""
-        pod = typed(found, wire.Pod)
-        namespace, name = name_in(found.kind, pod.metadata)
-        whole = (self._once(namespace), name)
-        return whole, self.draft(whole, pod)
+    def read_pod(self, gathered: GatheredObjects) -> tuple[Name, Draft | None]:
+        """Return the draft of a pod; None if it has finished."""
+        pod = typed(gathered, wire.Pod)
+        namespace, name = name_in(gathered.kind, pod.metadata)
+        key = (self._interned(namespace), name)
+        return key, self.draft(key, pod)
 
     def draft(self, name: Name, pod: wire.Pod) -> Draft | None:
-        """What is kept of *pod*; None if it has ended.
+        """Return the draft of *pod*; None if it has finished.
 
         Raises:
             Unusable: a quantity is negative or unreadable.
@@ -175,43 +175,43 @@ class Reader:
         return Draft(
             name=name,
             form=form,
-            labels={key: self._once(value) for key, value in (meta.labels or {}).items()},
-            node=self._once(spec.node_name),
+            labels={key: self._interned(value) for key, value in (meta.labels or {}).items()},
+            node=self._interned(spec.node_name),
             nominated=status.nominated_node_name,
             priority=spec.priority,
-            class_name=self._once(spec.priority_class_name),
+            class_name=self._interned(spec.priority_class_name),
             policy=spec.preemption_policy,
-            group=self._once(group),
+            group=self._interned(group),
             reference=None if group else spec.workload_ref,
-            scheduler=self._once(spec.scheduler_name or DEFAULT_SCHEDULER),
+            scheduler=self._interned(spec.scheduler_name or DEFAULT_SCHEDULER),
             created=meta.creation_timestamp or "",
             started=status.start_time or "",
             terminating=meta.deletion_timestamp is not None,
-            preempted=any(map(_by_preemption, status.conditions or ())),
+            preempted=any(map(_is_preemption, status.conditions or ())),
             gates=tuple(each.name for each in spec.scheduling_gates or ()),
         )
 
     def __len__(self) -> int:
-        """How many specs are remembered."""
+        """Return the number of cached specs."""
         return len(self._forms)
 
     def retain(self, forms: Collection[PodForm]) -> None:
-        """Remember no others than *forms*."""
+        """Drop all cached forms except *forms*."""
         self._forms.retain(forms)
 
     def group(self, pod: wire.Pod) -> str:
-        """The name of the PodGroup that *pod* is a member of; empty if none."""
+        """Return the name of the PodGroup of *pod*; empty if none."""
         spec, labels = pod.spec, pod.metadata.labels
         group = (spec.scheduling_group and spec.scheduling_group.pod_group_name) or ""
         if group or spec.workload_ref is not None or not labels:
             return group
-        return next((found for key in self._membership if (found := labels.get(key))), "")
+        return next((group_name for key in self._membership if (group_name := labels.get(key))), "")
 
-    def _once(self, text: str) -> str:
+    def _interned(self, text: str) -> str:
         if len(self._texts) > _MOST_TEXTS:
             self._texts.clear()
         return self._texts.setdefault(text, text)
 
 
-def _by_preemption(condition: Condition) -> bool:
+def _is_preemption(condition: Condition) -> bool:
     return condition.type == "DisruptionTarget" and condition.status == "True" and condition.reason == "PreemptionByScheduler"

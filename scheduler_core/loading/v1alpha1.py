@@ -1,6 +1,6 @@
-"""v1alpha1's groups: a pod's ``workloadRef`` names a Workload, a group in it and a replica, and there was no PodGroup object.
+"""Groups of v1alpha1: a pod's ``workloadRef`` names a Workload, a group in it and a replica; PodGroup objects do not exist.
 
-Such pods become members of a PodGroup made here, one for each Workload, group and replica key (KEP-4671, Associating Pod into
+Such pods become members of a generated PodGroup, one for each Workload, group and replica key (KEP-4671, Associating Pod into
 PodGroups: the policy of a group applies to each replica by itself).
 """
 
@@ -21,42 +21,42 @@ Reference = tuple[str, str, str, str]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Made:
-    """The groups that were made, and the desiredCount of basic ones by (namespace, name)."""
+class GeneratedGroups:
+    """Generated groups, and the desiredCount of basic ones by (namespace, name)."""
 
     groups: tuple[PodGroup, ...]
     desired: Mapping[tuple[str, str], int]
 
 
-def join(drafts: Sequence[Draft], workloads: Iterable[Workload], groups: Iterable[Group], priorities: Priorities) -> Made:
-    """Groups for the pods that name one by ``workloadRef``; each such pod's ``group`` is set.
+def join(drafts: Sequence[Draft], workloads: Iterable[Workload], groups: Iterable[Group], priorities: Priorities) -> GeneratedGroups:
+    """Return groups for the pods that have a ``workloadRef``; ``group`` of each such pod is set.
 
-    Where there is no such Workload, or no such group in it, no group is made, and its pods wait for it.
+    Without such a Workload, or such a group in it, no group is generated, and its pods wait for it.
     """
     members: dict[Reference, list[Draft]] = {}
     for draft in drafts:
         if draft.reference is not None:
             members.setdefault(_reference(draft), []).append(draft)
     if not members:
-        return Made((), {})
+        return GeneratedGroups((), {})
     templates = {
         (workload.metadata.namespace, workload.metadata.name, template.name): (workload, template)
         for workload in workloads
         for template in workload.spec.pod_group_templates or ()
     }
     taken = {(group.metadata.namespace, group.metadata.name) for group in groups} | {(draft.name[0], draft.group) for draft in drafts}
-    made, desired = [], {}
+    generated, desired = [], {}
     for reference, pods in sorted(members.items()):
         name = _free_name(reference, taken)
         for draft in pods:
             draft.group = name
-        if (found := templates.get(reference[:3])) is None:
+        if (matched := templates.get(reference[:3])) is None:
             continue
-        made.append(_group(name, *found, [priorities.rank(each.priority, each.class_name, each.policy) for each in pods]))
-        basic = found[1].scheduling_policy.basic
+        generated.append(_group(name, *matched, [priorities.rank(each.priority, each.class_name, each.policy) for each in pods]))
+        basic = matched[1].scheduling_policy.basic
         if basic is not None and basic.desired_count is not None:
             desired[reference[0], name] = basic.desired_count
-    return Made(tuple(made), desired)
+    return GeneratedGroups(tuple(generated), desired)
 
 
 def _reference(draft: Draft) -> Reference:
@@ -67,7 +67,7 @@ def _reference(draft: Draft) -> Reference:
 
 
 def _free_name(reference: Reference, taken: set[tuple[str, str]]) -> str:
-    """Workload, group and key with dashes between them, and a number where that is another's name already."""
+    """Return Workload, group and key joined with dashes, with a number if the name is already used."""
     namespace, *parts = reference
     plain = "-".join(part for part in parts if part)
     names = itertools.chain((plain,), (f"{plain}-{number}" for number in itertools.count(2)))
@@ -77,7 +77,7 @@ def _free_name(reference: Reference, taken: set[tuple[str, str]]) -> str:
 
 
 def _group(name: str, workload: Workload, template: PodGroupTemplate, ranks: Sequence[Rank]) -> PodGroup:
-    """Its priority is the lowest of its pods', and it preempts unless none of them does."""
+    """Return the group: its priority is the lowest of its pods, and it can preempt if any of them can."""
     meta = workload.metadata
     return PodGroup(
         ObjectMeta(name=name, namespace=meta.namespace, creation_timestamp=meta.creation_timestamp),

@@ -213,7 +213,7 @@ def test_a_snapshot_of_a_snapshot_is_the_same():
 @pytest.mark.parametrize("cpus", [("2", "9"), ("9", "2")])
 def test_objects_of_one_name_that_are_unlike_are_told_of_again(cpus):
     objects = [node("n1", cpu="4"), *(pod("p", cpu=cpu) for cpu in cpus)]
-    assert "is there several times" in told(objects)
+    assert "is defined several times" in told(objects)
     assert told(objects) == told(replayed(objects))
 
 

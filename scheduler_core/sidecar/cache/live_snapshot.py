@@ -10,7 +10,7 @@ from scheduler_core.loading import label_case, v1alpha1
 from scheduler_core.loading.gather import label, left_out
 from scheduler_core.loading.read_groups import completed, group_priorities
 from scheduler_core.loading.read_groups import problems_of as problems_of_budget
-from scheduler_core.loading.read_pods import homeless, problems_of
+from scheduler_core.loading.read_pods import problems_of, unknown_node
 from scheduler_core.model.decision import Name as Root
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.problem import Problem
@@ -84,13 +84,13 @@ class LiveSnapshots:
             known=self._known,
         )
 
-    def _joined(self) -> tuple[v1alpha1.Made, list[PodRecord]]:
+    def _joined(self) -> tuple[v1alpha1.GeneratedGroups, list[PodRecord]]:
         """The groups that v1alpha1's pods make, and all pods, these as members of them."""
         node_usage = self._node_usage
         node_usage.ground()
         here = sorted((pod for pod in node_usage.pods.pods.values() if node_usage.is_here(pod)), key=lambda pod: pod.key)
         if not node_usage.pods.foreign:
-            return v1alpha1.Made((), {}), [node_usage.record(pod) for pod in here]
+            return v1alpha1.GeneratedGroups((), {}), [node_usage.record(pod) for pod in here]
         drafts = [dataclasses.replace(pod.draft) for pod in here]
         groups = [each.group for each in self._groups.groups.values()]
         made = v1alpha1.join(drafts, self._groups.workloads.values(), groups, self._groups.priorities)
@@ -115,7 +115,7 @@ class LiveSnapshots:
         for pod in node_usage.pods.pods.values():
             draft = pod.draft
             if not node_usage.is_here(pod):
-                found.append(homeless(draft))
+                found.append(unknown_node(draft))
                 continue
             rank = book.priorities.rank(draft.priority, draft.class_name, draft.policy)
             found += problems_of(draft, rank, node_usage.nodes.nodes)

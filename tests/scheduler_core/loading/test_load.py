@@ -122,7 +122,7 @@ class TestNodes:
         snapshot = load([node(taints=taints)])
 
         assert ["b"] == [taint.key for taint in snapshot.nodes.taints[0]]
-        want = 'spec.taints[0].effect is "NoScedule", which is none of NoSchedule, PreferNoSchedule, NoExecute; the taint is left out'
+        want = 'spec.taints[0].effect is "NoScedule"; allowed: NoSchedule, PreferNoSchedule, NoExecute; the taint is left out'
         assert [f"Node node-1: {want}"] == told(snapshot)
 
 
@@ -199,7 +199,7 @@ class TestPods:
         snapshot = load([node(), pod(status={"nominatedNodeName": "gone"})])
 
         assert -1 == snapshot.pods[0].nominated
-        want = 'status.nominatedNodeName is "gone", which is not among the nodes; the pod counts as not nominated'
+        want = 'status.nominatedNodeName is "gone", which is not among the nodes; the nomination is ignored'
         assert [f"Pod default/pod-1: {want}"] == told(snapshot)
 
 
@@ -295,7 +295,7 @@ class TestShapes:
         [
             pytest.param(
                 {"tolerations": [{"effect": "Never"}]},
-                'spec.tolerations[0].effect is "Never", which is none of NoSchedule, PreferNoSchedule, NoExecute; it tolerates nothing',
+                'spec.tolerations[0].effect is "Never"; allowed: NoSchedule, PreferNoSchedule, NoExecute; it tolerates nothing',
                 id="toleration",
             ),
             pytest.param(
@@ -309,7 +309,7 @@ class TestShapes:
                     }
                 },
                 "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0]: "
-                'operator is "in", which is none of In, NotIn, Exists, DoesNotExist, Gt, Lt; the term matches nothing',
+                'operator is "in"; allowed: In, NotIn, Exists, DoesNotExist, Gt, Lt; the term matches nothing',
                 id="node affinity",
             ),
         ],
@@ -353,8 +353,8 @@ class TestPriorities:
 
         assert (0, 0) == (snapshot.pods[0].priority, snapshot.priorities["PodGroup", "default", "group-1"])
         assert told(snapshot) == [
-            'Pod default/pod-1: spec.priorityClassName is "gone", which is not there; the priority counts as 0',
-            'PodGroup default/group-1: spec.priorityClassName is "gone", which is not there; the priority counts as 0',
+            'Pod default/pod-1: spec.priorityClassName is "gone", which does not exist; priority 0 is used',
+            'PodGroup default/group-1: spec.priorityClassName is "gone", which does not exist; priority 0 is used',
         ]
 
 
@@ -461,15 +461,15 @@ class TestSources:
             pytest.param({"apiVersion": "v1", "metadata": {"namespace": "n", "name": "x"}}, "Object n/x: kind is missing; the object is left out", id="no kind"),
             pytest.param({"apiVersion": 1, "kind": "Pod"}, "Pod: apiVersion must be a string; the object is left out", id="a version of the wrong type"),
             pytest.param({}, "Object: kind is missing; the object is left out", id="nothing"),
-            pytest.param(b"[]", "Object: is no object; the object is left out", id="a list"),
+            pytest.param(b"[]", "Object: is not a JSON object; the object is left out", id="a list"),
             pytest.param(b"{", "Object: is not JSON: Input data was truncated; the object is left out", id="no JSON"),
             pytest.param(b'{"apiVersion": "v1", "kind": "List", "items": {}}', "List: items must be a list; the object is left out", id="items"),
-            pytest.param(b'{"apiVersion": "v1", "kind": "PodList", "items": [1]}', "Pod: is no object; the object is left out", id="an item"),
-            pytest.param(b"[" * 100_000, "Object: is no object; the object is left out", id="deep"),
+            pytest.param(b'{"apiVersion": "v1", "kind": "PodList", "items": [1]}', "Pod: is not a JSON object; the object is left out", id="an item"),
+            pytest.param(b"[" * 100_000, "Object: is not a JSON object; the object is left out", id="deep"),
             pytest.param(b'{"a":' * 100_000, "Object: is nested too deeply to be read; the object is left out", id="deep object"),
             pytest.param({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "\ud800"}}, "Object: is not JSON: 'utf-8' codec can't encode character '\\ud800' in position 0: surrogates not allowed; the object is left out", id="half a character"),
             pytest.param({"apiVersion": "v1", "kind": "Pod", "metadata": {}}, "Pod: metadata.name is missing; the pod is left out", id="no name"),
-            pytest.param({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a/b"}}, "Node: metadata.name must be one that an object can have; the node is left out", id="a name with a slash"),
+            pytest.param({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a/b"}}, "Node: metadata.name must be a valid Kubernetes name; the node is left out", id="a name with a slash"),
             pytest.param({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": {"containers": {}}}, "Pod default/x: spec.containers must be a list, not an object; the pod is left out", id="wrong shape"),
             pytest.param({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": {"priority": 2**31}}, "Pod default/x: spec.priority must be at most 2147483647; the pod is left out", id="too large"),
             pytest.param({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "x"}, "spec": {"taints": [{"effect": "NoExecute"}]}}, "Node x: spec.taints[0].key is missing; the node is left out", id="a field is missing"),
@@ -504,7 +504,7 @@ class TestSameName:
     def test_of_two_that_differ_the_first_as_json_counts(self, several, label, order):
         snapshot = load(several[::order])
 
-        assert [f"{label}: is there several times, and not alike; the one that sorts first as JSON counts"] == told(snapshot)
+        assert [f"{label}: is defined several times with different content; the one that sorts first as JSON is used"] == told(snapshot)
         assert [1] == [*(each.priority for each in snapshot.pods), *snapshot.priorities.values()]
 
     def test_nodes_and_budgets_are_chosen_so_too(self):

@@ -38,12 +38,12 @@ def test_taints_have_an_effect_that_there_is():
         (("app", "NotIn", ("web", "db")), ""),
         (("example.com/app", "Exists", None), ""),
         (("app", "DoesNotExist", ()), ""),
-        (("app", "in", ("web",)), 'operator is "in", which is none of In, NotIn, Exists, DoesNotExist'),
-        (("app", "Gt", ("1",)), 'operator is "Gt", which is none of In, NotIn, Exists, DoesNotExist'),
+        (("app", "in", ("web",)), 'operator is "in"; allowed: In, NotIn, Exists, DoesNotExist'),
+        (("app", "Gt", ("1",)), 'operator is "Gt"; allowed: In, NotIn, Exists, DoesNotExist'),
         (("app", "In", ()), "In needs values"),
         (("app", "Exists", ("web",)), "Exists takes no values"),
-        (("no key", "Exists", None), '"no key" is no label key'),
-        (("app", "In", ("no value",)), '"no value" is no label value'),
+        (("no key", "Exists", None), '"no key" is not a valid label key'),
+        (("app", "In", ("no value",)), '"no value" is not a valid label value'),
     ],
 )
 def test_expressions_of_label_selectors(expression, words):
@@ -55,7 +55,7 @@ def test_expressions_of_label_selectors(expression, words):
 def test_labels_of_label_selectors():
     selector = LabelSelector(match_labels={"a": "b", "c": "no value"})
 
-    assert ['selector.matchLabels[c]: "no value" is no label value; the selector matches nothing'] == [
+    assert ['selector.matchLabels[c]: "no value" is not a valid label value; the selector matches nothing'] == [
         *object_errors.selector(selector, "selector")
     ]
     assert [] == [*object_errors.selector(None, "selector")]
