@@ -1,20 +1,19 @@
-"""Creation timestamps as times, so that older comes before younger however they are written."""
+"""Creation timestamps as sort keys."""
 
 from __future__ import annotations
 
 import datetime as dt
 
 Age = tuple[bool, float]
-"""Sorts oldest first: whether the time is unknown, then seconds since 1970."""
+"""Sort key, oldest first: True if the time is unknown, then seconds since 1970."""
 
 _UNKNOWN: Age = (True, 0.0)
 
 
 def age(created: str | None) -> Age:
-    """The sort key of an RFC 3339 timestamp; one without an offset is in UTC.
+    """Return the sort key of an RFC 3339 timestamp; without an offset it is in UTC.
 
-    Unknown age, absent or not readable as a time, counts as youngest: in a set of manifests what has no timestamp is
-    not created yet.
+    An unknown time, absent or unreadable, sorts as youngest: an object without a timestamp is not created yet.
     """
     if not created:
         return _UNKNOWN

@@ -1,4 +1,4 @@
-"""From a ClusterSnapshot to the queue: the roots in the order of their cycles, and those that are not tried.
+"""ClusterSnapshot -> scheduling queue: the roots in the order of their cycles, and those that are not tried.
 
 Sources: KEP-6012, Scheduling Queue Support for CPGs; the queue of kube-scheduler 1.37.1.
 """
@@ -14,7 +14,7 @@ from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.queueing.pre_enqueue import decision, gated, refusal, stray
+from scheduler_core.queueing.pre_enqueue import decision, gate_message, refusal, stray
 from scheduler_core.queueing.queue_order import Order, OrderError, Place, spellings
 from scheduler_core.queueing.trees import Trees, name_of, pod_entity
 from validators.gates import Gates
@@ -24,13 +24,13 @@ __all__ = ["Forest", "OrderError", "QueueOptions", "build"]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class QueueOptions:
-    """What the queue is asked for.
+    """Options of the queue.
 
     Attributes:
         scheduler_name: decide only on roots with pending pods for this scheduler; None for every scheduler.
-        order: names of roots, as ``name``, ``namespace/name`` or ``Kind/namespace/name``, in the order of their cycles; the
-            roots not named come after, by priority, age and name.
-        gates: the feature gates that are mirrored.
+        order: names of roots, as ``name``, ``namespace/name`` or ``Kind/namespace/name``, in the order of their cycles; all other
+            roots follow, by priority, age and name.
+        gates: feature gates of the API server.
 
     """
 
@@ -39,52 +39,51 @@ class QueueOptions:
     gates: Gates = dataclasses.field(default_factory=Gates)
 
     def wants(self, pod: PodRecord) -> bool:
-        """Whether a pending pod is one to be placed."""
+        """Return whether a pending pod is to be placed."""
         return self.scheduler_name is None or pod.scheduler == self.scheduler_name
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Forest:
-    """What is to be tried, what is not, and why."""
+    """Roots to try, and those not to try with the reason."""
 
     roots: tuple[Entity | Decision, ...]
-    """Roots with pending pods in the order of their cycles: those to be tried, and the decision on those that are invalid, wait or
-    are in error."""
+    """Roots with pending pods in the order of their cycles: entities to try, and decisions on roots with status Invalid, Wait or Error."""
     pending: tuple[tuple[str, str], ...]
-    """Pods that belong to no root, as ``namespace/name``, and why."""
+    """Pods that belong to no root, as ``namespace/name``, and the reason."""
     conditions: Conditions
-    """What the groups say of themselves already, for the decisions still to come."""
+    """Present conditions of the groups, for decisions still to come."""
 
     @property
     def ready(self) -> tuple[Entity, ...]:
-        """The roots that are to be tried."""
+        """Return the roots to try."""
         return tuple(root for root in self.roots if isinstance(root, Entity))
 
     def roots_before(self, name: Name) -> tuple[Entity, ...]:
-        """The roots that are to be tried before the turn of the root *name*, itself tried or not; none where there is no such root."""
+        """Return the roots to try before the root *name*, which may be refused itself; empty if there is no such root."""
         names = [root.root if isinstance(root, Decision) else root.name for root in self.roots]
         first = self.roots[: names.index(name)] if name in names else ()
         return tuple(root for root in first if isinstance(root, Entity))
 
     @property
     def refused(self) -> tuple[Decision, ...]:
-        """The decisions on those that are not."""
+        """Return the decisions on roots that are not tried."""
         return tuple(root for root in self.roots if isinstance(root, Decision))
 
 
 def build(snapshot: ClusterSnapshot, options: QueueOptions) -> Forest:
-    """The queue of *snapshot*; only roots with pending pods that are not being deleted are in it.
+    """Return the queue of *snapshot*; it contains only roots with pending pods that are not being deleted.
 
     Raises:
-        OrderError: ``options.order`` names something that is no root.
+        OrderError: ``options.order`` contains a name that is not a root.
 
     """
     trees, conditions = Trees(snapshot), Conditions(snapshot.groups)
-    order = Order(options.order, _roots(trees), lambda name: _instead(name, trees)) if options.order else Order()
-    found = [*_groups(trees, order, options, conditions), *_pods(trees, order, options)]
-    found.sort(key=lambda placed: placed[0])
+    order = Order(options.order, _roots(trees), lambda name: _non_root(name, trees)) if options.order else Order()
+    entries = [*_groups(trees, order, options, conditions), *_pods(trees, order, options)]
+    entries.sort(key=lambda placed: placed[0])
     return Forest(
-        roots=tuple(root for _, root in found),
+        roots=tuple(root for _, root in entries),
         pending=tuple((pod.key, stray(pod, trees)) for pod in trees.strays if _is_pending(pod) and options.wants(pod)),
         conditions=conditions,
     )
@@ -103,9 +102,9 @@ def _pods(trees: Trees, order: Order, options: QueueOptions) -> Iterator[tuple[P
     for pod in trees.alone:
         if _is_pending(pod) and options.wants(pod):
             entity = pod_entity(pod)
-            why = gated(pod)
-            waits = Decision(entity.name, Status.WAIT, why, pending={pod.key: why}) if why else None
-            yield order.place(entity.name, pod.priority, pod.created), waits or entity
+            why = gate_message(pod)
+            refused = Decision(entity.name, Status.WAIT, why, pending={pod.key: why}) if why else None
+            yield order.place(entity.name, pod.priority, pod.created), refused or entity
 
 
 def _is_pending(pod: PodRecord) -> bool:
@@ -121,16 +120,16 @@ def _named(pod: PodRecord) -> Name:
     return Name("Pod", pod.namespace, pod.name)
 
 
-def _instead(name: str, trees: Trees) -> str:
-    """What it is that an order names in place of a root; empty if there is nothing of that name."""
+def _non_root(name: str, trees: Trees) -> str:
+    """Return the kind of object that has this name but is not a root; empty if there is none."""
     for tree in trees.all:
         for node in tree.nodes[1:]:
             if name in spellings(name_of(node.group)):
-                return f'which is no root but a {node.group.kind} in the tree of "{tree.name.name}"'
+                return f'which is not a root: it is a {node.group.kind} in the tree of "{tree.name.name}"'
         for pod in chain(trees.waiting(tree), trees.running(tree)):
             if name in spellings(_named(pod)):
-                return f'which is no root but a pod of PodGroup "{pod.group}", whose root is "{tree.name.name}"'
+                return f'which is not a root: it is a pod of PodGroup "{pod.group}", whose root is "{tree.name.name}"'
     for pod in trees.strays:
         if name in spellings(_named(pod)):
-            return f'which is no root but a pod of PodGroup "{pod.group}", which is not there'
+            return f'which is not a root: it is a pod of PodGroup "{pod.group}", which does not exist'
     return ""

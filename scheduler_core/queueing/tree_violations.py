@@ -1,7 +1,7 @@
-"""What makes a tree invalid: the breaches of the rules about trees, by group.
+"""Violations of the rules about trees, by group.
 
-KEP-6012 (Group hierarchy; Runtime validation in Beta; Disruption mode, priority class name and priority) wants no group of
-such a tree scheduled, and each of them told why.
+KEP-6012 (Group hierarchy; Runtime validation in Beta; Disruption mode, priority class name and priority): no group of an
+invalid tree is scheduled, and the reason is reported on each of them.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ RULES = (
     tree_one_workload.RULE,
     tree_priority_uniform.RULE,
 )
-"""The rules that a tree must keep to be scheduled, in order of id.
+"""Rules that a tree must satisfy to be scheduled, sorted by id.
 
-Not among them is what waits to be cured by an object still to come (``parent-exists``), what leads to no placement rather
-than to a wrong one (``topology-narrows``), and what looks at one object alone.
+Excluded are violations that a later object can fix (``parent-exists``), those that prevent a placement but cause no wrong one
+(``topology-narrows``), and rules about a single object.
 """
 
 
 def find_violations(tree: Tree, trees: Trees, gates: Gates) -> dict[Name, list[str]]:
-    """Each group that breaks rules, with all its breaches as ``field: what must hold (rule id)``; empty for a valid tree."""
-    # As files are judged: all there is is known, so each group answers for itself and not for what is below it.
+    """Return the violations of each group as ``field: what must hold (rule id)``; empty for a valid tree."""
+    # As in the linter all objects are known, so that each group reports its own violations, not those below it.
     settings = Settings(gates=gates, linting=True)
-    found: dict[Name, list[str]] = {}
+    violations: dict[Name, list[str]] = {}
     for node in tree.nodes:
-        breaches = [*_by_rules(node, trees, settings), *_by_pods(node, tree, trees)]
-        if breaches:
-            found[name_of(node.group)] = breaches
-    return found
+        messages = [*_by_rules(node, trees, settings), *_by_pods(node, tree, trees)]
+        if messages:
+            violations[name_of(node.group)] = messages
+    return violations
 
 
 def _by_rules(node: GroupNode, trees: Trees, settings: Settings) -> Iterator[str]:
@@ -65,21 +65,21 @@ def _by_rules(node: GroupNode, trees: Trees, settings: Settings) -> Iterator[str
 
 
 def _workload_known(node: GroupNode, trees: Trees) -> bool:
-    """A Workload that is not in the input is not compared with."""
+    """Return whether the Workload is in the input; otherwise the tree is not compared with it."""
     reference, name = node.group.spec.workload_ref, name_of(node.group)
     return reference is not None and trees.snapshot.known.get("Workload", name.namespace, reference.workload_name) is not None
 
 
 def _by_pods(node: GroupNode, tree: Tree, trees: Trees) -> Iterator[str]:
-    """Pods of another priority than the root's, as kube-scheduler words it; without the root nothing is known of that."""
+    """Return pods with a priority other than the root's, in kube-scheduler's wording; not checked without the root."""
     if tree.cyclic or tree.top.orphan:
         return
-    wanted, members = trees.priority(tree.top.group), trees.members(node)
-    unlike = [pod for pod in chain(members.waiting, members.running) if pod.priority != wanted]
+    expected, members = trees.priority(tree.top.group), trees.members(node)
+    unlike = [pod for pod in chain(members.waiting, members.running) if pod.priority != expected]
     if unlike:
         yield (
             "all pods in a single pod group should have the same priority as the pod group's priority, "
-            f"got {unlike[0].priority} and {wanted}: {_and_more([pod.key for pod in unlike])} ({pod_priority_matches.RULE.id})"
+            f"got {unlike[0].priority} and {expected}: {_and_more([pod.key for pod in unlike])} ({pod_priority_matches.RULE.id})"
         )
 
 

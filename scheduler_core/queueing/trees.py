@@ -1,7 +1,7 @@
-"""The trees of a snapshot's groups with the pods in them, and what the queue makes of one: an Entity.
+"""Trees of a snapshot's groups with their pods, and the entity of each tree.
 
-A tree is a root with all below it (KEP-6012, Group hierarchy).  What has no root is a tree here as well, so that it can be
-told what is wrong with it: a group whose parent is not there, and a circle of parents with all that hangs below it.
+A tree is a root with everything below it (KEP-6012, Group hierarchy).  Groups without a root form trees too, so that the error
+can be reported: a group whose parent is missing, and a cycle of parents with everything below it.
 """
 
 from __future__ import annotations
@@ -22,49 +22,49 @@ from validators.model.objects import namespace_of
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Members:
-    """The pods of one PodGroup."""
+    """Pods of one PodGroup."""
 
     waiting: list[PodRecord] = dataclasses.field(default_factory=list)
-    """Pending ones, in the order in which they are tried: priority descending, age, name."""
+    """Pending pods in the order in which they are tried: priority descending, age, name."""
     running: list[PodRecord] = dataclasses.field(default_factory=list)
-    """Those that have a node, terminating ones included: they still hold their place."""
+    """Pods that have a node, including terminating ones, which still use their resources."""
     leaving: int = 0
-    """Pending ones that are being deleted: members still, but nothing is to be placed."""
+    """Number of pending pods that are being deleted: members, but not to be placed."""
 
     @property
     def count(self) -> int:
-        """Members in any state."""
+        """Return the number of members in any state."""
         return len(self.waiting) + len(self.running) + self.leaving
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Tree:
-    """Groups that belong together."""
+    """Groups connected by parent references."""
 
     top: GroupNode
-    """The root; the topmost group there is, where a parent is missing; the first by name of those on a cycle."""
+    """The root; the topmost group if a parent is missing; the first group by name on a cycle."""
     nodes: tuple[GroupNode, ...]
     """All groups, the top first, parents before children, siblings by creation time, then name."""
 
     @property
     def cyclic(self) -> bool:
-        """Whether it has no root because parents run in a circle."""
+        """Return whether the tree has no root because its parents form a cycle."""
         return self.top.on_cycle
 
     @property
     def name(self) -> Name:
-        """The name of the top."""
+        """Return the name of the top group."""
         return name_of(self.top.group)
 
 
 class Trees:
-    """All trees of *snapshot*; its groups are as the API server holds them, without fields whose feature gate is off.
+    """All trees of *snapshot*, from which fields with disabled feature gates are already removed.
 
     Attributes:
-        all: trees; each group is in exactly one, of two groups of one kind and name the first counts.
-        joined: the groups as the rules look at them.
+        all: trees; each group is in exactly one; of two groups of one kind and name the first is used.
+        joined: the groups as the rules see them.
         alone: pods without a group.
-        strays: pods whose PodGroup is not there.
+        strays: pods whose PodGroup does not exist.
 
     """
 
@@ -76,40 +76,40 @@ class Trees:
         self.joined = GroupTree.build(groups.values())
         for node in self.joined.nodes:
             node.children.sort(key=_by_age)
-        self.all = tuple(Tree(each[0], tuple(each)) for each in (*_rooted(self.joined), *_circling(self.joined)))
+        self.all = tuple(Tree(each[0], tuple(each)) for each in (*_rooted_trees(self.joined), *_cycles(self.joined)))
         self._members: dict[Name, Members] = {name: Members() for name in groups if name.kind == "PodGroup"}
         self.alone: list[PodRecord] = []
         self.strays: list[PodRecord] = []
         for pod in snapshot.pods:
-            self._sort_in(pod)
+            self._add_pod(pod)
         for members in self._members.values():
-            members.waiting.sort(key=_as_tried)
+            members.waiting.sort(key=_scheduling_order)
 
     def members(self, node: GroupNode) -> Members:
-        """The pods of a group; a composite has none of its own."""
+        """Return the pods of a group; a composite has none of its own."""
         return self._members.get(name_of(node.group)) or Members()
 
     def waiting(self, tree: Tree) -> Iterator[PodRecord]:
-        """The pending members of all its leaves, leaf by leaf."""
+        """Return the pending members of all leaves, leaf by leaf."""
         return (pod for node in tree.nodes for pod in self.members(node).waiting)
 
     def running(self, tree: Tree) -> Iterator[PodRecord]:
-        """The members that have a node."""
+        """Return the members that have a node."""
         return (pod for node in tree.nodes for pod in self.members(node).running)
 
     def priority(self, group: Group) -> int:
-        """The priority of a group, its class resolved."""
+        """Return the priority of a group, with its priority class resolved."""
         name = name_of(group)
         return self.snapshot.priorities.get((name.kind, name.namespace, name.name), 0)
 
     def preempts(self, tree: Tree, gates: Gates) -> bool:
-        """Whether it may preempt: the root's word, or with the gate PodGroupPreemptionPolicy off that of every pod (KEP-5710)."""
+        """Return whether the tree can preempt: its root, or every pod with the gate PodGroupPreemptionPolicy off (KEP-5710)."""
         if gates.enabled(PREEMPTION_POLICY):
             return allows_preemption(tree.top.group)
         return all(pod.preempts for pod in self.waiting(tree))
 
     def entity(self, tree: Tree, gates: Gates) -> Entity:
-        """What a valid tree is to the queue.  It must have a root and a depth that recursion bears."""
+        """Return the entity of a valid tree, which has a root and a limited depth."""
         return self._entity(tree.top, preempts=self.preempts(tree, gates))
 
     def _entity(self, node: GroupNode, *, preempts: bool) -> Entity:
@@ -129,7 +129,7 @@ class Trees:
             desired=self.snapshot.desired.get((name.namespace, name.name), 0) if isinstance(group, PodGroup) else 0,
         )
 
-    def _sort_in(self, pod: PodRecord) -> None:
+    def _add_pod(self, pod: PodRecord) -> None:
         if not pod.group:
             self.alone.append(pod)
             return
@@ -145,12 +145,12 @@ class Trees:
 
 
 def name_of(group: Group) -> Name:
-    """The name of a group as decisions have it."""
+    """Return the name of a group as in decisions."""
     return Name(group.kind, namespace_of(group), group.metadata.name)
 
 
 def minimum(group: Group) -> int:
-    """The minCount or minGroupCount; 1 for basic groups, and where less is written, which no API server takes."""
+    """Return minCount or minGroupCount; 1 for basic groups, and for values below 1, which the API server rejects."""
     if isinstance(group, PodGroup):
         gang = group.spec.scheduling_policy.gang
         return max(1, gang.min_count) if gang is not None else 1
@@ -159,12 +159,12 @@ def minimum(group: Group) -> int:
 
 
 def allows_preemption(group: Group) -> bool:
-    """Whether the group's preemptionPolicy lets it preempt; absent is PreemptLowerPriority."""
+    """Return whether the group's preemptionPolicy allows preemption; the default is PreemptLowerPriority."""
     return group.spec.preemption_policy != "Never"
 
 
 def pod_entity(pod: PodRecord) -> Entity:
-    """A pod without a group is a root of its own."""
+    """Return the entity of a pod without a group."""
     name = Name("Pod", pod.namespace, pod.name)
     return Entity(name, 1, gang=False, key="", priority=pod.priority, preempts=pod.preempts, created=pod.created, waiting=(pod,))
 
@@ -174,26 +174,26 @@ def _by_age(node: GroupNode) -> tuple[Age, str, str]:
     return age(metadata.creation_timestamp), metadata.name, node.group.kind
 
 
-def _as_tried(pod: PodRecord) -> tuple[int, Age, str]:
+def _scheduling_order(pod: PodRecord) -> tuple[int, Age, str]:
     return -pod.priority, age(pod.created), pod.name
 
 
-def _rooted(joined: GroupTree) -> Iterator[list[GroupNode]]:
+def _rooted_trees(joined: GroupTree) -> Iterator[list[GroupNode]]:
     return (_below([root]) for root in joined.roots)
 
 
-def _circling(joined: GroupTree) -> Iterator[list[GroupNode]]:
-    """Each circle with what hangs below it, the first by name leading."""
+def _cycles(joined: GroupTree) -> Iterator[list[GroupNode]]:
+    """Return each cycle with everything below it, the first group by name leading."""
     seen: set[int] = set()
     for start in sorted((node for node in joined.nodes if node.on_cycle), key=lambda node: _place(node.group)):
-        circle: list[GroupNode] = []
+        cycle: list[GroupNode] = []
         node: GroupNode | None = start
         while node is not None and id(node) not in seen:
             seen.add(id(node))
-            circle.append(node)
+            cycle.append(node)
             node = node.parent
-        if circle:
-            yield _below(circle)
+        if cycle:
+            yield _below(cycle)
 
 
 def _place(group: Group) -> tuple[str, str]:
@@ -201,7 +201,7 @@ def _place(group: Group) -> tuple[str, str]:
 
 
 def _below(tops: Iterable[GroupNode]) -> list[GroupNode]:
-    """*tops*, each followed by what is below it and not one of them: depth first, siblings in their order."""
+    """Return *tops*, each followed by the groups below it that are not in *tops*: depth first, siblings in order."""
     ordered: list[GroupNode] = []
     stack = list(tops)[::-1]
     listed = {id(node) for node in stack}

@@ -95,7 +95,7 @@ def test_a_parent_that_cannot_be_read_is_told_apart():
     found = refused([leaf("a", "b")], [pod("p", "a")], others=[Named("CompositePodGroup", ObjectMeta(name="b"))])
 
     assert found.status is Status.WAIT
-    assert found.message.endswith("to appear in scheduling queue: it is there and cannot be read")
+    assert found.message.endswith("to appear in scheduling queue: it exists but cannot be used")
 
 
 def test_a_flat_gang_waits_for_its_members():

@@ -61,15 +61,17 @@ def test_what_is_named_comes_first_the_rest_as_usual(asked, first):
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        pytest.param("lwo", 'the order names "lwo", which is no root: did you mean default/low?', id="a near miss"),
+        pytest.param("lwo", 'the order names "lwo", which is not a root; did you mean default/low?', id="a near miss"),
         pytest.param(
             "default/yung",
-            'the order names "default/yung", which is no root: did you mean another/young or default/young?',
+            'the order names "default/yung", which is not a root; did you mean another/young or default/young?',
             id="with its namespace",
         ),
-        pytest.param("defualt/low", 'the order names "defualt/low", which is no root: did you mean default/low?', id="another namespace"),
-        pytest.param("xyz", 'the order names "xyz", which is no root', id="nothing near"),
-        pytest.param("", 'the order names "", which is no root', id="empty"),
+        pytest.param(
+            "defualt/low", 'the order names "defualt/low", which is not a root; did you mean default/low?', id="another namespace"
+        ),
+        pytest.param("xyz", 'the order names "xyz", which is not a root', id="nothing near"),
+        pytest.param("", 'the order names "", which is not a root', id="empty"),
     ],
 )
 def test_an_unknown_name_is_refused(asked, message):
@@ -80,7 +82,7 @@ def test_an_unknown_name_is_refused(asked, message):
 
 
 def test_without_roots_there_is_nothing_to_mean():
-    with pytest.raises(OrderError, match=r'^the order names "a", and there is no root at all$'):
+    with pytest.raises(OrderError, match=r'^the order names "a", but there are no roots$'):
         Order(["a"], [])
 
 

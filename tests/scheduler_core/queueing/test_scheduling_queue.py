@@ -106,7 +106,7 @@ def test_pods_of_a_group_that_cannot_be_read_are_told_so():
     forest = build(snapshot([], [pod("p", "a")], others=[Named("PodGroup", ObjectMeta(name="a"))]), ANY)
 
     assert [reason for _, reason in forest.pending] == [
-        'waiting for pods\'s pod group "a" to appear in scheduling queue: it is there and cannot be read'
+        'waiting for pods\'s pod group "a" to appear in scheduling queue: it exists but cannot be used'
     ]
 
 
@@ -144,12 +144,12 @@ def test_an_order_may_name_a_root_without_pending_pods():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        pytest.param("rot", 'the order names "rot", which is no root: did you mean default/root?', id="misspelt"),
-        pytest.param("a", 'the order names "a", which is no root but a PodGroup in the tree of "root"', id="inner group"),
+        pytest.param("rot", 'the order names "rot", which is not a root; did you mean default/root?', id="misspelt"),
+        pytest.param("a", 'the order names "a", which is not a root: it is a PodGroup in the tree of "root"', id="inner group"),
         pytest.param(
-            "default/p", 'the order names "default/p", which is no root but a pod of PodGroup "a", whose root is "root"', id="member"
+            "default/p", 'the order names "default/p", which is not a root: it is a pod of PodGroup "a", whose root is "root"', id="member"
         ),
-        pytest.param("s", 'the order names "s", which is no root but a pod of PodGroup "gone", which is not there', id="stray pod"),
+        pytest.param("s", 'the order names "s", which is not a root: it is a pod of PodGroup "gone", which does not exist', id="stray pod"),
     ],
 )
 def test_an_order_that_names_no_root_is_refused(name, message):
