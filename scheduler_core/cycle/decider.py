@@ -1,4 +1,4 @@
-"""Decides on one root after the other; what one is given, the next does not find."""
+"""Decisions on one root after the other; a placed root's resources are not available to later roots."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from scheduler_core.preemption.victims.default_preemption import PodPreemption
 from scheduler_core.preemption.victims.workload_aware import select_victims
 
 _NOTHING_WRONG = Diagnosis("", {}, {})
-_PROVED = "No placement exists: every one was refuted"
-_SPENT = "The search ended after {} steps, before it was known whether a placement exists; a larger budget may tell"
+_PROVED = "No placement exists (proved by complete search)"
+_SPENT = "The search stopped after {} steps without a result: a placement may exist; try a larger budget"
 
 
 class Decider:
-    """The state of a cycle between its roots; ``effects`` are those of its decisions so far."""
+    """State of a cycle between its roots; ``effects`` are those of its decisions so far."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Decider:
         *,
         state: PlacementState | None = None,
     ) -> None:
-        """What is placed is taken from *state*, which is that of *snapshot*; left out, it is made."""
+        """Place on *state*, which must be that of *snapshot*; without it, a state is created."""
         self._snapshot = snapshot
         self._conditions = conditions
         self._options = options
@@ -61,7 +61,7 @@ class Decider:
         self._of_pods: tuple[Units, PodPreemption] | None = None
 
     def decide(self, entity: Entity) -> Decision:
-        """What becomes of *entity* in its cycle.  Where a plugin fails it is an Error, as in kube-scheduler."""
+        """Return the decision on *entity*.  If a plugin fails, its status is Error, as in kube-scheduler."""
         stateful = self._greedy.state.stateful
         mark, counted = self._ledger.mark(), stateful.mark()
         try:
@@ -81,7 +81,7 @@ class Decider:
         search = self._greedy.search
         wants_more = outcome.success and self._options.preempt_for_leftovers and self._leaves_over(request, outcome)
         preemption = None
-        # While it is not known whether there is room without it, nobody is made to leave.
+        # No preemption while the search has not decided whether the root fits without it.
         if self._options.preempt and ((outcome.status is Status.UNSCHEDULABLE and search.outcome != "budget") or wants_more):
             preemption = self._preempt(entity, fewest=not outcome.success)
             outcome = _or_error(outcome, preemption)
@@ -95,7 +95,7 @@ class Decider:
         return self._not_placed(request, outcome, preemption, why, search)
 
     def fitting(self, entity: Entity) -> list[tuple[PodRecord, int]] | None:
-        """The pods of *entity* that would be placed now, and where; None where it would not be.  Nothing is taken."""
+        """Return the pods of *entity* that could be placed now, with their nodes; None if it cannot be placed.  The state is unchanged."""
         mark = self._ledger.mark()
         self._nominations.release_lower_priority(entity.priority)
         request = self._greedy.request(entity)
@@ -106,7 +106,7 @@ class Decider:
     def _placed(self, request: PlacementRequest, outcome: PlacementOutcome, why: Diagnosis, search: Search) -> Decision:
         pods = assigned(request, outcome)
         self._greedy.assume(request, outcome)
-        left = diagnosis.leftovers(self._greedy, request, outcome)
+        pending = diagnosis.leftovers(self._greedy, request, outcome)
         for pod, _ in pods:
             self._nominations.delete_nomination(pod)
         names = self._greedy.state.nodes.names
@@ -116,7 +116,7 @@ class Decider:
             assignments={pod.key: names[node] for pod, node in sorted(pods, key=lambda pair: pair[0].key)},
             groups=self._groups(request, outcome, why.groups, ""),
             search=search,
-            pending=left,
+            pending=pending,
         )
         return self._settled(decision)
 
@@ -128,7 +128,7 @@ class Decider:
         why: Diagnosis,
         search: Search,
     ) -> Decision:
-        promised = preemption.nominations if preemption is not None else {}
+        nominations = preemption.nominations if preemption is not None else {}
         victims = preemption.victims if preemption is not None else ()
         names = self._greedy.state.nodes.names
         proved = search.outcome == "infeasible"
@@ -137,7 +137,7 @@ class Decider:
             request.entity.name,
             outcome.status,
             message=". ".join(filter(None, (why.message, _verdict(search) or why.uncertain))),
-            nominations={key: names[node] for key, node in sorted(promised.items())},
+            nominations={key: names[node] for key, node in sorted(nominations.items())},
             victims=tuple(sorted(pod.key for pod in victims)),
             groups=self._groups(request, outcome, why.groups, suffix),
             search=search,
@@ -148,14 +148,14 @@ class Decider:
         )
         kept = keeps_nominations(decision, preempts=request.entity.preempts)
         for pod in (pod for leaf in request.entity.leaves() for pod in leaf.waiting):
-            if pod.key in promised:
-                self._nominations.nominate(pod, promised[pod.key])
+            if pod.key in nominations:
+                self._nominations.nominate(pod, nominations[pod.key])
             elif not kept:
                 self._nominations.withdraw(pod)
         return self._settled(decision)
 
     def _settled(self, decision: Decision) -> Decision:
-        """Record *decision*, and let what is taken stand for good: nothing before it is rewound."""
+        """Record *decision*, and make what is assumed permanent."""
         self.effects.record(decision)
         self._ledger.forget()
         self._greedy.state.stateful.forget()
@@ -165,11 +165,11 @@ class Decider:
         mark = self._ledger.mark()
         self._nominations.hold_own(entity, -1)
         if isinstance(self._greedy, Complete) and fewest:
-            found = self._fewest(entity, self._greedy)
+            preemption = self._fewest(entity, self._greedy)
         else:
-            found = self._select(entity, Preemptor(self._greedy))
+            preemption = self._select(entity, Preemptor(self._greedy))
         self._ledger.rewind(mark)
-        return found
+        return preemption
 
     def _fewest(self, entity: Entity, complete: Complete) -> Preemption[Proposal] | Preemption[None]:
         proving = Proving(complete, entity)
@@ -182,13 +182,13 @@ class Decider:
             return select_victims(entity, units, self._budgets, self._ledger, preemptor, self.effects.victims)
         pod = entity.waiting[0]
         resolvable = preemptor.resolvable(pod)
-        surroundings = preemptor if self._greedy.state.stateful.touches(pod) else None
+        interactions = preemptor if self._greedy.state.stateful.touches(pod) else None
         if self._of_pods is None or self._of_pods[0] is not units:
             self._of_pods = units, PodPreemption(units, self._budgets, self._ledger)
-        return self._of_pods[1].select_victims(pod, resolvable, surroundings, self.effects.victims)
+        return self._of_pods[1].select_victims(pod, resolvable, interactions, self.effects.victims)
 
     def _units(self) -> Units:
-        """The preemption units of all that runs by now."""
+        """Return the preemption units of all pods that run by now."""
         placed = len(self.effects.placed)
         if self._known_units is None or self._known_units[0] != placed:
             self._known_units = placed, Units.from_snapshot(self.effects.apply(self._snapshot))
@@ -199,7 +199,7 @@ class Decider:
         return DisruptionBudgets(self._snapshot.budgets)
 
     def _leaves_over(self, request: PlacementRequest, outcome: PlacementOutcome) -> bool:
-        """Whether a root that was satisfied before leaves pods over: any of a gang, all of a basic group."""
+        """Return whether a root that was satisfied before has pods left: any pod of a gang, or all of a basic group."""
         if not any(leaf.running for leaf in request.entity.leaves()):
             return False
         waiting = sum(len(leaf.waiting) for leaf in request.entity.leaves())
@@ -210,20 +210,20 @@ class Decider:
     ) -> tuple[GroupDecision, ...]:
         if request.entity.name.kind == "Pod":
             return ()
-        found = []
+        decisions = []
         for verdict in verdicts(request, outcome):
             own = why.get(verdict.name, "")
-            told = verdict.message
+            message = verdict.message
             if verdict.status is Status.UNSCHEDULABLE or verdict.status is Status.UNRESOLVABLE:
-                # The condition has kube-scheduler's words first, as people and tools search for them.
-                told = "; ".join(filter(None, (unschedulable(verdict.message) + suffix, own)))
-            conditions = self._conditions.conditions_after(verdict.name, verdict.status, told)
-            found.append(GroupDecision(verdict.name, verdict.status, own or verdict.message, verdict.domain, conditions))
-        return tuple(found)
+                # The condition begins with kube-scheduler's message, which users and tools search for.
+                message = "; ".join(filter(None, (unschedulable(verdict.message) + suffix, own)))
+            conditions = self._conditions.conditions_after(verdict.name, verdict.status, message)
+            decisions.append(GroupDecision(verdict.name, verdict.status, own or verdict.message, verdict.domain, conditions))
+        return tuple(decisions)
 
 
 def _or_error(outcome: PlacementOutcome, preemption: Preemption[Proposal] | Preemption[None]) -> PlacementOutcome:
-    """*outcome*, or the error that placing the root without its victims ended in: it becomes that of the whole cycle."""
+    """Return *outcome*, or the error of placing the root without its victims: it becomes the result of the whole cycle."""
     failed = preemption.outcome
     if outcome.success or failed is None or failed.status is not Status.ERROR:
         return outcome
@@ -231,14 +231,14 @@ def _or_error(outcome: PlacementOutcome, preemption: Preemption[Proposal] | Pree
 
 
 def _eviction(preemption: Preemption[Proposal] | Preemption[None] | None) -> Eviction | None:
-    """What is told of victims that are the fewest, or may be."""
+    """Return the quality of the victims, if their minimality was examined."""
     if preemption is None or not preemption.victims or not preemption.lower:
         return None
     return Eviction(len(preemption.units), preemption.lower, preemption.violating, preemption.proved)
 
 
 def _verdict(search: Search) -> str:
-    """What the search says of a root that is not placed; empty where it says nothing."""
+    """Return the message about the search for a root that is not placed; empty if there is none."""
     match search.outcome:
         case "infeasible":
             return _PROVED

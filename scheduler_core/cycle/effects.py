@@ -1,7 +1,7 @@
 """Effects of decisions on a snapshot: pods get nodes, victims leave, nominations are set, kept or cleared.
 
-A decision names the node of each pod that it places or nominates.  ``keeps_nominations`` is the rule for its other pods that have a
-nomination already.  ``held_nominations`` is the rule for those that it nominates and that could not use the capacity.
+A decision names the node of each pod that it places or nominates.  ``keeps_nominations`` is the rule for its other pods with an
+existing nomination.  ``held_nominations`` is the rule for nominated pods that could not use the capacity.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ class Effects:
     Attributes:
         placed: pods that get a node, with the index of the node, by key.
         nominated: pods that get a nomination, with the index of the node, by key.
-        victims: keys of the pods that have to leave.
+        victims: keys of the pods to evict.
 
     """
 
     def __init__(self, nodes: NodeTable, decisions: Iterable[Decision] = ()) -> None:
-        """Record *decisions*: those of roots that were attempted, as the others change nothing."""
+        """Record *decisions* of roots that were attempted; other decisions change nothing."""
         self._nodes = nodes
         self.placed: dict[str, int] = {}
         self.nominated: dict[str, int] = {}
@@ -56,7 +56,7 @@ class Effects:
     def apply(self, snapshot: ClusterSnapshot, *, evict: bool = False, drop_pending: bool = False) -> ClusterSnapshot:
         """Return *snapshot* after the decisions; with *evict* without the victims, which run until the cycle ends.
 
-        With *drop_pending* the pods that a decision leaves pending without a nomination are left out, as they take no capacity.
+        With *drop_pending*, pods that a decision leaves pending without a nomination are removed, as they take no capacity.
         """
         if not (self.placed or self.nominated or self.victims or self._pending):
             return snapshot
@@ -75,30 +75,30 @@ class Effects:
 
 
 def keeps_nominations(decision: Decision, *, preempts: bool) -> bool:
-    """Return whether pods that *decision* leaves pending and does not nominate keep the nominations that they have.
+    """Return whether pods that *decision* leaves pending and does not nominate keep their nominations.
 
-    They do unless the root fails and nobody is preempted for it.  *preempts* is whether the root may preempt.
+    They keep them unless the root fails without preempting.  *preempts* is True if the root may preempt.
     """
     clears = failure_clears_nominations(decision.root, preempts=preempts)
     return decision.status is Status.SUCCESS or bool(decision.nominations) or not clears
 
 
 def failure_clears_nominations(root: Name, *, preempts: bool) -> bool:
-    """Return whether a failure without preemption clears the nominations of *root*: a single pod that must not preempt keeps its own."""
+    """Return whether a failure without preemption clears the nominations of *root*: not for a single pod that must not preempt."""
     return root.kind != "Pod" or preempts
 
 
 def held_nominations(
     decision: Decision, tree: Sequence[Group], group_of: Mapping[str, Name], placed: Callable[[Name], int]
 ) -> dict[str, str]:
-    """Return the nominations of *decision* without those of PodGroups that stay below their minimum with them.
+    """Return the nominations of *decision*, except those of PodGroups that stay below their minimum even with them.
 
     Greedy nominates such pods too, as kube-scheduler does.  Capacity held for them is missing for their siblings.
 
     Args:
-        decision: a decision that preempts; all its nominations are returned where its root stays below its minimum.
+        decision: a decision that preempts; if its root stays below its minimum, all its nominations are returned.
         tree: the groups of its root, parents first; empty for a single pod.
-        group_of: the PodGroup of each pod that is there.
+        group_of: the PodGroup of each existing pod.
         placed: returns how many pods of a PodGroup have a node, or had one and ended, or are nominated.
 
     """
@@ -107,7 +107,7 @@ def held_nominations(
 
 
 def _complete_pod_groups(tree: Sequence[Group], placed: Callable[[Name], int]) -> frozenset[Name]:
-    """Return the PodGroups that have their minimum, in groups that all have theirs; none where the root has not."""
+    """Return the PodGroups that have their minimum, in groups that all have theirs; none if the root lacks its own."""
     below: dict[Name, list[frozenset[Name]]] = collections.defaultdict(list)
     for group in reversed(tree):
         name, is_leaf = name_of(group), isinstance(group, PodGroup)

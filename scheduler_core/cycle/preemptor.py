@@ -1,4 +1,4 @@
-"""What the choice of victims asks of the engine: place a root as things stand, who gets along with whom, what can be at all."""
+"""Placement as needed for the selection of victims: trial placement of a root, interaction of pods, feasibility checks."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from scheduler_core.preemption.minimal.trials import RootRequirements
 from scheduler_core.preemption.plans.required_pods import RequiredPods
 
 _WAYS = 1_000
-"""Ways to choose the pods of a group, of several shapes, up to which the best victims are searched for."""
+"""Maximum number of ways to choose the pods of a group with several shapes for which the best victims are searched."""
 _TRIAL = 2_000
-"""Steps of the search for one trial."""
+"""Search steps for one trial."""
 
 
 class _TooManyWaysError(Exception):
@@ -40,65 +40,68 @@ class _TooManyWaysError(Exception):
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Proposal:
-    """What came of placing a root without those who may have to leave."""
+    """Result of placing a root without the potential victims."""
 
     outcome: PlacementOutcome
     assigned: Sequence[tuple[PodRecord, int]]
 
     @property
     def status(self) -> Status:
-        """Success if the root got what it needs."""
+        """Return the status; Success if the root got what it needs."""
         return self.outcome.status
 
     @property
     def message(self) -> str:
-        """Why not."""
+        """Return the reason for a failure."""
         return self.outcome.message
 
 
 class Preemptor:
-    """The engine as ``preemption`` sees it."""
+    """Placement engine as used by ``preemption``."""
 
     def __init__(
-        self, greedy: Greedy, promised: Callable[[PlacementRequest, PlacementOutcome], Sequence[tuple[PodRecord, int]]] = pods_with_nodes
+        self,
+        greedy: Greedy,
+        pods_to_nominate: Callable[[PlacementRequest, PlacementOutcome], Sequence[tuple[PodRecord, int]]] = pods_with_nodes,
     ) -> None:
         self._greedy = greedy
-        self._promised = promised
+        self._pods_to_nominate = pods_to_nominate
         self._stateful = greedy.state.stateful
 
     def place(self, entity: Entity) -> Proposal:
-        """Place *entity* on the ledger as it stands, with room kept for its own nominations."""
+        """Place *entity* on the present ledger, with capacity held for its own nominations."""
         ledger = self._greedy.state.ledger
         mark = ledger.mark()
         self._greedy.state.nominations.hold_own(entity, 1)
         request = self._greedy.request(entity)
         outcome = self._greedy.place(request)
         ledger.rewind(mark)
-        # As upstream unless told otherwise: who leaves is chosen for all pods that found a node, also for those of a child that failed.
-        return Proposal(outcome, self._promised(request, outcome) if outcome.success else [])
+        # By default as kube-scheduler: victims are selected for all pods that got a node, including those of a failed child.
+        return Proposal(outcome, self._pods_to_nominate(request, outcome) if outcome.success else [])
 
     def resolvable(self, pod: PodRecord) -> Nodes:
-        """Nodes where *pod* failed for a reason that eviction can remove: those of NodePorts, of NodeResourcesFit where the node is
-        large enough at all, of anti-affinity and of topology spread.
+        """Return the nodes where *pod* failed for a reason that eviction can remove.
+
+        Such reasons are NodePorts, anti-affinity, topology spread, and NodeResourcesFit if the node is large enough.
         """
         state = self._greedy.state
         profile = state.profile.compile(pod.shape)
-        able: Bools = np.array((state.nodes.allocatable[profile.rows] >= profile.amounts).all(axis=0))
+        allowed: Bools = np.array((state.nodes.allocatable[profile.rows] >= profile.amounts).all(axis=0))
         if profile.mask is not None:
-            able &= profile.mask
-        nodes = able.nonzero()[0]
+            allowed &= profile.mask
+        nodes = allowed.nonzero()[0]
         return self._stateful.resolvable(pod, nodes) if self._stateful.touches(pod) else nodes
 
     def may_affect(self, pods: Sequence[PodRecord], proposed: Sequence[tuple[PodRecord, int]]) -> bool:
-        """Whether *pods* can make a difference to *proposed* by more than the room they take."""
+        """Return whether *pods* can affect *proposed* by more than the resources they take."""
         if not self._stateful.active or not pods:
             return False
-        # Proposed pods are mostly alike: one of each kind is asked about.
+        # Most proposed pods are equal: check one of each kind.
         kinds = {(other.shape.serial, other.namespace, frozenset(other.labels.items())): other for other, _ in proposed}
         return any(self._stateful.bind(pod, other) for other in kinds.values() for pod in pods)
 
     def move(self, pods: Sequence[PodRecord], *, away: bool) -> None:
-        """*pods*, which run, leave their nodes, or are back on them."""
+        """Remove the running *pods* from their nodes (*away*), or add them again."""
         if not self._stateful.active:
             return
         for pod in pods:
@@ -108,12 +111,12 @@ class Preemptor:
                 self._stateful.assume(pod, pod.node)
 
     def passes_filters(self, proposed: Sequence[tuple[PodRecord, int]]) -> bool:
-        """Whether *proposed* may stand where they are to, one after the other."""
+        """Return whether the *proposed* pods pass the filters on their nodes, one after the other."""
         mark = self._stateful.mark()
         try:
             for pod, node in proposed:
-                there = np.array([node], dtype=np.int64)
-                if not all(mask.all() for _, mask in self._stateful.filter(pod, there)):
+                nodes = np.array([node], dtype=np.int64)
+                if not all(mask.all() for _, mask in self._stateful.filter(pod, nodes)):
                     return False
                 self._stateful.assume(pod, node)
         finally:
@@ -122,24 +125,24 @@ class Preemptor:
 
 
 class Proving(Preemptor):
-    """The exact search as ``preemption.minimal`` sees it, for one root."""
+    """Complete search as used by ``preemption.minimal``, for one root."""
 
     def __init__(self, complete: Complete, root: Entity) -> None:
         super().__init__(complete, assigned)
         self._state = complete.state
         self._request = request = complete.request(root)
-        # Where the domain is given the root's own key has done its part.
+        # Inside a given domain the root's own topology key is satisfied.
         self._inside = dataclasses.replace(request, entity=dataclasses.replace(request.entity, key=""))
         self.requirements = self._question(complete)
 
     def is_feasible(self, placement: Placement) -> tuple[bool | None, int]:
-        """Whether the root's minimum fits in *placement* as the ledger stands, None if the budget ended before; and the steps."""
+        """Return whether the root's minimum fits in *placement* on the present ledger, None if the budget ended; and the steps."""
         budget = StepBudget(_TRIAL)
         try:
-            found = TreeSearch(self._state, self._inside, budget).plan(placement) is not None
+            feasible = TreeSearch(self._state, self._inside, budget).plan(placement) is not None
         except StepsSpentError:
             return None, budget.explored
-        return found, budget.explored
+        return feasible, budget.explored
 
     def _question(self, complete: Complete) -> RootRequirements:
         state, request = self._state, self._request
@@ -149,14 +152,14 @@ class Proving(Preemptor):
         except PinError:
             exact, domains = False, (state.topology.root,)
         demand = _demand(request)
-        wanted = None
+        required = None
         with contextlib.suppress(_TooManyWaysError):
-            wanted = _wanted(self._inside, state) if exact else None
-        return RootRequirements(state, domains, dataclasses.replace(demand, key="") if exact else demand, exact, wanted)
+            required = _required_pods(self._inside, state) if exact else None
+        return RootRequirements(state, domains, dataclasses.replace(demand, key="") if exact else demand, exact, required)
 
 
-def _wanted(request: PlacementRequest, state: PlacementState) -> RequiredPods | None:
-    """What must be placed of *request*, whose minimum is not met; None where that cannot be.
+def _required_pods(request: PlacementRequest, state: PlacementState) -> RequiredPods | None:
+    """Return the pods of *request* that must be placed, if its minimum is not met; None if that is impossible.
 
     Raises:
         _TooManyWaysError: there are too many ways to choose the pods of a group.
@@ -174,13 +177,13 @@ def _wanted(request: PlacementRequest, state: PlacementState) -> RequiredPods | 
             raise _TooManyWaysError
         return RequiredPods(request.number, request.entity.key, value, ways) if ways else None
     missing = request.entity.minimum - sum(satisfied(child) for child in request.children)
-    below = [_wanted(child, state) for child in request.children if not satisfied(child)]
-    able = tuple(child for child in below if child is not None)
-    return RequiredPods(request.number, request.entity.key, value, (), missing, able) if len(able) >= missing else None
+    required_children = [_required_pods(child, state) for child in request.children if not satisfied(child)]
+    feasible = tuple(child for child in required_children if child is not None)
+    return RequiredPods(request.number, request.entity.key, value, (), missing, feasible) if len(feasible) >= missing else None
 
 
 def _demand(request: PlacementRequest) -> GroupDemand:
-    """What must be placed of *request* in every plan."""
+    """Return the part of *request* that every plan must place."""
     counts, amounts = _least(request)
     shapes = {run.shape.serial: run.shape for leaf in leaves(request) for run in leaf.runs}
     missing = (
@@ -197,18 +200,18 @@ def _demand(request: PlacementRequest) -> GroupDemand:
 
 
 def _least(request: PlacementRequest) -> tuple[Counter[int], Counter[int]]:
-    """Fewest pods of each shape (by serial), least amounts of each resource (by row)."""
+    """Return the fewest pods of each shape (by serial), and the least amounts of each resource (by row)."""
     if satisfied(request):
         return Counter(), Counter()
     if request.leaf:
         return _least_of_leaf(request)
     missing = request.entity.minimum - sum(satisfied(child) for child in request.children)
-    below = [_least(child) for child in request.children if not satisfied(child)]
-    found = []
+    least_of_children = [_least(child) for child in request.children if not satisfied(child)]
+    sums = []
     for part in (0, 1):
-        kinds = {kind for each in below for kind in each[part]}
-        found.append(Counter({kind: sum(sorted(each[part][kind] for each in below)[:missing]) for kind in kinds}))
-    return found[0], found[1]
+        kinds = {kind for each in least_of_children for kind in each[part]}
+        sums.append(Counter({kind: sum(sorted(each[part][kind] for each in least_of_children)[:missing]) for kind in kinds}))
+    return sums[0], sums[1]
 
 
 def _least_of_leaf(request: PlacementRequest) -> tuple[Counter[int], Counter[int]]:

@@ -1,4 +1,4 @@
-"""Certificates for the roots of a cycle that were proved to have no placement: each of the cluster as it stood in that root's turn."""
+"""Certificates for the roots of a cycle that are proved to have no placement, each for the cluster state at that root's attempt."""
 
 from __future__ import annotations
 
@@ -20,44 +20,48 @@ from scheduler_core.placement.state import PlacementState
 
 
 def certificates(snapshot: ClusterSnapshot, decisions: Sequence[Decision], options: CycleOptions) -> Iterator[dict[str, Any]]:
-    """For each decision whose search said ``infeasible``: its root, what roots before it were given, and the proof.
+    """Return, for each decision with search outcome ``infeasible``, its root, the pods placed before it, and the proof.
 
-    Instead of a proof there is a reason where none can be written.  *decisions* are those of one cycle.
+    If no proof can be written, the reason is given instead.  *decisions* are those of one cycle.
     """
     snapshot = gated(snapshot, options.gates)
     for number, decision in enumerate(decisions):
         if decision.search.outcome == "infeasible":
-            then = Effects(snapshot.nodes, attempted(decisions[:number], snapshot, options)).apply(snapshot)
-            # The order no longer matters, and names roots that have been placed.
-            root = next(entity for entity in queued(then, dataclasses.replace(options, order=())) if entity.name == decision.root)
-            yield {"root": dataclasses.asdict(root.name), **_proof(then, root, options, decision=decision, before=snapshot)}
+            at_attempt = Effects(snapshot.nodes, attempted(decisions[:number], snapshot, options)).apply(snapshot)
+            # The requested order no longer matters, and contains roots that are placed already.
+            root = next(entity for entity in queued(at_attempt, dataclasses.replace(options, order=())) if entity.name == decision.root)
+            yield {"root": dataclasses.asdict(root.name), **_proof(at_attempt, root, options, decision=decision, before=snapshot)}
 
 
-def _proof(then: ClusterSnapshot, root: Entity, options: CycleOptions, *, decision: Decision, before: ClusterSnapshot) -> dict[str, Any]:
-    """The proof, of the empty cluster where the decision says that no eviction can help; or why there is none."""
-    state = PlacementState.from_snapshot(then, options.placing, options.ignore)
+def _proof(
+    snapshot: ClusterSnapshot, root: Entity, options: CycleOptions, *, decision: Decision, before: ClusterSnapshot
+) -> dict[str, Any]:
+    """Return the proof, or why there is none; for the empty cluster if the decision says that no eviction can help."""
+    state = PlacementState.from_snapshot(snapshot, options.placing, options.ignore)
     state.nominations.release_lower_priority(root.priority)
     request = Greedy(state).request(root)
     hopeless = decision.status is Status.UNRESOLVABLE
     for empty in (True, False) if hopeless else (False,):
-        told: dict[str, Any] = {"beside": {} if empty else _beside(before, then, root), "empty": empty}
+        result: dict[str, Any] = {"beside": {} if empty else _other_pods(before, snapshot, root), "empty": empty}
         try:
-            return {**told, "proof": certificate(state, request, options.budget, empty=empty)}
+            return {**result, "proof": certificate(state, request, options.budget, empty=empty)}
         except TooLongError:
-            told["reason"] = "the proof is too long to be written down"
+            result["reason"] = "the proof is too long"
         except StepsSpentError:
-            told["reason"] = f"the proof was not found within {options.budget} steps"
+            result["reason"] = f"the proof was not found within {options.budget} steps"
         except UnprovenError:
-            told["reason"] = "it has to do with more than a certificate tells, such as pods of several shapes that fill nodes badly"
-    return told
+            result["reason"] = (
+                "the proof needs facts that a certificate cannot express, such as pods of several shapes that leave gaps on nodes"
+            )
+    return result
 
 
-def _beside(snapshot: ClusterSnapshot, then: ClusterSnapshot, root: Entity) -> dict[str, str]:
-    """The nodes of pods that did not run in *snapshot* and take room from *root*: placed meanwhile, or promised."""
+def _other_pods(snapshot: ClusterSnapshot, at_attempt: ClusterSnapshot, root: Entity) -> dict[str, str]:
+    """Return the nodes of pods that did not run in *snapshot* but take capacity from *root*: placed meanwhile, or nominated."""
     own = {pod.key for leaf in root.leaves() for pod in leaf.waiting}
     names = snapshot.nodes.names
     return {
         pod.key: names[pod.node if pod.node >= 0 else pod.nominated]
-        for before, pod in zip(snapshot.pods, then.pods, strict=True)
+        for before, pod in zip(snapshot.pods, at_attempt.pods, strict=True)
         if before.node < 0 and pod.key not in own and (pod.node >= 0 or (pod.nominated >= 0 and pod.priority >= root.priority))
     }

@@ -1,8 +1,8 @@
-"""One scheduling cycle over a snapshot: roots in the order of the queue, each placed whole or not at all.
+"""One scheduling cycle over a snapshot: roots in queue order, each placed whole or not at all.
 
-What a root is given stays taken for the next one (KEP-6012, Recursive Scheduling Cycle Execution; KEP-4671, The Workload
-Scheduling Cycle).  Binding and preemption never happen in the same cycle for one root: a root that needs room names who must
-leave, and is placed in a later cycle.
+Resources that a root takes are not available to later roots (KEP-6012, Recursive Scheduling Cycle Execution; KEP-4671, The
+Workload Scheduling Cycle).  A root is never bound in the cycle in which it preempts: that cycle names the victims, a
+later one places the root.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from validators.gates import Gates
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class CycleOptions:
-    """How to run it.
+    """Options of a cycle.
 
     Attributes:
         order: the roots to try first, in this order, by ``name``, ``namespace/name`` or ``Kind/namespace/name``.
         scheduler_name: place only pods of this scheduler.
-        evict: let the victims leave, and run the next cycle too.
-        ignore: fields that are not modelled and are passed over, as ``spec.volumes.persistentVolumeClaim``.
-        gates: the feature gates of the cluster.
-        strategy: ``complete``: searches where greedy does not place a root whole; ``greedy``: as kube-scheduler does.
-        budget: steps that the search may take for a root.
-        placing: where more than kube-scheduler does is wanted.
-        plugins: what others add to placing.
-        progress: told how many roots are done, and of how many.
+        evict: remove the victims, and run the next cycle too.
+        ignore: fields that are not modelled and are ignored, such as ``spec.volumes.persistentVolumeClaim``.
+        gates: feature gates of the cluster.
+        strategy: ``complete``: search if greedy does not place a root whole; ``greedy``: as kube-scheduler.
+        budget: maximum search steps for a root.
+        placing: extensions over kube-scheduler.
+        plugins: placement plugins of other packages.
+        progress: called with the number of finished roots and the number of all roots.
 
     """
 
@@ -66,7 +66,7 @@ class CycleOptions:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Result:
-    """What the cycle came to.
+    """Result of a cycle.
 
     Attributes:
         decisions: in the order made.
@@ -84,7 +84,7 @@ def run_cycle(snapshot: ClusterSnapshot, options: CycleOptions | None = None) ->
     """Decide on every root with pending pods.
 
     Raises:
-        ValueError: ``order`` names a root that is not there.
+        ValueError: ``order`` contains a name that is not a root.
 
     """
     options = options or CycleOptions()
@@ -93,37 +93,37 @@ def run_cycle(snapshot: ClusterSnapshot, options: CycleOptions | None = None) ->
     decisions = first.run()
     if not options.evict or not any(decision.victims for decision in decisions):
         return Result(decisions, first.forest.pending, snapshot.problems)
-    left = first.decider.effects.apply(snapshot, evict=True)
-    later = _Cycle(left, dataclasses.replace(options, order=_still_there(options.order, decisions, left)))
+    remaining = first.decider.effects.apply(snapshot, evict=True)
+    later = _Cycle(remaining, dataclasses.replace(options, order=_without_evicted(options.order, decisions, remaining)))
     return Result((*decisions, *later.run()), later.forest.pending, snapshot.problems)
 
 
-def _still_there(order: tuple[str, ...], decisions: tuple[Decision, ...], left: ClusterSnapshot) -> tuple[str, ...]:
-    """*order* without roots that were evicted."""
-    groups = {group.metadata.name for group in left.groups}
+def _without_evicted(order: tuple[str, ...], decisions: tuple[Decision, ...], remaining: ClusterSnapshot) -> tuple[str, ...]:
+    """Return *order* without evicted roots."""
+    groups = {group.metadata.name for group in remaining.groups}
     evicted = {name for each in decisions for key in each.victims for name in (key, f"Pod/{key}", key.partition("/")[2])} - groups
     return tuple(name for name in order if name not in evicted)
 
 
 def prepared(snapshot: ClusterSnapshot, options: CycleOptions, *, until: Name | None = None) -> tuple[Decider, tuple[Entity, ...]]:
-    """What decides, and the roots that are ready, in the order of their cycles.
+    """Return the decider, and the ready roots in the order of their cycles.
 
-    With *until* only those whose turn is before that of the root *until*, which need not be ready itself; none where it is no root.
+    With *until*, return only the roots before the root *until*, which need not be ready; none if there is no such root.
     """
     forest = _forest(snapshot, options)
     return _decider(snapshot, forest, options), forest.ready if until is None else forest.roots_before(until)
 
 
 def queued(snapshot: ClusterSnapshot, options: CycleOptions) -> tuple[Entity, ...]:
-    """The roots that are ready, in the order of their cycles."""
+    """Return the ready roots in the order of their cycles."""
     return _forest(snapshot, options).ready
 
 
 def attempted(decisions: Sequence[Decision], snapshot: ClusterSnapshot, options: CycleOptions) -> list[Decision]:
-    """Return those of *decisions* whose roots were attempted; the others change nothing.  *snapshot* is as its feature gates leave it."""
+    """Return those of *decisions* whose roots were attempted; other decisions change nothing.  Feature gates are applied to *snapshot* already."""
     ready = frozenset[Name]()
     if any(each.status is Status.ERROR for each in decisions):
-        # A root is in error before its attempt or in it.
+        # A root with status Error may have been refused before its attempt.
         ready = frozenset(entity.name for entity in queued(snapshot, options))
     results = {Status.SUCCESS, Status.UNSCHEDULABLE, Status.UNRESOLVABLE}
     return [each for each in decisions if each.status in results or each.root in ready]

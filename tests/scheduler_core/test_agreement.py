@@ -151,7 +151,7 @@ def test_complete_breaks_no_constraint_and_knows_whether_a_placement_exists(obje
 def test_nobody_leaves_while_it_is_not_known_whether_there_is_room(trap):
     (spent,) = answer(trap, strategy="complete", budget=1)["decisions"]
     assert ("budget", []) == (spent["search"]["outcome"], spent["victims"])
-    assert "The search ended after 1 steps" in spent["message"]
+    assert "The search stopped after 1 steps" in spent["message"]
     (found,) = answer(trap, strategy="complete")["decisions"]
     assert ("placed", 10) == (found["search"]["outcome"], len(found["assignments"]))
 

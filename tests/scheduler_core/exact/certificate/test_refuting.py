@@ -98,4 +98,7 @@ def test_what_a_certificate_cannot_tell_is_said():
     ]
     (found,) = proved([*machines, composite(1), leaf("a", 4, 0), *pods])
 
-    assert "it has to do with more than a certificate tells, such as pods of several shapes that fill nodes badly" == found["reason"]
+    assert (
+        "the proof needs facts that a certificate cannot express, such as pods of several shapes that leave gaps on nodes"
+        == found["reason"]
+    )
