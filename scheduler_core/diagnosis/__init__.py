@@ -1,18 +1,18 @@
-"""Why something is not placed: which group fails first, in which domain, short of what; imports ``placement``.
+"""Diagnosis of a failed placement: the first group that fails, its domain, the missing resource; imports ``placement``.
 
-Reasons are counted, by node and by domain, never listed without end (KEP-4671, Failure Handling; KEP-6012, Status).
+Reasons are counted by node and by domain, and their number is limited (KEP-4671, Failure Handling; KEP-6012, Status).
 
-explanation        the diagnosis of one root
-tree_cause         down to the group that fails first
-pod_group_cause    why the pods of one group find no room
-clauses            what one domain holds of a group, and why not more
-domain_capacity    how many pods of a group the domains hold
-node_refusals      for each node the first filter that refuses the pod
-relaxed_filters    what if one filter were not there
-resource_shortage  what a domain is short of
-with_pods          placement state with some pods on it
-greedy_limits      where greedy cannot promise that there is no placement
-fragmentation      the largest gang that fits in each domain now
+explanation        diagnosis of one root
+tree_cause         finds the group of a tree that fails first
+pod_group_cause    why the pods of one group do not fit
+clauses            number of pods that a domain holds, and why not more
+domain_capacity    number of pods of a group that each domain holds
+node_refusals      first filter that rejects the pod, by node
+relaxed_filters    effect of dropping one filter
+resource_shortage  missing resources of a domain
+with_pods          placement state with some pods assumed
+greedy_limits      reasons why greedy may have missed a placement
+fragmentation      largest gang that fits in each domain now
 phrases            amounts, counts and names in words
 """
 

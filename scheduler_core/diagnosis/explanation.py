@@ -1,4 +1,4 @@
-"""The diagnosis of one root."""
+"""Diagnosis of one root."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from scheduler_core.placement.placement_request import PlacementRequest
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Why a root, or what of it, is not placed.
+    """Reasons why a root, or a part of it, is not placed.
 
     Attributes:
-        message: in one paragraph of at most 1,000 characters: the group that fails first, domain by domain, then what is above it.
-        groups: of each group that is not Success, its own cause.
-        pods: of each pod that gets no node, the reason in kube-scheduler's words: its own where it found no node, its root's
-            where it fitted or was never tried (KEP-4671, Failure Handling).
-        uncertain: the sentence that a placement may exist all the same, and by which feature it may have been missed; empty where
-            there is none for certain (KEP-4671, Algorithm Limitations; KEP-6012, No-Backtracking and Resource stealing).
+        message: one paragraph of at most 1,000 characters: the group that fails first, by domain, then its parents.
+        groups: cause of each group that is not Success.
+        pods: reason for each pod without a node, in kube-scheduler's wording: its own if it was rejected, its root's if it
+            fitted or was not tried (KEP-4671, Failure Handling).
+        uncertain: why greedy may have missed a placement; empty if there is certainly none (KEP-4671, Algorithm
+            Limitations; KEP-6012, No-Backtracking and Resource stealing).
 
     """
 
@@ -36,34 +36,34 @@ class Diagnosis:
 
 
 def explain(greedy: Greedy, request: PlacementRequest, outcome: PlacementOutcome) -> Diagnosis:
-    """Why *request*, for which ``place`` gave *outcome*, is not placed, or why not all of it if that is a success.
+    """Return why *request*, for which ``place`` returned *outcome*, is not placed; after a success, why not all of it.
 
-    The ledger must be as it was when *request* was tried; it is left so.
+    The ledger must be as it was when *request* was tried; it is not changed.
     """
     path = (request.entity.name.name,)
     if outcome.status is Status.ERROR:
         return _error(request, outcome, path)
     tree = TreeCause(greedy)
-    doubt = ""
+    uncertain = ""
     if outcome.success or outcome.message == BARE:
         with rewound(greedy.state):
             if outcome.placed:
                 greedy.assume(request, outcome)
-            told = tree.left_over(request, outcome, path)
-        if more := len(told[phrases.SHOWN :]):
-            told[phrases.SHOWN :] = [f"{phrases.counted(more, 'more group')} {'is' if more == 1 else 'are'} short of nodes"]
+            sentences = tree.left_over(request, outcome, path)
+        if more := len(sentences[phrases.SHOWN :]):
+            sentences[phrases.SHOWN :] = [f"{phrases.counted(more, 'more group')} {'is' if more == 1 else 'are'} short of nodes"]
     else:
-        told = tree.failing(request, greedy.state.topology.root, path)
-        doubt = greedy_limits.sentence(greedy, request)
-    message = cut(". ".join(told), phrases.LONGEST)
+        sentences = tree.failing(request, greedy.state.topology.root, path)
+        uncertain = greedy_limits.sentence(greedy, request)
+    message = cut(". ".join(sentences), phrases.LONGEST)
     groups = {name: cut(text, phrases.LONGEST) for name, text in tree.groups.items() if text}
-    return Diagnosis(message, groups, dict(_pods(request, outcome, tree)), cut(doubt, phrases.LONGEST))
+    return Diagnosis(message, groups, dict(_pods(request, outcome, tree)), cut(uncertain, phrases.LONGEST))
 
 
 def leftovers(greedy: Greedy, request: PlacementRequest, outcome: PlacementOutcome) -> Mapping[str, str]:
-    """Why the pods that *outcome*, a success of *request*, leaves without a node have none, by pod.
+    """Return the reason for each pod that *outcome*, a success of *request*, leaves without a node.
 
-    To be asked after the outcome is assumed, with ``greedy.assume``; the ledger is left so.
+    *outcome* must be assumed already, with ``greedy.assume``; the ledger is not changed.
     """
     if outcome.placed == sum(len(leaf.waiting) for leaf in request.entity.leaves()):
         return {}
@@ -73,7 +73,7 @@ def leftovers(greedy: Greedy, request: PlacementRequest, outcome: PlacementOutco
 
 
 def _pods(request: PlacementRequest, outcome: PlacementOutcome, tree: TreeCause) -> Iterator[tuple[str, str]]:
-    """Every pod without a node, in the order of the tree: its own reason, else its root's or, in a success, its group's."""
+    """Return every pod without a node in tree order, with its own reason, else its root's or, in a success, its group's."""
     for leaf, below, cause in _leaves(request, outcome, "" if outcome.success else _status(outcome)):
         nodes = [] if below is None or below.nodes is None or cause else below.nodes.tolist()
         for index, pod in enumerate(leaf.entity.waiting):
@@ -84,7 +84,7 @@ def _pods(request: PlacementRequest, outcome: PlacementOutcome, tree: TreeCause)
 def _leaves(
     request: PlacementRequest, outcome: PlacementOutcome | None, cause: str
 ) -> Iterator[tuple[PlacementRequest, PlacementOutcome | None, str]]:
-    """The leaves with what came of them, and the status that holds for their pods: of what failed highest above them."""
+    """Return the leaves with their outcomes, and the status for their pods: that of the topmost failed parent."""
     if outcome is not None and not outcome.success and not cause:
         cause = _status(outcome)
     if request.leaf:
@@ -100,7 +100,7 @@ def _status(outcome: PlacementOutcome) -> str:
 
 
 def _error(request: PlacementRequest, outcome: PlacementOutcome, path: Path) -> Diagnosis:
-    """Where in the tree an error was met."""
+    """Return the diagnosis of an error: where in the tree it occurred."""
     pods = [pod for leaf in request.entity.leaves() for pod in leaf.waiting]
     while below := next((pair for pair in zip(request.children, outcome.children, strict=False) if _erred(pair[1])), None):
         request, path = below[0], (*path, below[0].entity.name.name)

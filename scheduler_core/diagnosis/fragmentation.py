@@ -1,7 +1,7 @@
 """Fragmentation: for each topology level and pod shape, the largest gang that fits in one domain now.
 
-Counted are requests, taints, selectors, ports of the host and room kept for nominated pods; what pods say about other pods
-(affinity, anti-affinity, spread) is not.  A gang is in one domain as KEP-5732 has it: nodes with one value of the label.
+Requests, taints, selectors, host ports and capacity held for nominated pods are considered; rules between pods
+(affinity, anti-affinity, spread) are not.  A domain is as in KEP-5732: nodes with one value of the label.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from scheduler_core.placement.state import PlacementState
 
 MOST_SHAPES = 8
 _LEVELS = frozenset({"zone", "rack"})
-"""What well-known levels are called behind the prefix of their keys."""
+"""Well-known levels: names of topology keys without their prefix."""
 _DEPRECATED = "failure-domain.beta.kubernetes.io/"
 
 
@@ -34,7 +34,7 @@ class Fragment:
         shape: the requests of the shape, in words.
         pod: the first pod of that shape by name, as ``namespace/name``.
         largest: pods of the shape that fit in the best domain.
-        domain: that domain, the first by name of equal ones; empty where nothing fits anywhere.
+        domain: that domain, ties by name; empty if no pod fits anywhere.
         total: pods of the shape that fit in the whole cluster, one by one.
 
     """
@@ -48,27 +48,29 @@ class Fragment:
 
 
 def fragments(snapshot: ClusterSnapshot, ignore: Iterable[str] = ()) -> tuple[Fragment, ...]:
-    """The shapes and levels that matter in *snapshot*; fields in *ignore* are passed over though they are not modelled."""
+    """Return the fragments of *snapshot*; unmodelled fields in *ignore* are ignored."""
     state = PlacementState.from_snapshot(snapshot, PlacingOptions(), ignore)
     return largest(state, levels(snapshot), examples(snapshot))
 
 
 def largest(state: PlacementState, keys: Sequence[str], pods: Sequence[PodRecord]) -> tuple[Fragment, ...]:
-    """The largest gang of each of *pods* in one domain of each of *keys*: by pod, then by key."""
+    """Return the largest gang of each of *pods* in one domain of each of *keys*: by pod, then by key."""
     return tuple(_of_shape(state, keys, pods))
 
 
 def levels(snapshot: ClusterSnapshot) -> tuple[str, ...]:
-    """The topology keys of the groups' constraints and the zones and racks of the nodes, those with few domains first."""
-    asked = {each.key for group in snapshot.groups if (told := group.spec.scheduling_constraints) for each in told.topology or ()}
+    """Return the topology keys of group constraints and the zones and racks of nodes, those with few domains first."""
+    requested = {
+        each.key for group in snapshot.groups if (constraints := group.spec.scheduling_constraints) for each in constraints.topology or ()
+    }
     known = {key for labels in snapshot.nodes.labels for key in labels if key.rpartition("/")[2] in _LEVELS}
-    found = asked | {key for key in known if not key.startswith(_DEPRECATED)}
-    domains = {key: len(snapshot.nodes.column(key).values) for key in found}
-    return tuple(sorted((key for key in found if domains[key]), key=lambda key: (domains[key], key)))
+    keys = requested | {key for key in known if not key.startswith(_DEPRECATED)}
+    domains = {key: len(snapshot.nodes.column(key).values) for key in keys}
+    return tuple(sorted((key for key in keys if domains[key]), key=lambda key: (domains[key], key)))
 
 
 def examples(snapshot: ClusterSnapshot, most: int = MOST_SHAPES) -> tuple[PodRecord, ...]:
-    """A pod of each shape, the first by name: of pending pods first, then of the pods of running groups, frequent ones first."""
+    """Return the first pod of each shape by name: of pending pods first, then of pods of running groups, frequent shapes first."""
     chosen: dict[int, PodRecord] = {}
     for pods in (_pending(snapshot), _running(snapshot)):
         first: dict[int, PodRecord] = {}
@@ -95,15 +97,15 @@ def _of_shape(state: PlacementState, keys: Sequence[str], pods: Sequence[PodReco
         total, words = int(slots.sum()), _words(pod.shape, state.nodes)
         for key in keys:
             column = state.nodes.column(key)
-            there = column.ids >= 0
-            sums = np.bincount(column.ids[there], weights=slots[there], minlength=len(column.values))
+            labelled = column.ids >= 0
+            sums = np.bincount(column.ids[labelled], weights=slots[labelled], minlength=len(column.values))
             best = int(sums.argmax()) if len(sums) else 0
-            most = int(sums[best]) if len(sums) else 0
-            yield Fragment(key, words, pod.key, most, column.values[best] if most else "", total)
+            largest_count = int(sums[best]) if len(sums) else 0
+            yield Fragment(key, words, pod.key, largest_count, column.values[best] if largest_count else "", total)
 
 
 def _slots(state: PlacementState, shape: PodShape) -> Ints:
-    """How many pods of *shape* each node holds; shape (nodes,)."""
+    """Return how many pods of *shape* each node holds; shape (nodes,)."""
     profile, ledger = state.profile.compile(shape), state.ledger
     free = state.nodes.allocatable[profile.rows] - ledger.used[profile.rows] - ledger.held[profile.rows]
     slots: Ints = np.maximum((free // profile.amounts).min(axis=0), 0)
@@ -116,5 +118,5 @@ def _slots(state: PlacementState, shape: PodShape) -> Ints:
 
 
 def _words(shape: PodShape, nodes: NodeTable) -> str:
-    told = [phrases.amount(nodes.resources[row], amount) for row, amount in shape.requests if row != PODS]
-    return ", ".join(told) or "no requests"
+    amounts = [phrases.amount(nodes.resources[row], amount) for row, amount in shape.requests if row != PODS]
+    return ", ".join(amounts) or "no requests"

@@ -1,4 +1,4 @@
-"""Why a pod finds no node: for each node the first filter that keeps it away, in upstream's order, counted.
+"""Filters that reject a pod: for each node the first one, in kube-scheduler's order, counted.
 
 The order is that of kube-scheduler's default profile: NodeUnschedulable, TaintToleration, NodeAffinity, NodePorts,
 NodeResourcesFit (all resources that are short on a node), PodTopologySpread, InterPodAffinity.
@@ -20,23 +20,23 @@ from scheduler_core.plugins.base import Filters
 from scheduler_core.plugins.noderesources import resource_reason
 
 ELSEWHERE = "node(s) didn't match pod group's topology"
-"""Of nodes outside the domain that the pod's group was tried in; kube-scheduler leaves them out of the count."""
+"""Reason for nodes outside the domain that was tried; kube-scheduler omits them from the count."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class NodeRefusals:
-    """What keeps one more pod off the nodes of a placement as it stands.
+    """Reasons why the nodes of a placement reject one more pod.
 
     Attributes:
         pod: the pod.
-        nodes: the nodes looked at.
-        static: nodes by the reason that does not depend on what runs there; masks over ``nodes``, none of them empty.
-        others: the same for what other pods are the cause of: ports, spread, affinity.
-        usable: shape (nodes,): where no static reason stands against the pod.
-        asked: shape (nodes,): where its requests were compared with what is free.
-        free: shape (requests, nodes): what is free, below 0 where more is taken than there is.
-        short: shape (requests, nodes): where it is too little, among those asked.
-        able: nodes that would take the pod.
+        nodes: the examined nodes.
+        static: nodes by reason, for filters that do not depend on other pods; non-empty masks over ``nodes``.
+        others: the same for filters that depend on other pods: ports, spread, affinity.
+        usable: shape (nodes,): nodes that pass all static filters.
+        compared: shape (nodes,): nodes where the requests were compared with free resources.
+        free: shape (requests, nodes): free resources, negative if overcommitted.
+        short: shape (requests, nodes): resources that are insufficient, among the nodes compared.
+        able: number of nodes that would take the pod.
 
     """
 
@@ -45,65 +45,65 @@ class NodeRefusals:
     static: Mapping[str, Bools]
     others: Mapping[str, Bools]
     usable: Bools
-    asked: Bools
+    compared: Bools
     free: Ints
     short: Bools
     able: int
 
     def counts(self, resources: Mapping[int, str]) -> list[tuple[str, int]]:
-        """Reason and number of nodes, most first, of equal ones by text.  *resources*: the reason for each row."""
-        found = {reason: int(mask.sum()) for reason, mask in (*self.static.items(), *self.others.items())}
+        """Return reasons with their number of nodes, most first, then by text.  *resources*: the reason for each row."""
+        counts = {reason: int(mask.sum()) for reason, mask in (*self.static.items(), *self.others.items())}
         for (row, _), short in zip(self.pod.shape.requests, self.short, strict=True):
             if short.any():
-                found[resources[row]] = int(short.sum())
-        return sorted(found.items(), key=lambda each: (-each[1], each[0]))
+                counts[resources[row]] = int(short.sum())
+        return sorted(counts.items(), key=lambda each: (-each[1], each[0]))
 
 
 def examine_nodes(state: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRefusals:
-    """What keeps *pod* off *nodes* now."""
-    still: Bools = np.ones(len(nodes), dtype=bool)
+    """Return why *nodes* reject *pod* in the present state."""
+    remaining: Bools = np.ones(len(nodes), dtype=bool)
     related = state.stateful.touches(pod)
-    static = _sift([(reason, mask[nodes]) for reason, mask in _static(state, pod, related=related)], still)
-    usable = still.copy()
-    others = _sift(ledger_filters(state, pod.shape, nodes), still)
-    asked = still.copy()
+    static = _first_rejections([(reason, mask[nodes]) for reason, mask in _static(state, pod, related=related)], remaining)
+    usable = remaining.copy()
+    others = _first_rejections(ledger_filters(state, pod.shape, nodes), remaining)
+    compared = remaining.copy()
     rows = np.array([row for row, _ in pod.shape.requests], dtype=np.int64)
     amounts = np.array([[amount] for _, amount in pod.shape.requests], dtype=np.int64)
     free = free_of(state, rows)[:, nodes]
-    short = (free < amounts) & asked
-    still &= ~short.any(axis=0)
+    short = (free < amounts) & compared
+    remaining &= ~short.any(axis=0)
     if related:
-        others |= _sift(state.stateful.filter(pod, nodes), still)
-    return NodeRefusals(pod, nodes, static, others, usable, asked, free, short, int(still.sum()))
+        others |= _first_rejections(state.stateful.filter(pod, nodes), remaining)
+    return NodeRefusals(pod, nodes, static, others, usable, compared, free, short, int(remaining.sum()))
 
 
-def fit_error_message(state: PlacementState, found: NodeRefusals) -> str:
-    """In kube-scheduler's words, counted over all nodes of the cluster."""
+def fit_error_message(state: PlacementState, refusals: NodeRefusals) -> str:
+    """Return kube-scheduler's message, counted over all nodes of the cluster."""
     total = len(state.nodes)
-    reasons = {row: resource_reason(state.nodes, row) for row, _ in found.pod.shape.requests}
-    counts = found.counts(reasons)
+    reasons = {row: resource_reason(state.nodes, row) for row, _ in refusals.pod.shape.requests}
+    counts = refusals.counts(reasons)
     most = 2 * phrases.SHOWN
     shown = [f"{count} {reason}" for reason, count in counts[:most]]
     if len(counts) > most:
         shown.append(f"{sum(count for _, count in counts[most:])} node(s) for {len(counts) - most} more reasons")
-    if outside := total - len(found.nodes):
+    if outside := total - len(refusals.nodes):
         shown.append(f"{outside} {ELSEWHERE}")
     return f"0/{total} nodes are available: {', '.join(shown)}." if shown else f"0/{total} nodes are available."
 
 
 def free_of(state: PlacementState, rows: Ints) -> Ints:
-    """What is free of the resources *rows*, shape (rows, all nodes)."""
+    """Return the free amounts of the resources *rows*; shape (rows, all nodes)."""
     free: Ints = state.nodes.allocatable[rows] - state.ledger.used[rows]
     return free - state.ledger.held[rows] if state.ledger.holding else free
 
 
 def ledger_filters(state: PlacementState, shape: PodShape, nodes: Nodes) -> Filters:
-    """What of the ledger beside resources keeps *shape* off *nodes*."""
+    """Return the filters of *shape* on *nodes* that depend on the ledger, except resources."""
     return [each for plugin in registry.LEDGER for each in plugin(state.ledger).filters(shape, nodes)]
 
 
 def admitted(state: PlacementState, shape: PodShape) -> Bools:
-    """Shape (all nodes,): where ``ledger_filters`` lets *shape* run."""
+    """Return the nodes that pass ``ledger_filters``; shape (all nodes,)."""
     able: Bools = np.ones(len(state.nodes), dtype=bool)
     for _, mask in ledger_filters(state, shape, state.nodes.everything):
         able &= mask
@@ -111,18 +111,18 @@ def admitted(state: PlacementState, shape: PodShape) -> Bools:
 
 
 def _static(state: PlacementState, pod: PodRecord, *, related: bool) -> list[tuple[str, Bools]]:
-    """The filters that do not depend on what runs; a rule about other pods that is not modelled refuses every node."""
-    refused = state.profile.refused(state.stateful.unmodelled(pod)) if related else ""
-    nowhere = [(refused, np.zeros(len(state.nodes), dtype=bool))] if refused else []
-    return [*nowhere, *state.profile.filters(pod.shape)]
+    """Return the filters that do not depend on other pods; an unmodelled rule about other pods rejects every node."""
+    reason = state.profile.refused(state.stateful.unmodelled(pod)) if related else ""
+    no_node = [(reason, np.zeros(len(state.nodes), dtype=bool))] if reason else []
+    return [*no_node, *state.profile.filters(pod.shape)]
 
 
-def _sift(filters: list[tuple[str, Bools]], still: Bools) -> dict[str, Bools]:
-    """The nodes that each filter is the first to refuse; they are struck out of *still*."""
-    found: dict[str, Bools] = {}
+def _first_rejections(filters: list[tuple[str, Bools]], remaining: Bools) -> dict[str, Bools]:
+    """Return, for each filter, the nodes that it is the first to reject; they are removed from *remaining*."""
+    rejected: dict[str, Bools] = {}
     for reason, passing in filters:
-        refused = still & ~passing
-        if refused.any():
-            found[reason] = refused
-            still &= passing
-    return found
+        newly_rejected = remaining & ~passing
+        if newly_rejected.any():
+            rejected[reason] = newly_rejected
+            remaining &= passing
+    return rejected

@@ -1,4 +1,4 @@
-"""Words for people: amounts with units, counts with nouns, domains by name."""
+"""Wording of messages: amounts with units, counts with nouns, domains by name."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from scheduler_core.model.topology import Placement
 
 SHOWN = 4
-"""Domains, groups or reasons named in a row, at most; of the rest the number."""
+"""Maximum number of domains, groups or reasons in a list; the rest is counted."""
 LONGEST = 1000
-"""Characters of a message, at most."""
+"""Maximum length of a message in characters."""
 
 _STORAGE = ("memory", "ephemeral-storage")
 _UNITS = (("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
 
 
 def size(resource: str, value: int) -> str:
-    """*value* as it is held (cpu in millicores, storage in bytes), in cores, Gi or Mi; others as they are."""
+    """Return *value* (cpu in millicores, storage in bytes) in cores, Gi or Mi; other resources unchanged."""
     if resource == "cpu":
         return _decimal(value, 1000, 3)
     if resource in _STORAGE or resource.startswith("hugepages-"):
@@ -27,50 +27,50 @@ def size(resource: str, value: int) -> str:
 
 
 def amount(resource: str, value: int) -> str:
-    """The same with what it is of: ``1.5 cpu``, ``16Gi memory``, ``8 nvidia.com/gpu``, ``3 pod slots``."""
+    """Return a size with its resource: ``1.5 cpu``, ``16Gi memory``, ``8 nvidia.com/gpu``, ``3 pod slots``."""
     name = ("pod slot" if value == 1 else "pod slots") if resource == "pods" else resource
     return f"{size(resource, value)} {name}"
 
 
 def _decimal(value: int, unit: int, places: int) -> str:
-    """Cut off, not rounded: what is short of a round number must not look like it."""
+    """Truncate instead of rounding, so that an amount below a round number is not shown as that number."""
     whole, rest = divmod(value, unit)
     fraction = f"{rest * 10**places // unit:0{places}d}".rstrip("0")
     return f"{whole}.{fraction}" if fraction else str(whole)
 
 
 def counted(count: int, noun: str) -> str:
-    """``1 pod``, ``2 pods``."""
+    """Return a count with its noun: ``1 pod``, ``2 pods``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def some_of(count: int, total: int) -> str:
-    """So many nodes of a domain: ``1 of 4 nodes``, ``all 4 nodes``, ``both nodes``, ``its only node``."""
+    """Return a number of nodes of a domain: ``1 of 4 nodes``, ``all 4 nodes``, ``both nodes``, ``its only node``."""
     if count < total:
         return f"{count} of {total} nodes"
     return "its only node" if total == 1 else f"{all_of(total)} nodes"
 
 
 def all_of(total: int) -> str:
-    """``both``, ``all 3``."""
+    """Return ``both``, or ``all 3``."""
     return "both" if total == 2 else f"all {total}"
 
 
 def listed(names: Sequence[str], most: int = SHOWN) -> str:
-    """``a``, ``a and b``, ``a, b and c``, ``a, b, c, d and 3 more``."""
+    """Return a list in words: ``a``, ``a and b``, ``a, b and c``, ``a, b, c, d and 3 more``."""
     if len(names) > most:
         return f"{', '.join(names[:most])} and {len(names) - most} more"
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def level(key: str) -> str:
-    """What people call the domains of a topology key: ``topology.example/rack`` are racks."""
+    """Return the noun for domains of a topology key: ``rack`` for ``topology.example/rack``."""
     last = key.rpartition("/")[2]
     return "node" if last == "hostname" else last
 
 
 def place(placement: Placement) -> str:
-    """``rack r1``, ``rack-1`` (whose value says already what it is), ``the cluster``."""
+    """Return the name of a domain: ``rack r1``, ``rack-1`` (whose value contains the noun), ``the cluster``."""
     if placement.value and not placement.key:
         return placement.value
     if not placement.value:
@@ -80,7 +80,7 @@ def place(placement: Placement) -> str:
 
 
 def places(several: Sequence[Placement]) -> str:
-    """``rack r1``, ``racks r1 and r2``, ``rack-1 and rack-2``."""
+    """Return the names of several domains: ``rack r1``, ``racks r1 and r2``, ``rack-1 and rack-2``."""
     noun = level(several[0].key)
     if len(several) == 1 or not noun or any(each.value.startswith(noun) or not each.value for each in several):
         return listed([place(each) for each in several])
@@ -88,7 +88,7 @@ def places(several: Sequence[Placement]) -> str:
 
 
 def holds_phrase(several: Sequence[Placement], count: int) -> str:
-    """``rack r1 holds 2``, ``racks r1 and r2 hold 2 each``, ``rack r3 holds none``."""
+    """Return how many pods domains hold: ``rack r1 holds 2``, ``racks r1 and r2 hold 2 each``, ``rack r3 holds none``."""
     if len(several) == 1:
         return f"{places(several)} holds {count or 'none'}"
     return f"{places(several)} hold {f'{count} each' if count else 'none'}"

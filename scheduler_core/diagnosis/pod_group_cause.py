@@ -1,4 +1,4 @@
-"""Why the pods of one group find no room: domain by domain, the one that holds most of them first."""
+"""Cause of a failed PodGroup: domain by domain, the one that holds the most pods first."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 
 from scheduler_core.diagnosis import node_refusals, phrases
-from scheduler_core.diagnosis.clauses import clause, clause_for_more, together
-from scheduler_core.diagnosis.domain_capacity import Held, needed, picks, ranked
+from scheduler_core.diagnosis.clauses import clause, clause_for_more, merged
+from scheduler_core.diagnosis.domain_capacity import Held, needed, nodes_of_pods, ranked
 from scheduler_core.diagnosis.with_pods import assume_pods, rewound
 from scheduler_core.model.nodes import PODS
 from scheduler_core.model.pods import PodRecord, PodShape
@@ -17,16 +17,16 @@ from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
 
 _SHAPES = 16
-"""Pods of so many shapes are told reasons of their own."""
+"""Maximum number of shapes with reasons of their own."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodGroupCause:
-    """Why a leaf is not placed, or not all of it.
+    """Reasons why a leaf is not placed, or not all of it.
 
     Attributes:
-        rest: what follows the group's name: ``finds no rack for its 4 pods: …``.
-        pods: why, by pod, in kube-scheduler's words; those missing there had fitted, or were never tried.
+        rest: the sentence after the group's name: ``finds no rack for its 4 pods: …``.
+        pods: reason for each pod in kube-scheduler's wording; pods that fitted or were not tried are missing.
 
     """
 
@@ -35,23 +35,23 @@ class PodGroupCause:
 
 
 def cause(greedy: Greedy, request: PlacementRequest, parent: Placement) -> PodGroupCause:
-    """Why the leaf *request* fails inside *parent*; the ledger is as it was when it was tried."""
+    """Return why the leaf *request* fails inside *parent*; the ledger must be as it was when it was tried."""
     entity = request.entity
     if (members := len(entity.running) + len(entity.waiting)) < entity.minimum:
         return PodGroupCause(f"has {members} of the {phrases.counted(entity.minimum, 'pod')} that it needs")
     places = greedy.placements(request, parent)
     if not places:
-        return PodGroupCause(nowhere(request, parent))
+        return PodGroupCause(no_domain(request, parent))
     order, need = ranked(greedy, request, places), needed(greedy.state, request)
     shown = order[: phrases.SHOWN]
-    told = together([clause(greedy, request, each, need) for each in shown], parent)
+    clauses = merged([clause(greedy, request, each, need) for each in shown], parent)
     if len(places) > len(shown):
-        told.append(_others(request, order, len(places)))
-    return PodGroupCause(f"{_head(greedy.state, request, parent)}: {'; '.join(told)}", _refused(greedy, request, order[0]))
+        clauses.append(_others(request, order, len(places)))
+    return PodGroupCause(f"{_head(greedy.state, request, parent)}: {'; '.join(clauses)}", _refused(greedy, request, order[0]))
 
 
 def brief(greedy: Greedy, request: PlacementRequest, parent: Placement) -> str:
-    """The same in a few words: how many pods the best domain holds."""
+    """Return the cause in short: how many pods the best domain holds."""
     entity = request.entity
     if (members := len(entity.running) + len(entity.waiting)) < entity.minimum:
         return f"has {members} of {phrases.counted(entity.minimum, 'pod')}"
@@ -60,33 +60,33 @@ def brief(greedy: Greedy, request: PlacementRequest, parent: Placement) -> str:
         return f"finds no {phrases.level(entity.key)}"
     first, need = ranked(greedy, request, places)[0], needed(greedy.state, request)
     where = f" in one {phrases.level(entity.key)}" if entity.key else ""
-    return f"has room for {first.pods} of {phrases.counted(need, 'pod')}{where}"
+    return f"has capacity for {first.pods} of {phrases.counted(need, 'pod')}{where}"
 
 
 def left_over(greedy: Greedy, request: PlacementRequest, domain: Placement, left: Sequence[PodRecord]) -> PodGroupCause:
-    """Why *domain*, where the minimum of *request* is met, has no node for the pods *left*; the others are assumed already."""
+    """Return why *domain*, which holds the minimum of *request*, has no node for the pods *left*; the other pods are assumed."""
     state = greedy.state
     why = clause_for_more(state, request, domain, left)
-    more = f"{len(left)} more {'pod' if len(left) == 1 else 'pods'}{_wants(state, request, several=len(left) > 1)}"
-    return PodGroupCause(f"has what it needs, and no node for {more} in {phrases.place(domain)}: {why}", reasons(state, left, domain))
+    more = f"{len(left)} more {'pod' if len(left) == 1 else 'pods'}{_requests_phrase(state, request, several=len(left) > 1)}"
+    return PodGroupCause(f"has its minimum, but no node for {more} in {phrases.place(domain)}: {why}", reasons(state, left, domain))
 
 
 def reasons(state: PlacementState, pods: Iterable[PodRecord], domain: Placement) -> dict[str, str]:
-    """Why each of *pods* finds no node in *domain* as it stands, in kube-scheduler's words; without those that would find one."""
+    """Return the reason for each of *pods* without a node in *domain*, in kube-scheduler's wording; pods that fit are omitted."""
     by_shape: dict[PodShape, str] = {}
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for pod in pods:
         if pod.shape not in by_shape and len(by_shape) < _SHAPES:
-            seen = node_refusals.examine_nodes(state, pod, domain.nodes)
-            by_shape[pod.shape] = "" if seen.able else node_refusals.fit_error_message(state, seen)
+            refusals = node_refusals.examine_nodes(state, pod, domain.nodes)
+            by_shape[pod.shape] = "" if refusals.able else node_refusals.fit_error_message(state, refusals)
         if reason := by_shape.get(pod.shape, ""):
-            found[pod.key] = reason
-    return found
+            result[pod.key] = reason
+    return result
 
 
 def _refused(greedy: Greedy, request: PlacementRequest, held: Held) -> dict[str, str]:
-    """The reasons of the pods that find no node in a domain once the others stand there."""
-    nodes = picks(greedy, request, held)
+    """Return the reasons of the pods without a node in a domain once the other pods are assumed there."""
+    nodes = nodes_of_pods(greedy, request, held)
     with rewound(greedy.state):
         assume_pods(greedy.state, request, nodes)
         left = [pod for pod, node in zip(request.entity.waiting, nodes.tolist(), strict=True) if node < 0]
@@ -94,7 +94,7 @@ def _refused(greedy: Greedy, request: PlacementRequest, held: Held) -> dict[str,
 
 
 def _others(request: PlacementRequest, order: list[Held], total: int) -> str:
-    """The domains that are not shown; what they hold is known where all are ranked."""
+    """Return the number of domains not shown, and what they hold if all are ranked."""
     more = total - min(len(order), phrases.SHOWN)
     level = f"{more} more {phrases.level(request.entity.key)}{'s' if more > 1 else ''}"
     if len(order) < total:
@@ -107,13 +107,13 @@ def _head(state: PlacementState, request: PlacementRequest, parent: Placement) -
     entity = request.entity
     inside = f" in {phrases.place(parent)}"
     if entity.name.kind == "Pod":
-        return f"{_wants(state, request, several=False).lstrip()} finds no node{inside}".lstrip()
-    return f"finds no {phrases.level(entity.key) or 'room'}{inside if parent.key or not entity.key else ''} for {_pods(state, request)}"
+        return f"{_requests_phrase(state, request, several=False).lstrip()} finds no node{inside}".lstrip()
+    return f"finds no {phrases.level(entity.key) or 'capacity'}{inside if parent.key or not entity.key else ''} for {_pods(state, request)}"
 
 
 def _pods(state: PlacementState, request: PlacementRequest) -> str:
     entity, need = request.entity, needed(state, request)
-    wants = _wants(state, request, several=need > 1)
+    wants = _requests_phrase(state, request, several=need > 1)
     total = len(entity.waiting)
     if entity.running:
         some = f"{need} of its {total} pending pods" if need < total else f"its {phrases.counted(need, 'pending pod')}"
@@ -123,16 +123,16 @@ def _pods(state: PlacementState, request: PlacementRequest) -> str:
     return f"its {phrases.counted(need, 'pod') if need > 1 else 'pod'}{wants}"
 
 
-def _wants(state: PlacementState, request: PlacementRequest, *, several: bool) -> str:
-    """What each pod requests, where all request the same: `` (8 cpu, 4 nvidia.com/gpu each)``."""
+def _requests_phrase(state: PlacementState, request: PlacementRequest, *, several: bool) -> str:
+    """Return the request of each pod, if all are equal: `` (8 cpu, 4 nvidia.com/gpu each)``."""
     if len(request.runs) != 1:
         return ""
-    asked = [phrases.amount(state.nodes.resources[row], amount) for row, amount in request.runs[0].shape.requests if row != PODS]
-    return f" ({', '.join(asked[: phrases.SHOWN])}{' each' if several else ''})" if asked else ""
+    amounts = [phrases.amount(state.nodes.resources[row], amount) for row, amount in request.runs[0].shape.requests if row != PODS]
+    return f" ({', '.join(amounts[: phrases.SHOWN])}{' each' if several else ''})" if amounts else ""
 
 
-def nowhere(request: PlacementRequest, parent: Placement) -> str:
-    """What is to be said of a group that has no domain to choose in *parent*."""
+def no_domain(request: PlacementRequest, parent: Placement) -> str:
+    """Return the message for a group that has no candidate domain in *parent*."""
     if not request.entity.key:
         return "finds no placement: the plugins generate none"
     level, where = phrases.level(request.entity.key), phrases.place(parent)

@@ -1,4 +1,4 @@
-"""What if one filter were not there: the leaf tried again on the same domain without it."""
+"""Effect of dropping one filter: the leaf is tried again on the same domain without it."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ from scheduler_core.plugins.profile import Profile
 from scheduler_core.plugins.taint_toleration import HARD, taint_reason, tolerates
 
 _TRIED = 3
-"""Filters that are taken away, one at a time, those that refuse the most nodes first."""
+"""Number of filters to drop, one at a time, those that reject the most nodes first."""
 _STEPS = 64
-"""Pods that are tried one by one are not tried again where there are more."""
+"""Maximum number of pods to try again one by one."""
 _BETWEEN_PODS = {
     SPREAD: "its topology spread constraints were dropped",
     LACKS_TOPOLOGY: "its topology spread constraints were dropped",
     AFFINITY: "its pod affinity were dropped",
     ANTI_AFFINITY: "its pod anti-affinity were dropped",
-    EXISTING_ANTI_AFFINITY: "the anti-affinity of other pods did not count",
+    EXISTING_ANTI_AFFINITY: "the anti-affinity of other pods were ignored",
 }
 Change = Callable[[PodShape], PodShape]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WhatIf:
-    """One filter less.
+    """Effect of dropping one filter.
 
     Attributes:
-        reason: the filter's.
-        phrase: the condition, as ``the taint a=b:NoSchedule on 1 of 4 nodes were tolerated``.
-        pods: how many pods the domain would hold.
-        counted: whether the phrase says how many nodes it is about.
+        reason: the reason of the filter.
+        phrase: the condition, such as ``the taint a=b:NoSchedule on 1 of 4 nodes were tolerated``.
+        pods: number of pods that the domain would hold.
+        counted: True if the phrase states the number of nodes.
 
     """
 
@@ -56,82 +56,82 @@ class WhatIf:
     counted: bool
 
 
-def best(state: PlacementState, request: PlacementRequest, domain: Placement, found: NodeRefusals) -> WhatIf | None:
-    """The one filter without which *domain* would hold the most pods; None where none makes a difference.
+def best_relaxation(state: PlacementState, request: PlacementRequest, domain: Placement, refusals: NodeRefusals) -> WhatIf | None:
+    """Return the filter without which *domain* would hold the most pods; None if none makes a difference.
 
     Args:
-        state: as it is before any pod of the leaf stands on it.
+        state: the state before any pod of the leaf is assumed.
         request: the leaf.
-        domain: where.
-        found: what keeps one more pod away.
+        domain: the domain.
+        refusals: why one more pod is rejected.
 
     """
     if not homogeneous(request) and len(request.entity.waiting) > _STEPS:
         return None
-    reasons = sorted({**found.static, **_between_pods(found)}.items(), key=lambda each: -int(each[1].sum()))
-    options = [_without(state, request, domain, found, reason) for reason, _ in reasons[:_TRIED]]
+    reasons = sorted({**refusals.static, **_between_pods(refusals)}.items(), key=lambda each: -int(each[1].sum()))
+    options = [_without(state, request, domain, refusals, reason) for reason, _ in reasons[:_TRIED]]
     known = [option for option in options if option is not None]
     return max(known, key=lambda option: option.pods, default=None)
 
 
-def taint_of(found: NodeRefusals, reason: str, nodes: NodeTable) -> Taint | None:
-    """The taint that *reason* is about; None if it is about none."""
-    shape, node = found.pod.shape, int(found.nodes[found.static[reason].argmax()])
+def taint_of(refusals: NodeRefusals, reason: str, nodes: NodeTable) -> Taint | None:
+    """Return the taint of *reason*; None if the reason is not a taint."""
+    shape, node = refusals.pod.shape, int(refusals.nodes[refusals.static[reason].argmax()])
     hard = (taint for taint in nodes.taints[node] if taint.effect in HARD and not tolerates(shape.tolerations, taint))
     taint = next(hard, None)
     return taint if taint is not None and taint_reason(taint) == reason else None
 
 
 def taint_text(taint: Taint) -> str:
-    """As kubectl writes it: ``key=value:effect``."""
+    """Return the taint as kubectl writes it: ``key=value:effect``."""
     return f"{taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}"
 
 
 def about_fields(shape: PodShape, reason: str) -> bool:
-    """Whether *reason* is that fields of the shape are not modelled."""
+    """Return whether *reason* is an unmodelled field of the shape."""
     return any(reason.startswith(field) for field in shape.unmodelled)
 
 
 def selection(shape: PodShape) -> str:
-    """What of a shape chooses nodes by their labels: ``node selector gpu=h100``, ``node affinity``."""
+    """Return how a shape selects nodes by labels: ``node selector gpu=h100``, ``node affinity``."""
     affinity = shape.affinity.node_affinity if shape.affinity else None
     named = "node affinity" if affinity and affinity.required_during_scheduling_ignored_during_execution else ""
     pairs = phrases.listed([f"{key}={value}" for key, value in shape.node_selector])
     return " and ".join(filter(None, (f"node selector {pairs}" if pairs else "", named)))
 
 
-def _between_pods(found: NodeRefusals) -> dict[str, Bools]:
-    return {reason: mask for reason, mask in found.others.items() if reason in _BETWEEN_PODS}
+def _between_pods(refusals: NodeRefusals) -> dict[str, Bools]:
+    return {reason: mask for reason, mask in refusals.others.items() if reason in _BETWEEN_PODS}
 
 
-def _without(state: PlacementState, request: PlacementRequest, domain: Placement, found: NodeRefusals, reason: str) -> WhatIf | None:
+def _without(state: PlacementState, request: PlacementRequest, domain: Placement, refusals: NodeRefusals, reason: str) -> WhatIf | None:
     if reason in _BETWEEN_PODS:
-        rules = {_BETWEEN_PODS[rule] for rule, _ in state.stateful.filter(found.pod, found.nodes)} | {_BETWEEN_PODS[reason]}
+        rules = {_BETWEEN_PODS[rule] for rule, _ in state.stateful.filter(refusals.pod, refusals.nodes)} | {_BETWEEN_PODS[reason]}
         phrase = _BETWEEN_PODS[reason] if len(rules) == 1 else "all rules between pods were dropped"
         return WhatIf(reason, phrase, _count(state, _unrelated(request), domain), counted=False)
-    change, phrase = _change(found, reason, state.nodes)
+    change, phrase = _change(refusals, reason, state.nodes)
     if change is None:
         return None
     pods = _count(dataclasses.replace(state, profile=_Relaxed(state.profile, change)), request, domain)
-    return WhatIf(reason, phrase, pods, counted=not about_fields(found.pod.shape, reason))
+    return WhatIf(reason, phrase, pods, counted=not about_fields(refusals.pod.shape, reason))
 
 
-def _change(found: NodeRefusals, reason: str, nodes: NodeTable) -> tuple[Change | None, str]:
-    shape, refused, total = found.pod.shape, found.static[reason], len(found.nodes)
+def _change(refusals: NodeRefusals, reason: str, nodes: NodeTable) -> tuple[Change | None, str]:
+    shape, refused, total = refusals.pod.shape, refusals.static[reason], len(refusals.nodes)
     count = int(refused.sum())
-    some = phrases.some_of(count, total)
+    affected = phrases.some_of(count, total)
     if reason == UNSCHEDULABLE:
-        return _tolerating(CORDON), f"{some} {'was' if count == 1 else 'were'} uncordoned"
+        return _tolerating(CORDON), f"{affected} {'was' if count == 1 else 'were'} uncordoned"
     if reason == NODE_AFFINITY:
-        unlike = f"{some} {'does' if count == 1 else 'do'} not match"
-        return _unselective, f"its {selection(shape)}, which {unlike}, were dropped"
-    if taint := taint_of(found, reason, nodes):
-        return _tolerating(taint), f"the taint {taint_text(taint)} on {some} were tolerated"
-    return (_known, "that were passed over") if about_fields(shape, reason) else (None, "")
+        mismatch = f"{affected} {'does' if count == 1 else 'do'} not match"
+        return _unselective, f"its {selection(shape)}, which {mismatch}, were dropped"
+    if taint := taint_of(refusals, reason, nodes):
+        return _tolerating(taint), f"the taint {taint_text(taint)} on {affected} were tolerated"
+    return (_known, "it were ignored") if about_fields(shape, reason) else (None, "")
 
 
 def _tolerating(taint: Taint) -> Change:
-    """Every effect of that key and value, since the reason does not tell them apart."""
+    """Tolerate every effect of that key and value, as the reason does not state the effect."""
     more = Toleration(key=taint.key, operator="Equal" if taint.value else "Exists", value=taint.value)
     return lambda shape: dataclasses.replace(shape, tolerations=(*shape.tolerations, more))
 
@@ -153,12 +153,12 @@ def _count(state: PlacementState, request: PlacementRequest, domain: Placement) 
 
 
 def _unrelated(request: PlacementRequest) -> PlacementRequest:
-    """As if no other pod mattered to its pods: then they are counted run by run."""
+    """Return *request* without dependencies on other pods, so that its pods are counted run by run."""
     return dataclasses.replace(request, number=0, special=any(registry.one_by_one(run.shape) for run in request.runs))
 
 
 class _Relaxed(Profile):
-    """Fits of shapes changed before they are looked at; the nodes are known already."""
+    """Profile that changes shapes before it filters; the node data is shared."""
 
     def __init__(self, known: Profile, change: Change) -> None:
         vars(self).update(vars(known))

@@ -1,4 +1,4 @@
-"""The site as it is once some pods stand on it, for as long as one looks."""
+"""Placement state with some pods assumed temporarily."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from scheduler_core.placement.state import PlacementState
 
 @contextlib.contextmanager
 def rewound(state: PlacementState) -> Iterator[None]:
-    """Whatever is assumed inside is undone at the end."""
-    taken, told = state.ledger.mark(), state.stateful.mark()
+    """Undo everything that is assumed in the context at its end."""
+    ledger_mark, stateful_mark = state.ledger.mark(), state.stateful.mark()
     try:
         yield
     finally:
-        state.ledger.rewind(taken)
-        state.stateful.rewind(told)
+        state.ledger.rewind(ledger_mark)
+        state.stateful.rewind(stateful_mark)
 
 
 def assume_pods(state: PlacementState, request: PlacementRequest, nodes: Nodes) -> None:
-    """Put the pods of a leaf on *nodes*, one entry a pod, -1 for none; to be used inside ``rewound``."""
+    """Assume the pods of a leaf on *nodes*, one entry for each pod, -1 for none; to be used inside ``rewound``."""
     loads, start = [], 0
     for run in request.runs:
-        found = nodes[start : start + run.count]
+        run_nodes = nodes[start : start + run.count]
         start += run.count
-        if len(found := found[found >= 0]):
-            loads.append(PodLoad(run.shape, found))
+        if len(run_nodes := run_nodes[run_nodes >= 0]):
+            loads.append(PodLoad(run.shape, run_nodes))
     if loads:
         state.ledger.assume(tuple(loads), state.ledger.fresh())
     for pod, node in zip(request.entity.waiting, nodes.tolist(), strict=True):

@@ -206,12 +206,12 @@ class TestTrees:
 
         assert found.message == (
             "group g4 of trap finds no rack in zone z1 for its 3 pods (1 cpu each): rack r2 holds 2 (short of 1 cpu: 2 free, 3 needed); "
-            "rack r1 holds 1 (short of 2 cpu: 1 free, 3 needed). It would fit by itself, but before it g1 and g2 went to rack r1 and "
-            "g3 went to rack r2. trap needs all 4 of its groups in one zone: zone z1 holds 3"
+            "rack r1 holds 1 (short of 2 cpu: 1 free, 3 needed). It would fit by itself, but earlier g1 and g2 took rack r1 and "
+            "g3 took rack r2. trap needs all 4 of its groups in one zone: zone z1 holds 3"
         )
         assert found.uncertain == (
-            "The greedy algorithm cannot promise that no placement exists: g1, g2 and g3 keep what they took first, where a sibling "
-            "could need it (KEP-6012, No-Backtracking)"
+            "The greedy algorithm may have missed a placement: g1, g2 and g3 keep their placements, although a sibling "
+            "may need the capacity (KEP-6012, No-Backtracking)"
         )
         assert named(found.groups)["g3"] == "fits by itself in rack r2, but group g4 does not"
 
@@ -219,13 +219,13 @@ class TestTrees:
         found = diagnosed(stealing())
 
         assert found.message == (
-            "group decode of serve finds no room in rack r1 for its 3 pods (1 cpu each): only for 1 (short of 2 cpu: 1 free, 3 needed). "
-            "It would fit by itself, but before it prefill placed 7 pods, 3 more than it needs. "
+            "group decode of serve finds no capacity in rack r1 for its 3 pods (1 cpu each): only for 1 (short of 2 cpu: 1 free, 3 needed). "
+            "It would fit by itself, but earlier prefill placed 7 pods, 3 more than it needs. "
             "serve needs both of its groups in one rack: rack r1 holds 1"
         )
         assert found.uncertain == (
-            "The greedy algorithm cannot promise that no placement exists: 3 optional pods of group prefill took room before its "
-            "siblings had theirs (KEP-6012, Resource stealing under greedy evaluation)"
+            "The greedy algorithm may have missed a placement: 3 optional pods of group prefill took capacity before its "
+            "siblings were placed (KEP-6012, Resource stealing under greedy evaluation)"
         )
 
     def test_the_worked_example_fits(self):
@@ -236,9 +236,9 @@ class TestTrees:
 
         assert found.message == (
             "group pg-2 of train finds no rack in block-a for its 5 pods (1 cpu each): rack-a1 holds 3 (short of 2 cpu: 3 free, 5 needed); "
-            "rack-a2 holds none (short of 5 cpu: 0 free, 5 needed). It would fit by itself, but before it pg-1 went to rack-a2. "
+            "rack-a2 holds none (short of 5 cpu: 0 free, 5 needed). It would fit by itself, but earlier pg-1 took rack-a2. "
             "train needs both of its groups in one block: block-a holds 1; "
-            "block-b holds 1 (group pg-2 has room for 4 of 5 pods in one rack)"
+            "block-b holds 1 (group pg-2 has capacity for 4 of 5 pods in one rack)"
         )
         assert found.uncertain == ""
 
@@ -258,9 +258,9 @@ class TestTrees:
             "group l2 of left of root finds no rack in zone a for its 4 pods (1 cpu each): rack y holds 3 (short of 1 cpu: 3 free, 4 needed); "
             "rack x holds none (short of 4 cpu: 0 free, 4 needed). left needs both of its groups: 1 fits. "
             "root needs both of its groups in one zone: zone a holds none; "
-            "zones b, c and d hold none (group l2 of left has room for 3 of 4 pods in one rack); and 2 more zones"
+            "zones b, c and d hold none (group l2 of left has capacity for 3 of 4 pods in one rack); and 2 more zones"
         )
-        assert named(found.groups)["late"] == "not tried: root can no longer have both of its groups"
+        assert named(found.groups)["late"] == "not tried: root can no longer place both of its groups"
         assert found.uncertain == ""
 
     def test_all_children_that_fail_are_named(self):
@@ -269,7 +269,7 @@ class TestTrees:
         found = diagnosed([*made, *pods("a", 2, "3"), *pods("b", 1)])
 
         assert found.message == (
-            "group a of w finds no room in the cluster for its 2 pods (3 cpu each): only for 1 (short of 2 cpu: 4 free, 6 needed). "
+            "group a of w finds no capacity in the cluster for its 2 pods (3 cpu each): only for 1 (short of 2 cpu: 4 free, 6 needed). "
             "b does not fit either. w needs 1 of its 2 groups: none fits"
         )
         assert named(found.groups)["b"] == "group b of w has 1 of the 3 pods that it needs"
@@ -324,28 +324,28 @@ CLAIM = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
                 *(node(f"m{number}", "64", **{GPU: "1"}) for number in range(4)),
             ],
             [group("g", 2), *pods("g", 2, "4", requests={GPU: "2"})],
-            "group g finds no room in the cluster for its 2 pods (4 cpu, 2 nvidia.com/gpu each): "
+            "group g finds no capacity in the cluster for its 2 pods (4 cpu, 2 nvidia.com/gpu each): "
             "fragmented: no node has 2 nvidia.com/gpu and 4 cpu free together",
             id="two resources that no node has together",
         ),
         pytest.param(
             [node(f"n{number}", **{GPU: "8"}) for number in range(2)],
             [group("g", 2), *pods("g", 2, requests={GPU: "16"})],
-            "group g finds no room in the cluster for its 2 pods (1 cpu, 16 nvidia.com/gpu each): "
-            "a pod asks for 16 nvidia.com/gpu, more than any node has (8)",
+            "group g finds no capacity in the cluster for its 2 pods (1 cpu, 16 nvidia.com/gpu each): "
+            "a pod requests 16 nvidia.com/gpu, more than any node has (8)",
             id="larger than any node",
         ),
         pytest.param(
             [node("n1"), node("n2")],
             [group("g", 4), *pods("g", 4, "500m", requests={"memory": "9Gi"})],
-            "group g finds no room in the cluster for its 4 pods (0.5 cpu, 9Gi memory each): "
+            "group g finds no capacity in the cluster for its 4 pods (0.5 cpu, 9Gi memory each): "
             "only for 2 (short of 4Gi memory: 32Gi free, 36Gi needed)",
             id="memory and fractions of a core",
         ),
         pytest.param(
             [node("n1", pods="2")],
             [group("g", 4), *pods("g", 4, "10m")],
-            "group g finds no room in the cluster for its 4 pods (0.01 cpu each): only for 2 (short of 2 pod slots: 2 free, 4 needed)",
+            "group g finds no capacity in the cluster for its 4 pods (0.01 cpu each): only for 2 (short of 2 pod slots: 2 free, 4 needed)",
             id="too many pods",
         ),
         pytest.param(
@@ -358,7 +358,7 @@ CLAIM = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
         pytest.param(
             [node(f"n{number}", taints=("a:NoSchedule", "b:NoExecute")) for number in range(3)],
             [group("g", 1), *pods("g", 1)],
-            "group g finds no room in the cluster for its pod (1 cpu): all 3 nodes have the untolerated taint a:NoSchedule",
+            "group g finds no capacity in the cluster for its pod (1 cpu): all 3 nodes have the untolerated taint a:NoSchedule",
             id="a taint behind which stands another",
         ),
         pytest.param(
@@ -371,7 +371,7 @@ CLAIM = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
         pytest.param(
             [labelled(node(f"n{number}", "1"), gpu="h100" if number < 4 else "a100") for number in range(8)],
             [group("g", 6), *pods("g", 6, nodeSelector={"gpu": "h100"})],
-            "group g finds no room in the cluster for its 6 pods (1 cpu each): only for 4 (short of 2 cpu: 4 free, 6 needed), "
+            "group g finds no capacity in the cluster for its 6 pods (1 cpu each): only for 4 (short of 2 cpu: 4 free, 6 needed), "
             "or for all 6 if its node selector gpu=h100, which 4 of 8 nodes do not match, were dropped",
             id="a node selector",
         ),
@@ -384,27 +384,27 @@ CLAIM = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
         pytest.param(
             [node("n1"), node("n2")],
             [group("g", 3), *pods("g", 3, ports=[{"hostPort": 8080}])],
-            "group g finds no room in the cluster for its 3 pods (1 cpu each): only for 2 (both nodes have host port 8080/TCP taken)",
+            "group g finds no capacity in the cluster for its 3 pods (1 cpu each): only for 2 (both nodes have host port 8080/TCP in use)",
             id="ports of the host",
         ),
         pytest.param(
             [node("n1"), node("n2")],
             [group("g", 3), *pods("g", 3, affinity=ANTI)],
-            "group g finds no room in the cluster for its 3 pods (1 cpu each): only for 2 (both nodes didn't match pod anti-affinity rules), "
+            "group g finds no capacity in the cluster for its 3 pods (1 cpu each): only for 2 (both nodes didn't match pod anti-affinity rules), "
             "or for all 3 if its pod anti-affinity were dropped",
             id="anti-affinity",
         ),
         pytest.param(
             [node("n1"), node("n2")],
             [group("g", 3), *pods("g", 3, affinity=ANTI, topologySpreadConstraints=SPREAD)],
-            "group g finds no room in the cluster for its 3 pods (1 cpu each): only for 2 (both nodes didn't match pod anti-affinity rules), "
+            "group g finds no capacity in the cluster for its 3 pods (1 cpu each): only for 2 (both nodes didn't match pod anti-affinity rules), "
             "or for all 3 if all rules between pods were dropped",
             id="two rules between pods",
         ),
         pytest.param(
             [node("n1"), node("n2", "1")],
             [group("g", 4), *pods("g", 4, topologySpreadConstraints=SPREAD)],
-            "group g finds no room in the cluster for its 4 pods (1 cpu each): only for 3 (1 of 2 nodes has less than 1 cpu free; "
+            "group g finds no capacity in the cluster for its 4 pods (1 cpu each): only for 3 (1 of 2 nodes has less than 1 cpu free; "
             "1 of 2 nodes didn't match pod topology spread constraints), or for all 4 if its topology spread constraints were dropped",
             id="spread, and a full node",
         ),
@@ -423,8 +423,8 @@ CLAIM = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
         pytest.param(
             [node("n1", **{GPU: "8"}), node("n2", taints=("x:NoExecute",), **{GPU: "16"})],
             [pod("lonely", requests={GPU: "12"})],
-            "pod lonely (1 cpu, 12 nvidia.com/gpu) finds no node in the cluster: a pod asks for 12 nvidia.com/gpu, more than any node that "
-            "it may use has (8); there would be room if the taint x:NoExecute on 1 of 2 nodes were tolerated",
+            "pod lonely (1 cpu, 12 nvidia.com/gpu) finds no node in the cluster: a pod requests 12 nvidia.com/gpu, more than any node that "
+            "it can use has (8); it would fit if the taint x:NoExecute on 1 of 2 nodes were tolerated",
             id="a pod by itself",
         ),
     ],
@@ -437,7 +437,7 @@ def test_a_field_that_is_not_modelled_is_a_reason_like_any_other():
     found = diagnosed([node("n1", rack="r1"), group("g", 2, key=RACK), *pods("g", 2, volumes=CLAIM)])
 
     assert "rack r1 holds none (spec.volumes[0].persistentVolumeClaim can keep the pod off a node" in found.message
-    assert found.message.endswith(", or both if that were passed over")
+    assert found.message.endswith(", or both if it were ignored")
     assert found.pods["default/g-0"].startswith("0/1 nodes are available: 1 spec.volumes[0].persistentVolumeClaim")
 
 
@@ -503,7 +503,7 @@ def test_no_message_is_longer_than_a_thousand_characters():
         ),
         pytest.param(
             [node("n1", "2"), node("n2", "2"), group("g", 3), *pods("g", 2), pod("h-0", "g", "2")],
-            "the pods of group g are not alike (KEP-4671, Algorithm Limitations: heterogeneous pod groups)",
+            "the pods of group g are not equal (KEP-4671, Algorithm Limitations: heterogeneous pod groups)",
             id="unlike pods",
         ),
         pytest.param(
@@ -513,12 +513,12 @@ def test_no_message_is_longer_than_a_thousand_characters():
         ),
         pytest.param(
             [node("n1"), node("n2"), group("g", 3), *pods("g", 3, affinity=ANTI)],
-            "the pods of group g depend on other pods by pod anti-affinity (KEP-4671, Algorithm Limitations: inter-pod dependencies)",
+            "the pods of group g depend on other pods through pod anti-affinity (KEP-4671, Algorithm Limitations: inter-pod dependencies)",
             id="anti-affinity",
         ),
         pytest.param(
             [node("n1"), node("n2", "1"), group("g", 4), *pods("g", 4, topologySpreadConstraints=SPREAD)],
-            "the pods of group g depend on other pods by topology spread constraints "
+            "the pods of group g depend on other pods through topology spread constraints "
             "(KEP-4671, Algorithm Limitations: inter-pod dependencies)",
             id="spread",
         ),
@@ -540,7 +540,7 @@ def test_no_message_is_longer_than_a_thousand_characters():
                 *(group("a", 2, parent="w"), group("b", 1, parent="w"), group("c", 1, parent="w")),
                 *(*pods("a", 2, "1500m"), *pods("b", 1), *pods("c", 1)),
             ],
-            "a keeps what it took first, where a sibling could need it (KEP-6012, No-Backtracking)",
+            "a keeps its placement, although a sibling may need the capacity (KEP-6012, No-Backtracking)",
             id="a child that could be left out",
         ),
     ],
@@ -550,7 +550,7 @@ def test_a_failure_says_which_feature_may_have_missed_a_placement(objects, cause
 
     found = diagnosis.explain(greedy, request, outcome).uncertain
 
-    assert (f"The greedy algorithm cannot promise that no placement exists: {cause}" if cause else "") == found
+    assert (f"The greedy algorithm may have missed a placement: {cause}" if cause else "") == found
 
 
 def test_a_doubt_about_one_of_many_domains_is_not_lost():
@@ -567,13 +567,13 @@ def test_domains_that_were_not_looked_into_are_a_doubt():
 
     found = diagnosed([*nodes, *made, *pods("a", 3), *pods("b", 3)])
 
-    assert found.uncertain == "The greedy algorithm cannot promise that no placement exists: 6 more zones for w were not looked into"
+    assert found.uncertain == "The greedy algorithm may have missed a placement: 6 more zones for w were not examined"
 
 
 def test_a_cluster_without_nodes_is_told_as_such():
     found = diagnosed([group("g", 1), *pods("g", 1)])
 
-    assert found.message == "group g finds no room in the cluster for its pod (1 cpu): there are no nodes"
+    assert found.message == "group g finds no capacity in the cluster for its pod (1 cpu): there are no nodes"
     assert found.pods == {"default/g-0": "0/0 nodes are available."}
 
 
@@ -583,7 +583,7 @@ def test_a_running_gang_with_no_node_for_more_pods_says_so():
     found = diagnosed([node("n1", "2", rack="r1"), node("n2", rack="r2"), group("g", 2, key=RACK), *running, *pods("g", 3)])
 
     assert found.message == (
-        "group g has what it needs, and no node for 3 more pods (1 cpu each) in rack r1: short of 3 cpu: 0 free, 3 needed"
+        "group g has its minimum, but no node for 3 more pods (1 cpu each) in rack r1: short of 3 cpu: 0 free, 3 needed"
     )
     assert set(found.pods.values()) == {"0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match pod group's topology."}
 
@@ -604,7 +604,7 @@ def test_a_child_that_a_success_leaves_out_has_its_cause():
 
     assert outcome.status is Status.SUCCESS
     assert {
-        "b": "group b of w finds no room in the cluster for its 2 pods (1 cpu each): only for 1 (short of 1 cpu: 1 free, 2 needed)"
+        "b": "group b of w finds no capacity in the cluster for its 2 pods (1 cpu each): only for 1 (short of 1 cpu: 1 free, 2 needed)"
     } == named(found.groups)
     assert found.pods == {
         "default/b-0": "pod group is unschedulable, minCount (2) cannot be satisfied: 1 scheduled, 0 remaining",
@@ -616,7 +616,7 @@ def test_where_every_pod_must_be_placed_all_of_them_are_needed():
     found = diagnosed([node("n1", "3"), group("g", 2), *pods("g", 5)], options=PlacingOptions(every_pod=True))
 
     assert found.message == (
-        "group g finds no room in the cluster for its 5 pods (1 cpu each): only for 3 (short of 2 cpu: 3 free, 5 needed)"
+        "group g finds no capacity in the cluster for its 5 pods (1 cpu each): only for 3 (short of 2 cpu: 3 free, 5 needed)"
     )
 
 
@@ -636,7 +636,7 @@ def test_placements_of_a_plugin_are_told_by_name():
     found = diagnosed([*nodes, group("g", 4), *pods("g", 4)], plugins=Plugins(generators=(Halves(),)))
 
     assert found.message == (
-        "group g finds no room in the cluster for its 4 pods (1 cpu each): even holds 3 (short of 1 cpu: 3 free, 4 needed); "
+        "group g finds no capacity in the cluster for its 4 pods (1 cpu each): even holds 3 (short of 1 cpu: 3 free, 4 needed); "
         "odd holds 2 (short of 2 cpu: 2 free, 4 needed)"
     )
 
@@ -645,9 +645,9 @@ def test_a_veto_of_a_plugin_is_told_and_is_no_proof():
     found = diagnosed([node("n1"), group("g", 2), *pods("g", 2)], plugins=Plugins(checks=(Veto(),)))
 
     assert found.message == (
-        "group g finds no room in the cluster for its 2 pods (1 cpu each): only for 2 (the budget of the team is spent)"
+        "group g finds no capacity in the cluster for its 2 pods (1 cpu each): only for 2 (the budget of the team is spent)"
     )
-    assert found.uncertain == "The greedy algorithm cannot promise that no placement exists: a plugin has a say in what is feasible"
+    assert found.uncertain == "The greedy algorithm may have missed a placement: a plugin decides what is feasible"
 
 
 @pytest.mark.parametrize(
