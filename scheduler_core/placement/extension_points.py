@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import dataclasses
 import traceback
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
 
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.nodes import Nodes, NodeTable
 from scheduler_core.model.pods import PodRecord
 
+T = TypeVar("T")
 Assigned = Sequence[tuple[PodRecord, int]]
 """Pods and the indices of their nodes."""
 
 
 class PluginFailedError(Exception):
-    """A plugin raised an exception; the root in question gets the status Error."""
+    """A plugin raised an exception, or returned something else than its interface demands; the root in question gets the status Error."""
 
 
 class PlacementGenerator(Protocol):
@@ -59,36 +62,58 @@ class Plugins:
         """Return the placements of each generator inside *parent*.
 
         Raises:
-            PluginFailedError: a generator raised an exception.
+            PluginFailedError: a generator raised an exception, or returned no placements.
 
         """
-        return [_call(each, "generate", entity, parent, nodes) for each in self.generators]
+        return [_call(each, "generate", _placements, entity, parent, nodes) for each in self.generators]
 
     def score(self, entity: Entity, placement: Nodes, assigned: Assigned, nodes: NodeTable) -> int:
         """Return the sum of the scores of a feasible placement.
 
         Raises:
-            PluginFailedError: a scorer raised an exception.
+            PluginFailedError: a scorer raised an exception, or returned no number.
 
         """
-        return sum(int(_call(each, "score", entity, placement, assigned, nodes)) for each in self.scorers)
+        return sum(_call(each, "score", _number, entity, placement, assigned, nodes) for each in self.scorers)
 
     def refusal(self, entity: Entity, assigned: Assigned, nodes: NodeTable) -> str:
         """Return the reason of the first check that rejects the placement; empty if none does.
 
         Raises:
-            PluginFailedError: a check raised an exception.
+            PluginFailedError: a check raised an exception, or returned no text.
 
         """
-        return next((reason for each in self.checks if (reason := str(_call(each, "check", entity, assigned, nodes) or ""))), "")
+        reasons = (_call(each, "check", _text, entity, assigned, nodes) for each in self.checks)
+        return next(filter(None, reasons), "")
 
 
-def _call(plugin: object, method: str, *arguments: object) -> Any:
+def _call(plugin: object, method: str, read: Callable[[Any], T], *arguments: object) -> T:
+    """Call *method* and *read* its result, which raises an exception unless it has the type that the interface demands."""
     try:
-        return getattr(plugin, method)(*arguments)
+        return read(getattr(plugin, method)(*arguments))
     except Exception as error:
         what = f"placement plugin {type(plugin).__name__}.{method} failed: {type(error).__name__}: {error}"
         raise PluginFailedError(f"{what}{_location(plugin, error)}") from error
+
+
+def _placements(result: Any) -> dict[str, Nodes] | None:
+    if result is None:
+        return None
+    if not isinstance(result, Mapping) or not all(isinstance(name, str) for name in result):
+        raise TypeError(f"it returned {type(result).__name__}, not placements by name")
+    return {name: np.asarray(nodes, dtype=np.int64) for name, nodes in result.items()}
+
+
+def _number(result: Any) -> int:
+    if not isinstance(result, int | float | np.number):
+        raise TypeError(f"it returned {type(result).__name__}, not a number")
+    return int(result)
+
+
+def _text(result: Any) -> str:
+    if not isinstance(result, str | None):
+        raise TypeError(f"it returned {type(result).__name__}, not a reason in words")
+    return result or ""
 
 
 def _location(plugin: object, error: Exception) -> str:

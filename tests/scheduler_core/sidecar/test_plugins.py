@@ -200,3 +200,25 @@ def test_a_failure_names_the_line_of_the_plugin(plugin, check, words):
 
 def test_a_plugin_without_the_method_has_no_line():
     assert "placement plugin Likes.check failed: AttributeError: 'Likes' object has no attribute 'check'" == str(failure_of(Likes("n1")))
+
+
+@pytest.mark.parametrize(
+    ("plugins", "words"),
+    [
+        pytest.param({"generators": lambda: ["n0"]}, "generate failed: TypeError: it returned list, not placements by name", id="a list"),
+        pytest.param({"generators": lambda: {"a": "n0"}}, "generate failed: ValueError: ", id="names of nodes"),
+        pytest.param({"scorers": lambda: "best"}, "score failed: TypeError: it returned str, not a number", id="a text for a score"),
+        pytest.param({"scorers": lambda: float("nan")}, "score failed: ValueError: ", id="no number for a score"),
+        pytest.param(
+            {"checks": lambda: False}, "check failed: TypeError: it returned bool, not a reason in words", id="a verdict for a reason"
+        ),
+    ],
+)
+def test_a_plugin_that_returns_something_else_fails_too(plugins, words):
+    ((kind, result),) = plugins.items()
+    plugin = types.SimpleNamespace(**dict.fromkeys(("generate", "score", "check"), lambda *_: result()))
+    objects = [*NODES, leaf("g", 2, "rack"), *pods("g", 2)]
+    (decision,) = run_cycle(load(objects), CycleOptions(plugins=Plugins(**{kind: (plugin,)}), strategy="greedy")).decisions
+
+    assert Status.ERROR is decision.status
+    assert f"placement plugin SimpleNamespace.{words}" in decision.message
