@@ -16,7 +16,7 @@ from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.plugins import registry
-from scheduler_core.plugins.base import Filters, StatefulPlugin
+from scheduler_core.plugins.base import ClusterEvent, Filters, StatefulPlugin
 from scheduler_core.plugins.pod_counts import PodCounts
 from scheduler_core.plugins.pod_terms import unmodelled
 
@@ -109,6 +109,12 @@ class StatefulPlugins:
         active = self._activated()
         active.counts.kind(pod)
         return any(plugin.touches(pod) for plugin in active.plugins)
+
+    def events(self, pod: PodRecord) -> frozenset[ClusterEvent]:
+        """Return the events that can make a node pass that a plugin has refused to *pod*; empty if none applies to it."""
+        if not self.touches(pod):
+            return frozenset()
+        return frozenset().union(*(plugin.events for plugin in self.plugins if plugin.touches(pod)))
 
     def filter(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Filters:
         """Return the filters for *pod* in kube-scheduler's order; masks have the shape of *nodes*.

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from scheduler_core.loading.gather import Name
 from scheduler_core.model.decision import Name as Root
+from scheduler_core.plugins.base import ClusterEvent
 from scheduler_core.sidecar.cache.group_cache import GROUPS, GroupCache, LiveGroup
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
 from scheduler_core.sidecar.cache.pod_cache import LivePod
@@ -39,6 +40,12 @@ class ClusterChanges:
     budgets: bool = False
     ranks: bool = False
     units: bool = False
+
+    @property
+    def events(self) -> frozenset[ClusterEvent]:
+        """The events that plugins register for."""
+        happened = {ClusterEvent.NODE: self.nodes, ClusterEvent.ROOM: self.freed, ClusterEvent.POD: self.moved}
+        return frozenset(event for event, change in happened.items() if change)
 
     def __bool__(self) -> bool:
         return bool(self.roots or self.freed or self.nodes) or self.moved or self.budgets or self.ranks or self.units

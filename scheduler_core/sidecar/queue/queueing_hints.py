@@ -14,6 +14,7 @@ import numpy as np
 from scheduler_core.loading.pod_forms import PodForm
 from scheduler_core.model.decision import Name as Root
 from scheduler_core.model.nodes import Nodes
+from scheduler_core.plugins.base import ClusterEvent
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.cluster_changes import ClusterChanges
 from scheduler_core.sidecar.cache.placement_state import LivePlacementState
@@ -26,14 +27,14 @@ class QueueingHint:
     Attributes:
         forms: what its pods need, each kind once.
         hosts: nodes on which members run.
-        related: whether it hangs on where other pods are.
+        events: cluster events that can help, besides capacity that is freed for its pods.
         preempts: whether others might leave for it, so that room counts that is not free.
 
     """
 
     forms: frozenset[PodForm] = frozenset()
     hosts: frozenset[str] = frozenset()
-    related: bool = False
+    events: frozenset[ClusterEvent] = frozenset()
     preempts: bool = False
 
 
@@ -76,7 +77,7 @@ class UnschedulableEntities:
         for root, interest in self._roots.items():
             if (
                 not news.nodes.isdisjoint(interest.hosts)
-                or (interest.related and (news.moved or news.nodes))
+                or not interest.events.isdisjoint(news.events)
                 or (interest.preempts and (news.budgets or news.units))
                 or room.helps(interest)
             ):

@@ -102,6 +102,6 @@ class DecisionApplier:
         return QueueingHint(
             forms=frozenset(pod.draft.form for pod in survey.to_place),
             hosts=frozenset(standing.place_of(pod) for pod in survey.placed),
-            related=decided.related,
+            events=decided.events,
             preempts=self._queue.options.preempt and decided.preempts,
         )

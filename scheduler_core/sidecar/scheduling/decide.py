@@ -10,6 +10,7 @@ from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.model.decision import Decision, Name
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.placement.counters import Counters
+from scheduler_core.plugins.base import ClusterEvent
 from scheduler_core.queueing import scheduling_queue
 from scheduler_core.queueing.queue_order import spellings
 from scheduler_core.sidecar.cache.cache import Cache
@@ -21,13 +22,13 @@ class Decided:
 
     Attributes:
         decision: the decision.
-        related: whether where its pods may run hangs on where others do.
+        events: cluster events, besides capacity that is freed for its pods, that can change the decision.
         preempts: whether it may make others leave.
 
     """
 
     decision: Decision
-    related: bool = False
+    events: frozenset[ClusterEvent] = frozenset()
     preempts: bool = False
 
 
@@ -63,9 +64,10 @@ def decide(
             if isinstance(root, Decision):
                 decided.append(Decided(root))
             else:
-                # What plugins say may hang on anything.
-                related = bool(options.plugins) or any(site.stateful.touches(pod) for leaf in root.leaves() for pod in leaf.waiting)
-                decided.append(Decided(decider.decide(root), related, root.preempts))
+                pods = (pod for leaf in root.leaves() for pod in leaf.waiting)
+                # The verdict of a placement plugin can depend on anything.
+                events = frozenset(ClusterEvent) if options.plugins else frozenset().union(*map(site.stateful.events, pods))
+                decided.append(Decided(decider.decide(root), events, root.preempts))
             if stop():
                 break
     finally:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.model.decision import Decision, GroupDecision, Name, Status
+from scheduler_core.plugins.base import ClusterEvent
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.cluster_changes import ClusterChanges
 from scheduler_core.sidecar.queue.entities import QueuedEntity
@@ -170,7 +171,7 @@ def test_room_wakes_a_root_that_could_use_it(status, want):
         pytest.param("1", {}, {}, {"freed": {"n1"}}, True, id="room for a pod"),
         pytest.param("9", {}, {}, {"freed": {"n1"}}, False, id="room that is too small"),
         pytest.param("1", {}, {}, {"moved": True}, False, id="another pod"),
-        pytest.param("1", {}, {"related": True}, {"moved": True}, True, id="another pod, of which it keeps away"),
+        pytest.param("1", {}, {"events": frozenset({ClusterEvent.POD})}, {"moved": True}, True, id="another pod, of which it keeps away"),
         pytest.param("1", {}, {"preempts": True}, {"budgets": True}, False, id="a budget where nobody may preempt"),
         pytest.param("1", {"preempt": True}, {}, {"budgets": True}, False, id="a budget, and it may not preempt"),
         pytest.param("1", {"preempt": True}, {"preempts": True}, {"budgets": True}, True, id="a budget, and it may"),

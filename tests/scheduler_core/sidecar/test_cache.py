@@ -246,11 +246,11 @@ def test_what_a_pod_said_that_is_gone_binds_nobody():
     server.put(late)
     server.delete(("Pod", "default", "other"))
     histories.feed(store, server.events[-2:])
-    assert decide(store, [root], means)[0].related
+    assert decide(store, [root], means)[0].events
     server.delete(("Pod", "default", "late"))
     histories.feed(store, server.events[-1:])
     (found,) = decide(store, [root], means)
-    assert (Status.SUCCESS, False) == (found.decision.status, found.related)
+    assert (Status.SUCCESS, frozenset()) == (found.decision.status, found.events)
 
 
 def test_churn_leaves_nothing_behind():

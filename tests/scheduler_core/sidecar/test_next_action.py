@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.model.decision import Decision, Eviction, Name, Status
+from scheduler_core.plugins.base import ClusterEvent
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.pod_cache import LivePod
 from scheduler_core.sidecar.client.requests import GATE
@@ -497,7 +498,7 @@ def test_root_is_woken_once_its_time_has_come_though_nothing_happened():
 
 def test_parked_root_is_tried_when_news_come_that_could_help_it():
     here = room()
-    here.parks(QueueingHint(related=True))
+    here.parks(QueueingHint(events=frozenset({ClusterEvent.NODE, ClusterEvent.POD})))
     here.happens(pod("other", on="n1"))
     here.queue.handle_changes(1.0)
     assert (Active, False) == (here.state, G in here.queue.entities.unschedulable)

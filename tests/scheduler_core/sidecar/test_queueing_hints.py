@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from scheduler_core.model.decision import Decision, Name, Status
+from scheduler_core.plugins.base import ClusterEvent
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.cluster_changes import ClusterChanges
 from scheduler_core.sidecar.queue.entities import QueuedEntity
@@ -183,10 +184,13 @@ def parked(interest_of: Any) -> tuple[UnschedulableEntities, Cache]:
         ),
         pytest.param(QueueingHint, ClusterChanges(moved=True), False, id="a pod that moved"),
         pytest.param(
-            lambda forms: QueueingHint(forms, related=True), ClusterChanges(moved=True), True, id="a pod that moved, and it hangs on others"
+            lambda forms: QueueingHint(forms, events=frozenset({ClusterEvent.NODE, ClusterEvent.POD})),
+            ClusterChanges(moved=True),
+            True,
+            id="a pod that moved, and it hangs on others",
         ),
         pytest.param(
-            lambda forms: QueueingHint(forms, related=True),
+            lambda forms: QueueingHint(forms, events=frozenset({ClusterEvent.NODE, ClusterEvent.POD})),
             ClusterChanges(nodes={"n9"}),
             True,
             id="a node that went, and it hangs on others",
