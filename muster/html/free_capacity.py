@@ -11,7 +11,7 @@ import numpy as np
 from muster.render.answer import Answer
 from scheduler_core.cycle.effects import Effects
 from scheduler_core.cycle.run_cycle import CycleOptions, attempted, queued
-from scheduler_core.loading.feature_gates import gated
+from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.nodes import Ints
@@ -45,11 +45,11 @@ def turns(snapshot: ClusterSnapshot, answer: Answer, options: CycleOptions, want
     waiting = {root for root, decision in latest.items() if decision.status in _TRIED}
     if not waiting:
         return
-    entities = {entity.name: entity for entity in queued(gated(snapshot, options.gates), options)}
+    entities = {entity.name: entity for entity in queued(apply_feature_gates(snapshot, options.gates), options)}
     for cycle in answer.cycles():
         table = _Table(snapshot)
         # Later cycles may lack a root that the order names.
-        found = attempted(cycle, gated(snapshot, options.gates), dataclasses.replace(options, order=()))
+        found = attempted(cycle, apply_feature_gates(snapshot, options.gates), dataclasses.replace(options, order=()))
         changing = {decision.root for decision in found}
         for decision in cycle:
             entity = entities.get(decision.root)

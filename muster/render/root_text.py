@@ -183,7 +183,7 @@ def _reasons(row: TreeRow, said: Sequence[str], lead: str, page: Page) -> Iterat
         yield f"{lead}… and {counted(sum(len(keys) for _, keys in by_number[len(shown) :]), 'more pod')} for other reasons"
     rest = len(row.pending) - sum(map(len, reasons.values()))
     if reasons and rest and row.told.status is not Status.SUCCESS:
-        yield page.paint.dim(f"{lead}{counted(rest, 'more pod')} fitted, or had no turn any more")
+        yield page.paint.dim(f"{lead}{counted(rest, 'more pod')} {'fits or was' if rest == 1 else 'fit or were'} not tried")
 
 
 def _is_said(text: str, messages: Sequence[str]) -> bool:
@@ -208,9 +208,9 @@ def _leaving(decision: Decision, lead: str, page: Page) -> Iterator[str]:
 
 
 def _remedy_lines(decision: Decision, lead: str) -> Iterator[str]:
-    """What cannot hold together, and what would help."""
+    """Return the conflicting constraints and the remedies of a decision as lines."""
     if decision.conflict:
-        yield from folded(f"cannot hold together: {'; '.join(decision.conflict)}", lead)
+        yield from folded(f"conflicting constraints: {'; '.join(decision.conflict)}", lead)
     if decision.remedies:
         yield f"{lead}what would help:"
     for remedy in decision.remedies:

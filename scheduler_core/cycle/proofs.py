@@ -11,7 +11,7 @@ from scheduler_core.cycle.run_cycle import CycleOptions, attempted, queued
 from scheduler_core.exact.certificate.certificate import certificate
 from scheduler_core.exact.certificate.refutation import TooLongError, UnprovenError
 from scheduler_core.exact.step_budget import StepsSpentError
-from scheduler_core.loading.feature_gates import gated
+from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.model.decision import Decision, Status
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.snapshot import ClusterSnapshot
@@ -24,7 +24,7 @@ def certificates(snapshot: ClusterSnapshot, decisions: Sequence[Decision], optio
 
     If no proof can be written, the reason is given instead.  *decisions* are those of one cycle.
     """
-    snapshot = gated(snapshot, options.gates)
+    snapshot = apply_feature_gates(snapshot, options.gates)
     for number, decision in enumerate(decisions):
         if decision.search.outcome == "infeasible":
             at_attempt = Effects(snapshot.nodes, attempted(decisions[:number], snapshot, options)).apply(snapshot)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from scheduler_core.cycle.decider import Decider
 from scheduler_core.exact.step_budget import DEFAULT
-from scheduler_core.loading.feature_gates import gated
+from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.options import PlacingOptions
@@ -55,12 +55,12 @@ class CycleOptions:
 
     @property
     def steps(self) -> int:
-        """Steps of the search for a root; 0 where the strategy does not search."""
+        """Return the search steps for a root; 0 if the strategy does not search."""
         return self.budget if self.strategy == "complete" else 0
 
     @property
     def effective_placing(self) -> PlacingOptions:
-        """``placing``, with four statuses where the strategy searches."""
+        """Return ``placing``, with four statuses if the strategy searches."""
         return dataclasses.replace(self.placing, four_statuses=True) if self.strategy == "complete" else self.placing
 
 
@@ -88,7 +88,7 @@ def run_cycle(snapshot: ClusterSnapshot, options: CycleOptions | None = None) ->
 
     """
     options = options or CycleOptions()
-    snapshot = gated(snapshot, options.gates)
+    snapshot = apply_feature_gates(snapshot, options.gates)
     first = _Cycle(snapshot, options)
     decisions = first.run()
     if not options.evict or not any(decision.victims for decision in decisions):

@@ -36,7 +36,7 @@ class NodeRefusals:
         compared: shape (nodes,): nodes where the requests were compared with free resources.
         free: shape (requests, nodes): free resources, negative if overcommitted.
         short: shape (requests, nodes): resources that are insufficient, among the nodes compared.
-        able: number of nodes that would take the pod.
+        feasible: number of nodes that would take the pod.
 
     """
 
@@ -48,7 +48,7 @@ class NodeRefusals:
     compared: Bools
     free: Ints
     short: Bools
-    able: int
+    feasible: int
 
     def counts(self, resources: Mapping[int, str]) -> list[tuple[str, int]]:
         """Return reasons with their number of nodes, most first, then by text.  *resources*: the reason for each row."""
@@ -104,10 +104,10 @@ def ledger_filters(state: PlacementState, shape: PodShape, nodes: Nodes) -> Filt
 
 def admitted(state: PlacementState, shape: PodShape) -> Bools:
     """Return the nodes that pass ``ledger_filters``; shape (all nodes,)."""
-    able: Bools = np.ones(len(state.nodes), dtype=bool)
+    feasible: Bools = np.ones(len(state.nodes), dtype=bool)
     for _, mask in ledger_filters(state, shape, state.nodes.everything):
-        able &= mask
-    return able
+        feasible &= mask
+    return feasible
 
 
 def _static(state: PlacementState, pod: PodRecord, *, related: bool) -> list[tuple[str, Bools]]:

@@ -78,7 +78,7 @@ def reasons(state: PlacementState, pods: Iterable[PodRecord], domain: Placement)
     for pod in pods:
         if pod.shape not in by_shape and len(by_shape) < _SHAPES:
             refusals = node_refusals.examine_nodes(state, pod, domain.nodes)
-            by_shape[pod.shape] = "" if refusals.able else node_refusals.fit_error_message(state, refusals)
+            by_shape[pod.shape] = "" if refusals.feasible else node_refusals.fit_error_message(state, refusals)
         if reason := by_shape.get(pod.shape, ""):
             result[pod.key] = reason
     return result
@@ -113,14 +113,14 @@ def _head(state: PlacementState, request: PlacementRequest, parent: Placement) -
 
 def _pods(state: PlacementState, request: PlacementRequest) -> str:
     entity, need = request.entity, needed(state, request)
-    wants = _requests_phrase(state, request, several=need > 1)
+    requests_phrase = _requests_phrase(state, request, several=need > 1)
     total = len(entity.waiting)
     if entity.running:
         some = f"{need} of its {total} pending pods" if need < total else f"its {phrases.counted(need, 'pending pod')}"
-        return f"{some}{wants}, {len(entity.running)} running"
+        return f"{some}{requests_phrase}, {len(entity.running)} running"
     if need < total:
-        return f"{need} of its {total} pods{wants}"
-    return f"its {phrases.counted(need, 'pod') if need > 1 else 'pod'}{wants}"
+        return f"{need} of its {total} pods{requests_phrase}"
+    return f"its {phrases.counted(need, 'pod') if need > 1 else 'pod'}{requests_phrase}"
 
 
 def _requests_phrase(state: PlacementState, request: PlacementRequest, *, several: bool) -> str:

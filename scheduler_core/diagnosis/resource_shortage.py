@@ -28,15 +28,17 @@ def shortages(refusals: NodeRefusals, nodes: NodeTable, missing: int, held: dict
     reasons, pieces = [], []
     whose = "" if refusals.usable.all() else "that it can use "
     for index in rows:
-        row, wanted = refusals.pod.shape.requests[index]
+        row, requested = refusals.pod.shape.requests[index]
         free = int(np.maximum(refusals.free[index][refusals.usable], 0).sum())
         largest = int(nodes.allocatable[row, refusals.nodes[refusals.usable]].max())
         name = nodes.resources[row]
-        if wanted > largest:
-            reasons.append(f"a pod requests {phrases.amount(name, wanted)}, more than any node {whose}has ({phrases.size(name, largest)})")
-        elif (lack := missing * wanted - free) > 0:
+        if requested > largest:
+            reasons.append(
+                f"a pod requests {phrases.amount(name, requested)}, more than any node {whose}has ({phrases.size(name, largest)})"
+            )
+        elif (lack := missing * requested - free) > 0:
             own = held.get(row, 0)
-            sums = f"{phrases.size(name, free + own)} free, {phrases.size(name, missing * wanted + own)} needed"
+            sums = f"{phrases.size(name, free + own)} free, {phrases.size(name, missing * requested + own)} needed"
             reasons.append(f"short of {phrases.amount(name, lack)}: {sums}")
         else:
             pieces.append(index)
@@ -47,7 +49,7 @@ def _fragmented(refusals: NodeRefusals, nodes: NodeTable, pieces: list[int], *, 
     """Return reasons for a sufficient sum in too small pieces: of one resource, or of several that no node has together."""
     if not pieces:
         return []
-    each = [(nodes.resources[row], wanted) for row, wanted in (refusals.pod.shape.requests[index] for index in pieces)]
+    each = [(nodes.resources[row], requested) for row, requested in (refusals.pod.shape.requests[index] for index in pieces)]
     refused = refusals.short[pieces].any(axis=0)
     total = int(refusals.compared.sum())
     if int(refused.sum()) < total:
@@ -57,7 +59,7 @@ def _fragmented(refusals: NodeRefusals, nodes: NodeTable, pieces: list[int], *, 
         ]
     if len(pieces) > 1:
         return [f"fragmented: no node has {phrases.listed([phrases.amount(*one) for one in each], _SHOWN)} free together"]
-    name, wanted = each[0]
+    name, requested = each[0]
     free: Ints = np.maximum(refusals.free[pieces[0]][refusals.compared], 0)
     sums = f"{phrases.amount(name, int(free.sum()))} {'more ' if more else ''}{'is' if free.sum() == 1 else 'are'} free"
-    return [f"fragmented: {sums}, but no node has {phrases.size(name, wanted)} (at most {phrases.size(name, int(free.max()))})"]
+    return [f"fragmented: {sums}, but no node has {phrases.size(name, requested)} (at most {phrases.size(name, int(free.max()))})"]

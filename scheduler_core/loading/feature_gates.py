@@ -20,7 +20,7 @@ from validators.model.objects import Object, namespace_of
 _OTHERS = ("PriorityClass", "Node")
 
 
-def gated(snapshot: ClusterSnapshot, gates: Gates) -> ClusterSnapshot:
+def apply_feature_gates(snapshot: ClusterSnapshot, gates: Gates) -> ClusterSnapshot:
     """Return *snapshot* as in a cluster with *gates*; dropped fields and objects are listed in its problems."""
     if not gates.off:
         return snapshot

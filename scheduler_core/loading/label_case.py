@@ -37,10 +37,10 @@ def _values(nodes: NodeTable, key: str) -> Iterator[Problem]:
     for index, value in enumerate(column.ids.tolist()):
         if value >= 0:
             first.setdefault(column.values[value], index)
-    alike: dict[str, list[tuple[int, str]]] = {}
+    by_folded_value: dict[str, list[tuple[int, str]]] = {}
     for value, index in sorted(first.items(), key=lambda each: each[1]):
-        alike.setdefault(value.casefold(), []).append((index, value))
-    for (first_index, known), *others in alike.values():
+        by_folded_value.setdefault(value.casefold(), []).append((index, value))
+    for (first_index, known), *others in by_folded_value.values():
         for index_of_other, value in others:
             message = f'the label {key} is "{value}" here and "{known}" on node {nodes.names[first_index]}: they are two domains'
             yield Problem(label("Node", ("", nodes.names[index_of_other])), message)

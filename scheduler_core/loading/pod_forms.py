@@ -72,9 +72,9 @@ class PodForms:
         unmodelled = tuple(_unmodelled(spec))
         key = wire.ENCODER.encode((_spec_fields(spec), _status_fields(pod.status), unmodelled))
         if (form := self._by_spec.get(key)) is None:
-            made = _form(pod, unmodelled)
-            content = wire.ENCODER.encode(made)
-            form = self._by_spec[key] = self._by_content.setdefault(content, made)
+            new_form = _form(pod, unmodelled)
+            content = wire.ENCODER.encode(new_form)
+            form = self._by_spec[key] = self._by_content.setdefault(content, new_form)
         return form
 
 

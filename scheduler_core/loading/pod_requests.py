@@ -1,7 +1,7 @@
 """Effective requests of a pod, as kube-scheduler counts them.
 
-The larger of what runs together (containers and sidecars) and what starts (an init container with the sidecars before it);
-pod-level requests replace this sum; overhead is added (Kubernetes 1.37.1, component-helpers ``resource``, PodRequests;
+The base is the larger of what runs together (containers and sidecars) and what starts (an init container with the sidecars
+before it).  Pod-level requests replace it; overhead is added (Kubernetes 1.37.1, component-helpers ``resource``, PodRequests;
 KEP-753, KEP-2837).  For a running pod in a resize, the largest of requested, allocated and actual resources counts
 (KEP-1287).  API server defaults are applied first, for manifests that were never sent to a server.
 

@@ -44,10 +44,10 @@ def join(drafts: Sequence[Draft], workloads: Iterable[Workload], groups: Iterabl
         for workload in workloads
         for template in workload.spec.pod_group_templates or ()
     }
-    taken = {(group.metadata.namespace, group.metadata.name) for group in groups} | {(draft.name[0], draft.group) for draft in drafts}
+    used = {(group.metadata.namespace, group.metadata.name) for group in groups} | {(draft.name[0], draft.group) for draft in drafts}
     generated, desired = [], {}
     for reference, pods in sorted(members.items()):
-        name = _free_name(reference, taken)
+        name = _free_name(reference, used)
         for draft in pods:
             draft.group = name
         if (matched := templates.get(reference[:3])) is None:
@@ -66,13 +66,13 @@ def _reference(draft: Draft) -> Reference:
     return draft.name[0], reference.name, reference.pod_group, reference.pod_group_replica_key
 
 
-def _free_name(reference: Reference, taken: set[tuple[str, str]]) -> str:
+def _free_name(reference: Reference, used: set[tuple[str, str]]) -> str:
     """Return Workload, group and key joined with dashes, with a number if the name is already used."""
     namespace, *parts = reference
     plain = "-".join(part for part in parts if part)
     names = itertools.chain((plain,), (f"{plain}-{number}" for number in itertools.count(2)))
-    name = next(each for each in names if (namespace, each) not in taken)
-    taken.add((namespace, name))
+    name = next(each for each in names if (namespace, each) not in used)
+    used.add((namespace, name))
     return name
 
 

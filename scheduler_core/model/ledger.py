@@ -173,14 +173,14 @@ class Ledger:
         if not load.shape.ports:
             return
         for node in load.nodes.tolist():
-            taken = self.ports.setdefault(node, Counter())
+            in_use = self.ports.setdefault(node, Counter())
             if node in self._shared_ports:
                 self._shared_ports.discard(node)
-                taken = self.ports[node] = taken.copy()
+                in_use = self.ports[node] = in_use.copy()
             for port in load.shape.ports:
-                taken[port] += sign
-                if not taken[port]:
-                    del taken[port]
+                in_use[port] += sign
+                if not in_use[port]:
+                    del in_use[port]
 
 
 _FEW = 16

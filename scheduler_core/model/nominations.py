@@ -1,7 +1,7 @@
 """Capacity held for pods with a nominated node, from earlier cycles and from this one.
 
-A nominated pod counts for every pod whose priority is not higher, including other pods of its own root until it is placed, and
-not for itself (kube-scheduler's RunFilterPluginsWithNominatedPods).  It takes capacity but counts in no score.
+A nominated pod counts for every other pod whose priority is not higher (kube-scheduler's RunFilterPluginsWithNominatedPods).
+These include pods of its own root until it is placed.  It takes capacity but counts in no score.
 """
 
 from __future__ import annotations

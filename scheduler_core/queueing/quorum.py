@@ -1,8 +1,8 @@
 """Quorum of members: the precondition for a root to enter the queue.
 
-As PreEnqueue of the GangScheduling plugin in kube-scheduler 1.37.1 (KEP-6012, GangScheduling Plugin Changes): a PodGroup is
-ready with its minimum of members in any state, a CompositePodGroup with its minimum of ready children; only the root
-of a tree decides.
+The rules are those of PreEnqueue in kube-scheduler's GangScheduling plugin (1.37.1; KEP-6012, GangScheduling Plugin Changes).
+A PodGroup is ready with its minimum of members in any state, a CompositePodGroup with its minimum of ready children.
+Only the root of a tree decides.
 """
 
 from __future__ import annotations

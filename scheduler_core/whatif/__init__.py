@@ -1,6 +1,6 @@
-"""What would help a root that is not placed; imports ``cycle``.
+"""Remedies for a root that is not placed; imports ``cycle``.
 
 edits     changes of a cluster
-trial     a root tried on a changed cluster
-remedies  changes that work, and constraints that conflict
+trial     placement of a root on a changed cluster
+remedies  verified changes, and conflicting constraints
 """

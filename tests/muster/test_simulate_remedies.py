@@ -72,7 +72,7 @@ def test_text_tells_what_cannot_hold_and_what_would_help():
 
     at = lines.index("     what would help:")
     assert [
-        "     cannot hold together: a; b",
+        "     conflicting constraints: a; b",
         "     what would help:",
         "       - Pod default/old evicted",
         "     there may be more",

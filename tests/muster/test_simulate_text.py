@@ -45,7 +45,7 @@ def test_a_gang_that_is_not_placed_tells_why_and_for_whom():
         "✗ PodGroup default/g  0/3 pods  Unschedulable",
         "     no feasible placements found",
         "     g-1, g-2: 0/3 nodes are available: 3 Insufficient cpu.",
-        "     1 more pod fitted, or had no turn any more",
+        "     1 more pod fits or was not tried",
         "",
         "0 of 1 root placed: 0 pods placed, 3 pending",
     ]

@@ -109,7 +109,7 @@ class _Story:
         self._explain("sweep")
         self._stage.tell("The same cluster as a file, and changes that were tried there and found to help:")
         self._show("muster snapshot > cluster.json")
-        self._show("muster simulate cluster.json", refused=True, since="     cannot hold together")
+        self._show("muster simulate cluster.json", refused=True, since="     conflicting constraints")
 
     def _wait(self, what: str, condition: str) -> None:
         self._show(f"kubectl wait {what} --for=condition={condition}")

@@ -14,7 +14,7 @@ from muster.commands.simulate.request import Asked
 from muster.render.answer import Answer
 from scheduler_core.cycle.run_cycle import run_cycle
 from scheduler_core.diagnosis.fragmentation import fragments
-from scheduler_core.loading.feature_gates import gated
+from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.loading.load import load
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import ClusterSnapshot
@@ -56,5 +56,5 @@ def run(
     if own is not None:
         answer = dataclasses.replace(answer, own=own_objects.share(answer, snapshot, own))
     if asked.fragmentation:
-        answer = dataclasses.replace(answer, fragments=fragments(gated(snapshot, asked.cycle.gates), asked.cycle.ignore))
+        answer = dataclasses.replace(answer, fragments=fragments(apply_feature_gates(snapshot, asked.cycle.gates), asked.cycle.ignore))
     return answer, snapshot

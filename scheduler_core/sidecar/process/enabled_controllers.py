@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scheduler_core.diagnosis import fragmentation
-from scheduler_core.loading.feature_gates import gated
+from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.queueing.trees import Trees
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.controllers.disruption_target import DisruptionTargets
@@ -41,7 +41,7 @@ def _validity(settings: Settings, cache: Cache, metrics: SidecarMetrics, minor: 
     validity = Validity(settings.gates, kubernetes=minor, settle=settings.settle_seconds)
 
     def reconcile(now: float) -> Reconciled:
-        judgement = validity.judge(Trees(gated(cache.lazy_snapshot(), settings.gates)), now)
+        judgement = validity.judge(Trees(apply_feature_gates(cache.lazy_snapshot(), settings.gates)), now)
         metrics.invalid.set(validity.count)
         return judgement.writes, judgement.again
 

@@ -1,10 +1,10 @@
 """Changes of a cluster.
 
-edits           kinds of changes: in words, and as whole objects
+edits           kinds of changes: text and steps
 node_edits      nodes that are added
-pod_edits       what pending pods tolerate and select
-raw_objects     the objects of a cluster by name
-edited_objects  objects with some fields changed
-node_templates  a fresh node of a kind, and what runs on it from the start
+pod_edits       tolerations, selectors and gates of pending pods
+raw_objects     raw objects of a cluster by name
+edited_objects  raw objects with changed fields
+node_templates  a new node of an existing kind, with its DaemonSet and static pods
 apply_edits     edits applied to a snapshot
 """

@@ -1,4 +1,4 @@
-"""Steps applied to a snapshot: the same snapshot as loading the changed objects would make, but for the problems told."""
+"""Steps applied to a snapshot; the result is as if the changed objects had been loaded, except for the problems."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ T = TypeVar("T")
 _GROUPS = ("PodGroup", "CompositePodGroup")
 
 
-class _Changed(KnownObjects):
-    """What is known once all objects of some kinds are others."""
+class _WithReplaced(KnownObjects):
+    """Known objects after all objects of some kinds are replaced."""
 
     def __init__(self, before: Lookup, kinds: Iterable[str], objects: Iterable[Object]) -> None:
         super().__init__(objects, complete=False)
@@ -50,76 +50,76 @@ class _Changed(KnownObjects):
 
 
 def applied(snapshot: ClusterSnapshot, steps: Sequence[Step], *, serial: int = 0) -> ClusterSnapshot:
-    """*snapshot* once *steps* are applied: nodes, pods, groups and Workloads replaced or added, pods deleted.
+    """Return *snapshot* after *steps*: nodes, pods, groups and Workloads replaced or added, pods deleted.
 
-    Shapes of pods that are replaced are numbered from *serial* on, or beyond those of *snapshot* if these go further.
+    Shapes of replaced pods are numbered from *serial*, or beyond those of *snapshot* if these are higher.
     """
-    found, _ = gather([step.apply for step in steps if step.apply is not None])
-    gone = {f"{step.delete['namespace']}/{step.delete['name']}" for step in steps if step.delete is not None}
-    if gone:
-        snapshot = dataclasses.replace(snapshot, pods=tuple(pod for pod in snapshot.pods if pod.key not in gone))
-    if found["Node"]:
-        snapshot = _with_nodes(snapshot, found["Node"])
-    if any(found[kind] for kind in (*_GROUPS, "Workload")):
-        snapshot = _with_groups(snapshot, found)
-    return _with_pods(snapshot, found["Pod"], serial) if found["Pod"] else snapshot
+    objects, _ = gather([step.apply for step in steps if step.apply is not None])
+    deleted = {f"{step.delete['namespace']}/{step.delete['name']}" for step in steps if step.delete is not None}
+    if deleted:
+        snapshot = dataclasses.replace(snapshot, pods=tuple(pod for pod in snapshot.pods if pod.key not in deleted))
+    if objects["Node"]:
+        snapshot = _with_nodes(snapshot, objects["Node"])
+    if any(objects[kind] for kind in (*_GROUPS, "Workload")):
+        snapshot = _with_groups(snapshot, objects)
+    return _with_pods(snapshot, objects["Pod"], serial) if objects["Pod"] else snapshot
 
 
-def _with_groups(snapshot: ClusterSnapshot, found: Mapping[str, list[GatheredObjects]]) -> ClusterSnapshot:
+def _with_groups(snapshot: ClusterSnapshot, objects: Mapping[str, list[GatheredObjects]]) -> ClusterSnapshot:
     problems: list[Problem] = []
     priorities = _priorities(snapshot)
-    leaves = read_kind(found["PodGroup"], PodGroup, problems).good
-    composites = read_kind(found["CompositePodGroup"], CompositePodGroup, problems).good
-    workloads = read_kind(found["Workload"], Workload, problems).good
-    both: tuple[Group, ...] = (*leaves, *composites)
-    changed = {_name(group): group for group in both}
+    leaves = read_kind(objects["PodGroup"], PodGroup, problems).good
+    composites = read_kind(objects["CompositePodGroup"], CompositePodGroup, problems).good
+    workloads = read_kind(objects["Workload"], Workload, problems).good
+    replaced: tuple[Group, ...] = (*leaves, *composites)
+    changed = {_name(group): group for group in replaced}
     groups = completed([*(group for group in snapshot.groups if _name(group) not in changed), *changed.values()], priorities, problems)
-    # Groups that cannot be read are known by their names alone.
+    # Of unusable groups only the names are known.
     others = (each for kind in (*_GROUPS, "Workload") for each in snapshot.known.list_kind(kind) or () if not isinstance(each, Group))
-    there = {_name(each): each for each in (*others, *workloads) if _name(each) not in changed}
-    known = _Changed(snapshot.known, (*_GROUPS, "Workload"), (*groups, *there.values()))
+    known_objects = {_name(each): each for each in (*others, *workloads) if _name(each) not in changed}
+    known = _WithReplaced(snapshot.known, (*_GROUPS, "Workload"), (*groups, *known_objects.values()))
     return dataclasses.replace(snapshot, groups=groups, priorities=group_priorities(groups, priorities), known=known)
 
 
-def _with_pods(snapshot: ClusterSnapshot, found: list[GatheredObjects], serial: int) -> ClusterSnapshot:
+def _with_pods(snapshot: ClusterSnapshot, objects: list[GatheredObjects], serial: int) -> ClusterSnapshot:
     problems: list[Problem] = []
     before = {pod.key: pod for pod in snapshot.pods}
     records = Records(snapshot.nodes, _priorities(snapshot), problems)
     first = max(serial, 1 + max((pod.shape.serial for pod in snapshot.pods), default=0))
     shapes: dict[int, PodShape] = {}
-    for draft in read_pods(found, snapshot.nodes.index, problems):
+    for draft in read_pods(objects, snapshot.nodes.index, problems):
         record = records.record(draft)
         if (shape := shapes.get(record.shape.serial)) is None:
             shape = shapes[record.shape.serial] = dataclasses.replace(record.shape, serial=first + record.shape.serial)
         known = before.get(record.key)
-        # A pod of v1alpha1 names a Workload, and its group was made for it.
+        # The group of a v1alpha1 pod was generated when it was loaded.
         before[record.key] = dataclasses.replace(record, shape=shape, group=known.group if known else record.group)
     return dataclasses.replace(snapshot, pods=tuple(before[key] for key in sorted(before)))
 
 
-def _with_nodes(snapshot: ClusterSnapshot, found: list[GatheredObjects]) -> ClusterSnapshot:
+def _with_nodes(snapshot: ClusterSnapshot, objects: list[GatheredObjects]) -> ClusterSnapshot:
     problems: list[Problem] = []
-    read = read_nodes(found, problems)
-    table, moved = _joined(snapshot.nodes, node_table(read, snapshot.nodes.resources, problems))
-    there = {
+    read = read_nodes(objects, problems)
+    table, new_index = _joined(snapshot.nodes, node_table(read, snapshot.nodes.resources, problems))
+    known_nodes = {
         _name(each): each for each in (*(snapshot.known.list_kind("Node") or ()), *(Node(each.node.metadata) for each in read.values()))
     }
-    pods = tuple(_renumbered(pod, moved) for pod in snapshot.pods)
-    return dataclasses.replace(snapshot, nodes=table, pods=pods, known=_Changed(snapshot.known, ("Node",), there.values()))
+    pods = tuple(_renumbered(pod, new_index) for pod in snapshot.pods)
+    return dataclasses.replace(snapshot, nodes=table, pods=pods, known=_WithReplaced(snapshot.known, ("Node",), known_nodes.values()))
 
 
-def _renumbered(pod: PodRecord, moved: Sequence[int]) -> PodRecord:
-    node = moved[pod.node] if pod.node >= 0 else -1
-    nominated = moved[pod.nominated] if pod.nominated >= 0 else -1
+def _renumbered(pod: PodRecord, new_index: Sequence[int]) -> PodRecord:
+    node = new_index[pod.node] if pod.node >= 0 else -1
+    nominated = new_index[pod.nominated] if pod.nominated >= 0 else -1
     if (node, nominated) == (pod.node, pod.nominated):
         return pod
     # Field by field: there are many pods, and replacing by name takes four times as long.
-    who, what = (pod.key, pod.namespace, pod.name, pod.shape, pod.labels, pod.priority), (pod.group, pod.scheduler, pod.preempts)
-    return PodRecord(*who, node, *what, pod.created, pod.started, pod.terminating, pod.gates, nominated, pod.preempted)
+    identity, scheduling = (pod.key, pod.namespace, pod.name, pod.shape, pod.labels, pod.priority), (pod.group, pod.scheduler, pod.preempts)
+    return PodRecord(*identity, node, *scheduling, pod.created, pod.started, pod.terminating, pod.gates, nominated, pod.preempted)
 
 
 def _joined(nodes: NodeTable, more: NodeTable) -> tuple[NodeTable, list[int]]:
-    """*nodes* with *more*, which count where both have one of a name; and where each of *nodes* is now."""
+    """Return *nodes* with *more*, which take precedence for equal names; and the new index of each of *nodes*."""
     kept = [index for index, name in enumerate(nodes.names) if name not in more.index]
     names = [*(nodes.names[index] for index in kept), *more.names]
     order = sorted(range(len(names)), key=names.__getitem__)

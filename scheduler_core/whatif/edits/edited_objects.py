@@ -1,4 +1,4 @@
-"""How changes are written: raw objects of groups, Workloads and pods with some fields changed."""
+"""Raw objects of groups, Workloads and pods with changed fields."""
 
 from __future__ import annotations
 
@@ -10,24 +10,26 @@ from scheduler_core.whatif.edits.raw_objects import Book
 
 
 def respecified(book: Book, name: Name, change: Callable[[Content], bool]) -> tuple[Step, ...] | None:
-    """A group with its spec changed; its template, where there is one, and all groups made of that are changed alike."""
+    """Return the steps that change the spec of a group, its template if there is one, and all groups of that template."""
     group = book.get(name.kind, name.namespace, name.name)
     if group is None or not change(section(group, "spec")):
         return None
     steps = [Step(apply=group)]
     workload, template = _reference(group)
-    found = book.get("Workload", name.namespace, workload) if workload else None
-    if found is None or not any(change(each) for each in _templates(section(found, "spec")) if each.get("name") == template):
+    workload_object = book.get("Workload", name.namespace, workload) if workload else None
+    if workload_object is None or not any(
+        change(each) for each in _templates(section(workload_object, "spec")) if each.get("name") == template
+    ):
         return tuple(steps)
     for other in book.all(name.kind, name.namespace):
         own = section(other, "metadata").get("name") == name.name
         if not own and _reference(other) == (workload, template) and change(section(other, "spec")):
             steps.append(Step(apply=other))
-    return (Step(apply=found), *steps)
+    return (Step(apply=workload_object), *steps)
 
 
 def _reference(group: Content) -> tuple[str, str]:
-    """The names of its Workload and template, in whichever form it has them."""
+    """Return the names of its Workload and template, from either form of the reference."""
     spec = section(group, "spec")
     if old := section(section(spec, "podGroupTemplateRef"), "workload"):
         return str(old.get("workloadName", "")), str(old.get("podGroupTemplateName", ""))
@@ -36,18 +38,18 @@ def _reference(group: Content) -> tuple[str, str]:
 
 
 def _templates(holder: Content) -> list[Content]:
-    found = [*(holder.get("podGroupTemplates") or ())]
+    result = [*(holder.get("podGroupTemplates") or ())]
     for each in holder.get("compositePodGroupTemplates") or ():
-        found += [each, *_templates(each)]
-    return found
+        result += [each, *_templates(each)]
+    return result
 
 
 def pod_of(book: Book, key: str) -> Content | None:
-    """The pod of that ``namespace/name``."""
+    """Return the raw pod with that ``namespace/name``."""
     namespace, _, name = key.partition("/")
     return book.get("Pod", namespace, name)
 
 
 def minimum_field(kind: str) -> str:
-    """The field of a kind of group that is its minimum."""
+    """Return the name of the field for the minimum of a kind of group."""
     return "minCount" if kind == "PodGroup" else "minGroupCount"

@@ -1,7 +1,7 @@
-"""Kinds of changes: what each is in words, and as whole objects.
+"""Kinds of changes: text for users, and steps on whole objects.
 
-A change knows how much it is: its class first, then how far it goes.  The classes, from little to much: pods tolerate or select
-less, a group is confined less, a group demands less, running pods move, running pods leave, nodes are added.
+The weight of a change is its class, then its extent.  The classes, from small to large: pods tolerate or select less,
+a group is confined less, a group demands less, running pods are moved, running pods are evicted, nodes are added.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from scheduler_core.whatif.edits.edited_objects import minimum_field, pod_of, re
 from scheduler_core.whatif.edits.node_templates import Content, belongs_to_its_node, section
 from scheduler_core.whatif.edits.raw_objects import Book
 
-RELAXED, CONFINED, DEMANDED, MOVED, LEAVING, MORE_NODES = range(6)
+RELAXED, CONFINED, DEMANDED, MOVED, EVICTED, MORE_NODES = range(6)
 """Classes of changes."""
 Weight = tuple[int, int]
-"""Class, and how far it goes within its class."""
+"""Class, and extent within the class."""
 
 
 class Edit(Protocol):
-    """A change."""
+    """Interface of a change."""
 
     @property
     def words(self) -> str:
-        """What is done, as in ``minCount of PodGroup default/a lowered from 4 to 2``."""
+        """Return the change in words, such as ``minCount of PodGroup default/a lowered from 4 to 2``."""
 
     @property
     def weight(self) -> Weight:
-        """How much it is."""
+        """Return the class and extent."""
 
     def steps(self, book: Book) -> tuple[Step, ...] | None:
-        """The objects that it replaces or deletes; None where they are not written so that it can be done."""
+        """Return the objects to replace or delete; None if the raw objects do not allow the change."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Lowered:
-    """A group demands fewer pods, or fewer groups; those made of the same template are changed alike."""
+    """A group needs fewer pods, or fewer groups; groups of the same template are changed too."""
 
     group: Name
     before: int
@@ -80,10 +80,10 @@ class Widened:
     @property
     def words(self) -> str:
         """See Edit."""
-        who = phrases.listed([titled(group) for group in self.groups])
+        group_names = phrases.listed([titled(group) for group in self.groups])
         if not self.key:
-            return f"topology constraint {self.before} of {who} dropped"
-        return f"topology constraint of {who} widened from {phrases.level(self.before)} to {phrases.level(self.key)} ({self.key})"
+            return f"topology constraint {self.before} of {group_names} dropped"
+        return f"topology constraint of {group_names} widened from {phrases.level(self.before)} to {phrases.level(self.key)} ({self.key})"
 
     @property
     def weight(self) -> Weight:
@@ -103,21 +103,21 @@ class Widened:
                 del spec["schedulingConstraints"]
             return True
 
-        found: list[Step] = []
+        result: list[Step] = []
         for group in self.groups:
             if (steps := respecified(book, group, widen)) is None:
                 return None
-            found += steps
+            result += steps
             book = book.with_steps(steps)
-        return tuple(found)
+        return tuple(result)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Moved:
-    """Running pods are on other nodes."""
+    """Running pods are moved to other nodes."""
 
     nodes: Mapping[str, tuple[str, str]]
-    """From and to, by pod."""
+    """Old and new node, by pod."""
 
     @property
     def words(self) -> str:
@@ -131,23 +131,23 @@ class Moved:
         return MOVED, len(self.nodes)
 
     def steps(self, book: Book) -> tuple[Step, ...] | None:
-        """See Edit; pods that belong to their node cannot be moved."""
-        found = []
+        """See Edit; DaemonSet and static pods cannot be moved."""
+        result = []
         for key, (_, node) in sorted(self.nodes.items()):
             pod = pod_of(book, key)
             if pod is None or belongs_to_its_node(pod):
                 return None
             pod["spec"]["nodeName"] = node
-            found.append(Step(apply=pod))
-        return tuple(found)
+            result.append(Step(apply=pod))
+        return tuple(result)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Leaving:
+class Evicted:
     """Running pods are evicted."""
 
     who: tuple[str, ...]
-    """Groups and pods in words."""
+    """Names of groups and pods."""
     pods: tuple[str, ...]
 
     @property
@@ -158,23 +158,23 @@ class Leaving:
     @property
     def weight(self) -> Weight:
         """See Edit."""
-        return LEAVING, len(self.pods)
+        return EVICTED, len(self.pods)
 
     def steps(self, book: Book) -> tuple[Step, ...] | None:
-        """See Edit; pods that belong to their node would come back."""
-        found = []
+        """See Edit; DaemonSet and static pods would be recreated."""
+        result = []
         for key in self.pods:
             pod = pod_of(book, key)
             if pod is None or belongs_to_its_node(pod):
                 return None
             namespace, _, name = key.partition("/")
-            found.append(Step(delete={"apiVersion": "v1", "kind": "Pod", "namespace": namespace, "name": name}))
-        return tuple(found)
+            result.append(Step(delete={"apiVersion": "v1", "kind": "Pod", "namespace": namespace, "name": name}))
+        return tuple(result)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Quorum:
-    """Several groups demand less."""
+    """The minimums of several groups are lowered."""
 
     lowered: tuple[Lowered, ...]
 
@@ -184,8 +184,8 @@ class Quorum:
         first = self.lowered[0]
         if len({(each.group.kind, each.before, each.minimum) for each in self.lowered}) > 1:
             return phrases.listed([each.words for each in self.lowered], 8)
-        who = phrases.listed([titled(each.group) for each in self.lowered])
-        return f"{minimum_field(first.group.kind)} of {who} lowered from {first.before} to {first.minimum}"
+        group_names = phrases.listed([titled(each.group) for each in self.lowered])
+        return f"{minimum_field(first.group.kind)} of {group_names} lowered from {first.before} to {first.minimum}"
 
     @property
     def weight(self) -> Weight:
@@ -194,18 +194,18 @@ class Quorum:
 
     def steps(self, book: Book) -> tuple[Step, ...] | None:
         """See Edit."""
-        found: list[Step] = []
+        result: list[Step] = []
         for each in self.lowered:
             if (steps := each.steps(book)) is None:
                 return None
-            found += steps
+            result += steps
             book = book.with_steps(steps)
-        return tuple(found)
+        return tuple(result)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Both:
-    """One change and then another."""
+    """Two changes, one after the other."""
 
     first: Edit
     second: Edit
@@ -228,10 +228,10 @@ class Both:
 
 
 def combine(first: Edit | None, edit: Edit) -> Edit:
-    """*edit* by itself, or on top of *first*."""
+    """Return *edit*, or *first* and then *edit*."""
     return edit if first is None else Both(first, edit)
 
 
 def titled(name: Name) -> str:
-    """``PodGroup default/a``."""
+    """Return the name of a group or pod in words: ``PodGroup default/a``."""
     return f"{name.kind} {name.namespace}/{name.name}"

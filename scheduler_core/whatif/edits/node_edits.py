@@ -1,4 +1,4 @@
-"""Changes that add nodes, each with what every node of its kind runs."""
+"""Changes that add nodes, each with its DaemonSet and static pods."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from scheduler_core.whatif.edits.node_templates import Content, companion, fresh
 from scheduler_core.whatif.edits.raw_objects import Book, merged
 
 _LARGER = 1000
-"""A kind of node that there is not yet is more than any number of those there are."""
+"""Extent of a new kind of node: larger than any number of existing kinds."""
 
 _ADDED = "-added-"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MoreNodes:
-    """Fresh nodes like one that is there, in the same domains.
+    """New nodes like an existing one, in the same domains.
 
     Attributes:
-        count: how many.
-        like: the node that they are like.
-        where: in words.
-        labels: those that *like* has otherwise, so that the fresh ones are in the domains where they are wanted.
-        larger: what can be allocated on them, where *like* has too little.
-        companions: the pods of DaemonSets on *like*, and its own: each fresh node runs the like of them.
+        count: number of nodes.
+        like: the existing node.
+        where: the domain in words.
+        labels: labels that differ from *like*, so that the new nodes are in the required domains.
+        larger: allocatable amounts that *like* has too little of.
+        companions: DaemonSet and static pods on *like*; each new node runs copies of them.
 
     """
 
@@ -47,7 +47,7 @@ class MoreNodes:
 
     @property
     def kind(self) -> str:
-        """What they are, in words."""
+        """Return the kind of node in words."""
         more = f", but with {phrases.listed([f'{amount} {name}' for name, amount in self.larger.items()])}" if self.larger else ""
         return f"like {self.like}{more}"
 
@@ -62,16 +62,16 @@ class MoreNodes:
         if node is None:
             return None
         names = book.free((f"{self.like}{_ADDED}{number}" for number in itertools.count(1)), _ADDED)
-        return tuple(step for name in itertools.islice(names, self.count) for step in self._one(node, name))
+        return tuple(step for name in itertools.islice(names, self.count) for step in self._node_steps(node, name))
 
-    def _one(self, node: Content, name: str) -> Iterator[Step]:
+    def _node_steps(self, node: Content, name: str) -> Iterator[Step]:
         yield Step(apply=fresh(node, name, self.labels, self.larger))
         yield from (Step(apply=companion(pod, name)) for pod in self.companions)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NodesInDomains:
-    """Fresh nodes in several domains."""
+    """New nodes in several domains."""
 
     parts: tuple[MoreNodes, ...]
 
@@ -88,9 +88,9 @@ class NodesInDomains:
 
     def steps(self, book: Book) -> tuple[Step, ...] | None:
         """See Edit."""
-        found: tuple[Step, ...] = ()
+        result: tuple[Step, ...] = ()
         for part in self.parts:
             if (steps := part.steps(book)) is None:
                 return None
-            found, book = (*found, *steps), book.with_steps(steps)
-        return merged(found)
+            result, book = (*result, *steps), book.with_steps(steps)
+        return merged(result)

@@ -1,4 +1,4 @@
-"""Nodes as they are written, and the pods that belong to one: what a fresh node of the same kind is, and runs from the start."""
+"""Raw nodes, and the pods that belong to a node: template of a new node of the same kind."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ OWNERS = ("DaemonSet", "Node")
 
 
 def belongs_to_its_node(pod: Content) -> bool:
-    """Whether every node has one of its kind, or it is that node's own: pods of DaemonSets, and static ones."""
+    """Return whether *pod* belongs to its node: a DaemonSet pod or a static pod."""
     owners = section(pod, "metadata").get("ownerReferences")
-    listed = owners if isinstance(owners, list) else []
-    return any(isinstance(each, Mapping) and each.get("kind") in OWNERS for each in listed)
+    entries = owners if isinstance(owners, list) else []
+    return any(isinstance(each, Mapping) and each.get("kind") in OWNERS for each in entries)
 
 
 def companion(pod: Content, node: str) -> Content:
-    """The like of a pod that belongs to its node, on *node* and under a name of its own."""
+    """Return a copy of a DaemonSet or static pod for *node*, with a name of its own."""
     metadata = section(pod, "metadata")
     own = {key: value for key, value in metadata.items() if key not in _IDENTITY}
     owned = {**own, "name": f"{metadata.get('name')}-{node}", "ownerReferences": metadata.get("ownerReferences")}
@@ -29,20 +29,25 @@ def companion(pod: Content, node: str) -> Content:
 
 
 def fresh(node: Content, name: str, others: Mapping[str, str], larger: Mapping[str, str]) -> Content:
-    """A node of the same kind without its identity, and without taints that tell of a machine's state."""
+    """Return a node of the same kind without its identity, and without taints that describe the state of a machine."""
     metadata, spec = section(node, "metadata"), section(node, "spec")
-    own = {key: value for key, value in metadata.items() if key not in _IDENTITY}
+    kept_metadata = {key: value for key, value in metadata.items() if key not in _IDENTITY}
     labels = {**section(metadata, "labels"), **others}
     renamed = {**labels, HOSTNAME: name} if HOSTNAME in labels else labels
     status = section(node, "status")
     if larger:
         status = {**status, "allocatable": {**(status.get("allocatable") or status.get("capacity") or {}), **larger}}
-    lasting = [each for each in spec.get("taints") or () if not str(each.get("key")).startswith(_OF_A_MACHINE)]
-    kept = {key: value for key, value in spec.items() if key not in ("unschedulable", "taints")}
-    return {**node, "metadata": {**own, "name": name, "labels": renamed}, "spec": {**kept, "taints": lasting}, "status": status}
+    taints = [each for each in spec.get("taints") or () if not str(each.get("key")).startswith(_OF_A_MACHINE)]
+    remaining = {key: value for key, value in spec.items() if key not in ("unschedulable", "taints")}
+    return {
+        **node,
+        "metadata": {**kept_metadata, "name": name, "labels": renamed},
+        "spec": {**remaining, "taints": taints},
+        "status": status,
+    }
 
 
 def section(content: Content, name: str) -> dict[str, Any]:
-    """An object inside another, to be changed in place; an empty one, of no effect, where there is none."""
+    """Return a nested object, which may be modified in place; a new empty one, without effect, if there is none."""
     section = content.get(name)
     return section if isinstance(section, dict) else {}

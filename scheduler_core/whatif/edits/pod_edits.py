@@ -1,4 +1,4 @@
-"""Changes of the pods that wait: what they tolerate and select, and what holds them back."""
+"""Changes of pending pods: tolerations, selectors, affinities, scheduling gates."""
 
 from __future__ import annotations
 
@@ -18,48 +18,48 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Respecified:
-    """Pods that wait are written otherwise: a taint tolerated, a selector dropped, a gate removed."""
+    """Pending pods with another spec: a taint tolerated, a selector dropped, a gate removed."""
 
     pods: tuple[str, ...]
     words: str
     change: Callable[[Content], None]
-    """Of a pod's spec as it is written; and the same of its shape:"""
+    """Change of a pod's raw spec; ``reshape`` is the same change of its shape."""
     reshape: Callable[[PodShape], PodShape]
-    far: int = 0
+    extent: int = 0
 
     @property
     def weight(self) -> Weight:
         """See Edit."""
-        return RELAXED, self.far
+        return RELAXED, self.extent
 
     def steps(self, book: Book) -> tuple[Step, ...] | None:
         """See Edit."""
-        found = []
+        result = []
         for key in self.pods:
             if (pod := pod_of(book, key)) is None:
                 return None
             self.change(pod.setdefault("spec", {}))
-            found.append(Step(apply=pod))
-        return tuple(found)
+            result.append(Step(apply=pod))
+        return tuple(result)
 
 
 def tolerating(pods: Sequence[str], taint: Taint, who: str) -> Respecified:
-    """Pods tolerate one taint."""
-    written = f"{taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}"
+    """Return the edit that makes pods tolerate one taint."""
+    taint_text = f"{taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}"
 
     def change(spec: Content) -> None:
-        more = {"key": taint.key, "operator": "Equal" if taint.value else "Exists", "effect": taint.effect}
-        spec["tolerations"] = [*(spec.get("tolerations") or ()), more | ({"value": taint.value} if taint.value else {})]
+        toleration = {"key": taint.key, "operator": "Equal" if taint.value else "Exists", "effect": taint.effect}
+        spec["tolerations"] = [*(spec.get("tolerations") or ()), toleration | ({"value": taint.value} if taint.value else {})]
 
     def reshape(shape: PodShape) -> PodShape:
-        more = Toleration(key=taint.key, operator="Equal" if taint.value else "Exists", effect=taint.effect, value=taint.value)
-        return dataclasses.replace(shape, tolerations=(*shape.tolerations, more))
+        toleration = Toleration(key=taint.key, operator="Equal" if taint.value else "Exists", effect=taint.effect, value=taint.value)
+        return dataclasses.replace(shape, tolerations=(*shape.tolerations, toleration))
 
-    return Respecified(tuple(pods), f"taint {written} tolerated by the pods of {who}", change, reshape)
+    return Respecified(tuple(pods), f"taint {taint_text} tolerated by the pods of {who}", change, reshape)
 
 
 def unselecting(pods: Sequence[str], what: str, who: str) -> Respecified:
-    """Pods without their node selector and required node affinity."""
+    """Return the edit that drops node selector and required node affinity of pods."""
 
     def change(spec: Content) -> None:
         spec.pop("nodeSelector", None)
@@ -69,15 +69,15 @@ def unselecting(pods: Sequence[str], what: str, who: str) -> Respecified:
         affinity = shape.affinity
         if affinity is not None and affinity.node_affinity is not None:
             preferred = affinity.node_affinity.preferred_during_scheduling_ignored_during_execution
-            only = NodeAffinity(preferred_during_scheduling_ignored_during_execution=preferred)
-            affinity = Affinity(only, affinity.pod_affinity, affinity.pod_anti_affinity)
+            node_affinity = NodeAffinity(preferred_during_scheduling_ignored_during_execution=preferred)
+            affinity = Affinity(node_affinity, affinity.pod_affinity, affinity.pod_anti_affinity)
         return dataclasses.replace(shape, node_selector=(), affinity=affinity)
 
     return Respecified(tuple(pods), f"{what} of the pods of {who} dropped", change, reshape, 1)
 
 
 def unrelated(pods: Sequence[str], who: str) -> Respecified:
-    """Pods without what they demand of other pods: required affinity and anti-affinity, spread."""
+    """Return the edit that drops requirements on other pods: required affinity and anti-affinity, spread."""
 
     def change(spec: Content) -> None:
         for side in ("podAffinity", "podAntiAffinity"):
@@ -89,14 +89,14 @@ def unrelated(pods: Sequence[str], who: str) -> Respecified:
         affinity = shape.affinity
         if affinity is not None:
             affinity = Affinity(affinity.node_affinity, _preferring(affinity.pod_affinity), _preferring(affinity.pod_anti_affinity))
-        soft = tuple(each for each in shape.spread if each.when_unsatisfiable == "ScheduleAnyway")
-        return dataclasses.replace(shape, affinity=affinity, spread=soft)
+        preferred = tuple(each for each in shape.spread if each.when_unsatisfiable == "ScheduleAnyway")
+        return dataclasses.replace(shape, affinity=affinity, spread=preferred)
 
     return Respecified(tuple(pods), f"pod affinity, anti-affinity and spread of the pods of {who} dropped", change, reshape, 2)
 
 
 def ungated(pods: Sequence[str], who: str) -> Respecified:
-    """Pods without scheduling gates."""
+    """Return the edit that removes scheduling gates of pods."""
 
     def change(spec: Content) -> None:
         spec.pop("schedulingGates", None)

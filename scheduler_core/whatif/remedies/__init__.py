@@ -1,13 +1,13 @@
-"""Changes that work, and constraints that conflict.
+"""Verified changes, and conflicting constraints.
 
-remedies         what would help a root
-for_decisions    which decisions of a simulation get remedies
-candidates       edits that may help, from little to much
-verified         edits tried, and those kept that work
-bisection        the most and the least that works, in few tries
-lower_demands    groups that demand less
-make_room        running pods that move or leave, nodes that come
-node_kinds       kinds of nodes that may be added
+remedies         remedies for a root
+for_decisions    remedies for some decisions of a simulation
+candidates       edits that may help, small ones first
+verified         tries edits, and keeps those that work
+bisection        largest and smallest number that works, in few tries
+lower_demands    smaller minimums of groups
+make_room        running pods moved or evicted, nodes added
+node_kinds       kinds of nodes that can be added
 nodes_by_domain  nodes for several domains at once
-conflict         the smallest set of constraints that cannot hold together
+conflict         minimal set of conflicting constraints
 """

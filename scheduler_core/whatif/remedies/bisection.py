@@ -1,4 +1,4 @@
-"""The most and the least that is good, with few questions."""
+"""Largest and smallest number that works, in few tries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from collections.abc import Callable
 
 
 def largest(low: int, high: int, likely: int, good: Callable[[int], bool]) -> int:
-    """The largest number from *low*, which is good, to *high* that is good, taken that all below a good one are; *likely* is asked first."""
+    """Return the largest number from *low* to *high* that is good.
+
+    *low* must be good, and every number below a good one is taken to be good; *likely* is tried first.
+    """
     if likely > low:
         if not good(likely):
             high = likely - 1
@@ -14,36 +17,36 @@ def largest(low: int, high: int, likely: int, good: Callable[[int], bool]) -> in
             low = likely
     step = 1
     while low < high:
-        ask = min(low + step, high)
-        if good(ask):
-            low, step = ask, step * 2
+        tried = min(low + step, high)
+        if good(tried):
+            low, step = tried, step * 2
         else:
-            high = ask - 1
+            high = tried - 1
             step = max(1, (high - low) // 2)
     return low
 
 
 def least(likely: int, high: int, good: Callable[[int], bool]) -> int:
-    """The least number from 1 to *high* that is good, taken that all above a good one are; 0 if none is.
+    """Return the least number from 1 to *high* that is good, if every number above a good one is good; 0 if none is.
 
-    *likely* is asked first, and then *high*, so that it is soon known where none is.
+    *likely* is tried first, and then *high*, so that the absence of a good number is detected early.
     """
     if high < 1:
         return 0
-    low, ask, step = 1, min(likely, high), 1
-    if not good(ask):
-        if ask == high or not good(high):
+    low, tried, step = 1, min(likely, high), 1
+    if not good(tried):
+        if tried == high or not good(high):
             return 0
-        low, ask = ask + 1, min(high, ask + step)
-        while not good(ask):
+        low, tried = tried + 1, min(high, tried + step)
+        while not good(tried):
             step *= 2
-            low, ask = ask + 1, min(high, ask + step)
-    # Mostly one less is too few already.
-    high, ask = ask, ask - 1
+            low, tried = tried + 1, min(high, tried + step)
+    # In most cases one less is already too few.
+    high, tried = tried, tried - 1
     while low < high:
-        if good(ask):
-            high = ask
+        if good(tried):
+            high = tried
         else:
-            low = ask + 1
-        ask = (low + high) // 2
+            low = tried + 1
+        tried = (low + high) // 2
     return high

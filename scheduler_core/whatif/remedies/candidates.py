@@ -1,4 +1,4 @@
-"""Changes that may help a root: what is near at hand, from little to much."""
+"""Edits that may help a root, small ones first."""
 
 from __future__ import annotations
 
@@ -21,63 +21,65 @@ from validators.model.group import Group
 from validators.model.workload import TopologyConstraint
 
 _TAINTS = 4
-"""Taints that are tried, those on the most nodes first."""
+"""Maximum number of taints to try, those on the most nodes first."""
 _HARD = ("NoSchedule", "NoExecute")
 _LEVELS = frozenset({"zone", "region", "rack", "block", "row", "room", "building", "datacenter", "spine", "leaf", "superblock", "host"})
-"""What levels of a topology are called, where no group says so."""
+"""Usual names of topology levels, for keys that no group uses."""
 
 
 def relaxations(snapshot: ClusterSnapshot, subject: Subject) -> list[Respecified]:
-    """A taint tolerated, a selector dropped, gates removed: by all pods of the root that are kept off by it."""
-    who, waiting = edits.titled(subject.root), subject.waiting
-    found = [*_tolerations(snapshot, subject)]
-    if choosy := [pod.key for pod in waiting if _selects(pod)]:
-        found.append(pod_edits.unselecting(choosy, "node selector and affinity", who))
+    """Return edits of all affected pods of the root: a taint tolerated, a selector dropped, gates removed."""
+    root_name, waiting = edits.titled(subject.root), subject.waiting
+    relaxing = [*_tolerations(snapshot, subject)]
+    if selecting := [pod.key for pod in waiting if _selects(pod)]:
+        relaxing.append(pod_edits.unselecting(selecting, "node selector and affinity", root_name))
     if related := [pod.key for pod in waiting if _relates(pod)]:
-        found.append(pod_edits.unrelated(related, who))
-    if closed := [pod.key for pod in waiting if pod.gates]:
-        found.append(pod_edits.ungated(closed, who))
-    return found
+        relaxing.append(pod_edits.unrelated(related, root_name))
+    if gated := [pod.key for pod in waiting if pod.gates]:
+        relaxing.append(pod_edits.ungated(gated, root_name))
+    return relaxing
 
 
 def widenings(snapshot: ClusterSnapshot, subject: Subject) -> Iterator[list[Edit]]:
-    """For each group that is confined, then for all that are so by one key together: wider keys, the nearest first, then none."""
+    """Return wider keys, the narrowest first, then no key: for each confined group, then for all groups confined by one key."""
     confined = [group for group in subject.groups if group.key]
     for group in (each for each in subject.unlike if each.key):
         yield [Widened((group.name,), group.key, key) for key in (*wider(snapshot, group.key), "")]
     for key in reversed(subject.keys):
-        alike = tuple(group.name for group in confined if group.key == key)
-        if len(alike) > 1:
-            yield [Widened(alike, key, more) for more in (*wider(snapshot, key), "")]
+        names = tuple(group.name for group in confined if group.key == key)
+        if len(names) > 1:
+            yield [Widened(names, key, more) for more in (*wider(snapshot, key), "")]
     if len(subject.keys) > 1:
         yield [Widened(tuple(group.name for group in confined), phrases.listed(subject.keys), "")]
 
 
 def quorum(subject: Subject) -> Quorum | None:
-    """Minimums that are more than there is of members, lowered to what there is; None where there are none, or no members."""
+    """Return minimums above the number of members, lowered to that number; None if there are none, or no members."""
     ready: dict[Name, bool] = {}
     lowered = []
     for group in reversed(subject.groups):
-        there = group.members if group.name.kind == "PodGroup" else sum(ready[child] for child in group.children)
-        ready[group.name] = there > 0
-        if group.gang and 0 < there < group.minimum:
-            lowered.append(Lowered(group.name, group.minimum, there))
+        available = group.members if group.name.kind == "PodGroup" else sum(ready[child] for child in group.children)
+        ready[group.name] = available > 0
+        if group.gang and 0 < available < group.minimum:
+            lowered.append(Lowered(group.name, group.minimum, available))
     return Quorum(tuple(reversed(lowered))) if lowered else None
 
 
 def wider(snapshot: ClusterSnapshot, key: str) -> list[str]:
-    """Keys each of whose domains holds whole domains of *key*, the nearest first."""
+    """Return the keys whose domains contain whole domains of *key*, the narrowest first."""
     nodes = snapshot.nodes
-    named = {label for labels in nodes.labels for label in labels}
-    told = {each.key for group in snapshot.groups for each in _topology(group)}
-    levels = sorted(each for each in named - {key} if each in told or each.rpartition("/")[2] in _LEVELS or each.startswith("topology."))
+    labels_in_use = {label for labels in nodes.labels for label in labels}
+    constrained = {each.key for group in snapshot.groups for each in _topology(group)}
+    levels = sorted(
+        each for each in labels_in_use - {key} if each in constrained or each.rpartition("/")[2] in _LEVELS or each.startswith("topology.")
+    )
     own = nodes.column(key)
-    found = [(-len(column.values), each) for each in levels if _holds(column := nodes.column(each), own)]
-    return [each for _, each in sorted(found)]
+    result = [(-len(column.values), each) for each in levels if _holds(column := nodes.column(each), own)]
+    return [each for _, each in sorted(result)]
 
 
 def named(area: RoomInDomain) -> str:
-    """``rack r1``, or ``rack-1`` where the value says what it is."""
+    """Return the name of a domain: ``rack r1``, or ``rack-1`` if the value contains the noun."""
     noun = phrases.level(area.key)
     return area.value if area.value.startswith(noun) else f"{noun} {area.value}"
 
@@ -88,11 +90,11 @@ def _topology(group: Group) -> tuple[TopologyConstraint, ...]:
 
 
 def _holds(column: Column, own: Column) -> bool:
-    """Whether nodes of one value of *own* have all one value of *column*, and there are fewer of these."""
-    there = own.ids >= 0
-    if not there.any() or (column.ids[there] < 0).any() or len(column.values) >= len(own.values):
+    """Return whether each value of *own* lies in one value of *column*, and *column* has fewer values."""
+    labelled = own.ids >= 0
+    if not labelled.any() or (column.ids[labelled] < 0).any() or len(column.values) >= len(own.values):
         return False
-    pairs = np.unique(own.ids[there].astype(np.int64) * len(column.values) + column.ids[there])
+    pairs = np.unique(own.ids[labelled].astype(np.int64) * len(column.values) + column.ids[labelled])
     return len(pairs) == len(own.values)
 
 
@@ -100,16 +102,16 @@ def _tolerations(snapshot: ClusterSnapshot, subject: Subject) -> list[Respecifie
     counts: dict[tuple[str, str, str], int] = {}
     kept_off: dict[tuple[str, str, str], list[str]] = {}
     taints = {}
-    for on_node in snapshot.nodes.taints:
-        for taint in on_node:
+    for node_taints in snapshot.nodes.taints:
+        for taint in node_taints:
             if taint.effect in _HARD and not taint.key.startswith("node.kubernetes.io/"):
-                at = (taint.key, taint.value, taint.effect)
-                counts[at] = counts.get(at, 0) + 1
-                taints[at] = taint
-    for at, taint in taints.items():
-        kept_off[at] = [pod.key for pod in subject.waiting if not tolerates(pod.shape.tolerations, taint)]
-    tried = sorted((at for at in taints if kept_off[at]), key=lambda at: (-counts[at], at))[:_TAINTS]
-    return [pod_edits.tolerating(kept_off[at], taints[at], edits.titled(subject.root)) for at in tried]
+                key = (taint.key, taint.value, taint.effect)
+                counts[key] = counts.get(key, 0) + 1
+                taints[key] = taint
+    for key, taint in taints.items():
+        kept_off[key] = [pod.key for pod in subject.waiting if not tolerates(pod.shape.tolerations, taint)]
+    tried = sorted((key for key in taints if kept_off[key]), key=lambda key: (-counts[key], key))[:_TAINTS]
+    return [pod_edits.tolerating(kept_off[key], taints[key], edits.titled(subject.root)) for key in tried]
 
 
 def _selects(pod: PodRecord) -> bool:

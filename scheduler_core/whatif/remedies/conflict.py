@@ -1,8 +1,8 @@
-"""Why a root cannot be placed: the smallest set of constraints that cannot hold together, found by leaving out some after the other.
+"""Conflicting constraints of a root: a minimal set that cannot be satisfied together, found by dropping constraints.
 
-What is left out and not missed is left out for good; so of the rest none can be left out (a minimal set, not the least one).
-What the nodes hold when empty is always there.  A group that takes room beside others is left out by counting it as satisfied
-without any.
+A constraint stays dropped if the root does not fit without it either.  None of the remaining ones can be dropped (a minimal set,
+not the smallest one).  The capacity of empty nodes is always a constraint.  A group that takes capacity from others
+is dropped by counting it as satisfied without any.
 """
 
 from __future__ import annotations
@@ -12,40 +12,40 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.diagnosis import phrases
-from scheduler_core.loading.feature_gates import gated
+from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits import edits
-from scheduler_core.whatif.edits.edits import Both, Edit, Leaving, Lowered, Moved, Quorum, Widened
+from scheduler_core.whatif.edits.edits import Both, Edit, Evicted, Lowered, Moved, Quorum, Widened
 from scheduler_core.whatif.edits.pod_edits import Respecified
 from scheduler_core.whatif.remedies import candidates
-from scheduler_core.whatif.trial.hypothetical_root import changed, spared, supposed
+from scheduler_core.whatif.trial.hypothetical_root import changed, supposed, without_satisfied
 from scheduler_core.whatif.trial.prepared_cluster import PreparedCluster
 from scheduler_core.whatif.trial.subject import Subject
 from scheduler_core.whatif.trial.trial import Trial, TrialsSpentError
 
 PROVABLE = frozenset({Status.UNSCHEDULABLE, Status.UNRESOLVABLE})
-"""Decisions that constraints can explain; others wait for members, or are against the rules."""
+"""Statuses that constraints can explain; roots with other statuses wait for members or violate rules."""
 _STEPS = 10_000
-"""What a search may take for one try."""
-_TOLD_APART = 16
-"""Roots before it that are let go of one by one; of more all at once."""
+"""Maximum search steps for one trial."""
+_SEPARATE_ROOTS = 16
+"""Up to this number, earlier roots are dropped one by one; more are dropped together."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Constraint:
-    """Something that holds, and how it is let go of: exactly one of the ways.
+    """A constraint, and how it is dropped: exactly one of the ways is set.
 
     Attributes:
-        words: for people.
-        of: the group that it is about, where it is about one of the tree.
-        demand: that group demands but one pod or group.
-        confined: that group has no key.
-        absent: that group counts as satisfied.
-        relaxed: pods are changed so.
-        pods: these pods are left out.
+        words: text for users.
+        of: its group, if it belongs to a group of the tree.
+        demand: the group needs only one pod or group.
+        confined: the group has no topology key.
+        absent: the group counts as satisfied.
+        relaxed: an edit of pods.
+        pods: pods that are removed.
 
     """
 
@@ -60,23 +60,23 @@ class Constraint:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Conflict:
-    """Constraints that cannot hold together; none where no such set is known."""
+    """Conflicting constraints; empty if no such set is known."""
 
     constraints: tuple[Constraint, ...] = ()
     words: tuple[str, ...] = ()
-    """For people; none where it is not known whether any of them could be kept without the others."""
+    """Text for users; empty if the set is not known to be minimal."""
 
     def met_by(self, edit: Edit, subject: Subject) -> bool:
-        """Whether *edit* changes any of them; one that does not cannot help by itself."""
-        return not self.constraints or any(_meets(edit, each, subject) for each in self.constraints)
+        """Return whether *edit* changes any of the constraints; otherwise it cannot help by itself."""
+        return not self.constraints or any(_changes(edit, each, subject) for each in self.constraints)
 
 
 def conflict(snapshot: ClusterSnapshot, decision: Decision, options: CycleOptions, *, tries: int = 0) -> tuple[str, ...]:
-    """Constraints in words; empty where the root is placed, waits for members, or fits nowhere whatever is let go of.
+    """Return conflicting constraints in words; empty if the root is placed, waits for members, or can never fit.
 
-    Arguments are as those of ``remedies.advise``; where the tries are used up nothing is told, as what is left may not be minimal.
+    Arguments are as for ``remedies.advise``; if the tries are used up the result is empty, as the set may not be minimal.
     """
-    snapshot = gated(snapshot, options.gates)
+    snapshot = apply_feature_gates(snapshot, options.gates)
     subject = Subject.from_snapshot(snapshot, decision.root)
     if subject is None or decision.status not in PROVABLE:
         return ()
@@ -84,8 +84,8 @@ def conflict(snapshot: ClusterSnapshot, decision: Decision, options: CycleOption
 
 
 def find_conflict(trial: Trial, subject: Subject) -> Conflict:
-    """The constraints of the root of *trial* that cannot hold together; none where the tries do not suffice to know."""
-    if (entity := trial.ground.entity) is None:
+    """Return the conflicting constraints of the root of *trial*; empty if the tries are used up."""
+    if (entity := trial.cluster.entity) is None:
         return Conflict()
     trial.refill(_STEPS)
     try:
@@ -101,27 +101,27 @@ class _Search:
         self._entity = entity
         self._minimal = True
         self._kept: list[Constraint] = []
-        self._let_go: list[Constraint] = []
-        self._grounds: dict[tuple[str, ...], PreparedCluster] = {}
+        self._dropped: list[Constraint] = []
+        self._reshaped_clusters: dict[tuple[str, ...], PreparedCluster] = {}
 
     def run(self) -> Conflict:
         trial, subject = self._trial, self._subject
-        relaxed = [Constraint(_told(edit), relaxed=edit) for edit in candidates.relaxations(trial.ground.base, subject)]
-        beside, own, others = [*_beside(subject)], [*_own(subject)], [*_others(trial)]
-        if not self._placed([*relaxed, *beside, *own, *others]) or not self._minimal:
+        relaxed = [Constraint(_constraint_text(edit), relaxed=edit) for edit in candidates.relaxations(trial.cluster.base, subject)]
+        siblings, own, others = [*_siblings(subject)], [*_own(subject)], [*_others(trial)]
+        if not self._placed([*relaxed, *siblings, *own, *others]) or not self._minimal:
             return Conflict()
-        for constraints in (relaxed, beside):
+        for constraints in (relaxed, siblings):
             self._reduce(constraints)
-        # Of what takes no room nothing else matters.
-        absent = _below({each.of for each in self._let_go if each.absent}, subject)
-        self._let_go += [each for each in own if each.of in absent]
+        # Constraints of a group that takes no capacity have no effect.
+        absent = _below({each.of for each in self._dropped if each.absent}, subject)
+        self._dropped += [each for each in own if each.of in absent]
         self._reduce([*(each for each in own if each.of not in absent), *others], placed=not self._kept)
         return Conflict(tuple(self._kept), tuple(_words(self._kept, subject)) if self._minimal else ())
 
     def _reduce(self, constraints: Sequence[Constraint], *, placed: bool = False) -> None:
-        """Let go of all of *constraints* that are not missed; *placed*: whether the root is known to be, with none of them."""
+        """Drop all of *constraints* that are not needed; *placed*: True if the root is known to fit with all of them dropped."""
         if not placed and not self._placed(constraints):
-            self._let_go += constraints
+            self._dropped += constraints
         elif len(constraints) == 1:
             self._kept.append(constraints[0])
         elif constraints:
@@ -130,85 +130,85 @@ class _Search:
             self._reduce(constraints[half:], placed=len(self._kept) == kept)
 
     def _placed(self, more: Sequence[Constraint]) -> bool:
-        let_go = [*self._let_go, *more]
-        ground, entity = self._relaxed([each.relaxed for each in let_go if each.relaxed is not None])
-        entity = changed(entity, {each.of for each in let_go if each.of and each.demand}, minimum=1)
-        entity = changed(entity, {each.of for each in let_go if each.of and each.confined}, key="")
-        left = spared(entity, {each.of for each in let_go if each.of and each.absent})
-        if left is None:
+        dropped = [*self._dropped, *more]
+        cluster, entity = self._relaxed([each.relaxed for each in dropped if each.relaxed is not None])
+        entity = changed(entity, {each.of for each in dropped if each.of and each.demand}, minimum=1)
+        entity = changed(entity, {each.of for each in dropped if each.of and each.confined}, key="")
+        remaining = without_satisfied(entity, {each.of for each in dropped if each.of and each.absent})
+        if remaining is None:
             return True
         self._trial.undecided = False
-        placed = self._trial.attempt(left, [pod for each in let_go for pod in each.pods], ground=ground) is not None
+        placed = self._trial.attempt(remaining, [pod for each in dropped for pod in each.pods], cluster=cluster) is not None
         if self._trial.undecided:
-            # It is kept, so that the rest cannot hold together for certain.
+            # Keep an undecided constraint, so that the set certainly conflicts.
             self._minimal = False
         return placed or self._trial.undecided
 
     def _relaxed(self, changes: Sequence[Respecified]) -> tuple[PreparedCluster, Entity]:
-        """The root with *changes* of its pods, and where to try it."""
-        ground = self._trial.ground
-        if changes and ground.related:
-            at = tuple(edit.words for edit in changes)
-            if at not in self._grounds:
-                self._grounds[at] = ground.reshaped(changes)
-            ground, changes = self._grounds[at], ()
-        entity = ground.entity or self._entity
+        """Return the root with *changes* of its pods, and the cluster to try it on."""
+        cluster = self._trial.cluster
+        if changes and cluster.related:
+            key = tuple(edit.words for edit in changes)
+            if key not in self._reshaped_clusters:
+                self._reshaped_clusters[key] = cluster.reshaped(changes)
+            cluster, changes = self._reshaped_clusters[key], ()
+        entity = cluster.entity or self._entity
         for edit in changes:
-            entity = supposed(entity, edit, self._subject, ground.shapes)
-        return ground, entity
+            entity = supposed(entity, edit, self._subject, cluster.shapes)
+        return cluster, entity
 
 
 def _words(constraints: Sequence[Constraint], subject: Subject) -> Iterator[str]:
-    """What is told: that a group takes room only where it does so beside another, and is not said to demand anything."""
+    """Return the texts; that a group takes capacity is omitted if it has no sibling in the set, or the set contains its demand."""
     for each in constraints:
         if each.absent:
             within = _below({each.of}, subject)
             above = {group.name for group in subject.groups if within <= _below({group.name}, subject)}
             demanding = any(other.of in within for other in constraints if not other.absent)
-            beside = any(other.of is not None and other.of not in within | above for other in constraints)
-            if demanding or not beside:
+            with_sibling = any(other.of is not None and other.of not in within | above for other in constraints)
+            if demanding or not with_sibling:
                 continue
         yield each.words
 
 
-def _beside(subject: Subject) -> Iterator[Constraint]:
-    """Groups that take room beside their siblings."""
+def _siblings(subject: Subject) -> Iterator[Constraint]:
+    """Return a constraint for each group that takes capacity from its siblings."""
     alone = {group.children[0] for group in subject.groups if len(group.children) == 1}
     for group in reversed(subject.groups[1:]):
         if group.name not in alone:
-            yield Constraint(f"{edits.titled(group.name)} takes room as well", of=group.name, absent=True)
+            yield Constraint(f"{edits.titled(group.name)} also takes capacity", of=group.name, absent=True)
 
 
 def _own(subject: Subject) -> Iterator[Constraint]:
-    """What its groups demand, from the leaves up."""
+    """Return the demands of the root's groups, leaves first."""
     for group in reversed(subject.groups):
         title = edits.titled(group.name)
         if group.gang and group.minimum > 1:
-            words = f"{title} demands {group.minimum} {'pods' if group.name.kind == 'PodGroup' else 'groups'}"
+            words = f"{title} needs {group.minimum} {'pods' if group.name.kind == 'PodGroup' else 'groups'}"
             yield Constraint(words, of=group.name, demand=True)
         if group.key:
-            words = f"{title} stays in one {phrases.level(group.key)} ({group.key})"
+            words = f"{title} must be in one {phrases.level(group.key)} ({group.key})"
             yield Constraint(words, of=group.name, confined=True)
 
 
 def _others(trial: Trial) -> Iterator[Constraint]:
-    """What takes room that is none of its own: roots before it, promises, pods that run."""
+    """Return constraints by other pods: earlier roots, nominated pods, running pods."""
     before = {pod.key for each in trial.earlier for pod in each.pods}
-    if len(trial.earlier) <= _TOLD_APART:
+    if len(trial.earlier) <= _SEPARATE_ROOTS:
         for each in trial.earlier:
-            yield Constraint(f"{edits.titled(each.root)}, placed before it, takes room", pods=each.pods)
+            yield Constraint(f"{edits.titled(each.root)}, placed before it, takes capacity", pods=each.pods)
     else:
         pods = tuple(pod for each in trial.earlier for pod in each.pods)
-        yield Constraint(f"{len(trial.earlier)} roots placed before it take room", pods=pods)
-    others = trial.ground.others.values()
-    if promised := tuple(pod for pod in others if pod.node < 0 and pod.nominated >= 0):
-        yield Constraint("pods that are promised a node keep their room", pods=promised)
+        yield Constraint(f"{len(trial.earlier)} roots placed before it take capacity", pods=pods)
+    others = trial.cluster.others.values()
+    if nominated := tuple(pod for pod in others if pod.node < 0 and pod.nominated >= 0):
+        yield Constraint("pods with a nominated node keep their capacity", pods=nominated)
     if running := tuple(pod for pod in others if pod.node >= 0 and pod.key not in before):
-        yield Constraint("the pods that run keep their nodes", pods=running)
+        yield Constraint("running pods keep their nodes", pods=running)
 
 
 def _below(names: Iterable[Name | None], subject: Subject) -> set[Name | None]:
-    """*names* with all groups below them."""
+    """Return *names* with all groups below them."""
     below = set(names)
     for group in subject.groups:
         if group.name in below:
@@ -216,25 +216,25 @@ def _below(names: Iterable[Name | None], subject: Subject) -> set[Name | None]:
     return below
 
 
-def _meets(edit: Edit, constraint: Constraint, subject: Subject) -> bool:
+def _changes(edit: Edit, constraint: Constraint, subject: Subject) -> bool:
     match edit:
         case Lowered():
-            met = constraint.demand and constraint.of in subject.mates(edit.group)
+            changes = constraint.demand and constraint.of in subject.mates(edit.group)
         case Widened():
-            met = constraint.confined and any(constraint.of in subject.mates(each) for each in edit.groups)
+            changes = constraint.confined and any(constraint.of in subject.mates(each) for each in edit.groups)
         case Quorum():
-            met = any(_meets(each, constraint, subject) for each in edit.lowered)
+            changes = any(_changes(each, constraint, subject) for each in edit.lowered)
         case Both():
-            met = _meets(edit.first, constraint, subject) or _meets(edit.second, constraint, subject)
-        case Moved() | Leaving():
-            met = bool(constraint.pods)
+            changes = _changes(edit.first, constraint, subject) or _changes(edit.second, constraint, subject)
+        case Moved() | Evicted():
+            changes = bool(constraint.pods)
         case Respecified():
-            met = constraint.relaxed is not None and constraint.relaxed.words == edit.words
+            changes = constraint.relaxed is not None and constraint.relaxed.words == edit.words
         case _:
-            # What the nodes hold is no constraint.
-            met = True
-    return met
+            # The capacity of nodes is not in the set, but always applies.
+            changes = True
+    return changes
 
 
-def _told(edit: Edit) -> str:
-    return edit.words.replace(" tolerated by ", " is not tolerated by ").replace(" dropped", " hold").replace(" removed", " stand")
+def _constraint_text(edit: Edit) -> str:
+    return edit.words.replace(" tolerated by ", " is not tolerated by ").replace(" dropped", " apply").replace(" removed", " remain")

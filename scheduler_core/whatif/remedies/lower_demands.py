@@ -1,4 +1,4 @@
-"""Groups that demand less, as little less as works."""
+"""Smaller minimums of groups, reduced as little as works."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scheduler_core.whatif.trial.subject import SubjectGroup
 
 
 def keep_lowered(finding: Finding, group: SubjectGroup, first: Edit | None = None, *, above: int = 0) -> None:
-    """The largest minimum below the group's, and over *above*, that works."""
+    """Try minimums of *group* above *above*, and keep the largest that works."""
     if not group.gang or group.minimum - 1 <= above:
         return
 
@@ -19,21 +19,21 @@ def keep_lowered(finding: Finding, group: SubjectGroup, first: Edit | None = Non
     placed = finding.placed(lowered(above + 1), whole=True)
     if placed is None:
         return
-    there = {pod for pod, _ in placed}
-    count = sum(pod.key in there for pod in group.waiting) + group.members - len(group.waiting)
+    placed_pods = {pod for pod, _ in placed}
+    count = sum(pod.key in placed_pods for pod in group.waiting) + group.members - len(group.waiting)
     likely = min(max(above + 1, count if group.name.kind == "PodGroup" else 0), group.minimum - 1)
     best = largest(above + 1, group.minimum - 1, likely, lambda each: finding.placed(lowered(each)) is not None)
     finding.confirm(lowered(best), lowered(0).words)
 
 
 def keep_alike(finding: Finding, group: SubjectGroup, room: int) -> None:
-    """The same for *group* and all its siblings that are like it, where lowering one of them is not enough; *room* is a first guess."""
-    alike = [each for each in finding.subject.groups if each.likeness == group.likeness]
-    if len(alike) < 2 or any(isinstance(edit, Lowered) and edit.group == group.name for edit, _ in finding.found.values()):
+    """Try one minimum for *group* and all equal siblings, if lowering one of them is not enough; *room* is a first guess."""
+    equal = [each for each in finding.subject.groups if each.symmetry_key == group.symmetry_key]
+    if len(equal) < 2 or any(isinstance(edit, Lowered) and edit.group == group.name for edit, _ in finding.verified.values()):
         return
 
     def lowered(minimum: int) -> Edit:
-        return Quorum(tuple(Lowered(each.name, each.minimum, minimum) for each in alike))
+        return Quorum(tuple(Lowered(each.name, each.minimum, minimum) for each in equal))
 
     if group.gang and group.minimum > 1 and finding.placed(lowered(1)) is not None:
         likely = min(max(1, room), group.minimum - 1)

@@ -1,11 +1,11 @@
-"""Room made in a domain: running pods that move or leave, nodes that come."""
+"""Changes that add capacity to a domain: running pods moved or evicted, nodes added."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.whatif.edits.edits import Edit, Leaving, Moved, combine
+from scheduler_core.whatif.edits.edits import Edit, Evicted, Moved, combine
 from scheduler_core.whatif.remedies.bisection import least
 from scheduler_core.whatif.remedies.node_kinds import NodeKind, kinds
 from scheduler_core.whatif.remedies.nodes_by_domain import MOST_NODES, largest_need, spread
@@ -14,25 +14,25 @@ from scheduler_core.whatif.trial import nearly_room
 from scheduler_core.whatif.trial.nearly_room import NearlyRoom, RoomInDomain
 
 _TAKEN = 2
-"""Nodes added beyond what the root needs by itself, at most."""
+"""Maximum number of nodes added beyond the need of the root itself."""
 
 
 class MakingRoom:
-    """Tries what makes room, and keeps what works."""
+    """Tries changes that add capacity, and keeps those that work."""
 
-    def __init__(self, finding: Finding, there: NearlyRoom) -> None:
+    def __init__(self, finding: Finding, room: NearlyRoom) -> None:
         self._finding = finding
-        self._room = there
+        self._room = room
 
-    def _wanted(self, area: RoomInDomain) -> tuple[int, ...]:
-        """How many slots *area* lacks about: for the largest group that is confined to one such, and for the whole root."""
+    def _missing_slots(self, area: RoomInDomain) -> tuple[int, ...]:
+        """Return how many slots *area* lacks, roughly: for the largest group confined by its key, and for the whole root."""
         one, whole = largest_need(self._finding.subject, area.key), largest_need(self._finding.subject, "")
         return tuple(sorted({max(1, need - area.slots) for need in (one, whole)}))
 
     def keep_moved(self, area: RoomInDomain) -> None:
-        """Running pods of *area* moved to other nodes, where few of them make the room."""
-        for wanted in self._wanted(area) if area.key else ():
-            pods = self._room.blockers(area, wanted, self._movable)
+        """Try to move running pods of *area* to other nodes, if few of them are enough."""
+        for slots in self._missing_slots(area) if area.key else ():
+            pods = self._room.blockers(area, slots, self._movable)
             moves = self._room.moves(pods, area) if pods else None
             if moves and self._finding.placed(Moved(moves)) is not None:
                 break
@@ -51,49 +51,49 @@ class MakingRoom:
         return pod.key not in self._finding.subject.own and not pod.terminating and not related and not confined
 
     def keep_evicted(self, area: RoomInDomain) -> None:
-        """Running pods of no higher priority leave *area*, whole gangs of them."""
-        for wanted in self._wanted(area):
-            pods = self._room.blockers(area, wanted, self._evictable)
+        """Try to evict running pods of *area* whose priority is not higher, in whole gangs."""
+        for slots in self._missing_slots(area):
+            pods = self._room.blockers(area, slots, self._evictable)
             leaving = [*nearly_room.units(pods, self._room.snapshot, self._finding.subject)]
-            if leaving and self._finding.placed(_leaving(leaving)) is not None:
+            if leaving and self._finding.placed(_evicted(leaving)) is not None:
                 break
         else:
             return
         for unit in [*leaving] if len(leaving) > 1 else ():
             fewer = [each for each in leaving if each is not unit]
-            if fewer and self._finding.placed(_leaving(fewer)) is not None:
+            if fewer and self._finding.placed(_evicted(fewer)) is not None:
                 leaving = fewer
-        self._finding.confirm(_leaving(leaving), f"evicted in {area.key}={area.value}")
+        self._finding.confirm(_evicted(leaving), f"evicted in {area.key}={area.value}")
 
     def _evictable(self, pod: PodRecord) -> bool:
         return pod.key not in self._finding.subject.own and pod.priority <= self._finding.subject.priority
 
     def keep_more(self, areas: Sequence[RoomInDomain], narrow: int) -> None:
-        """Nodes in several domains where there are several groups for them, and in one, no more than that; the first *narrow* areas are so."""
+        """Try nodes in several domains if several groups need them, then in one domain, no more; the first *narrow* areas are the narrowest."""
         several = spread(self._room)
         most = several.weight[1] - 1 if several is not None and self._finding.keep_if_verified(several) else MOST_NODES
         good = [self.keep_nodes(area, most=most) for area in areas[:narrow]]
-        # A node in the narrowest domain is in the wider one too.
+        # A node in the narrowest domain also belongs to the wider one.
         if most == MOST_NODES and not any(good):
             any(self.keep_nodes(area) for area in areas[narrow:])
 
     def keep_nodes(self, area: RoomInDomain, first: Edit | None = None, *, most: int = MOST_NODES) -> bool:
-        """The fewest nodes of a kind in *area* that work; whether there are."""
+        """Try the fewest nodes of a kind in *area* that work, and return whether any do."""
         for kind in kinds(self._room, area):
 
             def works(count: int, kind: NodeKind = kind) -> bool:
                 return self._finding.placed(combine(first, kind.more(count))) is not None
 
             high = min(most, -(-len(self._finding.subject.waiting) // kind.slots))
-            best = least(-(-self._wanted(area)[0] // kind.slots), high, works)
-            # Roots before this one may take some of them.
+            best = least(-(-self._missing_slots(area)[0] // kind.slots), high, works)
+            # Earlier roots may use some of the added nodes.
             if best and any(
-                self._finding.confirm(combine(first, kind.more(best + taken)), combine(first, kind.more(0)).words)
-                for taken in range(_TAKEN + 1)
+                self._finding.confirm(combine(first, kind.more(best + extra)), combine(first, kind.more(0)).words)
+                for extra in range(_TAKEN + 1)
             ):
                 return True
         return False
 
 
-def _leaving(units: Sequence[tuple[str, tuple[str, ...]]]) -> Leaving:
-    return Leaving(tuple(who for who, _ in units), tuple(sorted(pod for _, pods in units for pod in pods)))
+def _evicted(units: Sequence[tuple[str, tuple[str, ...]]]) -> Evicted:
+    return Evicted(tuple(unit_name for unit_name, _ in units), tuple(sorted(pod for _, pods in units for pod in pods)))

@@ -1,4 +1,4 @@
-"""Nodes for several domains at once: for each group of a tree that needs one of its own, what its domain lacks."""
+"""Nodes for several domains at once: the missing nodes of each group of a tree that needs a domain of its own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scheduler_core.whatif.trial.nearly_room import NearlyRoom, RoomInDomain
 from scheduler_core.whatif.trial.subject import Subject, SubjectGroup
 
 MOST_NODES = 256
-"""Nodes added for one root, at most."""
+"""Maximum number of nodes added for a root."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -23,9 +23,9 @@ class _Need:
 
 
 def spread(room: NearlyRoom) -> NodesInDomains | None:
-    """Fresh nodes so that each group confined by the narrowest key has a domain of its own, those with most room; None for fewer than two.
+    """Return new nodes so that each group confined by the narrowest key has a domain of its own; None for fewer than two.
 
-    It counts slots and leaves out what else may stand in the way: whether it works is to be tried.
+    The domains with the most capacity are used.  Only slots are counted, so the result must be tried.
     """
     subject = room.subject
     groups = {group.name: group for group in subject.groups}
@@ -33,15 +33,15 @@ def spread(room: NearlyRoom) -> NodesInDomains | None:
         return None
     key = room.narrowest
     needs = sorted(_needs(subject.groups[0], key, groups), key=lambda need: (-need.pods, need.shape.serial))
-    wide = [room.whole_cluster] if key == subject.keys[0] else room.divided(subject.keys[0], room.whole_cluster, 1)
-    if len(needs) < 2 or not wide or len(domains := room.divided(key, wide[0], len(needs))) < len(needs):
+    widest = [room.whole_cluster] if key == subject.keys[0] else room.divided(subject.keys[0], room.whole_cluster, 1)
+    if len(needs) < 2 or not widest or len(domains := room.divided(key, widest[0], len(needs))) < len(needs):
         return None
     parts = [part for need, domain in zip(needs, domains, strict=False) if (part := _part(room, need, domain)) is not None]
     return NodesInDomains(tuple(parts)) if len(parts) > 1 and sum(part.count for part in parts) <= MOST_NODES else None
 
 
 def _needs(group: SubjectGroup, key: str, groups: Mapping[Name, SubjectGroup]) -> Iterator[_Need]:
-    """What each group confined by *key* needs at least, of a quorum of the smallest."""
+    """Return the least that each group confined by *key* needs, for a quorum of the smallest."""
     if group.key == key or not group.children:
         if group.key == key and (pods := needed(group, groups)) and (shape := _shape(group, groups)) is not None:
             yield _Need(pods, shape)
@@ -52,7 +52,7 @@ def _needs(group: SubjectGroup, key: str, groups: Mapping[Name, SubjectGroup]) -
 
 
 def needed(group: SubjectGroup, groups: Mapping[Name, SubjectGroup]) -> int:
-    """How many more pods *group* must have placed at least."""
+    """Return the least number of further pods of *group* that must be placed."""
     if not group.children:
         return max(0, group.minimum - (group.members - len(group.waiting)))
     return sum(sorted(needed(groups[name], groups) for name in group.children)[: group.minimum])
@@ -65,13 +65,13 @@ def _shape(group: SubjectGroup, groups: Mapping[Name, SubjectGroup]) -> PodShape
 
 
 def _part(room: NearlyRoom, need: _Need, domain: RoomInDomain) -> MoreNodes | None:
-    lacking = need.pods - int(room.slots(need.shape)[domain.nodes].sum())
-    found = kinds(room, domain, need.shape) if lacking > 0 else []
-    return found[0].more(-(-lacking // found[0].slots)) if found else None
+    missing = need.pods - int(room.slots(need.shape)[domain.nodes].sum())
+    node_kinds = kinds(room, domain, need.shape) if missing > 0 else []
+    return node_kinds[0].more(-(-missing // node_kinds[0].slots)) if node_kinds else None
 
 
 def largest_need(subject: Subject, key: str) -> int:
-    """How many pods the largest group that is confined by *key* needs, the root where none is."""
+    """Return the number of pods that the largest group confined by *key* needs; of the root if no group is."""
     groups = {group.name: group for group in subject.groups}
     if not groups:
         return 1

@@ -1,9 +1,8 @@
-"""What would help a root that is not placed: changes that were tried, and work.
+"""Remedies for a root that is not placed: changes that were tried and work.
 
-A remedy is told only if the root is placed in a whole cycle on the changed cluster.  The order is: a single change before two
-together; then by class (pods tolerate or select less; a group is confined less; a group demands less; running pods move; running
-pods leave; nodes are added), then by how far it goes, then by its words.  Minimums are lowered as little as works, and of nodes
-as few are added as work, taken that fewer demands never harm.
+A remedy is reported only if a whole cycle on the changed cluster places the root.  Single changes come before combinations of
+two.  Then the order is by class, extent and text; ``edits`` has the classes.  Minimums are lowered as little, and nodes added as
+few, as works, on the assumption that smaller demands never harm.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 
 from scheduler_core.cycle.run_cycle import CycleOptions
-from scheduler_core.loading.feature_gates import gated
+from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.model.decision import Decision, Remedy, Status
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.edits import Both, Edit, Lowered
@@ -28,20 +27,20 @@ from scheduler_core.whatif.trial.trial import Trial, TrialsSpentError
 from validators.model.decode import Source
 
 MOST = 8
-"""Remedies told of one root."""
+"""Maximum number of remedies for a root."""
 _AREAS = 2
 _ENOUGH = 3
-"""With so many found no change is searched further."""
+"""With this many remedies, undecided changes are not searched further."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Advice:
-    """What was found, and whether all that was to be tried was."""
+    """Remedies, and a note if the search for them was not complete."""
 
     remedies: tuple[Remedy, ...]
     note: str = ""
     conflict: tuple[str, ...] = ()
-    """Constraints that cannot hold together, in words; see ``Decision.conflict``."""
+    """Conflicting constraints in words; see ``Decision.conflict``."""
 
 
 def advise(
@@ -53,67 +52,67 @@ def advise(
     tries: int = 0,
     before: Sequence[Decision] | None = None,
 ) -> Advice:
-    """Remedies for the root of *decision*, and why it cannot be placed.
+    """Return remedies for the root of *decision*, and its conflicting constraints.
 
     Args:
         objects: the raw objects that *snapshot* was loaded from.
         snapshot: the cluster.
-        decision: of a root that is not placed; for others there is nothing to find.
+        decision: on a root that is not placed; for placed roots the result is empty.
         options: those of the cycle.
-        tries: how many roots may be decided on for it; 0 for as many as its size allows.
-        before: the decisions of the same cycle on the roots before it; None where they are not at hand.
+        tries: maximum number of trial decisions; 0 for a limit by the size of the cluster.
+        before: the decisions of the same cycle on earlier roots; None if unknown.
 
     """
-    snapshot = gated(snapshot, options.gates)
+    snapshot = apply_feature_gates(snapshot, options.gates)
     subject = None if decision.status is Status.SUCCESS else Subject.from_snapshot(snapshot, decision.root)
     if subject is None:
         return Advice(())
     book = objects if isinstance(objects, Book) else Book(objects)
     trial = Trial(snapshot, options, subject, tries=tries, before=before)
-    why = conflict.find_conflict(trial, subject) if decision.status in conflict.PROVABLE else Conflict()
+    conflicting = conflict.find_conflict(trial, subject) if decision.status in conflict.PROVABLE else Conflict()
     trial.refill()
-    there = NearlyRoom(trial.ground.base, subject, book)
-    found, note = _Search(Finding(book, trial, subject, why=why), there, evicts=not decision.victims).run()
-    return Advice(found, note, why.words)
+    room = NearlyRoom(trial.cluster.base, subject, book)
+    verified_remedies, note = _Search(Finding(book, trial, subject, why=conflicting), room, evicts=not decision.victims).run()
+    return Advice(verified_remedies, note, conflicting.words)
 
 
 def remedies(
     objects: Iterable[Source] | Book, snapshot: ClusterSnapshot, decision: Decision, options: CycleOptions, *, tries: int = 0
 ) -> tuple[Remedy, ...]:
-    """The remedies alone; see ``advise``."""
+    """Return only the remedies; see ``advise``."""
     return advise(objects, snapshot, decision, options, tries=tries).remedies
 
 
-_SPENT = "remedies were looked for until the number of tries was used up: there may be more"
-_CUT = "not every change could be searched to its end: there may be more"
+_SPENT = "the search for remedies stopped at the maximum number of tries; there may be more"
+_CUT = "some changes could not be decided within the search limits; there may be more remedies"
 
 
 class _Search:
-    def __init__(self, finding: Finding, there: NearlyRoom, *, evicts: bool) -> None:
+    def __init__(self, finding: Finding, room: NearlyRoom, *, evicts: bool) -> None:
         self._finding = finding
         self._subject = finding.subject
         self._evicts = evicts
-        self._room = there
-        self._making = MakingRoom(finding, there)
-        self._relaxed = candidates.relaxations(there.snapshot, finding.subject)
+        self._room = room
+        self._making = MakingRoom(finding, room)
+        self._relaxed = candidates.relaxations(room.snapshot, finding.subject)
 
     def run(self) -> tuple[tuple[Remedy, ...], str]:
         note = ""
         try:
             self._all()
             if self._finding.trial.undecided and len(self._finding.verified_edits()) < _ENOUGH:
-                # What was not searched to its end is so now, further.
+                # Try undecided changes again with more search steps.
                 self._finding.trial.deepen()
                 self._all()
         except TrialsSpentError:
             note = _SPENT
-        told = tuple(Remedy(edit.words, steps) for edit, steps in self._finding.verified_edits()[:MOST])
-        return told, note or (_CUT if self._finding.trial.undecided else "")
+        result = tuple(Remedy(edit.words, steps) for edit, steps in self._finding.verified_edits()[:MOST])
+        return result, note or (_CUT if self._finding.trial.undecided else "")
 
     def _all(self) -> None:
         self._single()
-        if not self._finding.found and self._finding.why.constraints:
-            # The search is taken at its word once; where that leads nowhere, all is tried.
+        if not self._finding.verified and self._finding.why.constraints:
+            # First only changes that resolve the conflict are tried; if none works, all are.
             self._finding.why = Conflict()
             self._single()
         self._paired()
@@ -137,20 +136,20 @@ class _Search:
         self._making.keep_more(areas, _AREAS)
 
     def _paired(self) -> None:
-        """Two changes: where a relaxation makes a smaller change do, and of any kinds where no single one does."""
-        alone = bool(self._finding.found)
-        before = {edit.group: edit.minimum for edit, _ in self._finding.found.values() if isinstance(edit, Lowered)}
+        """Try two changes together: a relaxation that allows a smaller change, and any pair if no single change works."""
+        alone = bool(self._finding.verified)
+        before = {edit.group: edit.minimum for edit, _ in self._finding.verified.values() if isinstance(edit, Lowered)}
         for edit in self._relaxed:
-            if any(edit is found for found, _ in self._finding.found.values()):
+            if any(edit is known for known, _ in self._finding.verified.values()):
                 continue
             for group in self._subject.unlike:
                 if not alone or before.get(group.name, group.minimum) < group.minimum - 1:
                     keep_lowered(self._finding, group, edit, above=before.get(group.name, 0))
-        if not self._finding.found:
+        if not self._finding.verified:
             self._any_two()
 
     def _any_two(self) -> None:
-        """No single change works: all that is confined let go together with something else, or relaxed and more nodes."""
+        """Try two changes together if no single one works: a widening or relaxation with another one, or with more nodes or lower minimums."""
         wide: list[Edit] = [ladder[-1] for ladder in candidates.widenings(self._room.snapshot, self._subject)][::-1]
         short = candidates.quorum(self._subject)
         for first in (*([short] if short else ()), *wide, *self._relaxed):
@@ -161,5 +160,5 @@ class _Search:
                 self._making.keep_nodes(area, first)
             for group in self._subject.unlike:
                 keep_lowered(self._finding, group, first)
-            if self._finding.found:
+            if self._finding.verified:
                 return

@@ -1,4 +1,4 @@
-"""Changes tried one by one, and those kept that work."""
+"""Tries edits one by one, and keeps those that work."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from scheduler_core.whatif.trial.subject import Subject
 from scheduler_core.whatif.trial.trial import Trial
 
 Works = tuple[Edit, tuple[Step, ...]]
-"""A change that works, with its steps."""
+"""A change that works, and its steps."""
 
 
 class Finding:
-    """What has been tried for a root, and what was found.
+    """Edits tried for a root, and those that work.
 
     Attributes:
         subject: the root.
         trial: tries it.
-        why: constraints that cannot hold together: a change that leaves all of them alone is not tried.
-        found: changes that work, with their steps, by what they are about, of which there is one: the last, as it was searched
-            the furthest.
+        why: conflicting constraints; an edit that changes none of them is not tried.
+        verified: edits that work, with their steps, by subject; one for each subject, the last one, which was searched furthest.
 
     """
 
@@ -31,12 +30,12 @@ class Finding:
         self.subject = subject
         self.trial = trial
         self.why = why
-        self.found: dict[str, Works] = {}
+        self.verified: dict[str, Works] = {}
         self._book = book
         self._tried: dict[str, Placed | None] = {}
 
     def placed(self, edit: Edit, *, whole: bool = False) -> Placed | None:
-        """Where the root's pods go with *edit*; None if nowhere, or where that is not known.  *whole* as in ``Trial.supposed``.
+        """Return the nodes of the root's pods with *edit*; None if it is not placed, or undecided.  *whole* as in ``Trial.supposed``.
 
         Raises:
             TrialsSpentError: see ``Trial``.
@@ -45,10 +44,10 @@ class Finding:
         if not self.why.met_by(edit, self.subject):
             return None
         if edit.words not in self._tried:
-            found, undecided = self._try(edit, whole=whole), self.trial.last_undecided
+            placed, undecided = self._try(edit, whole=whole), self.trial.last_undecided
             if undecided:
                 return None
-            self._tried[edit.words] = found
+            self._tried[edit.words] = placed
         return self._tried[edit.words]
 
     def _try(self, edit: Edit, *, whole: bool) -> Placed | None:
@@ -58,37 +57,37 @@ class Finding:
         return None if steps is None else self.trial.placed(steps)
 
     def keep_if_verified(self, edit: Edit) -> bool:
-        """Try *edit*, and keep it where it works."""
+        """Try *edit*, keep it if it works, and return whether it does."""
         return self.placed(edit) is not None and self.confirm(edit)
 
     def confirm(self, edit: Edit, about: str = "") -> bool:
-        """Keep *edit*, of which it is supposed that it works, if its steps do, with all the roots before as well."""
+        """Keep *edit*, which is expected to work, if its steps do with all earlier roots, and return whether they do."""
         about = about or edit.words
-        if about in self.found and self.found[about][0].words == edit.words:
+        if about in self.verified and self.verified[about][0].words == edit.words:
             return True
         if (steps := self._steps(edit)) is None:
             return False
         if not self.trial.concerns_root_alone(steps):
             good = self.trial.places_root(steps)
         else:
-            # What is not supposed has been tried by its steps already.
+            # An edit that cannot be supposed has been tried by its steps already.
             good = not (supposable(edit) and self.trial.knows(edit)) or self.trial.placed(steps) is not None
         if good:
-            self.found[about] = edit, steps
+            self.verified[about] = edit, steps
         return good
 
     def verified_edits(self) -> list[Works]:
-        """What was found, from little to much, each change once.
+        """Return the edits that work, small ones first, each change once.
 
-        One change may be come by in two ways: a minimum is lowered to the members there are as what the root lacks, and as the
-        most that works.  Of edits with the same steps the largest counts, as its words name all the groups that change; and before
-        two edits together the one that does as much by itself.
+        One change can be found in two ways: a minimum lowered to the number of members as a missing quorum, and as the largest
+        minimum that works.  Of edits with the same steps the largest is kept, as its text names all changed groups.  A single
+        edit is preferred to a combination with the same steps.
         """
         different: list[tuple[Works, object]] = []
-        for each in sorted(self.found.values(), key=lambda each: (not isinstance(each[0], Both), each[0].weight), reverse=True):
-            does = net_changes(each[1])
-            if all(does != other for _, other in different):
-                different.append((each, does))
+        for each in sorted(self.verified.values(), key=lambda each: (not isinstance(each[0], Both), each[0].weight), reverse=True):
+            changes = net_changes(each[1])
+            if all(changes != other for _, other in different):
+                different.append((each, changes))
         return sorted((each for each, _ in different), key=lambda each: (isinstance(each[0], Both), each[0].weight, each[0].words))
 
     def _steps(self, edit: Edit) -> tuple[Step, ...] | None:

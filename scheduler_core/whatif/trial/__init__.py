@@ -1,8 +1,8 @@
-"""A root tried on a changed cluster.
+"""Placement of a root on a changed cluster.
 
-trial              so many tries, with so much looked at, and no more
-subject            the root that is to be helped
-prepared_cluster   the cluster as the root finds it, made ready once
-hypothetical_root  a root as it would be after an edit
-nearly_room        nodes and domains that lack little
+trial              trials, limited in number and effort
+subject            the root to help
+prepared_cluster   the cluster before the root's cycle, prepared once
+hypothetical_root  the root after an edit
+nearly_room        capacity of nodes and domains, and pods that could make room
 """

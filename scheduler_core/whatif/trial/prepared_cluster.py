@@ -1,7 +1,7 @@
-"""The cluster as a root finds it, made ready once: what a change leaves alone is not worked out again for it.
+"""The cluster before the root's cycle, prepared once and reused for changes.
 
-Changes of the root itself, and of single pods that run, are tried on one site that is rewound after each.  Only where nodes are
-added, or where pods say something about each other and are changed in that, a site is made afresh.
+Changes of the root itself, and of single running pods, are tried on one placement state that is rewound after each.  A new
+state is created only if nodes are added, or if pods with rules about other pods are changed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.exact.complete import Complete
-from scheduler_core.loading.feature_gates import gated
+from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.model.decision import Step
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.ledger import PodLoad
@@ -37,12 +37,12 @@ Placed = list[tuple[str, str]]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Tried:
-    """What came of a root.
+    """Result for a root.
 
     Attributes:
-        pods: where it was placed; None where it was not.
-        undecided: whether it was not because the search ended before it was known.
-        explored: steps of the search.
+        pods: pods with their nodes; None if it was not placed.
+        undecided: True if it was not placed because the search ended without a result.
+        explored: search steps.
 
     """
 
@@ -52,12 +52,12 @@ class Tried:
 
 
 class PreparedCluster:
-    """One root on *base*, which holds what the feature gates leave of a cluster.
+    """One root on *base*, to which feature gates are applied already.
 
     Attributes:
-        steps: what a search may take, unless the options allow less.
-        entity: the root as the queue holds it; None where it is not to be tried.
-        shapes: those of pods that are changed.
+        steps: maximum search steps for a try, unless the options allow fewer.
+        entity: the root as in the queue; None if it is not ready.
+        shapes: shapes of changed pods.
 
     """
 
@@ -69,31 +69,31 @@ class PreparedCluster:
         self._leaves = frozenset((group.name.namespace, group.name.name) for group in subject.groups)
         self.base = self._lean(base)
         self.shapes = Shapes(1 + max((pod.shape.serial for pod in base.pods), default=0))
-        self._state = self._site_of(self.base)
+        self._state = self._new_state(self.base)
         self._solvers: dict[int, Greedy] = {}
         self._own = self._of_root(self.base)
         self._own_keys = frozenset(pod.key for pod in self._own.pods)
-        # Of the pods of others only those that are promised a node are looked at one by one.
+        # Of the pods of other roots only nominated ones are handled one by one.
         pods = tuple(pod for pod in self.base.pods if pod.key in self._own_keys or (pod.node < 0 and pod.nominated >= 0))
         self._unbound = dataclasses.replace(self.base, pods=pods)
-        self._numberless = all(pod.node < 0 and pod.nominated < 0 for pod in self._own.pods)
+        self._without_nodes = all(pod.node < 0 and pod.nominated < 0 for pod in self._own.pods)
         self.entity = self._ready(self._own)
         self._others: dict[str, PodRecord] | None = None
 
     @property
     def related(self) -> bool:
-        """Whether any pod says something about others, so that a change of one may matter to all."""
+        """Return whether any pod has rules about other pods, so that a change of one can affect all."""
         return self._state.stateful.active
 
     @property
     def others(self) -> dict[str, PodRecord]:
-        """The pods that are not the root's, by key."""
+        """Return the pods of other roots, by key."""
         if self._others is None:
             self._others = {pod.key: pod for pod in self.base.pods if not self._is_own(pod)}
         return self._others
 
     def reshaped(self, edits: Sequence[Respecified]) -> PreparedCluster:
-        """The same with pods of the root that are changed in what they say about others."""
+        """Return a copy in which pods of the root have other rules about other pods."""
         if (entity := self.entity) is None:
             return self
         for edit in edits:
@@ -103,106 +103,108 @@ class PreparedCluster:
         return PreparedCluster(base, self._options, self._subject, steps=self.steps)
 
     def suppose(self, edit: Edit) -> Entity | None:
-        """The root after *edit*, which is supposable; None where that is known only of the steps."""
+        """Return the root after *edit*, which must be supposable; None if that needs its steps."""
         if self.entity is None or (self.related and _reshapes(edit)):
             return None
         return supposed(self.entity, edit, self._subject, self.shapes)
 
     def attempt(self, entity: Entity, leaving: Iterable[PodRecord] = (), coming: Iterable[PodRecord] = (), *, whole: bool = False) -> Tried:
-        """What comes of *entity* once pods that run are gone, and others run where they say; all is as before then.
+        """Return the result of *entity* with the pods *leaving* removed and *coming* running; the state is then restored.
 
-        Only where it is asked for as a *whole* are pods beyond its minimums placed as well.
+        Pods beyond its minimums are placed only with *whole*.
         """
         state = self._state
-        mark, told = state.ledger.mark(), state.stateful.mark()
+        ledger_mark, stateful_mark = state.ledger.mark(), state.stateful.mark()
         leaving = [*leaving]
-        self._take(leaving, coming)
+        self._apply_pods(leaving, coming)
         for pod in leaving:
-            # The promises that do not count against the root step aside as it is.
+            # Nominations of lower priority are released below in any case.
             if pod.node < 0 and pod.priority >= entity.priority:
                 state.nominations.release_until_rewind(pod)
         state.nominations.release_lower_priority(entity.priority)
-        found = self._place(self._known_solver(), entity, whole=whole)
-        state.ledger.rewind(mark)
-        state.stateful.rewind(told)
-        return found
+        result = self._place(self._known_solver(), entity, whole=whole)
+        state.ledger.rewind(ledger_mark)
+        state.stateful.rewind(stateful_mark)
+        return result
 
     def try_steps(self, steps: Sequence[Step]) -> Tried:
-        """What comes of the root with *steps* applied."""
+        """Return the result of the root with *steps* applied."""
         if any(step.apply is not None and step.apply.get("kind") == "Node" for step in steps):
-            return self._afresh(steps)
-        mine = [step for step in steps if self._is_of_root(step)]
-        if self.related and any(step.apply is not None and step.apply.get("kind") == "Pod" for step in mine):
-            return self._afresh(steps)
-        own = applied(self._own, mine, serial=self.shapes.next) if mine else self._own
-        self._number(own)
-        entity = self._ready(own) if mine else self.entity
-        return Tried(None) if entity is None else self.attempt(entity, *self._moved([step for step in steps if not self._is_of_root(step)]))
+            return self._try_on_new_state(steps)
+        own_steps = [step for step in steps if self._is_of_root(step)]
+        if self.related and any(step.apply is not None and step.apply.get("kind") == "Pod" for step in own_steps):
+            return self._try_on_new_state(steps)
+        own = applied(self._own, own_steps, serial=self.shapes.next) if own_steps else self._own
+        self._reserve_serials(own)
+        entity = self._ready(own) if own_steps else self.entity
+        if entity is None:
+            return Tried(None)
+        return self.attempt(entity, *self._changed_others([step for step in steps if not self._is_of_root(step)]))
 
     def concerns_none_but_the_root(self, steps: Sequence[Step]) -> bool:
-        """Whether *steps* are about the root's own groups and pods, and what its pods say of others is as before."""
+        """Return whether *steps* affect only the root's own groups and pods, and no rules about other pods."""
         for step in steps:
-            written = step.apply or {}
-            metadata = written.get("metadata") or {}
-            group = (str(written.get("kind")), metadata.get("namespace") or "default", str(metadata.get("name")))
-            own = self._is_of_root(step) and not self.related if written.get("kind") == "Pod" else group in self._names
-            if not own and written.get("kind") != "Workload":
+            content = step.apply or {}
+            metadata = content.get("metadata") or {}
+            group = (str(content.get("kind")), metadata.get("namespace") or "default", str(metadata.get("name")))
+            own = self._is_of_root(step) and not self.related if content.get("kind") == "Pod" else group in self._names
+            if not own and content.get("kind") != "Workload":
                 return False
         return True
 
-    def _moved(self, steps: Sequence[Step]) -> tuple[list[PodRecord], list[PodRecord]]:
-        """Pods of others as they are before *steps*, and as they are after."""
-        named = [_key(step) for step in steps]
-        before = [self.others[key] for key in named if key in self.others]
+    def _changed_others(self, steps: Sequence[Step]) -> tuple[list[PodRecord], list[PodRecord]]:
+        """Return pods of other roots before *steps*, and after them."""
+        keys = [_key(step) for step in steps]
+        before = [self.others[key] for key in keys if key in self.others]
         if all(step.apply is None for step in steps):
             return before, []
         after = applied(dataclasses.replace(self._own, pods=tuple(before)), steps, serial=self.shapes.next)
-        self._number(after)
+        self._reserve_serials(after)
         return before, [*after.pods]
 
-    def _number(self, snapshot: ClusterSnapshot) -> None:
+    def _reserve_serials(self, snapshot: ClusterSnapshot) -> None:
         self.shapes.next = max(self.shapes.next, 1 + max((pod.shape.serial for pod in snapshot.pods), default=0))
 
-    def _take(self, leaving: Sequence[PodRecord], coming: Iterable[PodRecord]) -> None:
+    def _apply_pods(self, leaving: Sequence[PodRecord], coming: Iterable[PodRecord]) -> None:
         state = self._state
-        gone, come = [pod for pod in leaving if pod.node >= 0], [pod for pod in coming if pod.node >= 0]
-        if gone:
-            state.ledger.release(_loads(gone), state.ledger.fresh())
-        if come:
-            state.ledger.assume(_loads(come), state.ledger.fresh())
-        for pod in gone if self.related else ():
+        removed, added = [pod for pod in leaving if pod.node >= 0], [pod for pod in coming if pod.node >= 0]
+        if removed:
+            state.ledger.release(_loads(removed), state.ledger.fresh())
+        if added:
+            state.ledger.assume(_loads(added), state.ledger.fresh())
+        for pod in removed if self.related else ():
             state.stateful.remove(pod, pod.node)
-        for pod in come if self.related else ():
+        for pod in added if self.related else ():
             state.stateful.assume(pod, pod.node)
 
-    def _afresh(self, steps: Sequence[Step]) -> Tried:
-        counted = not self.related and not self._state.ledger.ports and not any(_key(step) in self.others for step in steps)
-        changed = applied(self._unbound if counted else self.base, steps)
-        # Nodes have new numbers, which a root does not know that has none yet.
-        entity = self.entity if self._numberless and not any(map(self._is_of_root, steps)) else self._ready(self._of_root(changed))
+    def _try_on_new_state(self, steps: Sequence[Step]) -> Tried:
+        as_sums = not self.related and not self._state.ledger.ports and not any(_key(step) in self.others for step in steps)
+        changed = applied(self._unbound if as_sums else self.base, steps)
+        # Node indices change; a root without bound or nominated pods does not contain any.
+        entity = self.entity if self._without_nodes and not any(map(self._is_of_root, steps)) else self._ready(self._of_root(changed))
         if entity is None:
             return Tried(None)
-        state = self._site_of(self._carried_over(changed) if counted else changed)
-        if counted:
+        state = self._new_state(self._carried_over(changed) if as_sums else changed)
+        if as_sums:
             self._carry_over(state)
         state.nominations.release_lower_priority(entity.priority)
         return self._place(self._solver(state), entity, whole=False)
 
     def _carried_over(self, changed: ClusterSnapshot) -> ClusterSnapshot:
-        """*changed* without the pods of the root that run: what they take is carried over with all the rest."""
+        """Return *changed* without running pods of the root: their usage is carried over with that of all pods."""
         return dataclasses.replace(changed, pods=tuple(pod for pod in changed.pods if pod.node < 0 or pod.key not in self._own_keys))
 
     def _carry_over(self, state: PlacementState) -> None:
-        """What runs on each node that was there before runs there still: taken as sums, as there are many pods."""
+        """Copy the usage of each existing node, as sums, because there are many pods."""
         before, names = self._state.ledger, self.base.nodes.names
-        places = np.array([state.nodes.index[name] for name in names], dtype=np.int64)
-        state.ledger.used[:, places] += before.used
-        state.ledger.scored[:, places] += before.scored
+        indices = np.array([state.nodes.index[name] for name in names], dtype=np.int64)
+        state.ledger.used[:, indices] += before.used
+        state.ledger.scored[:, indices] += before.scored
 
     def _place(self, greedy: Greedy, entity: Entity, *, whole: bool) -> Tried:
         # Greedy lets pods beyond a minimum take what a sibling needs; the search never does.
         request = greedy.request(entity)
-        # A root that is not searched for is greedy's, with all of its pods.
+        # A root that is placed by greedy keeps all its pods.
         if not whole and isinstance(greedy, Complete) and not self.related and greedy.searches(request):
             request = greedy.request(bare(entity))
         outcome = greedy.place(request)
@@ -210,7 +212,7 @@ class PreparedCluster:
         pods = [(pod.key, names[node]) for pod, node in assigned(request, outcome)] if outcome.success else None
         return Tried(pods, search.outcome == "budget", search.explored)
 
-    def _site_of(self, snapshot: ClusterSnapshot) -> PlacementState:
+    def _new_state(self, snapshot: ClusterSnapshot) -> PlacementState:
         options = self._options
         return PlacementState.from_snapshot(snapshot, options.effective_placing, options.ignore, options.plugins)
 
@@ -218,15 +220,15 @@ class PreparedCluster:
         return Complete(state, min(self.steps, self._options.budget)) if self._options.strategy == "complete" else Greedy(state)
 
     def _known_solver(self) -> Greedy:
-        """What places on the ground itself; it remembers what it has tried."""
+        """Return the solver for the prepared state, which caches results."""
         if self.steps not in self._solvers:
             self._solvers[self.steps] = self._solver(self._state)
         return self._solvers[self.steps]
 
     def _ready(self, own: ClusterSnapshot) -> Entity | None:
-        """The root as the queue holds it; None while it is not to be tried."""
+        """Return the root as in the queue; None if it is not ready."""
         gates, root = self._options.gates, self._subject.root
-        trees = Trees(gated(own, gates))
+        trees = Trees(apply_feature_gates(own, gates))
         if root.kind == "Pod":
             pod = next((each for each in trees.alone if each.namespace == root.namespace and each.name == root.name), None)
             return None if pod is None or pod.gates else pod_entity(pod)
@@ -236,26 +238,26 @@ class PreparedCluster:
         return trees.entity(tree, gates)
 
     def _lean(self, base: ClusterSnapshot) -> ClusterSnapshot:
-        """Without what only other roots need."""
+        """Return *base* without objects that only other roots need."""
         groups = tuple(each for each in base.groups if (each.kind, namespace_of(each), each.metadata.name) in self._names)
         others = [each for kind in ("Workload", "PriorityClass") for each in base.known.list_kind(kind) or ()]
         return dataclasses.replace(base, groups=groups, known=KnownObjects((*groups, *others), complete=False))
 
     def _of_root(self, snapshot: ClusterSnapshot) -> ClusterSnapshot:
-        """The same nodes with the root's own pods alone."""
+        """Return the same nodes with the root's own pods alone."""
         return dataclasses.replace(snapshot, pods=tuple(pod for pod in snapshot.pods if self._is_own(pod)))
 
     def _is_own(self, pod: PodRecord) -> bool:
         return (pod.namespace, pod.group) in self._leaves if pod.group else pod.key in self._subject.own
 
     def _is_of_root(self, step: Step) -> bool:
-        """Whether *step* may change the root itself: its pods, groups or Workload."""
+        """Return whether *step* may change the root itself: its pods, groups or Workload."""
         kind = (step.apply or step.delete or {}).get("kind")
         return kind != "Node" and not (kind == "Pod" and _key(step) not in self._own_keys)
 
 
 def _key(step: Step) -> str:
-    """``namespace/name`` of the pod that a step is about."""
+    """Return ``namespace/name`` of the pod of a step."""
     if step.delete is not None:
         return f"{step.delete['namespace']}/{step.delete['name']}"
     metadata = (step.apply or {}).get("metadata") or {}

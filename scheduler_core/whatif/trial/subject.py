@@ -1,4 +1,4 @@
-"""The root that is to be helped, as its snapshot has it."""
+"""The root to help, as in its snapshot."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from validators.model.workload import Workload
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class SubjectGroup:
-    """One group of it."""
+    """One group of the root."""
 
     name: Name
     key: str
@@ -26,14 +26,14 @@ class SubjectGroup:
     children: tuple[Name, ...]
     waiting: tuple[PodRecord, ...]
     members: int
-    """Pods in any state."""
+    """Number of pods in any state."""
     parent: str
     template: tuple[str, str]
-    """The Workload and the template it is made from, and changed with; empty where that Workload or template is not there."""
+    """Workload and template of the group, with which it changes; empty if that Workload or template does not exist."""
 
     @property
-    def likeness(self) -> object:
-        """What tells it from its siblings; groups with children or with pods that run are like no other."""
+    def symmetry_key(self) -> object:
+        """Return a key that is equal for equal siblings; groups with children or running pods are equal to none."""
         if self.children or self.members > len(self.waiting):
             return self.name
         return self.parent, self.key, self.minimum, self.gang, tuple(pod.shape.serial for pod in self.waiting), self._nominated
@@ -45,14 +45,14 @@ class SubjectGroup:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Subject:
-    """A root.
+    """The root to help.
 
     Attributes:
-        groups: of its tree, parents first; none for a pod by itself.
+        groups: of its tree, parents first; none for a pod without a group.
         waiting: its pods without a node.
         own: keys of all its pods.
-        priority: what it counts as.
-        confined: groups of the cluster, by namespace and name, whose running members must not leave their domain.
+        priority: its resolved priority.
+        confined: groups of the cluster, by namespace and name, whose running members must stay in their domain.
         units: the root of each group, by namespace and name of the PodGroup.
 
     """
@@ -67,7 +67,7 @@ class Subject:
 
     @classmethod
     def from_snapshot(cls, snapshot: ClusterSnapshot, root: Name) -> Subject | None:
-        """As *snapshot* has it; None where it has no such root with pods that wait."""
+        """Return the root as in *snapshot*; None if there is no such root with pending pods."""
         trees = Trees(snapshot)
         confined, units = _relations(trees)
         if root.kind == "Pod":
@@ -83,23 +83,23 @@ class Subject:
 
     @property
     def unlike(self) -> tuple[SubjectGroup, ...]:
-        """Its groups, from the leaves up, of siblings that are alike only the first."""
-        first = {group.likeness: group for group in reversed(self.groups)}
-        return tuple(group for group in reversed(self.groups) if first[group.likeness] is group)
+        """Return its groups, leaves first; of equal siblings only the first."""
+        first = {group.symmetry_key: group for group in reversed(self.groups)}
+        return tuple(group for group in reversed(self.groups) if first[group.symmetry_key] is group)
 
     def mates(self, name: Name) -> frozenset[Name]:
-        """The groups of it that change with the group *name*, itself among them: one template, one spec."""
+        """Return the groups that change with the group *name*, including itself: one template, one spec."""
         own = next((group.template for group in self.groups if group.name == name), ("", ""))
         return frozenset({name} | {each.name for each in self.groups if any(own) and each.template == own and each.name.kind == name.kind})
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The topology keys of its groups, from the root down, each once."""
+        """Return the topology keys of its groups, from the root down, each once."""
         return tuple(dict.fromkeys(group.key for group in self.groups if group.key))
 
     @property
     def shape(self) -> PodShape:
-        """The shape that most of its waiting pods have; of equal ones the first."""
+        """Return the most frequent shape of its pending pods; of equally frequent ones the first."""
         counts = Counter(pod.shape for pod in self.waiting)
         return min(counts, key=lambda shape: (-counts[shape], shape.serial))
 
@@ -133,9 +133,9 @@ def _relations(trees: Trees) -> tuple[frozenset[tuple[str, str]], dict[tuple[str
     for tree in trees.all:
         constrained = any(node.group.spec.scheduling_constraints is not None for node in tree.nodes)
         for node in tree.nodes:
-            at = (tree.name.namespace, node.group.metadata.name)
+            key = (tree.name.namespace, node.group.metadata.name)
             if node.group.kind == "PodGroup":
-                units[at] = tree.name
+                units[key] = tree.name
                 if constrained:
-                    confined.add(at)
+                    confined.add(key)
     return frozenset(confined), units

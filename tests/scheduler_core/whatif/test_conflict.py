@@ -1,4 +1,4 @@
-"""The constraints that are told cannot hold together, and any of them could be kept without the others."""
+"""Reported constraints conflict, and any of them can be satisfied without another one."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def children(*names, minimum=2, **spec):
 
 
 def told(objects, name):
-    """What cannot hold together for the root *name*."""
+    """Return the conflicting constraints of the root *name*."""
     (decision,) = (each for each in not_placed(objects) if each.root.name == name)
     return conflict(load(objects), decision, COMPLETE)
 
 
 def demands(name, count):
-    return f"PodGroup default/{name} demands {count} pods"
+    return f"PodGroup default/{name} needs {count} pods"
 
 
 def stays(name):
-    return f"PodGroup default/{name} stays in one rack (rack)"
+    return f"PodGroup default/{name} must be in one rack (rack)"
 
 
 SITUATIONS = {
@@ -42,19 +42,19 @@ SITUATIONS = {
     ),
     "pods that run": (
         [node("a1"), pod("r", on="a1"), gang("g", 2, ""), *waiting("g", 2)],
-        (demands("g", 2), "the pods that run keep their nodes"),
+        (demands("g", 2), "running pods keep their nodes"),
     ),
     "a sibling that needs the same rack": (
         [node("a1"), tree("t", 2), *children("x", "y")],
-        (demands("x", 2), "CompositePodGroup default/t demands 2 groups", "PodGroup default/y takes room as well"),
+        (demands("x", 2), "CompositePodGroup default/t needs 2 groups", "PodGroup default/y also takes capacity"),
     ),
     "one child too large, whatever the others take": (
         [*TWO_RACKS, tree("t", 2), *children("x", minimum=6), *children("y", minimum=1)],
-        (demands("x", 6), stays("x"), "CompositePodGroup default/t demands 2 groups"),
+        (demands("x", 6), stays("x"), "CompositePodGroup default/t needs 2 groups"),
     ),
     "a root before it": (
         [node("a1"), gang("first", 1, "", priority=1), *waiting("first", 1, priority=1), gang("g", 2, ""), *waiting("g", 2)],
-        (demands("g", 2), "PodGroup default/first, placed before it, takes room"),
+        (demands("g", 2), "PodGroup default/first, placed before it, takes capacity"),
     ),
     "pods that are promised a node": (
         [
@@ -62,7 +62,7 @@ SITUATIONS = {
             {**pod("z"), "status": {"phase": "Pending", "nominatedNodeName": "a1"}},
             *(gang("g", 2, ""), *waiting("g", 2)),
         ],
-        (demands("g", 2), "pods that are promised a node keep their room"),
+        (demands("g", 2), "pods with a nominated node keep their capacity"),
     ),
 }
 

@@ -7,7 +7,7 @@ import pytest
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Name
 from scheduler_core.model.entity import Entity
-from scheduler_core.whatif.trial.hypothetical_root import bare, changed, spared
+from scheduler_core.whatif.trial.hypothetical_root import bare, changed, without_satisfied
 from scheduler_core.whatif.trial.subject import Subject
 from scheduler_core.whatif.trial.trial import Trial
 from tests.scheduler_core.whatif.cluster import COMPLETE, gang, node, not_placed, pod, tree, waiting
@@ -31,13 +31,13 @@ def entity(name, *children, minimum=1, kind="PodGroup"):
 def test_groups_that_take_no_room_count_as_satisfied(minimum, absent, want):
     root = entity("t", *map(entity, "abc"), minimum=minimum)
     names = {Name("CompositePodGroup" if each == "t" else "PodGroup", "default", each) for each in absent}
-    found = spared(root, names)
+    found = without_satisfied(root, names)
     assert want == (found and (found.minimum, [each.name.name for each in found.children]))
 
 
 def test_a_parent_whose_children_are_satisfied_is_satisfied():
     root = entity("t", entity("p", entity("a")), entity("b"), minimum=2)
-    found = spared(root, {Name("PodGroup", "default", "a")})
+    found = without_satisfied(root, {Name("PodGroup", "default", "a")})
     assert found is not None
     assert (1, ["b"]) == (found.minimum, [each.name.name for each in found.children])
 
@@ -61,7 +61,7 @@ def test_pods_beyond_a_minimum_are_left_out_where_all_are_alike(pods, want):
     (decision,) = not_placed(objects)
     snapshot = load(objects)
     subject = Subject.from_snapshot(snapshot, decision.root)
-    assert want == len(bare(Trial(snapshot, COMPLETE, subject).ground.entity).waiting)
+    assert want == len(bare(Trial(snapshot, COMPLETE, subject).cluster.entity).waiting)
 
 
 def test_groups_made_of_one_template_change_together():

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Status
-from scheduler_core.whatif.edits.edits import Both, Edit, Leaving, Lowered, Moved
+from scheduler_core.whatif.edits.edits import Both, Edit, Evicted, Lowered, Moved
 from scheduler_core.whatif.edits.raw_objects import Book, merged
 from scheduler_core.whatif.remedies import candidates
 from scheduler_core.whatif.remedies.node_kinds import kinds
@@ -43,9 +43,9 @@ def edits(trial: Trial, subject: Subject, room: NearlyRoom) -> Iterator[Edit]:
         if group.gang and group.minimum > 1:
             yield from (Lowered(group.name, group.minimum, minimum) for minimum in {1, group.minimum - 1})
     names = room.snapshot.nodes.names
-    for other in [*trial.ground.others.values()][:3]:
+    for other in [*trial.cluster.others.values()][:3]:
         if other.node >= 0:
-            yield Leaving((other.key,), (other.key,))
+            yield Evicted((other.key,), (other.key,))
             yield Moved({other.key: (names[other.node], names[0])})
     for area in room.areas(1):
         yield from (kind.more(2) for kind in kinds(room, area))
@@ -60,7 +60,7 @@ def hold_against_the_truth(objects: Objects, options: CycleOptions = COMPLETE) -
         if subject is None:
             continue
         book, trial = Book(objects), Trial(snapshot, options, subject, tries=10_000)
-        for edit in edits(trial, subject, NearlyRoom(trial.ground.base, subject, book)):
+        for edit in edits(trial, subject, NearlyRoom(trial.cluster.base, subject, book)):
             if not (steps := edit.steps(book)):
                 continue
             met += 1
@@ -152,7 +152,7 @@ def test_what_is_tried_leaves_no_trace():
     snapshot = load(objects)
     subject = Subject.from_snapshot(snapshot, not_placed(objects)[0].root)
     trial = Trial(snapshot, COMPLETE, subject)
-    leaving = Leaving(("Pod default/r",), ("default/r",))
+    leaving = Evicted(("Pod default/r",), ("default/r",))
     before = trial.supposed(leaving)
 
     assert None is trial.supposed(Lowered(subject.groups[0].name, 2, 2))
@@ -165,7 +165,7 @@ def test_a_search_may_take_no_more_than_it_is_given():
     subject = Subject.from_snapshot(snapshot, not_placed(objects)[0].root)
     trial = Trial(snapshot, dataclasses.replace(COMPLETE), subject)
     trial.refill(5)
-    trial.attempt(trial.ground.entity)
+    trial.attempt(trial.cluster.entity)
 
     assert trial.undecided
 

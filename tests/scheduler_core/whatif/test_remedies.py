@@ -181,11 +181,11 @@ def test_it_says_where_it_stopped_looking():
     objects = [*TWO_RACKS, gang("g", 6), *waiting("g", 6)]
     (decision,) = not_placed(objects)
     told = advise(objects, load(objects), decision, COMPLETE, tries=2)
-    assert "remedies were looked for until the number of tries was used up: there may be more" == told.note
+    assert "the search for remedies stopped at the maximum number of tries; there may be more" == told.note
     assert "" == advise(objects, load(objects), decision, COMPLETE).note
 
 
-@pytest.mark.parametrize("bound", ["_LOOKS", "_ALL_STEPS", "MOST"])
+@pytest.mark.parametrize("bound", ["_EFFORT", "_ALL_STEPS", "MOST"])
 def test_it_stops_when_all_is_looked_at_or_searched_that_may_be(monkeypatch, bound):
     objects = corpus.instance(3, Make(depth=3, moved=4, short=4, shapes=3))
     (decision,) = not_placed(objects)
@@ -193,7 +193,7 @@ def test_it_stops_when_all_is_looked_at_or_searched_that_may_be(monkeypatch, bou
     monkeypatch.setattr(trial, bound, 1)
     told = advise(objects, load(objects), decision, COMPLETE)
 
-    assert "remedies were looked for until the number of tries was used up: there may be more" == told.note
+    assert "the search for remedies stopped at the maximum number of tries; there may be more" == told.note
     assert len(told.remedies) < len(free.remedies)
 
 
