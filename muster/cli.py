@@ -24,7 +24,7 @@ EXIT_INTERRUPTED = 130
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Subcommand:
-    """Where a subcommand is, as ``module:attribute``, and the line that ``muster --help`` has for it."""
+    """Subcommand: its location as ``module:attribute``, and its line in ``muster --help``."""
 
     at: str
     about: str

@@ -31,7 +31,7 @@ class Simulation:
 
     @property
     def placed(self) -> bool:
-        """Whether every root and every pod has its nodes in the end."""
+        """Return whether every root and every pod is placed in the end."""
         return not self.pending and all(each.status is Status.SUCCESS for each in latest(self.decisions).values())
 
 

@@ -1,4 +1,4 @@
-"""What a knob of the webhook server is, and how the text of each kind is read.
+"""Knobs of the webhook server and parsers of their values.
 
 Each reader raises ValueError with what must hold; who asked adds the name and the value.
 """
@@ -17,7 +17,7 @@ from validators.versions import releases
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Address:
-    """Where to listen.  Port 0 takes a free one."""
+    """Listening address.  Port 0 selects a free port."""
 
     host: str
     port: int
@@ -28,7 +28,7 @@ class Address:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Kind:
-    """How the text of a knob is read, and what its option takes: a value called *metavar*, several, or none at all."""
+    """Parser of a knob's text, and the arguments of its option: one value called *metavar*, several, or none."""
 
     read: Callable[[str], Any]
     metavar: str | None = None
@@ -38,7 +38,7 @@ class Kind:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Knob:
-    """How a setting is given.
+    """Declaration of a setting.
 
     Attributes:
         kind: how its text is read.
@@ -64,7 +64,7 @@ class Knob:
 
     @property
     def label(self) -> str:
-        """How messages name it."""
+        """Return its name for messages."""
         return f"{self.option} ({self.name})" if self.option else self.name
 
 

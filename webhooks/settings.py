@@ -25,7 +25,7 @@ class SettingError(ValueError):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What the webhook server runs with; one field for each knob, durations in seconds, sizes in bytes."""
+    """Settings of the webhook server; one field for each knob, durations in seconds, sizes in bytes."""
 
     bind: Annotated[
         knobs.Address,
@@ -236,7 +236,7 @@ class Settings:
 
     @property
     def judging(self) -> base.Settings:
-        """How strictly requests are judged, and as which API server."""
+        """Return the validation settings: profile, gates, version and severities."""
         return base.Settings(profile=self.profile, minor=self.kubernetes, gates=self.gates, severities=self.rules)
 
 

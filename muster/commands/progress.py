@@ -1,4 +1,4 @@
-"""What goes on, told on standard error while that is a terminal and the work is long."""
+"""Progress on standard error, for long work on a terminal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Progress:
             self._write(text)
 
     def roots(self, done: int, total: int) -> None:
-        """How many roots are decided on."""
+        """Set the number of roots to decide on."""
         if self._wanted and (now := time.monotonic()) >= self._due:
             self._due = now + _PAUSE
             self._write(f"{done:,} of {total:,} roots decided")

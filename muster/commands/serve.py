@@ -86,7 +86,7 @@ def as_environment(options: dict[str, Any]) -> dict[str, str]:
 
 
 def source_of(settings: knobs.Settings) -> Source:
-    """Where rules look other objects up.
+    """Return the source of objects that rules look up.
 
     Raises:
         click.UsageError: the objects cannot be read.

@@ -1,4 +1,4 @@
-"""What the parts of a page are made of: an answer, its cluster, and what follows from both."""
+"""Data of a page: an answer, its cluster, and what is derived from both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the groups of a root ask of a domain: how many pods, of what shapes, inside which levels."""
+"""Demands of the groups of a root on a domain: number of pods, shapes, topology levels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Chain = tuple[Link, ...]
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Claim:
-    """What must find room in one domain.
+    """Pods that must fit in one domain.
 
     Attributes:
         title: the group's name; of a composite, that it is the whole of it.
@@ -40,11 +40,11 @@ class Claim:
 
     @property
     def pods(self) -> int:
-        """How many pods there must be room for."""
+        """Return the number of pods that must fit."""
         return len(self.wanted)
 
     def amount(self, row: int) -> int:
-        """How much of a resource they take together."""
+        """Return the amount of a resource that they request together."""
         return sum(dict(shape.requests).get(row, 0) for shape in self.wanted)
 
 

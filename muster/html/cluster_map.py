@@ -69,7 +69,7 @@ def _kinds(plot: Plot) -> Iterator[str]:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class _Surveyor:
-    """Who draws the map; *rows* are the resources, the scarcest first."""
+    """Builder of the map; *rows* are the resources, the scarcest first."""
 
     standing: Standing
     rows: tuple[int, ...]

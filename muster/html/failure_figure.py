@@ -1,4 +1,4 @@
-"""Why a root is not placed, as figures: what its groups need, and what each domain has free, on one scale.
+"""Figures of a root that is not placed: demand of its groups and free capacity of each domain, on one scale.
 
 A figure is about groups that ask for the same, in domains of the same level.  It shows the resource that is the tightest for
 them, as it was when it was the root's turn and before any of its own pods was placed.
@@ -29,7 +29,7 @@ _TAINT = "node(s) had untolerated taint"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Need:
-    """What groups that need as much as each other ask of one domain: each so many pods, and so much of the resource."""
+    """Demand of equal groups on one domain: pods and amount of the resource for each group."""
 
     names: tuple[str, ...]
     pods: int
@@ -38,7 +38,7 @@ class Need:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Segment:
-    """What is free on a node (or several): room for whole pods, what is over, and what the pods may not use."""
+    """Free capacity of a node (or several): usable by whole pods, remainder, not usable by the pods."""
 
     fit: int
     over: int
@@ -239,7 +239,7 @@ class _View:
         )
 
     def _why(self, nodes: Ints) -> str:
-        """Why the pods may not use these nodes: the first reason of each, in words."""
+        """Return the first reason for each node that the pods cannot use, in words."""
         left, told = nodes, []
         for reason, mask in self.profile.filters(self.claim.shapes[0]) if len(nodes) else ():
             if refused := int((~mask[left]).sum()):
@@ -249,7 +249,7 @@ class _View:
 
 
 def _in_words(reason: str) -> str:
-    """Why pods may not use a node, to be put behind it."""
+    """Return the reason that pods cannot use a node, as a phrase to append."""
     if reason.startswith(_TAINT):
         return f" with the taint{reason.removeprefix(_TAINT)}"
     return f", {_REASONS.get(reason, reason)}"

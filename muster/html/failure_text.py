@@ -94,7 +94,7 @@ def _row(row: FigureRow, figure: Figure, areas: Mapping[bytes, int], strokes: Se
 
 
 def headline(figures: Sequence[Figure], *, alone: bool) -> str:
-    """Why a root is not placed, in one sentence; empty where counting room does not tell.
+    """Return why a root is not placed, in one sentence; empty if counting capacity does not explain it.
 
     *alone*: the root is one group (or pod), so that it need not be named.
     """

@@ -1,4 +1,4 @@
-"""What was free when it was a root's turn: for the figures that show why it was not placed."""
+"""Free capacity at the time of a root's cycle, for the figures of roots that were not placed."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def turns(snapshot: ClusterSnapshot, answer: Answer, options: CycleOptions, want
 
 
 class _Table:
-    """What is taken on the nodes while one root after the other is decided on."""
+    """Resources taken on the nodes, updated from decision to decision."""
 
     def __init__(self, snapshot: ClusterSnapshot) -> None:
         self.effects = Effects(snapshot.nodes)
@@ -82,7 +82,7 @@ class _Table:
             self._add(self._free, self._pods[key].shape, self.node_of[key], -1)
 
     def free_for(self, entity: Entity) -> tuple[Ints, bool]:
-        """What is free for a root, and whether promises count: those to its own pods and to ones of a lower priority do not."""
+        """Return the free capacity for a root.  Nominations of its own pods and of pods with lower priority are not subtracted."""
         free, promised = self._free.copy(), False
         own = {pod.key for leaf in entity.leaves() for pod in leaf.waiting}
         for pod in (self._pods[key] for key in (self._nominated | self.effects.nominated.keys()) - own):

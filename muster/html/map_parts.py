@@ -1,4 +1,4 @@
-"""What the map of a page is made of: areas inside areas, and nodes as shelves or as cells."""
+"""Parts of the map: nested areas, and nodes as shelves or as cells."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _TEMPLATES = Path(__file__).parent / "templates"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Parts:
-    """What a page is made with: the template, and what is put into it as it is."""
+    """Template of a page, with its style and script."""
 
     template: jinja2.Template
     style: str

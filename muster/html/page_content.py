@@ -1,4 +1,4 @@
-"""What stands on a page, before it is HTML: an answer and its cluster in; words, paths and numbers out."""
+"""Content of a page before it is HTML: texts, paths and numbers, from an answer and its cluster."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Fact:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Leaving:
-    """Who leaves, for whom, and whether that has happened."""
+    """Victims, the root that they are evicted for, and whether they were evicted."""
 
     who: str
     root: Name
@@ -70,7 +70,7 @@ class Content:
 
 
 def content(answer: Answer, snapshot: ClusterSnapshot, options: CycleOptions) -> Content:
-    """What the page of *answer* says and draws."""
+    """Return the content of the page of *answer*."""
     case = Case.from_answer(answer, snapshot, options)
     opened, figures = unplaced_roots.opened(case)
     groups = [decision for decision in case.placed if decision.root.kind != "Pod"]
@@ -93,7 +93,7 @@ def content(answer: Answer, snapshot: ClusterSnapshot, options: CycleOptions) ->
 
 
 def _together(pods: Sequence[Decision]) -> str:
-    """Where pods without a group go, all in one sentence."""
+    """Return one sentence with the nodes of pods without a group."""
     counts = per_node({pod: node for decision in pods for pod, node in decision.assignments.items()})
     return f"{counted(len(pods), 'pod')} without a group on {nodes(counts, LONGEST)}"
 

@@ -1,4 +1,4 @@
-"""Who stands where once the last cycle is through: what is taken on every node, by whom, and what the pods that wait would need."""
+"""Pods by node after the last cycle: resources taken on every node, and requests of pending pods."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SHAPES = 64
 
 
 class State(enum.StrEnum):
-    """What a pod on a node is to this simulation."""
+    """Role of a pod on a node in this simulation."""
 
     RUNNING = "running"
     LEAVING = "leaving"
@@ -60,7 +60,7 @@ class Standing:
 
 
 def locate_pods(snapshot: ClusterSnapshot, answer: Answer, profile: Profile) -> Standing:
-    """Where everybody stands."""
+    """Return all pods by node."""
     nodes, pods = snapshot.nodes, {pod.key: pod for pod in snapshot.pods}
     # Victims of the last cycle are on their nodes still, and only its nominations count.
     *earlier, last = [Effects(nodes, cycle) for cycle in answer.cycles()] or [Effects(nodes)]

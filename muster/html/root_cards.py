@@ -58,7 +58,7 @@ class CardLine:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Remedy:
-    """What would help: in words, step by step (each with the lines of the object, if there is one), and what comes of it."""
+    """Remedy in words, its steps (with the lines of the object, if any), and the result."""
 
     change: str
     steps: tuple[tuple[str, tuple[str, ...]], ...]
@@ -161,7 +161,7 @@ def _searched(decision: Decision) -> str:
 
 
 def _plan(decision: Decision) -> str:
-    """How good the choice of victims is."""
+    """Return the quality of the choice of victims, in words."""
     if (plan := decision.preemption) is None:
         return ""
     told = f"{counted(plan.units, 'preemption unit')}: "
@@ -170,7 +170,7 @@ def _plan(decision: Decision) -> str:
 
 
 def leaving(decision: Decision, kinship: Kinship) -> Iterator[str]:
-    """Who leaves for a root: a group each; pods without one by themselves, or together where they are many."""
+    """Return the victims of a root by group; pods without a group separately, or together if they are many."""
     by_leaf: dict[Name, list[str]] = {}
     for pod in sorted(decision.victims):
         leaf = kinship.leaf(pod)
@@ -190,7 +190,7 @@ def _remedies(decision: Decision) -> Iterator[Remedy]:
 
 
 def _step(step: Step) -> tuple[str, tuple[str, ...]]:
-    """What is done to which object, and the object as lines of JSON where it is to be applied."""
+    """Return the action and its object, with the lines of JSON to apply."""
     verb, target = ("apply", step.apply) if step.apply is not None else ("delete", step.delete or {})
     named = target.get("metadata", {}) if step.apply is not None else target
     name = "/".join(str(named[part]) for part in ("namespace", "name") if named.get(part))

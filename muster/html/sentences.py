@@ -1,4 +1,4 @@
-"""How a page words things: long explanations taken apart, amounts, what became of a root."""
+"""Wording of a page: long explanations in parts, amounts, results of roots."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _split(text: str, separator: str) -> list[str]:
 
 
 def verdict(answer: Answer) -> str:
-    """What it came to, as a heading."""
+    """Return the result as a heading."""
     if not answer.decisions and not answer.pending:
         return "Nothing could be decided" if answer.problems else "Nothing waits to be placed"
     latest = {decision.root: decision for decision in answer.decisions}
@@ -76,7 +76,7 @@ def sign(answer: Answer) -> str:
 
 
 def outcome_phrase(decision: Decision) -> str:
-    """What became of a root: ``is placed``, ``waits``, ``is not placed``."""
+    """Return the result of a root: ``is placed``, ``waits``, ``is not placed``."""
     if decision.status is Status.SUCCESS:
         return "is placed, but not all of it" if decision.pending else "is placed"
     if decision.victims:

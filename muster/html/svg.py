@@ -48,12 +48,12 @@ class Amounts:
 
     @property
     def free(self) -> int:
-        """What nobody takes."""
+        """Return the free squares."""
         return max(0, self.whole - sum(self.taken.get(state, 0) for state in _ORDER))
 
 
 def scale(needs: Iterable[Need], rows: Iterable[Sequence[Segment]]) -> int:
-    """What a gauge is wide for: the largest need and the largest domain, but not much more than the need."""
+    """Return the scale of a gauge: the largest demand and the largest domain, but not much more than the demand."""
     need = max((each.amount for each in needs), default=0)
     there = max((sum(one.fit + one.over + one.closed for one in row) for row in rows), default=0)
     return max(1, need, min(there, _BEYOND * need))
@@ -66,12 +66,12 @@ def marks(needs: Iterable[Need], most: int) -> Stroke:
 
 
 def demand(need: Need, unit: int, most: int) -> list[Stroke]:
-    """What is needed: a block for each pod, or one for all of them."""
+    """Draw the demand: a block for each pod, or one for all of them."""
     return [Stroke("need", _blocks(0, need.amount, unit, most))]
 
 
 def gauge(row: Sequence[Segment], unit: int, most: int, need: int) -> list[Stroke]:
-    """What a domain has free, node by node: room for pods, what is over, what is closed; below it a line for each node.
+    """Draw the free capacity of a domain by node: usable, remainder, not usable; below it a line for each node.
 
     Where that is less than *need*, what is short.
     """
@@ -128,7 +128,7 @@ def squares(amounts: Amounts) -> list[Stroke]:
 
 
 def _promised(states: Sequence[str], amounts: Amounts) -> list[int]:
-    """Which squares are promised: the free ones first, then those that leave."""
+    """Return the squares of nominated pods: free ones first, then those of victims."""
     places = [place for place, kind in enumerate(states) if kind in {FREE, CLOSED}]
     places += [place for place, kind in enumerate(states) if kind == State.LEAVING.value]
     return sorted(places[: amounts.taken.get(State.PROMISED, 0)])

@@ -85,19 +85,19 @@ def _known(nodes: NodeTable) -> list[str]:
 
 
 def _rank(key: str) -> int:
-    """How wide the domains of a key are by its name, the widest first; those of unknown names come last."""
+    """Return the rank of a topology key by its name, the widest level first; unknown names are last."""
     last = key.rpartition("/")[2]
     return KNOWN.index(last) if last in KNOWN else len(KNOWN)
 
 
 def _goes_with(nodes: NodeTable, known: str, other: str) -> bool:
-    """Whether one lies inside the other.  Racks of two zones may have the same names, so names decide where labels do not."""
+    """Return whether one level is inside the other.  Racks of two zones can have the same names, so names decide if labels do not."""
     within, around = _contains(nodes, other, known), _contains(nodes, known, other)
     return within != around or (not within and _rank(other) not in {_rank(known), len(KNOWN)})
 
 
 def _contains(nodes: NodeTable, outer: str, inner: str) -> bool:
-    """Whether each domain of *inner* lies in one of *outer*."""
+    """Return whether each domain of *inner* is in one domain of *outer*."""
     wide, narrow = nodes.column(outer), nodes.column(inner)
     labelled = narrow.ids >= 0
     around, within = wide.ids[labelled], narrow.ids[labelled]
@@ -155,7 +155,7 @@ class Survey:
 
     @classmethod
     def from_nodes(cls, nodes: NodeTable, wanted: Iterable[str]) -> Survey:
-        """As *nodes* and the topology keys *wanted* have it."""
+        """Return the areas of *nodes* by the topology keys *wanted*."""
         keys = levels(nodes, wanted)
         whole = areas(nodes, keys)
         return cls(nodes, keys, whole, {identity(each.nodes): each.number for each in whole.walk() if each.nodes})
@@ -170,5 +170,5 @@ class Survey:
 
 
 def identity(nodes: Iterable[int]) -> bytes:
-    """What tells sets of nodes apart."""
+    """Return a key that identifies a set of nodes."""
     return np.array(sorted(nodes), dtype=np.int64).tobytes()

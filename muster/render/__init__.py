@@ -1,4 +1,4 @@
-"""How answers are shown to people and scripts.
+"""Output of answers for people and scripts.
 
 answer          the answer of a simulation: decisions, what is left, counts, exit status
 answer_json     as JSON, version 1

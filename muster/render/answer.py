@@ -1,4 +1,4 @@
-"""What a simulation came to: the decisions, who is left, what could not be used, and the counts and exit status that follow."""
+"""Answer of a simulation: decisions, pending pods, problems, and the counts and exit status derived from them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ALL_PLACED, NOT_PLACED, NOTHING_DECIDED = 0, 1, 2
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Share:
-    """What of an answer is about the objects that were asked for: counts of roots, of those placed, of pending pods, of problems."""
+    """Part of an answer about the requested objects: numbers of roots, placed roots, pending pods, problems."""
 
     roots: int
     placed: int
@@ -60,22 +60,22 @@ class Answer:
 
     @property
     def roots(self) -> int:
-        """How many roots there was a decision on."""
+        """Return the number of roots with a decision."""
         return len(latest(self.decisions))
 
     @property
     def placed(self) -> int:
-        """How many of them are placed in the end, whole or as much of them as they demand."""
+        """Return the number of roots that are placed in the end, completely or as far as required."""
         return len(self.placed_roots)
 
     @property
     def placed_roots(self) -> frozenset[Name]:
-        """Which they are."""
+        """Return these roots."""
         return frozenset(root for root, decision in latest(self.decisions).items() if decision.status is Status.SUCCESS)
 
     @property
     def pods(self) -> int:
-        """How many pods got a node."""
+        """Return the number of pods that got a node."""
         return len({pod for decision in self.decisions for pod in decision.assignments})
 
     @property

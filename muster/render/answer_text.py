@@ -135,7 +135,7 @@ def _problems(answer: Answer, page: Page) -> Iterator[str]:
 
 
 def folded_summary(answer: Answer, page: Page) -> Iterator[str]:
-    """What it comes to, in a sentence."""
+    """Return the summary in one sentence."""
     if not answer.decisions and not answer.pending:
         told = "Nothing to place: there is no pending pod among the inputs" if not answer.problems else "Nothing could be decided"
     else:

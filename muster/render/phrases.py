@@ -1,4 +1,4 @@
-"""How lists and long texts of a simulation are put into a few lines.
+"""Short forms of lists and long texts of a simulation.
 
 Text in, text out.  What comes from manifests is made printable here.
 """
@@ -76,7 +76,7 @@ def _runs(ordered: Sequence[str], counts: Mapping[str, int]) -> Iterator[tuple[s
 
 
 def _follows(node: str, other: str) -> bool:
-    """Whether *other* is *node* with the next number at its end."""
+    """Return whether *other* is *node* with the next number at its end."""
     head, number = _numbered(node)
     after, next_number = _numbered(other)
     return bool(number and next_number) and head == after and int(next_number) == int(number) + 1
@@ -101,7 +101,7 @@ def bare(key: str) -> str:
 
 
 def per_node(assigned: Mapping[str, str]) -> Counter[str]:
-    """How many pods each node gets."""
+    """Return the number of pods that each node gets, in words."""
     return Counter(assigned.values())
 
 

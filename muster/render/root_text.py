@@ -39,11 +39,11 @@ class Paint:
         return self._painted(text, _YELLOW)
 
     def bold(self, text: str) -> str:
-        """As a heading."""
+        """Return the text as a heading."""
         return self._painted(text, "1")
 
     def dim(self, text: str) -> str:
-        """As an aside."""
+        """Return the text as an aside."""
         return self._painted(text, "2")
 
     def _painted(self, text: str, code: str) -> str:
@@ -52,7 +52,7 @@ class Paint:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Page:
-    """How a report is written."""
+    """Style of a report."""
 
     kinship: Kinship
     paint: Paint
@@ -81,7 +81,7 @@ def root_lines(decision: Decision, page: Page) -> Iterator[str]:
 
 
 def _cells(row: TreeRow, *, is_root: bool) -> tuple[str, str, str]:
-    """Who, in which domain, how many pods."""
+    """Return group, domain and number of pods."""
     group, domain = row.told.group, row.told.domain
     name = printable(f"{group.namespace}/{group.name}" if is_root else group.name)
     where = printable(_place(domain)) if domain else ""
@@ -141,7 +141,7 @@ def _each(pods_to_nodes: Mapping[str, str], lead: str) -> Iterator[str]:
 
 
 def _why(row: TreeRow, decision: Decision, page: Page) -> Iterator[str]:
-    """What is said of a group that has not been said above it, and then the reasons of its pods, likewise.
+    """Return the messages of a group that are not repeated from above, then the reasons of its pods, likewise.
 
     The scheduler's words stand at the root, and where there are no others.
     """
@@ -165,12 +165,12 @@ def _texts(told: GroupDecision) -> tuple[str, ...]:
 
 
 def _by_scheduler(told: GroupDecision) -> str:
-    """What kube-scheduler would write, without what is added to it here."""
+    """Return kube-scheduler's own message, without our additions."""
     return next((text.partition("; ")[0] for text in _texts(told) if text.startswith(BARE)), "")
 
 
 def _reasons(row: TreeRow, said: Sequence[str], lead: str, page: Page) -> Iterator[str]:
-    """Why its pods have no node: those of one reason together, the commonest first."""
+    """Return the reasons why its pods have no node, grouped, the most frequent first."""
     reasons: dict[str, list[str]] = {}
     for pod, reason in row.pending.items():
         if not _is_said(reason, said):
@@ -191,7 +191,7 @@ def _is_said(text: str, messages: Sequence[str]) -> bool:
 
 
 def _leaving(decision: Decision, lead: str, page: Page) -> Iterator[str]:
-    """Who leaves for it, by group."""
+    """Return its victims by group."""
     if not decision.victims:
         return
     by_leaf: dict[tuple[str, str, str], list[str]] = {}

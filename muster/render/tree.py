@@ -12,7 +12,7 @@ from validators.model.objects import namespace_of
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Kinship:
-    """Who belongs to whom.
+    """Groups and pods by parent.
 
     Attributes:
         parents: the CompositePodGroup above each group.
@@ -25,7 +25,7 @@ class Kinship:
 
     @classmethod
     def from_snapshot(cls, snapshot: ClusterSnapshot) -> Kinship:
-        """As the groups and pods of *snapshot* say."""
+        """Return the relations of the groups and pods of *snapshot*."""
         parents = {}
         for group in snapshot.groups:
             if parent := group.spec.parent_composite_pod_group_name:

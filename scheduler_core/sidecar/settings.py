@@ -22,7 +22,7 @@ NAMESPACE_VARIABLE = "MUSTER_LEASE_NAMESPACE"
 
 
 class Mode(enum.StrEnum):
-    """What the sidecar does; each on or off."""
+    """Mode of the sidecar; each can be enabled by itself."""
 
     VALIDATE = "validate"
     """Tells the groups of a tree that breaks a rule."""
@@ -38,7 +38,7 @@ class Mode(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Knob:
-    """How a setting is given.
+    """Declaration of a setting.
 
     Attributes:
         option: ``--writers``, or ``--labels/--no-labels``.
@@ -77,7 +77,7 @@ class Knob:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How the sidecar is run; what each field is for is said by its knob.
+    """Settings of the sidecar; the knob of each field describes it.
 
     A *budget* of 0 is the usual one of a search.  Without a *lease* there is one replica at most.
     """
@@ -137,7 +137,7 @@ class Settings:
 
     @property
     def places(self) -> bool:
-        """Whether it places anything."""
+        """Return whether any mode places pods."""
         return bool(self.modes & {Mode.PLACE, Mode.UNGATE})
 
 

@@ -1,4 +1,4 @@
-"""What the sidecar may write to the API server: values, made by those who decide and carried out by ``writer`` alone.
+"""Writes to the API server as values; only ``writer`` carries them out.
 
 Every write names the uid it was decided for, so that an object of the same name made since is left alone, and each can be
 made twice without harm: a restart repeats what it does not know to be done.
@@ -18,7 +18,7 @@ Slot = tuple[str, str]
 
 
 class Evicting(enum.StrEnum):
-    """How a victim leaves."""
+    """Eviction of a victim."""
 
     EVICT = "evict"
     """By the eviction API, which honours disruption budgets."""
@@ -56,7 +56,7 @@ class Condition:
 
 
 class _PodWrite:
-    """What the writes of a pod have in common."""
+    """Base of the writes to a pod."""
 
     __slots__ = ()
     urgency: ClassVar[int]
@@ -111,7 +111,7 @@ class SetCondition:
 
     @property
     def slot(self) -> Slot:
-        """What of the object it sets."""
+        """Return the part of the object that it sets."""
         return "condition", self.condition.type
 
 
@@ -144,7 +144,7 @@ class AddFinalizer:
 
     @property
     def slot(self) -> Slot:
-        """What of the object it sets."""
+        """Return the part of the object that it sets."""
         return "finalizer", self.finalizer
 
 
@@ -158,7 +158,7 @@ class RemoveFinalizer:
 
     @property
     def slot(self) -> Slot:
-        """What of the object it sets."""
+        """Return the part of the object that it sets."""
         return "finalizer", self.finalizer
 
 
@@ -179,7 +179,7 @@ class Tell:
 
 
 class WriteOutcome(enum.Enum):
-    """What became of a write."""
+    """Outcome of a write."""
 
     DONE = "done"
     """It was carried out, now or before."""

@@ -29,7 +29,7 @@ class Result:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Run:
-    """What came of all objects, by namespace, kind and name; and what could not be read."""
+    """Compilations of all objects by namespace, kind and name, and the inputs that could not be read."""
 
     results: tuple[Result, ...]
     problems: tuple[str, ...]

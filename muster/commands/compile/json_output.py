@@ -1,4 +1,4 @@
-"""What was compiled as one List in JSON, which any tool takes; the report stands beside its items."""
+"""Compiled objects as one List in JSON, with the report beside its items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person is told of a compilation: a line for each error, warning, loss and skipped object; and whence blocks come."""
+"""Report of a compilation for people: a line for each error, warning, loss and skipped object, and the sources of scheduling blocks."""
 
 from __future__ import annotations
 

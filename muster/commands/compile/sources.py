@@ -15,7 +15,7 @@ from workloadbuilder.adapters.shared.known_objects import Known
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CompileInputs:
-    """What was read: the documents, in the order of files and of places in them, and *problems*, a line each.
+    """Documents in the order of files and positions, and *problems*, a line each.
 
     What is no Kubernetes object is passed over, as the linter does it: a chart's values may lie beside its manifests.
     """

@@ -1,4 +1,4 @@
-"""What was compiled as a YAML stream; what is explained stands in comments above the Workload that it is about."""
+"""Compiled objects as a YAML stream; explanations are comments above the Workload in question."""
 
 from __future__ import annotations
 

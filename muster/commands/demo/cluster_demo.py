@@ -44,7 +44,7 @@ def show(stage: Stage) -> None:
 
 
 class _Story:
-    """What happens on the cluster, in order."""
+    """Steps of the demonstration on the cluster."""
 
     def __init__(self, stage: Stage, found: Installed) -> None:
         self._stage, self._shell, self._sidecar = stage, found.shell, found.sidecar
@@ -134,7 +134,7 @@ def _since(start: str, lines: Sequence[str]) -> Sequence[str]:
 
 
 def _get(address: str, path: str) -> Any:
-    """What the sidecar answers in JSON.  Raises ServerError: it does not."""
+    """Return the sidecar's response in JSON.  Raises ServerError: there is none."""
     connection = http.client.HTTPConnection(address, timeout=ANSWER_SECONDS)
     try:
         connection.request("GET", path)

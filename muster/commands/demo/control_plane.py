@@ -59,7 +59,7 @@ class Plane:
 
 
 def find() -> Programs:
-    """What KUBEBUILDER_ASSETS names.
+    """Return the programs in the folder of KUBEBUILDER_ASSETS.
 
     Raises:
         ServerError: it is not set, or the folder lacks a program, or has an older Kubernetes.

@@ -25,7 +25,7 @@ LAST_LINES = 3
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CommandOutput:
-    """What a command printed, errors among it, and the status with which it ended."""
+    """Output of a command, including errors, and its exit status."""
 
     code: int
     lines: tuple[str, ...]
@@ -33,7 +33,7 @@ class CommandOutput:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Shell:
-    """Where one types.
+    """Shell that runs and shows commands.
 
     Attributes:
         kubectl: the program.
@@ -78,7 +78,7 @@ class Shell:
         return CommandOutput(done.returncode, tuple(printed.decode("utf-8", "replace").rstrip().splitlines()))
 
     def sure(self, line: str, *, refused: bool = False) -> tuple[str, ...]:
-        """What a line prints that must succeed, or with *refused* must not.
+        """Run a line that must succeed, or with *refused* must fail, and return its output.
 
         Raises:
             ServerError: it does not end, or ends otherwise.
@@ -90,7 +90,7 @@ class Shell:
         return said.lines
 
     def until(self, wanted: Sequence[str], line: str) -> tuple[str, ...]:
-        """What a line prints once all of *wanted* stands in it.
+        """Run a line until its output contains all of *wanted*, and return it.
 
         Raises:
             ServerError: it does not come to that.

@@ -1,4 +1,4 @@
-"""Where the demonstration is shown: a terminal, or a file."""
+"""Output of the demonstration: a terminal or a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEFT_OUT = "…"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Stage:
-    """Where the demonstration is shown."""
+    """Output of the demonstration."""
 
     colour: bool
 

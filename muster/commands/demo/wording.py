@@ -1,4 +1,4 @@
-"""How the demonstration words things: answers as kubectl would print them, patches in words, lines that fit.
+"""Wording of the demonstration: answers as kubectl prints them, patches in words, line breaks.
 
 Text in, text out.
 """
@@ -66,7 +66,7 @@ def columns(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def as_kubectl(request: Mapping[str, Any], response: Mapping[str, Any]) -> Iterator[str]:
-    """What a user of kubectl would read: warnings, then the new object's name, or why there is none."""
+    """Return the output of kubectl: warnings, then the new object's name or the error."""
     kind, group = request["kind"]["kind"], request["kind"]["group"]
     yield from (f"Warning: {warning}" for warning in response.get("warnings", ()))
     if response["allowed"]:

@@ -1,4 +1,4 @@
-"""Where migrated manifests go: into their files, all at once; into one stream; or as what differs."""
+"""Output of migrated manifests: into their files, as one stream, or as a patch."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def joined(files: Sequence[File]) -> bytes:
 
 
 def differences(files: Sequence[File]) -> str:
-    """What changes, as a patch that ``patch -p1`` and ``git apply`` take."""
+    """Return the changes as a patch for ``patch -p1`` and ``git apply``."""
     return "".join(line for each in files if each.changed for line in _difference(each))
 
 

@@ -1,4 +1,4 @@
-"""What ``--certificate`` writes: why roots that have no placement have none, to be checked by whoever does not trust the search."""
+"""File of ``--certificate``: proofs that roots have no placement, to be checked independently of the search."""
 
 from __future__ import annotations
 

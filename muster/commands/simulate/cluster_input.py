@@ -37,7 +37,7 @@ _BLANK = b"\xef\xbb\xbf \t\r\n"
 
 @dataclasses.dataclass(slots=True)
 class ClusterInput:
-    """What was read."""
+    """Input of a simulation."""
 
     objects: list[Source] = dataclasses.field(default_factory=list)
     problems: list[Problem] = dataclasses.field(default_factory=list)

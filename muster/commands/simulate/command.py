@@ -186,7 +186,7 @@ def _one(
 
 
 def _asked(chosen: dict[str, Any]) -> Asked:
-    """What the options of the command line ask for: each is an option of a question, in camel case there.
+    """Return the options of the command line as options of a request, in camel case.
 
     Raises:
         click.UsageError: a value that an option cannot have.

@@ -1,4 +1,4 @@
-"""Which nodes ``--drain`` speaks of: by name, or all those that have a label, as ``rack=r3``."""
+"""Nodes selected by ``--drain``: by name, or by a label such as ``rack=r3``."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Own:
 
 
 def share(answer: Answer, snapshot: ClusterSnapshot, own: Own) -> Share:
-    """What of *answer* is about *own*: the roots that its pods and groups belong to, and all pods of those."""
+    """Return the part of *answer* about *own*: the roots of its pods and groups, and all pods of these roots."""
     mine = {each.root for each in answer.decisions if _concerns(each, own)}
     spoken_of = {pod for each in answer.decisions if each.root in mine for pod in each.pending}
     groups = {pod.key: Name("PodGroup", pod.namespace, pod.group) for pod in snapshot.pods}

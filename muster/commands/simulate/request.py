@@ -1,4 +1,4 @@
-"""What a simulation is asked for: by the options of the command line, and by those of a line of a batch, which win."""
+"""Request of a simulation: options of the command line, overridden by those of a line of a batch."""
 
 from __future__ import annotations
 

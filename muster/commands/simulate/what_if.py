@@ -1,4 +1,4 @@
-"""What if: nodes taken away and nodes added, in the objects before they become a snapshot.
+"""Hypothetical nodes: removal and addition of nodes in the objects before they are loaded.
 
 Of several objects of one name only the one that counts is looked at, so that nothing depends on the order in which they come.
 A drained node is as if it were gone.  Its pods wait for another place, but for those that belong to the node: pods of

@@ -1,4 +1,4 @@
-"""Which fields of a cluster's objects ``simulate`` reads, and which of them name something.
+"""Fields of cluster objects that ``simulate`` reads, and those of them that contain names.
 
 A field that is not listed never gets into a snapshot: not an environment variable, not an annotation, not the name of a claim.
 Field names are those of the wire; retired versions of the groups are among them.

@@ -104,7 +104,7 @@ class _Cluster:
         return ""
 
     def _discovered(self, group: str) -> dict[str, str]:
-        """Where each resource of a group is listed, in the best version that has it."""
+        """Return the list path of each resource of a group, in the best version that serves it."""
         found: dict[str, str] = {}
         known = {each.get("version") for each in self._answer(f"/apis/{group}").get("versions") or ()}
         for path in (base_path(row.name) for row in served.versions_in(group) if row.version in known):

@@ -68,7 +68,7 @@ def _list(value: list[Json], shape: Each) -> Json:
 
 
 def _is_sound(condition: Json) -> bool:
-    """Whether all of a condition has the right type."""
+    """Return whether all fields of a condition have the right type."""
     if not isinstance(condition, dict):
         return False
     return all((type(each) is int) if key == "observedGeneration" else isinstance(each, str) for key, each in condition.items())

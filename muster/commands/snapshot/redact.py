@@ -45,7 +45,7 @@ def _hash(text: str, salt: bytes) -> str:
 
 
 def _unsound(text: str) -> str:
-    """What cannot be the name of an object stays that."""
+    """Return a replacement that is as invalid a name as the original."""
     return "/" if "/" in text or not text.isprintable() else ""
 
 

@@ -23,7 +23,7 @@ _UNLIKE = {"givenOtherwiseToo": True}
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Kept:
-    """What is kept of the objects, by kind, namespace and name, and what could not be read at all."""
+    """Kept objects by kind, namespace and name, and the unreadable ones."""
 
     objects: tuple[Content, ...]
     problems: tuple[Problem, ...]

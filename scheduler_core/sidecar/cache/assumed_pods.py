@@ -1,4 +1,4 @@
-"""What we have begun to write, and the cluster does not show yet, as if it were done.
+"""Assumed state: writes under way that the watch does not show yet, applied to the cache.
 
 So no pod is placed twice, no room is given twice, and no victim is told twice.  What is seen takes the place of what was
 presumed; what fails is taken back.
@@ -12,7 +12,7 @@ from scheduler_core.sidecar.writes import Condition, Ref
 
 
 class AssumedPods:
-    """What is presumed of the pods and groups of a store."""
+    """Assumed changes of the pods and groups of a cache."""
 
     def __init__(self, store: Cache) -> None:
         self._store = store

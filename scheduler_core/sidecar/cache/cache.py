@@ -37,7 +37,7 @@ _FEW_FORMS = 2_000
 
 
 class Meta(wire.Wire, frozen=True, gc=False):
-    """Which object it is, and as of when."""
+    """uid and resource version of an object."""
 
     name: str = ""
     namespace: str = ""
@@ -86,7 +86,7 @@ class Cache:
 
     @property
     def synced(self) -> bool:
-        """Whether every kind has been listed, or is not served."""
+        """Return whether every kind has been listed, or is not served."""
         return not self._lacking
 
     def unserved(self, kind: str) -> None:
@@ -122,7 +122,7 @@ class Cache:
         return self._snapshots.lazy_snapshot()
 
     def site(self, options: PlacingOptions, ignore: frozenset[str], plugins: Plugins = NO_PLUGINS) -> PlacementState:
-        """What placing works on; its stateful plugins must be given back before anything changes."""
+        """Return the placement state; its stateful plugins must be given back before anything changes."""
         standing = self.standing
         ground = standing.ground()
         nominated = [standing.record(standing.pods.nominated[key]) for key in sorted(standing.pods.nominated)]
@@ -134,11 +134,11 @@ class Cache:
         return self._snapshots.problems()
 
     def unreadable(self, namespace: str, *kinds: str) -> bool:
-        """Whether an object of these kinds is there that cannot be read, and so may name any group of its namespace."""
+        """Return whether an unreadable object of these kinds exists: it may refer to any group of its namespace."""
         return any(key[0] in kinds and key[1] == namespace for key in (*self._unusable, *self.book.unusable))
 
     def counts(self) -> dict[str, int]:
-        """How many objects of each kind there are, pods that have ended among them."""
+        """Return the number of objects of each kind, including pods that have ended."""
         return {kind: len(versions.known) for kind, versions in self._versions.items()}
 
     def pod(self, ref: Ref) -> LivePod | None:
@@ -235,7 +235,7 @@ class Cache:
 
 
 def _marked(kind: str, raw: wire.Text) -> tuple[str, Name, Stamp] | None:
-    """What an object says of itself: apiVersion, name and stamp; None where that cannot be read."""
+    """Return apiVersion, name and stamp of an object; None if they cannot be read."""
     try:
         marked = MARKED.decode(raw)
     except (ValueError, RecursionError):

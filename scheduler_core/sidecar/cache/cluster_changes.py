@@ -1,4 +1,4 @@
-"""What changed in the cluster since it was last asked, as far as it could help a root that is not placed."""
+"""Cluster changes since the last call, as far as they can help a root that is not placed."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class ChangeReporter:
         self._came: set[str] = set()
 
     def pop_changes(self) -> ClusterChanges:
-        """What changed since this was asked last."""
+        """Return the changes since the last call."""
         news, self.news = self.news, ClusterChanges()
         if self._came:
             news.roots.update(self._counting_again(self._came))
@@ -84,7 +84,7 @@ class ChangeReporter:
             self._came.add(name)
 
     def before_change(self, kind: str, name: Name) -> Before:
-        """What is to be told to ``group`` once it changed."""
+        """Return the state before a change, to be passed to ``group``."""
         book = self._book
         if kind in GROUPS:
             return book.groups.get((kind, *name)), book.root_of((kind, *name))
@@ -152,7 +152,7 @@ class ChangeReporter:
             self.news.roots.update(Root(*child.key) for child in self._book.children(*name))
 
     def _runs(self, kind: str, name: Name) -> bool:
-        """Whether a pod in a group of that name, or below it, has a node."""
+        """Return whether a pod of the group, or of a group below it, has a node."""
         below = [(kind, *name)]
         if kind == "CompositePodGroup":
             below = [live.key for child in self._book.children(*name) for live in self._book.tree(Root(*child.key))]
@@ -161,7 +161,7 @@ class ChangeReporter:
 
 
 def _same(one: LiveGroup, other: LiveGroup) -> bool:
-    """Whether nothing differs that decides: what a group says of its status does not."""
+    """Return whether the groups are equal except for their status."""
     before, after = one.group, other.group
     return (
         one.uid == other.uid
@@ -176,7 +176,7 @@ def _form(pod: LivePod | None) -> object:
 
 
 def _differs(one: LivePod | None, other: LivePod | None) -> bool:
-    """Whether anything differs that decides about the pod itself: what it is told, and what it is promised, does not."""
+    """Return whether the pods differ, conditions and nomination aside."""
     if one is None or other is None:
         return one is not other
     before, after = one.draft, other.draft

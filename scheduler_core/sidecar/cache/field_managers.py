@@ -1,4 +1,4 @@
-"""Who wrote a condition of an object: the field managers in its ``metadata.managedFields``.
+"""Field managers of a status condition, from ``metadata.managedFields``.
 
 Sources: metav1.ManagedFieldsEntry, and FieldsV1 of structured-merge-diff: ``f:`` and the name of a field, ``k:`` and the key of a list's
 item.  Managed fields are often the larger half of an object: they are read here where they are needed, and nothing keeps them.

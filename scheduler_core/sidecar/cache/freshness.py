@@ -1,4 +1,4 @@
-"""Which events of one kind are news: by uid and resource version, so that what is late, repeated or out of order does no harm.
+"""Filter of outdated events of one kind, by uid and resourceVersion: late, repeated or reordered events have no effect.
 
 Resource versions of one kind are whole numbers that grow (KEP-5504); one that is no number, or is missing, is compared with
 nothing, and what bears it is taken as it comes.
@@ -17,13 +17,13 @@ REMEMBERED = 10_000
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Stamp:
-    """Which object of its name it is, and as of when; 0 where that cannot be told."""
+    """uid and resourceVersion of an object; 0 if the version is unknown."""
 
     uid: str
     version: int
 
     def older_than(self, other: Stamp) -> bool:
-        """Whether it is certain that this is older."""
+        """Return whether this is certainly older."""
         return 0 < self.version < other.version
 
 
@@ -44,7 +44,7 @@ class Freshness:
         self._floor = 0
 
     def add_or_update(self, name: Name, stamp: Stamp, *, listed: bool = False) -> bool:
-        """Whether an object as of *stamp*, of an event or *listed*, is news; it is there from now on."""
+        """Record an object as of *stamp*, from an event or *listed*, and return whether it is new."""
         known = self.known.get(name)
         if known is not None:
             if stamp.older_than(known) or (known.version and known == stamp):
@@ -55,7 +55,7 @@ class Freshness:
         return True
 
     def delete(self, name: Name, stamp: Stamp) -> bool:
-        """Whether the deletion of an object is news; it is gone from now on."""
+        """Record the deletion of an object and return whether it is new."""
         known = self.known.get(name)
         same = known is None or not stamp.uid or not known.uid or stamp.uid == known.uid
         if known is not None and not same and not known.older_than(stamp):

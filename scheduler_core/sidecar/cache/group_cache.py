@@ -55,7 +55,7 @@ class LiveGroup:
 
     @property
     def uid(self) -> str:
-        """Which object of its name it is."""
+        """Return the uid of the object."""
         return self.stamp.uid
 
     @property
@@ -213,7 +213,7 @@ class GroupCache:
         return live.complete
 
     def problems(self) -> Iterator[Problem]:
-        """What of the groups could not be used as it is written."""
+        """Return the problems of groups that cannot be used as written."""
         found: list[Problem] = []
         completed((each.group for each in self.groups.values()), self.priorities, found)
         yield from found
@@ -249,7 +249,7 @@ class GroupCache:
 
 
 class Known(KnownObjects):
-    """What the rules may look up, where it is kept: nothing is gathered before it is asked for."""
+    """Lookup of the rules over the cache; objects are collected on request."""
 
     def __init__(self, book: GroupCache, nodes: NodeCache) -> None:
         super().__init__((), complete=False)

@@ -56,7 +56,7 @@ class Receiver(Protocol):
 
 @dataclasses.dataclass(slots=True)
 class Health:
-    """How it stands with one kind."""
+    """Status of the informer of one kind."""
 
     served: bool = True
     listed: bool = False

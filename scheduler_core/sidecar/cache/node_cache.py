@@ -58,7 +58,7 @@ class NodeCache:
         return name, True, before is None
 
     def remove(self, name: str) -> bool:
-        """Whether there was such a node."""
+        """Remove a node and return whether it existed."""
         self.unusable.pop(name, None)
         self._known.pop(name, None)
         return self.nodes.pop(name, None) is not None
@@ -84,7 +84,7 @@ class NodeCache:
         return tuple(known for name in self.nodes if (known := self.get_node(name)) is not None)
 
     def _slim(self, read: NodeRead) -> NodeRead:
-        """What of a node decides; its labels are mostly those of others."""
+        """Return a node with the fields that placement reads; label strings are shared."""
         metadata, spec = read.node.metadata, read.node.spec
         if len(self._texts) > _MOST_TEXTS:
             self._texts.clear()

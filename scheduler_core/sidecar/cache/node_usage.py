@@ -1,4 +1,4 @@
-"""Who is on which node, and what is taken there: pods as they are told, and as we have begun to change them.
+"""Pods by node and the resources they take: as reported by the watch, with assumed changes.
 
 What is counted is counted once: a change takes out what was there of a pod, and counts what is there now.
 """
@@ -45,7 +45,7 @@ class NodeUsage:
         self._serials = itertools.count()
 
     def ungate(self, *, ungates: bool, binds: str = "") -> None:
-        """Whether a pod that our gate alone holds counts as one without gates, and one that is marked as on its node.
+        """Set whether pods with only our scheduling gate count as ungated, and marked pods as assigned to their node.
 
         Pods of the scheduler *binds* are bound here: once open they are pending like any other, and fit where they are pinned.
         """
@@ -67,7 +67,7 @@ class NodeUsage:
         return ""
 
     def is_here(self, pod: LivePod) -> bool:
-        """Whether it counts at all: not one that says it is on a node that is not there."""
+        """Return whether the pod is counted: not if its node does not exist."""
         return not pod.draft.node or pod.draft.node in self.nodes.nodes
 
     def record(self, pod: LivePod) -> PodRecord:
@@ -99,7 +99,7 @@ class NodeUsage:
         return before
 
     def changed(self, pod: LivePod) -> None:
-        """What is presumed of *pod* changed."""
+        """Update *pod* after a change of its assumed state."""
         self._uncount(pod)
         pod.record = None
         self._count(pod)
@@ -113,7 +113,7 @@ class NodeUsage:
         return name, changed
 
     def drop_node(self, name: str) -> bool:
-        """Whether there was such a node."""
+        """Remove a node and return whether it existed."""
         there = self.nodes.remove(name)
         if there:
             self._placement_state = None
@@ -134,7 +134,7 @@ class NodeUsage:
         return self._placement_state
 
     def shape(self, form: PodForm) -> PodShape | None:
-        """What pods of *form* need; None if it is of something that no node has and no pod here needs."""
+        """Return the shape of pods of *form*; None if it requests a resource that no node has and no pod here requests."""
         nodes = self.ground().nodes
         known = all(nodes.row.has(name) for name, _ in form.demand.requests)
         return self._shape(form, nodes) if known else None
@@ -158,7 +158,7 @@ class NodeUsage:
             self._placement_state.profiles.clear()
 
     def _renewed(self, before: LivePlacementState) -> bool:
-        """Whether the ground could be made anew under what stands on it: nodes are numbered as they were."""
+        """Rebuild the node table under the counted pods and return True; False if the nodes are numbered differently."""
         table = self.nodes.table(before.nodes.resources, [])
         if table.names != before.nodes.names or table.resources != before.nodes.resources:
             return False
@@ -238,7 +238,7 @@ class NodeUsage:
 
 
 def _carry_over(before: LivePod, pod: LivePod) -> None:
-    """What we have begun with *before* goes on with *pod*, as far as it does not show by now."""
+    """Carry the assumed changes of *before* over to *pod*, unless the watch shows them by now."""
     if before.stamp.uid != pod.stamp.uid:
         return
     if not pod.draft.node and not pod.mark:

@@ -1,4 +1,4 @@
-"""What placing works on, kept from one cycle to the next: the nodes in arrays, what is taken on them, and who counts whom.
+"""Placement state that is kept between cycles: node table, resources taken, compiled profiles.
 
 All of it is made anew only when a node changes in something that matters; what pods take is added up as they come and go.
 """
@@ -28,7 +28,7 @@ MOST_CHANGES = 10_000
 
 
 class TakenByPods:
-    """What pods with a node take there.
+    """Resources and ports taken by pods with a node.
 
     Changes are added up when the sums are asked for: many pods at once cost little more than one.
     """
@@ -92,7 +92,7 @@ class LivePlacementState:
         return cls(nodes, Topology(nodes), TakenByPods(nodes), room, bool(room.all()), {})
 
     def profile(self, ignore: frozenset[str]) -> Profile:
-        """Where pods may run; fields in *ignore* are passed over though they are not modelled."""
+        """Return the compiled plugins; fields in *ignore* do not refuse a pod although they are not modelled."""
         if (profile := self.profiles.get(ignore)) is None:
             profile = self.profiles[ignore] = Profile(self.nodes, ignore)
         return profile

@@ -1,4 +1,4 @@
-"""How live pods constrain each other, kept from one cycle to the next.
+"""Counts of live pods for affinity and spread, kept between cycles.
 
 Nothing is counted while no pod says anything about others.
 """
@@ -30,12 +30,12 @@ class PodAffinityCache:
 
     @property
     def active(self) -> bool:
-        """Whether any pod says anything about others."""
+        """Return whether any pod has a term about other pods."""
         return self._speakers > 0
 
     @property
     def counting(self) -> bool:
-        """Whether all pods are counted, so that those that come and go are to be told."""
+        """Return whether all pods are counted, so that added and deleted pods must be reported."""
         return self._census is not None
 
     def count(self, shape: PodShape, amount: int) -> None:

@@ -66,7 +66,7 @@ class LivePod:
 
     @property
     def gated_by_us(self) -> bool:
-        """Whether our gate is the only one that holds it."""
+        """Return whether our scheduling gate is its only one."""
         return self.draft.gates == (GATE,)
 
     @property
@@ -114,7 +114,7 @@ class PodReader:
         self._reader.retain(forms)
 
     def __len__(self) -> int:
-        """How many forms are remembered."""
+        """Return the number of known forms."""
         return len(self._reader)
 
     def _told(self, pod: wire.Pod) -> Condition | None:
@@ -166,7 +166,7 @@ class PodCache:
             self._ended_of[name] += 1
 
     def ended(self, namespace: str, group: str) -> int:
-        """How many pods of a PodGroup have had a node, and ended."""
+        """Return the number of pods of a PodGroup that had a node and have ended."""
         return self._ended_of[namespace, group]
 
     def remove(self, key: str) -> LivePod | None:

@@ -1,4 +1,4 @@
-"""What an error of the API server means for a write."""
+"""Classification of API server errors for writes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PASSING = frozenset({*FORBIDDING, 408, TOO_MANY})
 
 
 class Next(enum.Enum):
-    """What to do about an error."""
+    """Next step after an error."""
 
     AGAIN = "the same request, later"
     LOOK = "read the object, and decide by what it is now"
@@ -28,7 +28,7 @@ class Next(enum.Enum):
 
 
 def next_step(code: int, causes: Sequence[str], write: Write) -> Next:
-    """What to do after an answer with this HTTP status and these causes of its Status.
+    """Return the next step after a response with this HTTP status and these causes of its Status.
 
     An eviction that a disruption budget does not allow is refused with 429, like a request at a bad moment; its cause tells.
     """
@@ -44,7 +44,7 @@ def next_step(code: int, causes: Sequence[str], write: Write) -> Next:
 
 
 def outcome_from_object(write: Write, content: Mapping[str, Any] | None) -> tuple[WriteOutcome, str] | None:
-    """What became of *write*, after a conflict or a lost answer, given the object as it is now (None: it is not there).
+    """Return the outcome of *write* after a conflict or a lost response, given the current object (None: it does not exist).
 
     None: it is still to be done.
     """

@@ -57,7 +57,7 @@ class EventRecorder:
         self._buckets: collections.OrderedDict[Ref, _Bucket] = collections.OrderedDict()
 
     def posting(self, tell: Tell, api_version: str, now: float, stamp: str) -> Posting | None:
-        """What to post; None where the object has had too many."""
+        """Return the Event to post; None if the object has had too many."""
         if not self._may(tell.target, now):
             return None
         key = _key(tell)

@@ -54,7 +54,7 @@ class Request:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Paths:
-    """Where each kind is served: ``/apis/scheduling.k8s.io/v1beta1/podgroups`` for PodGroup."""
+    """URL paths of the kinds: ``/apis/scheduling.k8s.io/v1beta1/podgroups`` for PodGroup."""
 
     collections: Mapping[str, str]
 

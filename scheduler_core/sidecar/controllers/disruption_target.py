@@ -22,7 +22,7 @@ known by their text as well.  To be removed with the next version."""
 
 
 class DisruptionTargets:
-    """What has been written and not been seen yet; our conditions are those of the sidecar of *scheduler_name*."""
+    """Conditions DisruptionTarget of the sidecar of *scheduler_name*, and pending writes of them."""
 
     def __init__(self, scheduler_name: str) -> None:
         self._manager = field_manager(scheduler_name)
@@ -42,7 +42,7 @@ class DisruptionTargets:
         return tuple(write for write in writes if self._pending.add(write, now))
 
     def _is_told(self, live: LiveGroup) -> bool:
-        """Whether it says that it leaves, and it was us who said so."""
+        """Return whether the group has the condition with status True, written by us."""
         condition = live.condition(DISRUPTION_TARGET)
         if condition is None or condition.status != "True":
             return False
@@ -52,7 +52,7 @@ class DisruptionTargets:
 
 
 def _runs(store: Cache, live: LiveGroup) -> bool:
-    """Whether a pod of the group has a node and none leaves: who is made to leave counts as leaving from the first."""
+    """Return whether a pod of the group has a node and none is being evicted; an eviction counts from its request on."""
     leaves = [each.key for each in store.book.tree(Name(*live.key)) if each.key[0] == "PodGroup"]
     members = [pod for key in leaves for pod in store.members(*key[1:])]
     leaving = any(pod.leaving or pod.draft.terminating for pod in members)

@@ -1,4 +1,4 @@
-"""Which groups get a protection finalizer, and which lose theirs: deletion runs from the leaves to the root.
+"""Protection finalizers of groups: added on creation, removed from the leaves to the root.
 
 Sources: KEP-4671 and KEP-6012, Object ownership; a PodGroup is protected while a pod of it has not ended, a CompositePodGroup
 while a group names it as its parent.  Told what there is; writes nothing itself.
@@ -24,17 +24,17 @@ Key = tuple[str, str]
 
 
 class Membership(Protocol):
-    """What is known of the pods of a group."""
+    """Membership of pods in a group."""
 
     def has_members(self, namespace: str, group: str) -> bool:
-        """Whether a pod that has not ended, or that cannot be read, names this PodGroup."""
+        """Return whether a pod of this PodGroup has not ended or cannot be read."""
 
     def hides_children(self, namespace: str) -> bool:
-        """Whether a group is there that cannot be read, and may name any of its namespace as its parent."""
+        """Return whether an unreadable group exists, whose parent may be any group of its namespace."""
 
 
 class Finalizers:
-    """What has been written and not been seen yet."""
+    """Reconciler of finalizers, with its pending writes."""
 
     def __init__(self) -> None:
         self._pending = PendingWrites()

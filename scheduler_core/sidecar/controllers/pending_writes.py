@@ -26,7 +26,7 @@ class PendingWrites:
         self._asked = {key: asked for key, asked in self._asked.items() if now < asked[1]}
 
     def add(self, write: StateWrite, now: float) -> bool:
-        """Whether *write* is to be asked for: it is not the last of its slot."""
+        """Record *write* and return whether it must be submitted: it differs from the last write of its slot."""
         key = (write.target, write.slot)
         if key in self._asked and self._asked[key][0] == write:
             return False

@@ -24,7 +24,7 @@ Reconcile = Callable[[float], tuple[tuple[Write, ...], float | None]]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Controller:
-    """What is kept up beside placing.
+    """Reconciler that does not place.
 
     Attributes:
         kinds: the objects that it depends on.

@@ -52,7 +52,7 @@ class _Watched:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Judgement:
-    """What to write, and when to judge again though nothing changes; None: not before something does."""
+    """Writes, and the time of the next validation without a change; None: only after a change."""
 
     writes: tuple[Write, ...]
     again: float | None
@@ -114,7 +114,7 @@ class Validity:
                         yield Tell(ref, "Warning", write.condition.reason, write.condition.message)
 
     def _wanted(self, group: Group, ref: Ref, message: str) -> Iterator[SetCondition]:
-        """What is missing for *group* to say *message*; without one, to say nothing of ours."""
+        """Return the writes that give *group* the condition with *message*; without a message, those that remove our condition."""
         kind = INITIALLY_SCHEDULED[group.kind]
         held = {each.type: each for each in group.status.conditions or ()}
         own, ours = held.get(kind), held.get(VALID)
@@ -127,7 +127,7 @@ class Validity:
         yield from _change(ref, ours, VALID, self._reasons[group.kind], wanted[VALID])
 
     def _may_replace(self, group: Group, own: Held) -> bool:
-        """Whether *own* tells that a composite could not be placed, which nobody but us has written."""
+        """Return whether *own* reports an unschedulable composite, a condition that only we write."""
         ours = self._alone_on_composites and group.kind == "CompositePodGroup"
         return ours and own.status != "True" and own.reason in _NOT_PLACED
 
@@ -146,7 +146,7 @@ def _is_ours(condition: Held) -> bool:
 
 
 def _messages(tree: Tree, breaches: Mapping[Name, list[str]]) -> dict[Name, str]:
-    """What each group of an invalid tree is told: its own breaches, or those of the others; empty for a valid tree."""
+    """Return the message for each group of an invalid tree: its own errors, or those of other groups; empty for a valid tree."""
     if not breaches:
         return {}
     longest = LONGEST - len(PREFIX)

@@ -1,4 +1,4 @@
-"""What the sidecar answers over HTTP: probes, figures, and why a root is where it is.
+"""HTTP endpoints of the sidecar: probes, metrics, /explain.
 
 Edge: flask, on uvicorn; plain HTTP, for the cluster's inside.
 """
@@ -29,7 +29,7 @@ MOST_EXPLAINED = 4
 
 @dataclasses.dataclass(slots=True)
 class Answers:
-    """What is asked of the rest.
+    """Data that the endpoints need from the sidecar.
 
     Attributes:
         dead: why the process does not do its work and should be started anew; empty while it does.

@@ -38,7 +38,7 @@ Log = Callable[[str, str, Mapping[str, Any]], None]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Parts:
-    """What the loop works with.
+    """Components of the loop.
 
     *scheduler* is None where nothing is placed; *term* tells which time this process leads, counted from 1, and 0 while it does not.
     """
@@ -78,12 +78,12 @@ class Loop:
         self._parts.mailbox.enqueue(None)
 
     def dead(self) -> tuple[str, ...]:
-        """Why it does its work no more; for any thread."""
+        """Return the reasons why the loop does not work; thread-safe."""
         silent = time.monotonic() - self._turned
         return (f"the loop has not turned for {silent:.0f} s",) if silent > STUCK_SECONDS else ()
 
     def ask(self, look: Callable[[], Any]) -> Any:
-        """What *look* finds, run by the loop's thread.  For any thread but its own.
+        """Return the result of *look*, called by the loop's thread.  For other threads only.
 
         Raises:
             TimeoutError: it has no time for it.

@@ -1,4 +1,4 @@
-"""What is told to the one thread that keeps the store and decides: by watches, by writers, by the lease.
+"""Mailbox of the loop's thread: messages of watches, writers and the lease.
 
 Edge: the queue between threads.
 """
@@ -18,7 +18,7 @@ from scheduler_core.sidecar.writes import Evict, Write, WriteOutcome
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Done:
-    """What became of a write."""
+    """Result of a write."""
 
     write: Write
     outcome: WriteOutcome
@@ -57,7 +57,7 @@ class Mailbox:
         self._news.put(news)
 
     def dequeue(self, seconds: float, most: int) -> Iterator[News]:
-        """What is there, at most *most* of it; waits up to *seconds* for the first."""
+        """Yield at most *most* messages; wait up to *seconds* for the first."""
         try:
             first = self._news.get(timeout=seconds) if seconds > 0 else self._news.get_nowait()
             yield from filter(None, (first,))

@@ -84,14 +84,14 @@ class Sidecar:
             self._lease.start()
 
     def stop(self) -> None:
-        """What is being written is finished before the lease is given up."""
+        """Stop: finish the writes under way, then release the lease."""
         self._informers.stop()
         self._dispatcher.stop()
         if self._lease is not None:
             self._lease.stop()
 
     def answers(self, as_json: Callable[[Decision], Any]) -> Answers:
-        """What is told over HTTP; *as_json* writes a decision."""
+        """Return the data for the HTTP endpoints; *as_json* encodes a decision."""
         return Answers(self.loop.dead, self._unready, lambda namespace, name: self._explain(namespace, name, as_json), self._metrics.text)
 
     def _candidate(self, api: Api) -> Lease | None:

@@ -1,4 +1,4 @@
-"""What the sidecar tells about itself in figures.
+"""Prometheus metrics of the sidecar.
 
 Edge: prometheus_client.  Names, labels, their values and buckets are those of kube-scheduler 1.37 where it has them, with
 ``muster_`` for ``scheduler_``; ``placement_total`` is KEP-5732's name of what that calls ``generated_placements_total``.  No object
@@ -243,7 +243,7 @@ class SidecarMetrics:
                 gauge.labels(*labels).set(count)
 
     def described(self) -> tuple[Described, ...]:
-        """What each figure is, by name."""
+        """Return the help text of each metric by name."""
         found = [each for each in vars(self).values() if isinstance(each, MetricWrapperBase)]
         return tuple(sorted((_described(each) for each in found), key=lambda each: each.name))
 
@@ -263,7 +263,7 @@ def _is_pod(root: Name) -> bool:
 
 
 def _members(decision: Decision, result: str) -> Mapping[str, int]:
-    """How many pods of a group came to what: as kube-scheduler tells it, which leaves some out of a group that it places."""
+    """Return the number of pods of a group by result, counted as kube-scheduler does."""
     found: collections.Counter[str] = collections.Counter()
     if decision.status is Status.SUCCESS:
         found[_SCHEDULED] = len(decision.assignments)

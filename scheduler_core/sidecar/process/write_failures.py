@@ -1,4 +1,4 @@
-"""Which writes that were not made are told in the log, and how often.
+"""Rate-limited logging of failed writes.
 
 Told what became of each; writes nothing itself.  What is refused once is mostly refused a thousand times, for one reason.
 """
@@ -17,7 +17,7 @@ _Key = tuple[str, str, WriteOutcome]
 
 
 class WriteFailures:
-    """What was told of, and when."""
+    """Failed writes that were logged, with the time."""
 
     def __init__(self) -> None:
         self._until: dict[_Key, float] = {}

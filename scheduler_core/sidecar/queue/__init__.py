@@ -1,4 +1,4 @@
-"""Which root is tried when; imports ``writes``, ``client`` and ``cache``.
+"""Scheduling queue: states of entities and the order of attempts; imports ``writes``, ``client`` and ``cache``.
 
 states             the states of an entity, and the table of transitions
 entities           the entities: activeQ, timers, and what is kept by state

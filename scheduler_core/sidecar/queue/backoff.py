@@ -1,4 +1,4 @@
-"""How long a root that was not placed is left alone: longer each time, and longer for larger ones.
+"""Backoff of roots that were not placed: grows with failed attempts and with the size of the root.
 
 Pods and small groups wait as kube-scheduler has them wait: 1 s, doubled up to 10 s.  An attempt at a larger root costs more and
 what frees a pod's room helps it less, so that it waits as many times as long as it is doublings larger than that, and one.
@@ -15,6 +15,6 @@ MOST_TIMES = 8.0
 
 
 def seconds(attempts: int, pods: int) -> float:
-    """How long to wait after *attempts* in a row that failed, at least one, at a root of *pods* members."""
+    """Return the backoff in seconds after *attempts* (at least one) failed attempts in a row on a root of *pods* pods."""
     times = 1.0 + math.log2(pods / SMALL) if pods > SMALL else 1.0
     return min(LONGEST_SECONDS, FIRST_SECONDS * 2.0 ** min(attempts - 1, 16)) * min(MOST_TIMES, times)

@@ -75,7 +75,7 @@ class QueuedEntity:
 
     @property
     def waiting(self) -> Waiting:
-        """What a scheduling attempt waits for."""
+        """Return the event or time that a scheduling attempt waits for."""
         match self.state:
             case Active(waiting) | Scheduling(waiting):
                 return waiting

@@ -13,7 +13,7 @@ from scheduler_core.sidecar.writes import Bind, Ref, Ungate
 
 
 class Action(enum.Enum):
-    """What is to be done about a root now."""
+    """Next action for a root."""
 
     COMMIT = "record that it was placed"
     UNDO = "take back what was bound of it"
@@ -58,7 +58,7 @@ def watch_over(entity: QueuedEntity, status: RootStatus, options: SchedulerOptio
 
 
 def _is_lost(entity: QueuedEntity, status: RootStatus, options: SchedulerOptions, now: float, *, trying: bool) -> bool:
-    """Whether what is bound of a gang is to be taken back without another attempt."""
+    """Return whether the bound pods of a gang must be undone without another attempt."""
     if entity.hanging_since is not None and now >= entity.hanging_since + options.pinned_seconds:
         return any(map(options.whose.has, status.placed))
     if not status.loose or status.leaving or entity.awaits_victims or entity.partial_since is None:
@@ -76,6 +76,6 @@ def _since(since: float | None, now: float, *, there: bool) -> float | None:
 
 
 def _is_unconfirmed(store: Cache, ref: Ref, write: Bind | Ungate) -> bool:
-    """Whether *write* is to be repeated: to a node that is gone the API server would bind all the same."""
+    """Return whether *write* must be repeated.  Not to a deleted node: the API server would bind to it."""
     pod = store.pod(ref)
     return pod is not None and pod.assumed == write.node and write.node in store.standing.nodes.nodes

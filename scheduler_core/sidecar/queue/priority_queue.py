@@ -62,7 +62,7 @@ class SchedulingQueue:
         self.decisions = DecisionLog()
 
     def survey(self, root: Root) -> RootStatus | None:
-        """How it stands with *root*."""
+        """Return the current status of *root*."""
         return survey(self.store, root, self.whose)
 
     def get(self, root: Root) -> QueuedEntity | None:
@@ -150,7 +150,7 @@ class SchedulingQueue:
         self.reconsider(entity.root, now, hint=False, status=status)
 
     def undone(self, entity: QueuedEntity, now: float) -> None:
-        """What was bound of *entity* is being deleted."""
+        """Record that the bound pods of *entity* are being deleted."""
         entity.bind_failures = 0
         # What cannot be deleted is not asked for again at once.
         entity.hanging_since = None
@@ -249,7 +249,7 @@ class SchedulingQueue:
         self.reconsider(entity.root, now, hint=True, status=status)
 
     def _preempts_on(self, entity: QueuedEntity, now: float) -> bool:
-        """Whether *entity* still waits for its victims."""
+        """Return whether *entity* still waits for its victims."""
         state = entity.state
         if not isinstance(state, PreemptionProposed | Preempting):
             return False
@@ -275,7 +275,7 @@ class SchedulingQueue:
     # Facts.
 
     def _binds_on(self, entity: QueuedEntity) -> bool:
-        """Whether binds are under way, and it is the top of the tree that it was.
+        """Return whether binds are under way and the root of the tree is the same.
 
         Each bind shows in an event, and to survey a tree takes as long as it is large: the last of them is waited for.
         """

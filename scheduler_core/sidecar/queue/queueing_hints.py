@@ -1,4 +1,4 @@
-"""Which roots that were not placed are worth another try: those that something could have helped since.
+"""Queueing hints: the unschedulable roots that a cluster change can help.
 
 A root that fitted nowhere fits somewhere only by what changed.  Room that was freed helps nobody who may not run there, or for
 whom it is too small still; what came or moved helps only those who hang on where others are.  So most changes wake few roots.
@@ -22,7 +22,7 @@ from scheduler_core.sidecar.cache.placement_state import LivePlacementState
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class QueueingHint:
-    """What could help a root.
+    """Changes that can help a root.
 
     Attributes:
         forms: what its pods need, each kind once.
@@ -85,7 +85,7 @@ class UnschedulableEntities:
 
 
 class _Room:
-    """Whether a pod of some form could use one of the nodes that changed; asked once for each form."""
+    """Check of pod forms against the nodes that changed; evaluated once for each form."""
 
     def __init__(self, ground: LivePlacementState, store: Cache, ignore: frozenset[str], news: ClusterChanges) -> None:
         self._placement_state, self._store = ground, store
@@ -94,7 +94,7 @@ class _Room:
         self._known: dict[tuple[PodForm, bool], bool] = {}
 
     def helps(self, interest: QueueingHint) -> bool:
-        """Whether any pod of the root could."""
+        """Return whether any pod of the root fits on a changed node."""
         return bool(len(self._nodes)) and any(self._fits(form, free=not interest.preempts) for form in interest.forms)
 
     def _fits(self, form: PodForm, *, free: bool) -> bool:

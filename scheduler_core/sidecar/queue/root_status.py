@@ -1,4 +1,4 @@
-"""How it stands with one root of a live cluster: what is to be placed, what is placed, and what of that would have to be undone.
+"""Current status of one root: pods to place, pods bound, and pods to undo.
 
 A gang is *partial* while members of it have a node, fewer than it needs, and its condition does not say that it was placed once:
 then binding was broken off.  What the condition says is final: a gang that was placed once is never undone (KEP-6012, Status).
@@ -24,21 +24,21 @@ from validators.model.workload import MAX_DEPTH
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OurPods:
-    """Which pods are ours to place: those of a scheduler's name (empty: none), and those that our gate holds."""
+    """Pods that this sidecar places: those of a scheduler name (empty: none), and those with our scheduling gate."""
 
     scheduler: str
     ungates: bool
 
     def has(self, pod: LivePod) -> bool:
-        """Whether *pod* is, or was, ours to place."""
+        """Return whether *pod* is or was ours to place."""
         return self.places(pod) or (self.ungates and bool(pod.mark))
 
     def places(self, pod: LivePod) -> bool:
-        """Whether *pod* is ours to place while it has no node; one that we have opened is its own scheduler's to bind."""
+        """Return whether *pod* is ours to place while it has no node; an ungated pod is bound by its own scheduler."""
         return self.opens(pod) or bool(self.scheduler and pod.draft.scheduler == self.scheduler)
 
     def opens(self, pod: LivePod) -> bool:
-        """Whether it is placed by removing our gate."""
+        """Return whether the pod is placed by removing our gate."""
         return self.ungates and GATE in pod.draft.gates
 
 
@@ -90,7 +90,7 @@ class RootStatus:
 
 
 def survey(store: Cache, root: Root, whose: OurPods) -> RootStatus | None:
-    """How it stands with *root*; None if it is not there, or nothing of it is ours."""
+    """Return the status of *root*; None if it does not exist or none of its pods is ours."""
     if root.kind == "Pod":
         return _of_pod(store, root, whose)
     if store.book.root_of((root.kind, root.namespace, root.name)) != root:
@@ -171,7 +171,7 @@ class _Tree:
         return [self._groups[child.key] for child in self._store.book.children(*live.key[1:])] if live.key[0] != "PodGroup" else []
 
     def _is_sound(self) -> bool:
-        """Whether the tree has a root, and no more levels than it may have: any other is invalid, and nothing of it is touched."""
+        """Return whether the tree has a root and at most the allowed number of levels; any other tree is invalid and not touched."""
         level, levels = [self._top], 0
         while level:
             levels += 1
@@ -188,14 +188,14 @@ class _Tree:
         return sum(map(self._has_quorum, self._children(live))) >= wanted
 
     def _is_complete(self, live: LiveGroup, counts: Counter[Key]) -> bool:
-        """Whether a group has what it needs, by pods in each of its leaves."""
+        """Return whether a group has its minimum, given the pods in each of its leaves."""
         wanted = minimum(live.group)
         if live.key[0] == "PodGroup":
             return counts[live.key] >= wanted
         return sum(self._is_complete(child, counts) for child in self._children(live)) >= wanted
 
     def _is_astray(self, pod: LivePod) -> bool:
-        """Whether it was pinned to a node that is gone: it can run nowhere, and its selector cannot be taken back."""
+        """Return whether the pod was pinned to a deleted node: it cannot run, and its selector is immutable."""
         gone = self._whose.ungates and bool(pod.mark) and not pod.draft.node and pod.mark not in self._store.standing.nodes.nodes
         return gone and bool(pinned_to(pod))
 
@@ -207,7 +207,7 @@ class _Tree:
         return _was_placed(live) or any(map(self._is_settled, self._children(live)))
 
     def _loose_pods(self) -> Iterator[LivePod]:
-        """Who would have to go: what another scheduler has bound is not ours to take back."""
+        """Return the pods to delete; pods bound by another scheduler are not ours to undo."""
         for live in self._loose(self._top):
             for pod in self._members[live.key]:
                 if self._store.standing.place_of(pod) and not _leaves(pod) and self._whose.has(pod):
@@ -241,12 +241,12 @@ def _is_true(live: LiveGroup) -> bool:
 
 
 def _was_placed(live: LiveGroup) -> bool:
-    """Whether it was placed once: it says so, or will as soon as that can be written."""
+    """Return whether it was placed before: by its condition, or by one that is still to be written."""
     return live.landed or _is_true(live)
 
 
 def _is_firm(pod: LivePod) -> bool:
-    """Whether the pod is bound for certain: it shows, or the API server has confirmed it."""
+    """Return whether the pod is certainly bound: the watch shows it or the API server has confirmed it."""
     return bool(pod.draft.node) or (pod.acknowledged and GATE not in pod.draft.gates)
 
 
@@ -255,5 +255,5 @@ def _leaves(pod: LivePod) -> bool:
 
 
 def _closed(pod: LivePod, whose: OurPods) -> bool:
-    """Whether a gate that we do not remove holds the pod."""
+    """Return whether the pod has a scheduling gate that is not ours."""
     return bool(pod.draft.gates) and not (whose.ungates and pod.gated_by_us)

@@ -17,7 +17,7 @@ from validators.gates import Gates
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulerOptions:
-    """What is placed, and how.
+    """Options of the scheduler.
 
     Attributes:
         scheduler_name: whose pods are bound: those with this ``spec.schedulerName``.
@@ -69,7 +69,7 @@ class SchedulerOptions:
 
     @property
     def cycle(self) -> CycleOptions:
-        """How roots are decided on."""
+        """Options of a scheduling cycle."""
         placing = PlacingOptions(preempt=self.preempt)
         return CycleOptions(
             strategy=self.strategy, budget=self.budget, placing=placing, ignore=self.ignore, gates=self.gates, plugins=self.plugins
@@ -77,5 +77,5 @@ class SchedulerOptions:
 
     @property
     def whose(self) -> OurPods:
-        """Which pods are ours."""
+        """Selection of our pods."""
         return OurPods(self.scheduler_name if self.place else "", self.ungate)

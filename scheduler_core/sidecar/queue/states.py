@@ -89,7 +89,7 @@ class Binding:
 
     @property
     def failed(self) -> bool:
-        """Whether any bind failed."""
+        """True if any bind failed."""
         return any(outcome is not WriteOutcome.DONE for outcome in self.outcomes.values())
 
 
@@ -120,7 +120,7 @@ STATES: tuple[type[State], ...] = (Gated, Backoff, Unschedulable, Active, Schedu
 
 
 class Event(enum.StrEnum):
-    """What happens to an entity."""
+    """Event that changes the state of an entity."""
 
     GATE = "Gate"
     BACKOFF = "Backoff"

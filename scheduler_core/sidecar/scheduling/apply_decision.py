@@ -1,4 +1,4 @@
-"""What follows from a decision on a root: the writes, and what the root waits for then."""
+"""Turns a scheduling decision into API writes and the entity's next state."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _UNPLACED = frozenset({Status.UNSCHEDULABLE, Status.UNRESOLVABLE})
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Attempt:
-    """What came of one root in one cycle.
+    """Result of one scheduling attempt.
 
     Attributes:
         root: the top of a tree, or a single pod.
@@ -46,7 +46,7 @@ class DecisionApplier:
         self._queue, self._binder, self._preemption = queue, binder, preemption
 
     def apply_decision(self, entity: QueuedEntity, survey: RootStatus, decided: Decided, now: float) -> Attempt:
-        """What comes of *decided*, which was decided on *survey*."""
+        """Apply *decided*, a decision on *survey*, and return the attempt."""
         decision = decided.decision
         if decision.status is Status.SUCCESS and (node := self._binder.unpinnable(decision, survey)):
             why = f"node {node} has no label {HOSTNAME}, by which a pod is pinned to it"

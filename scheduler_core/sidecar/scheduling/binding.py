@@ -31,7 +31,7 @@ class Binder:
         self._store, self._assumed, self._whose = store, assumed, whose
 
     def binds(self, decision: Decision, survey: RootStatus) -> tuple[Bind | Ungate, ...]:
-        """What puts the pods of a root where *decision* says; they are assumed there."""
+        """Return the writes that bind the pods of a root to the nodes of *decision*; the pods are assumed."""
         found: list[Bind | Ungate] = []
         for pod in sorted(survey.to_place, key=lambda pod: (pod.draft.group, pod.key)):
             node = decision.assignments.get(pod.key)
@@ -63,7 +63,7 @@ class Binder:
         return tuple(writes)
 
     def report_failure(self, decision: Decision, survey: RootStatus, *, afresh: bool) -> tuple[Write, ...]:
-        """What its groups and pods are told of *decision*: that they are not placed, and why.
+        """Return the conditions and events that report *decision* to groups and pods: not placed, with the reason.
 
         Pods that have been told that they are unschedulable are told another reason only where it is told *afresh*.
         """
@@ -83,7 +83,7 @@ class Binder:
         return tuple(Nominate(pod.ref, "") for pod in lost)
 
     def undone(self, survey: RootStatus, why: str) -> tuple[Write, ...]:
-        """What takes a gang back that is partial and cannot be finished; its pods count as leaving."""
+        """Return the writes that undo a partially bound gang; its pods count as being deleted."""
         message = f"{survey.root.kind} {survey.root.name} was placed in part and cannot be finished: {why}"
         pods = sorted(survey.loose or filter(self._whose.has, survey.placed), key=lambda pod: pod.key)
         for pod in pods:
@@ -130,7 +130,7 @@ def _ref(live: LiveGroup) -> Ref:
 
 
 def _placed(survey: RootStatus, decision: Decision | None) -> str:
-    """What the event says: how many pods, and where."""
+    """Return the text of the event: number of pods and nodes."""
     domain = decision.groups[0].domain if decision is not None and decision.groups else None
     where = f", in {domain.key} {domain.value}" if domain is not None else ""
     return f"{len(survey.placed)} pods have a node{where}"

@@ -40,20 +40,20 @@ class PreemptionPlans:
         return self._hold(decision, now)
 
     def victims(self, decision: Decision) -> frozenset[Ref]:
-        """Who is to leave."""
+        """Return the victims."""
         return frozenset(pod.ref for pod in self._victims(decision))
 
     def is_allowed(self, decision: Decision) -> bool:
-        """Whether the API server would let all victims leave, as far as the decision tells."""
+        """Return whether disruption budgets allow all evictions, as far as the decision knows."""
         return self._evicting is not Evicting.EVICT or decision.preemption is None or not decision.preemption.violating
 
     def evictions(self, plan: PreemptionPlan) -> tuple[Evict, ...]:
-        """What makes the victims leave."""
+        """Return the writes that evict the victims."""
         message = f"{self._told_by}: preempting to accommodate a higher priority {plan.root.kind.lower()}"
         return tuple(Evict(plan.victims[key], message, self._evicting) for key in sorted(plan.victims))
 
     def is_proved(self, plan: PreemptionPlan) -> bool:
-        """Whether nothing has changed since it was proved."""
+        """Return whether nothing has changed since the proof."""
         return plan.changes == self._store.report.changes
 
     def release(self, plan: PreemptionPlan) -> None:

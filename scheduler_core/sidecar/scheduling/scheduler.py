@@ -80,16 +80,16 @@ class Scheduler:
         return tuple(attempts)
 
     def done(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> tuple[Write, ...]:
-        """What is to be written next, now that *write* ended with *outcome*."""
+        """Handle the result of *write* and return the next writes."""
         return () if isinstance(write, Tell) else self._landing.handle_result(write, outcome, why, now)
 
     def awaits(self, root: Root, evictions: tuple[Evict, ...]) -> bool:
-        """Whether the plan of *root* waits for the dry run of just these, and not of those of an earlier one."""
+        """Return whether the current plan of *root* waits for the dry run of exactly these evictions."""
         plan = self._proposed(root)
         return plan is not None and self._preemption.evictions(plan) == evictions
 
     def approve(self, root: Root, now: float) -> tuple[Write, ...]:
-        """What is written now that the plan of *root* passed its dry run; nothing if it does not stand any more."""
+        """Return the writes after the plan of *root* passed its dry run; none if the plan is outdated."""
         queue, plan, entity = self._queue, self._proposed(root), self._queue.get(root)
         if entity is None or plan is None:
             return ()
@@ -107,7 +107,7 @@ class Scheduler:
         return writes
 
     def eviction_refused(self, root: Root, pod: Ref, why: str, now: float) -> tuple[Write, ...]:
-        """What is written now that the API server would not evict *pod*: the plan of *root* is dropped."""
+        """Return the writes after the API server refused to evict *pod*: the plan of *root* is dropped."""
         queue, plan, entity = self._queue, self._proposed(root), self._queue.get(root)
         if entity is None or plan is None:
             return ()
@@ -131,7 +131,7 @@ class Scheduler:
 
     @property
     def preempts(self) -> bool:
-        """Whether it looks for others that could leave."""
+        """Return whether it preempts."""
         return self._options.preempt
 
     def counts(self) -> dict[tuple[type[State], str], int]:
@@ -139,7 +139,7 @@ class Scheduler:
         return {(state, kind): self._queue.entities.counts[state, kind] for state in STATES for kind in _ROOTS}
 
     def _is_full(self) -> bool:
-        """Whether so many binds are under way that no further cycle is begun; once there are fewer, a whole batch is tried."""
+        """Return whether too many binds are under way to begin another cycle."""
         return len(self._queue.in_flight) >= self._options.most_flying
 
     def _begin(self) -> None:
@@ -161,7 +161,7 @@ class Scheduler:
                 yield root
 
     def _gathered(self, now: float) -> tuple[tuple[Attempt, ...], list[tuple[QueuedEntity, RootStatus]]]:
-        """What is done without a decision, and the roots to decide on."""
+        """Return the attempts that need no decision, and the roots to decide on."""
         queue, options = self._queue, self._options
         done: list[Attempt] = []
         batch: list[tuple[QueuedEntity, RootStatus]] = []
@@ -195,7 +195,7 @@ class Scheduler:
         return entity.state.plan if entity is not None and isinstance(entity.state, PreemptionProposed) else None
 
     def _stray(self, namespace: str, name: str) -> Decision | None:
-        """What a pod waits for whose group is not there."""
+        """Return the decision on a pod whose group does not exist."""
         pod = self._store.standing.pods.pods.get(f"{namespace}/{name}")
         if pod is None or not pod.draft.group or not self._queue.whose.has(pod):
             return None

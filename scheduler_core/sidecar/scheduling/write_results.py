@@ -1,4 +1,4 @@
-"""What follows from what became of a write, and what is done about a root without deciding on it anew."""
+"""Handles results of API writes, and tasks on a root that need no decision."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class WriteResults:
         self._queue, self._binder, self._preemption, self._assumed = queue, binder, preemption, assumed
 
     def handle_result(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> tuple[Write, ...]:
-        """What is to be written next."""
+        """Return the next writes."""
         match write:
             case Bind() | Ungate():
                 return (*_failure(write, outcome, why), *self._bound(write, outcome, now))
@@ -49,7 +49,7 @@ class WriteResults:
         return ()
 
     def chore(self, task: Action, entity: QueuedEntity, survey: RootStatus, now: float) -> tuple[Write, ...]:
-        """What is written for a *task* that needs no decision.
+        """Return the writes of a *task* that needs no decision.
 
         Raises:
             ValueError: it needs one, or there is no bind to repeat.

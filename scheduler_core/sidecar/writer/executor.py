@@ -98,7 +98,7 @@ class Executor:
             self._send(leave)
 
     def _by_content(self, write: Ungate | AddFinalizer | RemoveFinalizer | SetCondition) -> tuple[WriteOutcome, str]:
-        """What depends on the object as it is: read, and changed only if it is still that."""
+        """Carry out a write that depends on the current object: read it, and change it only at that resourceVersion."""
         content = self.get_object(write)
         ref = write.target
         if content is None or (ref.uid and content["metadata"].get("uid") != ref.uid):
@@ -157,7 +157,7 @@ class Executor:
 
 
 def _takes_back(write: SetCondition) -> bool:
-    """Whether a group is told that it was not placed, or nothing of that any more: it may have been placed since."""
+    """Return whether the write reports a group as not placed, or removes such a report: the group may have been placed since."""
     return write.condition.status != "True" and write.condition.type == INITIALLY_SCHEDULED.get(write.target.kind)
 
 

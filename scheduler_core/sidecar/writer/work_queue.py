@@ -1,4 +1,4 @@
-"""What is to be written next: one write at a time for each object, the urgent first, the failed after a while.
+"""Work queue of API writes: one in flight per object, urgent first, failed writes after a backoff.
 
 Told the time; knows no thread.
 """
@@ -124,7 +124,7 @@ def _lane(write: Write) -> Lane:
 
 
 def _waits(task: QueuedWrite, lane: Collection[QueuedWrite]) -> bool:
-    """Whether *task* is in its *lane* already, and nothing after it undoes that.
+    """Return whether *task* is queued for its object already and no later task undoes it.
 
     Who asks for a state to be written asks again while it does not show: while the server is slow, ever more would wait.
     """
