@@ -210,13 +210,17 @@ METHODS_OF_A_PROTOCOL = 3
 
 BARE_NAMES = frozenset(
     [
+        "agree",
         "asked",
         "became",
+        "came",
         "found",
         "going",
+        "hear",
         "heard",
         "kept",
         "look",
+        "lost",
         "made",
         "of",
         "put",
@@ -227,6 +231,7 @@ BARE_NAMES = frozenset(
         "told",
         "took",
         "tried",
+        "wrote",
     ]
 )
 """Words that no public function or method has as its whole name: nobody can search for them, and they say nothing by themselves."""
