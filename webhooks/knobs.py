@@ -1,6 +1,6 @@
 """Knobs of the webhook server and parsers of their values.
 
-Each reader raises ValueError with what must hold; who asked adds the name and the value.
+Each reader raises ValueError with the requirement; the caller adds name and value.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class Knob:
     """Declaration of a setting.
 
     Attributes:
-        kind: how its text is read.
-        default: the text of the default.
-        reason: what it is for, and why the default is what it is.
-        option: its option of ``muster serve``; empty: none.
-        help: what ``--help`` says of the option.
-        field: the field of Settings that it sets.
+        kind: kind of its value.
+        default: text of the default.
+        reason: purpose, and reason for the default.
+        option: option of ``muster serve``; empty if there is none.
+        help: help text of the option.
+        field: field of Settings that it sets.
 
     """
 
@@ -59,7 +59,7 @@ class Knob:
 
     @property
     def name(self) -> str:
-        """The variable of the environment."""
+        """Return the environment variable."""
         return f"MUSTER_{self.field.upper()}"
 
     @property
@@ -69,7 +69,7 @@ class Knob:
 
 
 def whole(low: int, high: int) -> Kind:
-    """Whole numbers from *low* to *high*."""
+    """Return the kind of whole numbers from *low* to *high*."""
 
     def read(text: str) -> int:
         must = f"must be a whole number from {low} to {high}"
@@ -85,7 +85,7 @@ def whole(low: int, high: int) -> Kind:
 
 
 def seconds(low: float, high: float) -> Kind:
-    """Durations in seconds from *low* to *high*."""
+    """Return the kind of durations from *low* to *high* seconds."""
 
     def read(text: str) -> float:
         must = f"must be a number of seconds from {low:g} to {high:g}"
@@ -101,7 +101,7 @@ def seconds(low: float, high: float) -> Kind:
 
 
 def one_of(names: tuple[str, ...]) -> Kind:
-    """One of *names*."""
+    """Return the kind of values that are one of *names*."""
     return Kind(lambda text: _one_of(names, text), "|".join(names))
 
 
@@ -112,7 +112,7 @@ def _one_of(names: tuple[str, ...], text: str) -> str:
 
 
 def _address(text: str) -> Address:
-    """HOST:PORT."""
+    """Read HOST:PORT."""
     host, colon, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     must = "must be HOST:PORT with a port from 0 to 65535, an IPv6 host in brackets"
@@ -124,19 +124,19 @@ def _address(text: str) -> Address:
 
 
 def _switch(text: str) -> bool:
-    """True or false."""
+    """Read true or false."""
     if text.lower() not in ("true", "false"):
         raise ValueError("must be true or false")
     return text.lower() == "true"
 
 
 def _lines(text: str) -> tuple[str, ...]:
-    """One value a line."""
+    """Read one value per line."""
     return tuple(line for line in text.split("\n") if line)
 
 
 def _gates(text: str) -> Gates:
-    """A=true,B=false: feature gates.  Raises GateError where no API server starts with them."""
+    """Read feature gates: A=true,B=false.  Raises GateError if no API server starts with them."""
     switches = []
     for part in filter(None, (part.strip() for part in text.replace("\n", ",").split(","))):
         name, equals, value = part.partition("=")
@@ -147,14 +147,14 @@ def _gates(text: str) -> Gates:
 
 
 def _rules(text: str) -> tuple[tuple[str, Severity], ...]:
-    """ID=warning,ID=off: severities by rule, in order of their ids; of two for one rule the later counts."""
-    switched: dict[str, Severity] = {}
+    """Read severities by rule: ID=warning,ID=off.  The last one of a rule counts; the result is sorted by id."""
+    severities: dict[str, Severity] = {}
     for part in filter(None, (part.strip() for part in text.replace("\n", ",").split(","))):
         name, equals, value = part.partition("=")
         if not name or not equals or value not in tuple(Severity):
             raise ValueError("must be ID=error, ID=warning or ID=off, several separated by commas")
-        switched[name.strip()] = Severity(value)
-    return tuple(sorted(switched.items()))
+        severities[name.strip()] = Severity(value)
+    return tuple(sorted(severities.items()))
 
 
 ADDRESS = Kind(_address, "HOST:PORT")

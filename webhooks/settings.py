@@ -1,7 +1,7 @@
-"""The settings of the webhook server: each is declared here, once, with its bounds, its default, its reason and its option.
+"""Settings of the webhook server, each declared once, with bounds, default, reason and option.
 
-The variable of a setting is ``MUSTER_`` and its name.  ``muster serve`` derives its options and their help from them, and the documentation its
-table.  The environment comes in as a mapping, so that this module stays pure; ``muster serve`` lays its options over it.
+The variable of a setting is ``MUSTER_`` and its name.  The options of ``muster serve``, their help and the table in the
+documentation derive from the declarations.  The environment is an argument, so this module is pure; options override it.
 """
 
 import dataclasses
@@ -20,7 +20,7 @@ _VERSIONS = f"{releases.name(releases.OLDEST)} to {releases.name(releases.NEWEST
 
 
 class SettingError(ValueError):
-    """A knob holds a value it cannot have; the message names the knob, the value and what must hold."""
+    """Invalid value of a knob; the message has the knob, the value and the requirement."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,9 +32,9 @@ class Settings:
         Knob(
             knobs.ADDRESS,
             "127.0.0.1:9443",
-            "a server that is not told where to listen stays on this machine",
+            "the default address is reachable from this machine only",
             "--bind",
-            "Where to serve over TLS; port 0 takes a free one.",
+            "Address to serve on over TLS; port 0 selects a free port.",
         ),
     ]
     probe_bind: Annotated[
@@ -42,9 +42,9 @@ class Settings:
         Knob(
             knobs.MAYBE_ADDRESS,
             "",
-            "/healthz, /readyz and /metrics on a plain port: probes and scrapes need no CA; empty: none",
+            "address for /healthz, /readyz and /metrics without TLS, so that probes and scrapes need no CA; empty: none",
             "--probe-bind",
-            "Where to serve probes and metrics without TLS.",
+            "Address for probes and metrics without TLS.",
         ),
     ]
     tls_cert: Annotated[
@@ -52,20 +52,20 @@ class Settings:
         Knob(
             knobs.FILE,
             "",
-            "the leaf and what signed it, PEM; the API server calls no webhook without TLS",
+            "certificate chain, leaf first, PEM; the API server calls webhooks over TLS only",
             "--tls-cert",
-            "Certificate chain, PEM; re-read when it changes.",
+            "Certificate chain, PEM; reloaded when it changes.",
         ),
     ]
     tls_key: Annotated[
-        str, Knob(knobs.FILE, "", "the leaf's private key, PEM, not encrypted", "--tls-key", "Private key, PEM; re-read when it changes.")
+        str, Knob(knobs.FILE, "", "the leaf's private key, PEM, not encrypted", "--tls-key", "Private key, PEM; reloaded when it changes.")
     ]
     tls_poll_seconds: Annotated[
         float,
         Knob(
             knobs.seconds(0.1, 60),
             "2",
-            "how often both files are read again: that is cheap and sees every kind of replacement, symlinks too",
+            "period of reading both files again, which detects every kind of replacement, also of symlinks",
         ),
     ]
     objects: Annotated[
@@ -73,9 +73,9 @@ class Settings:
         Knob(
             knobs.LINES,
             "",
-            "files or directories of objects that rules may look up, one a line; they are all there is",
+            "files or directories with the cluster objects that rules look up, one per line; no others are assumed to exist",
             "--objects",
-            "Cluster objects that rules may look up (repeatable).",
+            "Cluster objects that rules look up (repeatable).",
         ),
     ]
     cluster: Annotated[
@@ -83,7 +83,7 @@ class Settings:
         Knob(
             knobs.SWITCH,
             "false",
-            "rules look objects up in the API server, by watched caches",
+            "rules look objects up in caches that watch the API server",
             "--cluster",
             "Look objects up in the API server.",
         ),
@@ -93,20 +93,20 @@ class Settings:
         Knob(
             knobs.FILE,
             "",
-            "how --cluster finds the API server; empty: the pod's service account",
+            "kubeconfig for --cluster; empty: the pod's service account",
             "--kubeconfig",
-            "How --cluster finds it; default: the pod's service account.",
+            "Kubeconfig for --cluster; default: the pod's service account.",
         ),
     ]
     watch_pods: Annotated[
-        bool, Knob(knobs.SWITCH, "false", "with --cluster, watch pods too: some rules see more, and memory grows with the cluster")
+        bool, Knob(knobs.SWITCH, "false", "with --cluster, also watch pods: some rules check more, and memory grows with the cluster")
     ]
     stale_seconds: Annotated[
         float,
         Knob(
             knobs.seconds(5, 3600),
             "120",
-            "a cache not heard of for so long counts as unknown: nothing is refused for it; bookmarks come each minute",
+            "time without contact after which a cached kind counts as unknown and causes no refusals; bookmarks arrive every minute",
         ),
     ]
     profile: Annotated[
@@ -114,9 +114,9 @@ class Settings:
         Knob(
             knobs.PROFILE,
             "kep",
-            "kep: all that the documents demand; upstream: what the API server itself demands",
+            "kep: all rules of the KEPs; upstream: only the rules of the API server",
             "--profile",
-            "All that the documents demand, or what the API server does.",
+            "All rules of the KEPs, or only those of the API server.",
         ),
     ]
     kubernetes: Annotated[
@@ -124,9 +124,9 @@ class Settings:
         Knob(
             knobs.VERSION,
             releases.name(releases.TODAY),
-            f"the version of the API server to be mirrored: {_VERSIONS}",
+            f"version of the API server to mirror: {_VERSIONS}",
             "--kubernetes",
-            f"The API server to be mirrored: {_VERSIONS}.",
+            f"API server version to mirror: {_VERSIONS}.",
         ),
     ]
     gates: Annotated[
@@ -134,9 +134,9 @@ class Settings:
         Knob(
             knobs.GATES,
             "",
-            "feature gates of that API server, as A=true,B=false; all on where not named",
+            "feature gates of the API server, as A=true,B=false; all others are on",
             "--gates",
-            "Its feature gates; all on where not named.",
+            "Feature gates of the API server; all others are on.",
         ),
     ]
     rules: Annotated[
@@ -148,9 +148,9 @@ class Settings:
         Knob(
             knobs.one_of(FINALIZERS),
             "podgroup",
-            "which protection finalizers /mutate adds; all only where something removes the composite's again",
+            "protection finalizers that /mutate adds; use all only if a controller removes those of CompositePodGroups",
             "--finalizers",
-            "Which protection finalizers /mutate adds.",
+            "Protection finalizers that /mutate adds.",
         ),
     ]
     server: Annotated[
@@ -158,33 +158,39 @@ class Settings:
         Knob(
             knobs.one_of(SERVERS),
             "uvicorn",
-            "the library that serves HTTP; gunicorn's own worker has no deadline for a handshake and for a request's head",
+            "library that serves HTTP; gunicorn's own worker has no deadline for handshakes and request heads",
             "--server",
-            "The library that serves HTTP.",
+            "Library that serves HTTP.",
         ),
     ]
     workers: Annotated[
         int,
         Knob(
-            knobs.whole(1, 64), "2", "processes; judging is bound to the processor, so one for each core given", "--workers", "Processes."
+            knobs.whole(1, 64),
+            "2",
+            "worker processes; validation is CPU-bound, so use one for each available core",
+            "--workers",
+            "Worker processes.",
         ),
     ]
-    threads: Annotated[int, Knob(knobs.whole(1, 64), "4", "requests a worker judges at once: a large Workload does not hold small ones up")]
+    threads: Annotated[
+        int, Knob(knobs.whole(1, 64), "4", "requests that a worker processes at once, so that a large Workload does not delay small ones")
+    ]
     connections: Annotated[
         int,
         Knob(
             knobs.whole(10, 20000),
             "1000",
-            "connections for each worker; at the limit the longest idle one makes room. Bursts of hundreds are normal",
+            "limit for the connections of a worker; above it the longest idle one is closed. Bursts of hundreds are normal",
         ),
     ]
-    backlog: Annotated[int, Knob(knobs.whole(1, 65535), "2048", "connections the kernel keeps waiting for accept: bursts are normal")]
+    backlog: Annotated[int, Knob(knobs.whole(1, 65535), "2048", "connections that the kernel queues for accept, as bursts are normal")]
     body_bytes: Annotated[
         int,
         Knob(
             knobs.whole(1024, 64 * 1024 * 1024),
             str(7 * 1024 * 1024),
-            "largest request body: an update holds two objects of up to 3 MiB, the envelope gets 1 MiB; as controller-runtime",
+            "largest request body: two objects of up to 3 MiB in an update, and 1 MiB for the envelope; as in controller-runtime",
         ),
     ]
     request_seconds: Annotated[
@@ -192,8 +198,7 @@ class Settings:
         Knob(
             knobs.seconds(0.1, 30),
             "2.5",
-            "deadline for each: a handshake, receiving a request, its turn to be judged, taking the answer; below the "
-            "3 s after which the API server has given up",
+            "deadline for each of: handshake, request head, request body, waiting for a thread; below the API server's timeout of 3 s",
         ),
     ]
     keepalive_seconds: Annotated[
@@ -201,7 +206,7 @@ class Settings:
         Knob(
             knobs.seconds(1, 3600),
             "120",
-            "idle time of a connection; above the API server's own 90 s, so that no request meets a closing one",
+            "idle time after which a connection is closed; above the API server's 90 s, so that no request arrives on a closing connection",
         ),
     ]
     drain_seconds: Annotated[
@@ -209,25 +214,25 @@ class Settings:
         Knob(
             knobs.seconds(0, 300),
             "0",
-            "time between SIGTERM and the stop, not ready but answering: until no endpoint list names this server any more",
+            "time between SIGTERM and the stop, in which the server is not ready but answers, until no endpoint list contains it",
         ),
     ]
-    stop_seconds: Annotated[float, Knob(knobs.seconds(1, 300), "10", "time that requests in flight get after the drain")]
+    stop_seconds: Annotated[float, Knob(knobs.seconds(1, 300), "10", "time for requests in flight after the drain")]
     stuck_seconds: Annotated[
         float,
         Knob(
             knobs.seconds(5, 600),
             "30",
-            "a worker with an older request, or a loop that stands as long, is replaced: a stuck rule costs no more",
+            "age of a request, or of a blocked event loop, at which its worker is replaced, so that a stuck rule does not block the server",
         ),
     ]
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Self:
-        """Read every knob out of *environ*; an absent or empty one takes its default.
+        """Read every knob from *environ*; an absent or empty variable means the default.
 
         Raises:
-            SettingError: a value cannot be read, or two of them do not go together.
+            SettingError: a value is invalid, or two values exclude each other.
         """
         settings = cls(**{knob.field: _read(knob, environ) for knob in KNOBS})
         if settings.cluster and settings.objects:
@@ -251,14 +256,14 @@ def _read(knob: Knob, environ: Mapping[str, str]) -> Any:
 
 
 KNOBS: tuple[Knob, ...] = tuple(dataclasses.replace(get_args(each.type)[1], field=each.name) for each in dataclasses.fields(Settings))
-"""All knobs, in the order in which they are told."""
+"""All knobs, in the order of the documentation."""
 
 
 def label(field: str) -> str:
-    """Return how messages name a knob: its option and its variable."""
+    """Return a knob's option and variable, for messages."""
     return next(knob.label for knob in KNOBS if knob.field == field)
 
 
 def table() -> tuple[tuple[str, str, str, str], ...]:
-    """The knobs as rows of text: variable, option, default, reason."""
+    """Return the knobs as rows of text: variable, option, default, reason."""
     return tuple((knob.name, knob.option, knob.default, knob.reason) for knob in KNOBS)

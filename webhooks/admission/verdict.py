@@ -67,7 +67,7 @@ def validate(request: AdmissionRequest, lookup: Lookup, settings: Settings) -> V
         return _without_rules(request)
     if request.operation not in _OPERATIONS or request.new is None:
         return _ALLOWED
-    judged = pipeline.validate(
+    violations = pipeline.validate(
         request.kind,
         request.new,
         request.old,
@@ -77,7 +77,7 @@ def validate(request: AdmissionRequest, lookup: Lookup, settings: Settings) -> V
         settings=settings,
         lookup=lookup,
     )
-    return _verdict(request, judged, settings)
+    return _verdict(request, violations, settings)
 
 
 @_readable_or_bad
@@ -182,16 +182,16 @@ def _severity(rule: str, settings: Settings) -> Severity:
     return dict(settings.severities).get(rule, Severity.ERROR)
 
 
-def _verdict(request: AdmissionRequest, judged: Sequence[Violation], settings: Settings) -> Verdict:
-    if not judged:
+def _verdict(request: AdmissionRequest, violations: Sequence[Violation], settings: Settings) -> Verdict:
+    if not violations:
         return _ALLOWED
     named = settings.profile is Profile.KEP
-    errors = [each for each in judged if each.severity is Severity.ERROR]
-    warned = [each.error for each in judged if each.severity is Severity.WARNING]
+    errors = [each for each in violations if each.severity is Severity.ERROR]
+    warned = [each.error for each in violations if each.severity is Severity.WARNING]
     warnings = [_warning(error, named=named) for error in warned[:MAX_WARNINGS]]
     if len(warned) > MAX_WARNINGS:
         warnings.append(f"and {len(warned) - MAX_WARNINGS} more warnings")
-    rules = tuple(sorted({each.error.origin for each in judged}))
+    rules = tuple(sorted({each.error.origin for each in violations}))
     if not errors:
         return Verdict(allowed=True, warnings=tuple(warnings), rules=rules)
     # An admission plugin reports its errors only if validation has none.

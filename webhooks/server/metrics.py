@@ -98,14 +98,14 @@ class Telemetry:
 
     def described(self) -> list[tuple[str, tuple[str, ...], str]]:
         """Return name, labels and help of every metric, by name."""
-        found = []
+        rows = []
         for metric in vars(self).values():
             if isinstance(metric, MetricWrapperBase):
                 (family,) = metric.describe()
                 suffix = "_total" if family.type == "counter" else ""
                 labels = tuple(metric._labelnames)  # noqa: SLF001 - nothing public has them
-                found.append((f"{family.name}{suffix}", labels, family.documentation))
-        return sorted(found)
+                rows.append((f"{family.name}{suffix}", labels, family.documentation))
+        return sorted(rows)
 
     def began(self) -> None:
         """Count a review in flight."""
