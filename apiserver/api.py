@@ -107,7 +107,7 @@ class Api:
 
     def read(self, path: str, query: Query = ()) -> bytes:
         """Return the body of the response to a GET.  Raises as ``open``."""
-        return _whole(self.open(path, query))
+        return _read_body(self.open(path, query))
 
     def send(
         self, method: str, path: str, body: bytes | None, *, content_type: str = JSON, query: Query = (), seconds: float = READ_SECONDS
@@ -115,7 +115,7 @@ class Api:
         """Send a request with any method and return the body of the response.  Raises as ``open``."""
         if method in _MANAGED:
             query = (*query, *self._field_manager)
-        return _whole(self._request(method, path, query, seconds, body, {"Content-Type": content_type} if body is not None else {}))
+        return _read_body(self._request(method, path, query, seconds, body, {"Content-Type": content_type} if body is not None else {}))
 
     def _request(
         self, method: str, path: str, query: Query, seconds: float, body: bytes | None, headers: Mapping[str, str]
@@ -162,7 +162,7 @@ def lines(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
         yield from (bytes(each) for each in complete if each.strip())
 
 
-def _whole(response: urllib3.BaseHTTPResponse) -> bytes:
+def _read_body(response: urllib3.BaseHTTPResponse) -> bytes:
     try:
         content = response.read(LARGEST_ANSWER + 1, decode_content=True)
         if len(content) > LARGEST_ANSWER:

@@ -1,8 +1,8 @@
 """List and watch of one resource.
 
 A watch resumes at the resourceVersion of the last event or bookmark.  The resource is listed again if that version has expired
-(HTTP 410), if the server reports an error event, or if an event cannot be decoded, which would only repeat.  Failures back
-off exponentially until the next event, or for as long as ``Retry-After`` says.
+(HTTP 410), after an error event, and after an event that cannot be decoded, which would only repeat.  Failures back off
+exponentially until the next event, or as long as ``Retry-After`` requires.
 """
 
 from __future__ import annotations

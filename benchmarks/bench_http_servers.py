@@ -132,7 +132,7 @@ def _p99(target: Target, requests: int = 300) -> float:
     return statistics.quantiles(seconds, n=100)[98]
 
 
-def beside(connect: Callable[[Target], socket.socket], count: int) -> Callable[[Target], str]:
+def relative_p99(connect: Callable[[Target], socket.socket], count: int) -> Callable[[Target], str]:
     """Return a check: the p99 of a healthy client with *count* others connected, relative to its p99 alone."""
 
     def run(target: Target) -> str:
@@ -214,11 +214,11 @@ def stuck(target: Target) -> str:
 CHECKS: tuple[tuple[str, Callable[[Target], str]], ...] = (
     (f"key pair replaced {REPLACEMENTS} times under load", replaced_key_pair),
     ("SIGTERM with requests half sent", stop_in_flight),
-    (f"p99 beside {SLOW} silent connections", beside(Target.raw, SLOW)),
-    (f"p99 beside {SLOW} that stop in the handshake", beside(_in_handshake, SLOW)),
-    (f"p99 beside {SLOW} that stop in the head", beside(_in_head, SLOW)),
-    (f"p99 beside {SLOW} that stop in the body", beside(_in_body, SLOW)),
-    (f"p99 beside {IDLE:,} idle connections", beside(Target.tls, IDLE)),
+    (f"p99 with {SLOW} silent connections", relative_p99(Target.raw, SLOW)),
+    (f"p99 with {SLOW} that stop in the handshake", relative_p99(_in_handshake, SLOW)),
+    (f"p99 with {SLOW} that stop in the head", relative_p99(_in_head, SLOW)),
+    (f"p99 with {SLOW} that stop in the body", relative_p99(_in_body, SLOW)),
+    (f"p99 with {IDLE:,} idle connections", relative_p99(Target.tls, IDLE)),
     ("a body above the limit", large_body),
     ("malformed framing", framing),
     ("plain HTTP on the TLS port", plain_http),

@@ -23,7 +23,7 @@ SLACK = 1.05
 
 def main() -> None:
     """Measure and print."""
-    _table("Memory of one process: each review judged and completed", IN_PROCESS, in_process())
+    _table("Memory of one process: each review validated and mutated", IN_PROCESS, in_process())
     _table("Memory of a worker of the server, over TLS", THROUGH_SERVER, through_server())
 
 

@@ -24,24 +24,34 @@ def main() -> None:
         count = workloads.templates(depth)
         cases[f"8 wide, {depth} deep, {len(text) / 1000:.0f} KB"] = (text, count, times, LARGE_LIMIT if count == workloads.LARGEST else 0)
     rows = [_row(name, *case) for name, case in cases.items()]
-    columns = ("Workload", "templates", "decode alone", "decode and judge", "judge", "judge / decode", "judge, per template", "limit")
+    columns = (
+        "Workload",
+        "templates",
+        "decode alone",
+        "decode and validate",
+        "validate",
+        "validate / decode",
+        "validate, per template",
+        "limit",
+    )
     measure.table("Pipeline: seconds of one review, without the envelope", columns, rows)
 
 
 def _row(name: str, text: bytes, count: int, times: int, limit: float) -> list[str]:
     if pipeline.validate("Workload", text, None, Operation.CREATE, settings=SETTINGS):
         raise SystemExit(f"the Workload {name} is invalid, so the figure is not valid")
-    judging = functools.partial(pipeline.validate, "Workload", text, None, Operation.CREATE, settings=SETTINGS)
+    validating = functools.partial(pipeline.validate, "Workload", text, None, Operation.CREATE, settings=SETTINGS)
     decoding = functools.partial(decode.decode, "Workload", text)
     rounds = measure.in_turns(
-        {"decode": functools.partial(measure.seconds, decoding, times), "both": functools.partial(measure.seconds, judging, times)}, ROUNDS
+        {"decode": functools.partial(measure.seconds, decoding, times), "both": functools.partial(measure.seconds, validating, times)},
+        ROUNDS,
     )
-    judge = rounds.median("both") - rounds.median("decode")
-    verdict = f"{_duration(limit)}: {measure.verdict(judge, limit, at_least=False)}" if limit else ""
+    validate = rounds.median("both") - rounds.median("decode")
+    verdict = f"{_duration(limit)}: {measure.verdict(validate, limit, at_least=False)}" if limit else ""
     ratio = rounds.ratio("both", "decode") - 1
     return [
-        *(name, f"{count:,}", _duration(rounds.median("decode")), _duration(rounds.median("both")), _duration(judge)),
-        *(f"{ratio:.1f}", f"{judge / count * 1e6:.2f} µs", verdict),
+        *(name, f"{count:,}", _duration(rounds.median("decode")), _duration(rounds.median("both")), _duration(validate)),
+        *(f"{ratio:.1f}", f"{validate / count * 1e6:.2f} µs", verdict),
     ]
 
 

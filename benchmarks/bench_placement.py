@@ -1,8 +1,8 @@
 """Throughput of placement: gangs and trees on 5,000 and 50,000 nodes, compared with an engine without caches.
 
 The comparison is the same engine without any cache, with every pod tried individually, as the algorithm is specified.
-kube-scheduler 1.37.1, on two cores, needs 83 ms of its algorithm's time for a gang of 4 in one of 50 racks (48 pods/s), 180 ms
-for a tree of 2 x 4 (44 pods/s) and 2.1 s for a gang of 100 (47 pods/s).
+Times of kube-scheduler 1.37.1's algorithm on two cores: 83 ms for a gang of 4 in one of 50 racks (48 pods/s), 180 ms for a tree
+of 2 x 4 (44 pods/s), 2.1 s for a gang of 100 (47 pods/s).
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ ROUNDS = 7
 SECONDS = 1.5
 CONNECTIONS = 4
 SMALL_LIMIT, LARGE_LIMIT = 0.8, 0.12
-BESIDE = ("judging", "gunicorn", *http_servers.STOCK)
+COMPARED = ("judging", "gunicorn", *http_servers.STOCK)
 
 
 def main() -> None:
@@ -34,7 +34,7 @@ def main() -> None:
             servers = {what: stack.enter_context(load.serving(what, directory)) for what in ("judging", "unjudged", "constant")}
             rows = [_row(what, workloads.review(workload), limit, servers) for what, workload, limit in cases]
         with contextlib.ExitStack() as stack:
-            servers = {what: stack.enter_context(http_servers.running(what, directory)) for what in BESIDE}
+            servers = {what: stack.enter_context(http_servers.running(what, directory)) for what in COMPARED}
             compared = [_compared(what, workloads.review(workload), servers) for what, workload, _ in cases]
     columns = ("review", "size", "bare app", "same app", "Muster", "Muster / bare app", "Muster / same app", "by processor time", "limit")
     measure.table("Server: reviews per second, one worker, TLS, keep-alive", columns, rows)

@@ -25,7 +25,7 @@ def usual(name: str = "training") -> dict[str, Any]:
 
 def full(depth: int, width: int = WIDEST) -> dict[str, Any]:
     """Return a Workload whose tree has *depth* levels, with *width* templates below each."""
-    lists = _below("t", depth, width)
+    lists = _templates_below("t", depth, width)
     return _workload(f"full-{depth}", lists)
 
 
@@ -70,9 +70,9 @@ def _shape(name: str, policy: dict[str, Any]) -> dict[str, Any]:
     return {"name": name, "schedulingPolicy": policy, "disruptionMode": {"all": {}}}
 
 
-def _below(prefix: str, depth: int, width: int) -> dict[str, Any]:
+def _templates_below(prefix: str, depth: int, width: int) -> dict[str, Any]:
     names = [f"{prefix}-{number}" for number in range(width)]
     if depth == 1:
         return {"podGroupTemplates": [_shape(name, {"gang": {"minCount": 4}}) for name in names]}
-    inner = [_shape(name, {"gang": {"minGroupCount": width}}) | _below(name, depth - 1, width) for name in names]
+    inner = [_shape(name, {"gang": {"minGroupCount": width}}) | _templates_below(name, depth - 1, width) for name in names]
     return {"compositePodGroupTemplates": inner}

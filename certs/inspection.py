@@ -48,7 +48,7 @@ def inspect(
     *,
     key: bytes | None = None,
     ca: bytes | None = None,
-    wanted: Names | None = None,
+    required: Names | None = None,
 ) -> Report:
     """Return the report on the first certificate of a PEM text.
 
@@ -72,10 +72,10 @@ def inspect(
         chain_holds=None if ca is None else _signed_by(parsed, _certificate(file, ca)),
         due=(),
     )
-    return dataclasses.replace(report, due=_due(report, now, names, wanted))
+    return dataclasses.replace(report, due=_due(report, now, names, required))
 
 
-def _due(report: Report, now: dt.datetime, names: Names, wanted: Names | None) -> tuple[str, ...]:
+def _due(report: Report, now: dt.datetime, names: Names, required: Names | None) -> tuple[str, ...]:
     reasons = []
     if now >= report.not_after:
         reasons.append(f"expired at {_formatted(report.not_after)}")
@@ -87,15 +87,15 @@ def _due(report: Report, now: dt.datetime, names: Names, wanted: Names | None) -
         reasons.append("the private key does not match the certificate")
     if report.chain_holds is False:
         reasons.append("the certificate is not signed by the given CA")
-    if wanted is not None and not report.is_ca:
-        reasons.extend(f"does not name {each}" for each in wanted.dns if not _covers(names, each))
-        reasons.extend(f"does not name {each}" for each in wanted.addresses if each not in names.addresses)
+    if required is not None and not report.is_ca:
+        reasons.extend(f"does not name {each}" for each in required.dns if not _covers(names, each))
+        reasons.extend(f"does not name {each}" for each in required.addresses if each not in names.addresses)
     return tuple(reasons)
 
 
-def _covers(names: Names, wanted: str) -> bool:
-    _, _, parent = wanted.partition(".")
-    return wanted in names.dns or f"*.{parent}" in names.dns
+def _covers(names: Names, required: str) -> bool:
+    _, _, parent = required.partition(".")
+    return required in names.dns or f"*.{parent}" in names.dns
 
 
 def _names(certificate: x509.Certificate) -> Names:

@@ -68,7 +68,7 @@ class Knob:
         return f"{self.option} ({self.name})" if self.option else self.name
 
 
-def whole(low: int, high: int) -> Kind:
+def whole_number(low: int, high: int) -> Kind:
     """Return the kind of whole numbers from *low* to *high*."""
 
     def read(text: str) -> int:

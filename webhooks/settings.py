@@ -166,7 +166,7 @@ class Settings:
     workers: Annotated[
         int,
         Knob(
-            knobs.whole(1, 64),
+            knobs.whole_number(1, 64),
             "2",
             "worker processes; validation is CPU-bound, so use one for each available core",
             "--workers",
@@ -174,21 +174,26 @@ class Settings:
         ),
     ]
     threads: Annotated[
-        int, Knob(knobs.whole(1, 64), "4", "requests that a worker processes at once, so that a large Workload does not delay small ones")
+        int,
+        Knob(
+            knobs.whole_number(1, 64), "4", "requests that a worker processes at once, so that a large Workload does not delay small ones"
+        ),
     ]
     connections: Annotated[
         int,
         Knob(
-            knobs.whole(10, 20000),
+            knobs.whole_number(10, 20000),
             "1000",
             "limit for the connections of a worker; above it the longest idle one is closed. Bursts of hundreds are normal",
         ),
     ]
-    backlog: Annotated[int, Knob(knobs.whole(1, 65535), "2048", "connections that the kernel queues for accept, as bursts are normal")]
+    backlog: Annotated[
+        int, Knob(knobs.whole_number(1, 65535), "2048", "connections that the kernel queues for accept, as bursts are normal")
+    ]
     body_bytes: Annotated[
         int,
         Knob(
-            knobs.whole(1024, 64 * 1024 * 1024),
+            knobs.whole_number(1024, 64 * 1024 * 1024),
             str(7 * 1024 * 1024),
             "largest request body: two objects of up to 3 MiB in an update, and 1 MiB for the envelope; as in controller-runtime",
         ),

@@ -46,7 +46,7 @@ def check_blocks(root: Resolved, options: BuildOptions | None, *, strict: bool) 
         stack.extend((child, item) for child in item.children)
 
 
-def inside(item: Resolved, block: Block, parts: Iterable[Part]) -> FieldPath:
+def path_in_block(item: Resolved, block: Block, parts: Iterable[Part]) -> FieldPath:
     """Return the path of *parts* inside the user's *block*; the item's path if the user did not set the block."""
     path = item.user_path(block)
     return item.item.path if path is None else path.join(parts)
@@ -54,7 +54,7 @@ def inside(item: Resolved, block: Block, parts: Iterable[Part]) -> FieldPath:
 
 def count_path(item: Resolved) -> FieldPath:
     """Return the path of the minimum of the item's gang."""
-    return inside(item, Block.POLICY, ("gang", "minGroupCount" if item.composite else "minCount"))
+    return path_in_block(item, Block.POLICY, ("gang", "minGroupCount" if item.composite else "minCount"))
 
 
 def _level(item: Resolved) -> Iterator[FieldError]:
@@ -96,10 +96,10 @@ def _minimum(item: Resolved, unread: tuple[Block, ...]) -> Iterator[FieldError]:
 def _topology(item: Resolved) -> Iterator[FieldError]:
     keys = item.config.topology or ()
     if len(keys) > model.MAX_TOPOLOGY:
-        yield field.too_many(inside(item, Block.TOPOLOGY, ("topology",)), len(keys), model.MAX_TOPOLOGY)
+        yield field.too_many(path_in_block(item, Block.TOPOLOGY, ("topology",)), len(keys), model.MAX_TOPOLOGY)
         return
     for index, key in enumerate(keys):
-        path = inside(item, Block.TOPOLOGY, ("topology", index, item.item.intent.topology_field))
+        path = path_in_block(item, Block.TOPOLOGY, ("topology", index, item.item.intent.topology_field))
         if not key:
             yield field.required(path, "a topology constraint names a node label")
         else:

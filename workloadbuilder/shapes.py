@@ -135,7 +135,7 @@ class Reader:
             return
         yield from enumerate(value)
 
-    def _type(self, path: FieldPath, value: Json, wanted: str) -> None:
+    def _type(self, path: FieldPath, value: Json, expected: str) -> None:
         # Lists and mappings are not quoted: they may be large and deeply nested.
         shown = "{…}" if isinstance(value, Mapping) else "[…]" if isinstance(value, (list, tuple)) else value
-        self.errors.append(field.type_invalid(path, shown, f"must be {wanted}"))
+        self.errors.append(field.type_invalid(path, shown, f"must be {expected}"))

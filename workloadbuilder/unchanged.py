@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError
-from workloadbuilder.check import inside
+from workloadbuilder.check import path_in_block
 from workloadbuilder.check_tree import name_path
 from workloadbuilder.item import Block, PolicyKind
 from workloadbuilder.resolve import Resolved
@@ -51,7 +51,7 @@ def _blocks(new: Resolved, old: Resolved) -> Iterator[FieldError]:
     if _kind(new) is not _kind(old):
         yield field.invalid_struct(new.error_path(Block.POLICY), "the basic/gang policy variant is immutable after creation")
     if (new.config.topology or ()) != (old.config.topology or ()):
-        yield field.invalid_struct(inside(new, Block.TOPOLOGY, ()), _FIXED)
+        yield field.invalid_struct(path_in_block(new, Block.TOPOLOGY, ()), _FIXED)
     if new.config.disruption_mode is not old.config.disruption_mode:
         yield field.invalid_struct(new.error_path(Block.DISRUPTION_MODE), _FIXED)
     if (new.config.resource_claims or ()) != (old.config.resource_claims or ()):

@@ -38,15 +38,15 @@ def main() -> None:
     print(f"{time.monotonic() - began:.0f} s")
 
 
-def _tables(testbed: Testbed, wanted: tuple[str, ...] | list[str], *, quick: bool) -> None:
+def _tables(testbed: Testbed, names: tuple[str, ...] | list[str], *, quick: bool) -> None:
     nodes = 500 if quick else 5000
-    if "rates" in wanted:
+    if "rates" in names:
         rates.table(testbed, _cases(quick=quick))
-    if "latency" in wanted:
+    if "latency" in names:
         latency.table(testbed, nodes, 20 if quick else 100)
-    if "intake" in wanted:
+    if "intake" in names:
         intake.table(testbed, 4_000 if quick else 40_000)
-    if "memory" in wanted:
+    if "memory" in names:
         memory.table(testbed, nodes, 1_000 if quick else 50_000)
 
 

@@ -77,8 +77,8 @@ def inspect_command(paths: tuple[str, ...], *, names: tuple[str, ...], form: str
 
     now = dt.datetime.now(dt.UTC)
     try:
-        wanted = pair.names_of(names) if names else None
-        reports = [report for path in paths for report in _look(Path(path), now, wanted)]
+        required = pair.names_of(names) if names else None
+        reports = [report for path in paths for report in _look(Path(path), now, required)]
     except (pair.BadNameError, inspection.UnreadableError, store.StoreError) as error:
         raise click.UsageError(str(error)) from None
     if form == "json":
@@ -89,15 +89,15 @@ def inspect_command(paths: tuple[str, ...], *, names: tuple[str, ...], form: str
     click.get_current_context().exit(DUE if any(report.due for report in reports) else 0)
 
 
-def _look(path: Path, now: dt.datetime, wanted: pair.Names | None) -> list[inspection.Report]:
+def _look(path: Path, now: dt.datetime, required: pair.Names | None) -> list[inspection.Report]:
     from certs import inspection, store
 
     if not path.is_dir():
-        return [inspection.inspect(str(path), store.read(path), now, wanted=wanted)]
+        return [inspection.inspect(str(path), store.read(path), now, required=required)]
     key = store.read(path / store.KEY)
     ca = store.read(path / store.CA) if (path / store.CA).exists() else None
     leaf = path / store.CERTIFICATE
-    reports = [inspection.inspect(str(leaf), store.read(leaf), now, key=key, ca=ca, wanted=wanted)]
+    reports = [inspection.inspect(str(leaf), store.read(leaf), now, key=key, ca=ca, required=required)]
     if ca is not None:
         reports.append(inspection.inspect(str(path / store.CA), ca, now))
     return reports

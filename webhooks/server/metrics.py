@@ -80,7 +80,7 @@ class Telemetry:
         )
         self._faults = prometheus_client.Counter("muster_faults", "Internal errors; each has a traceback in the log.", registry=registry)
         self._flight = prometheus_client.Gauge(
-            "muster_reviews_in_flight", "Reviews being judged.", registry=registry, multiprocess_mode="livesum"
+            "muster_reviews_in_flight", "Reviews in progress.", registry=registry, multiprocess_mode="livesum"
         )
         self._expiry = prometheus_client.Gauge(
             "muster_certificate_not_after_seconds",
