@@ -68,13 +68,18 @@ class Scheduler:
         by_root = {each.decision.root: each for each in decided}
         attempts = list(done)
         kept_in_vain = False
+        victims: set[Ref] = set()
         for entity, survey in batch:
             each = by_root.get(survey.root)
             if each is None or (kept_in_vain and each.decision.status is not Status.SUCCESS):
                 self._queue.entities.activate(entity, entity.waiting, survey.order)
                 continue
+            if any(pod.ref in victims for pod in survey.placed):
+                # A root before it in this batch has its bound pods leave: its status is another now.
+                survey = self._queue.survey(entity.root) or survey
             attempt = self._outcomes.apply_decision(entity, survey, each, now)
             attempts.append(attempt)
+            victims.update(write.pod for write in attempt.plan)
             # Those after it did not find the room that its victims were to make, though nobody leaves.
             kept_in_vain |= bool(each.decision.victims) and not attempt.plan
         return tuple(attempts)

@@ -39,7 +39,7 @@ from scheduler_core.sidecar.queue.states import (
 from scheduler_core.sidecar.scheduling.scheduler import SchedulerOptions
 from scheduler_core.sidecar.writes import Bind, Ref, WriteOutcome
 from tests.sampling import sampled
-from tests.scheduler_core.builders import promising
+from tests.scheduler_core.builders import leaf, node, pod, promising
 from tests.scheduler_core.sidecar.world import Json, Luck, World
 
 ROOT = Path(__file__).parents[3]
@@ -216,6 +216,15 @@ def test_whatever_fails_the_queue_refuses_nothing_that_happens(objects, seed, fa
     world.luck.fails = 0
     world.run(600)
     assert {} == world.scheduler._queue.in_flight
+
+
+def test_a_root_whose_pods_leave_for_one_before_it_in_the_batch_is_surveyed_again():
+    pods = [pod("g-0", "g", on="n1", priority=10), pod("g-1", "g", "8", priority=10), pod("high", priority=100)]
+    options = SchedulerOptions(scheduler_name="default-scheduler", preempt=True)
+    scheduler = Watchful([node("n1", "1"), leaf("g", priority=10), *pods], options, Luck(random.Random(0))).scheduler
+    assert [(Name("PodGroup", "default", "g"), None)] == [(each.root, each.decision) for each in scheduler.attempt(0.0)], "it is recorded"
+    attempts = scheduler.attempt(1.0)
+    assert [("high", ["default/g-0"]), ("g", [])] == [(each.root.name, [write.pod.key for write in each.plan]) for each in attempts]
 
 
 def test_outcomes_of_binds_say_what_is_unconfirmed():
