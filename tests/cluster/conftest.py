@@ -28,6 +28,8 @@ TEST_SECONDS = 300
 """What a test may take in all: several waits on a machine that is slow, where a wait that is in vain says more than this."""
 EMPTIED = ("Pod", "PodGroup", "Workload", "CompositePodGroup")
 """Kinds of which nothing stays after a test."""
+# At Go's default of 100 a quarter of the start of an API server is garbage collection.
+os.environ.setdefault("GOGC", "400")
 
 
 @pytest.hookimpl(tryfirst=True)

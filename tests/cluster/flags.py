@@ -33,6 +33,7 @@ def apiserver(folder: Path, etcd_port: int, port: int) -> list[str]:
         "--endpoint-reconciler-type=none",
         *_serving(folder, port),
         f"--client-ca-file={ca}",
+        f"--token-auth-file={folder / 'users.csv'}",
         # For kube-scheduler and kube-controller-manager, which complain for as long as they do not find it.
         f"--requestheader-client-ca-file={ca}",
         "--requestheader-allowed-names=front-proxy",

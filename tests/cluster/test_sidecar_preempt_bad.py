@@ -19,9 +19,9 @@ POINTS = range(1, 19)
 """All writes of a preemption: what is told and promised, each eviction, the binds, and what is told then."""
 
 
-@pytest.fixture(autouse=True)
-def classes(api):
-    with priority_classes(api, {"low": 1, "high": 100}):
+@pytest.fixture(autouse=True, scope="module")
+def classes(plane):
+    with priority_classes(plane.api, {"low": 1, "high": 100}):
         yield
 
 
