@@ -16,8 +16,17 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
-# A test that takes long on a busy machine is not wrong for that.
-hypothesis.settings.register_profile("muster", deadline=None)
+from tests.sampling import WHOLE, sampled
+
+# A test that takes long on a busy machine is not wrong for that.  Examples are the same in each run of `make test`, so that a change
+# is never refused for what is not its fault, and others in each `make soak`.
+hypothesis.settings.register_profile(
+    "muster",
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    max_examples=sampled(100),
+    derandomize=not WHOLE,
+)
 hypothesis.settings.load_profile("muster")
 
 TERMINAL = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TERM", "PAGER")

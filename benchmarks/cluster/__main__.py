@@ -21,6 +21,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cluster", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes, done in two minutes: no figures to quote")
+    parser.add_argument("--only", metavar="TEXT", default="", help="measure only the rates whose name contains TEXT")
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=", ".join(TABLES))
     given = parser.parse_args()
     if unknown := set(given.tables) - set(TABLES):
@@ -34,14 +35,14 @@ def main() -> None:
     # SIGTERM also stops all processes started here.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with plane:
-        _tables(Testbed(plane), given.tables or TABLES, quick=given.quick)
+        _tables(Testbed(plane), given.tables or TABLES, quick=given.quick, only=given.only)
     print(f"{time.monotonic() - began:.0f} s")
 
 
-def _tables(testbed: Testbed, names: tuple[str, ...] | list[str], *, quick: bool) -> None:
+def _tables(testbed: Testbed, names: tuple[str, ...] | list[str], *, quick: bool, only: str) -> None:
     nodes = 500 if quick else 5000
     if "rates" in names:
-        rates.table(testbed, _cases(quick=quick))
+        rates.table(testbed, [case for case in _cases(quick=quick) if only in case.name])
     if "latency" in names:
         latency.table(testbed, nodes, 20 if quick else 100)
     if "intake" in names:

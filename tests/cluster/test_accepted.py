@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.cluster.api import ApiError
 from tests.cluster.heeded import priority_classes
 from tests.cluster.resources import Manifest
+from tests.sampling import every, sampled
 from tests.workloadbuilder.strategies import faulty_trees, options, sound_trees
 from validators import pipeline
 from validators.rules.base import Operation, Profile, Settings, Severity
@@ -24,7 +25,7 @@ from workloadbuilder.builder import Builder
 
 CLASSES = {"high": 10**9}
 """The class that the trees name, with the value that they give it."""
-TREES, MOST_GROUPS = 60, 40
+TREES, MOST_GROUPS = sampled(60, least=20), 40
 STRICTLY = {"dryRun": "All", "fieldValidation": "Strict"}
 
 POLICIES = (
@@ -123,7 +124,7 @@ def test_a_jobs_block_is_refused_where_the_api_server_refuses_it_and_nowhere_els
     """Of a policy that is none or two, nothing further is told here: what follows from it is not known."""
     unread = policy is not None and len(policy) != 1
     follows = {("spec.scheduling.disruptionMode", "FieldValueInvalid")} if unread else set()
-    for blocks in itertools.product((policy,), CONSTRAINTS, MODES, CLAIMS):
+    for blocks in every(3, list(itertools.product((policy,), CONSTRAINTS, MODES, CLAIMS))):
         manifest = job(namespace, blocks)
         theirs = refused_by_the_server(api, manifest)
         for ours in (refused_here(manifest), refused_at_admission(manifest)):

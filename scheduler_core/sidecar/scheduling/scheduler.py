@@ -74,10 +74,10 @@ class Scheduler:
             if each is None or (kept_in_vain and each.decision.status is not Status.SUCCESS):
                 self._queue.entities.activate(entity, entity.waiting, survey.order)
                 continue
-            if any(pod.ref in victims for pod in survey.placed):
-                # A root before it in this batch has its bound pods leave: its status is another now.
-                survey = self._queue.survey(entity.root) or survey
-            attempt = self._outcomes.apply_decision(entity, survey, each, now)
+            # Bound pods of it may leave for a root before it in this batch: its status has changed then.
+            preempted = any(pod.ref in victims for pod in survey.placed)
+            current = (self._queue.survey(entity.root) or survey) if preempted else survey
+            attempt = self._outcomes.apply_decision(entity, current, each, now)
             attempts.append(attempt)
             victims.update(write.pod for write in attempt.plan)
             # Those after it did not find the room that its victims were to make, though nobody leaves.

@@ -243,10 +243,10 @@ def test_outcomes_of_binds_say_what_is_unconfirmed():
 def _assigned(tree: ast.Module) -> list[tuple[int, str]]:
     """Attributes of anything but ``self`` that a module assigns or deletes, each with its line."""
     found = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del):
-            if not (isinstance(node.value, ast.Name) and node.value.id == "self"):
-                found.append((node.lineno, node.attr))
+    for each in ast.walk(tree):
+        if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store | ast.Del):
+            if not (isinstance(each.value, ast.Name) and each.value.id == "self"):
+                found.append((each.lineno, each.attr))
     return found
 
 

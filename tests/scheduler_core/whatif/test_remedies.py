@@ -11,7 +11,7 @@ from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Status
 from scheduler_core.whatif.remedies.remedies import advise, remedies
 from scheduler_core.whatif.trial import trial
-from tests.sampling import sampled
+from tests.sampling import every, sampled
 from tests.scheduler_core.cp_sat import corpus
 from tests.scheduler_core.cp_sat.corpus import Make
 from tests.scheduler_core.oracle.strategies import TINY, Size, clusters
@@ -242,8 +242,9 @@ def tally(instances):
 
 @pytest.mark.parametrize("make", SHAPES.values(), ids=SHAPES)
 def test_nine_of_ten_trees_that_are_not_placed_have_a_remedy(make):
-    met, with_remedy = tally(corpus.instance(seed, make) for seed in range(10))
-    assert met >= 7
+    seeds = every(2, range(10))
+    met, with_remedy = tally(corpus.instance(seed, make) for seed in seeds)
+    assert met >= 0.7 * len(seeds)
     assert with_remedy >= 0.9 * met
 
 
@@ -262,11 +263,11 @@ def with_daemons(objects):
     "instances",
     [
         pytest.param(
-            [with_daemons(corpus.instance(seed, Make(depth=1 + seed % 3, short=3, largest=6))) for seed in range(12)],
+            [with_daemons(corpus.instance(seed, Make(depth=1 + seed % 3, short=3, largest=6))) for seed in every(2, range(12))],
             id="daemons",
         ),
         pytest.param([corpus.crowded(seed) for seed in range(20)], id="crowded"),
-        pytest.param([corpus.instance(seed, corpus.drawn(seed)) for seed in range(24)], id="drawn"),
+        pytest.param([corpus.instance(seed, corpus.drawn(seed)) for seed in every(2, range(24))], id="drawn"),
     ],
 )
 def test_nine_of_ten_of_every_kind_have_a_remedy(instances):
@@ -279,12 +280,14 @@ def test_nine_of_ten_pending_roots_have_a_remedy():
     met = []
 
     @seed(1)
-    @settings(max_examples=sampled(150), deadline=None, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=sampled(150, least=50), deadline=None, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+    )
     @given(clusters(TINY))
     def meet(objects):
         snapshot = load(objects)
         met.extend(bool(remedies(objects, snapshot, decision, COMPLETE)) for decision in not_placed(objects))
 
     meet()
-    assert len(met) > sampled(40)
+    assert len(met) > sampled(40, least=13)
     assert sum(met) >= 0.9 * len(met)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import functools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -260,11 +261,17 @@ def test_every_proof_of_a_hard_tree_is_accepted(seed):
         assert accepts(objects, certificate)
 
 
+@functools.cache
+def infeasible_tree(seed: int) -> tuple[Objects, list[Certificate]]:
+    """A tree with its certificates, which are not to be changed."""
+    objects = corpus.instance(seed, corpus.Make(depth=2 + seed % 2, shapes=1 + seed % 3, short=2, moved=seed % 4, decoys=seed % 2))
+    return objects, proved(objects)
+
+
 @settings(deadline=None, max_examples=sampled(150), suppress_health_check=list(HealthCheck))
 @given(st.data(), st.integers(0, 11))
 def test_whatever_is_changed_in_a_proof_that_it_rests_on_it_is_refused(data, seed):
-    objects = corpus.instance(seed, corpus.Make(depth=2 + seed % 2, shapes=1 + seed % 3, short=2, moved=seed % 4, decoys=seed % 2))
-    found = proved(objects)
+    objects, found = infeasible_tree(seed)
     assume(found)
     certificate = found[0]
     # Another measure, or more groups to look at, may make another proof that is as good.
