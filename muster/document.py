@@ -1,6 +1,6 @@
-"""Writes what is generated of the documentation: the rules' page, the pages of ``docs/reference``, and tables in the README.
+"""Generator of documentation: the page of rules, and the pages of ``docs/reference``.
 
-``python -m muster.document`` writes it, ``--check`` says what is out of date and exits with 1.
+``python -m muster.document`` writes them; ``--check`` lists those that are out of date and exits with status 1.
 """
 
 from __future__ import annotations
@@ -19,22 +19,14 @@ from webhooks.server.metrics import Telemetry
 
 ROOT = Path(__file__).parent.parent
 RULES_PAGE = ROOT / "validators" / "rules" / "README.md"
-README = ROOT / "README.md"
 REFERENCE = ROOT / "docs" / "reference"
 
 
 def pages() -> dict[Path, str]:
-    """Each generated file with the text that it should have."""
-    readme = README.read_text(encoding="utf-8")
-    tables = {"rules": rules_table, "knobs": knobs_table, "sidecar-options": sidecar_table, "sidecar-metrics": metrics_table}
-    for name, table in tables.items():
-        text = table()
-        before, begin, rest = readme.partition(f"<!-- {name}:begin -->\n")
-        _, end, after = rest.partition(f"<!-- {name}:end -->")
-        readme = before + begin + text + end + after
+    """Return each generated file with the text that it should have."""
     return {
         RULES_PAGE: explain.documentation(list(rules.discover().values())),
-        README: readme,
+        REFERENCE / "admission.md": reference.admission_page(rules_table()),
         REFERENCE / "commands.md": reference.commands_page(),
         REFERENCE / "knobs.md": reference.knobs_page(knobs_table(), sidecar_table()),
         REFERENCE / "metrics.md": reference.metrics_page(Telemetry().described(), metrics_table()),
@@ -43,10 +35,10 @@ def pages() -> dict[Path, str]:
 
 
 def rules_table() -> str:
-    """The rules, a line each: what it claims, and what a breach leads to in files and at admission."""
-    rows = ["| rule | claims | in files | at admission | profile |\n|---|---|---|---|---|\n"]
+    """Return the table of rules: the claim, and the result of a violation in files and at admission."""
+    rows = ["| rule | claim | in files | at admission | profile |\n|---|---|---|---|---|\n"]
     for rule in rules.discover().values():
-        link = f"[{rule.id}](validators/rules/README.md#{rule.id})"
+        link = f"[{rule.id}](rules.md#{rule.id})"
         rows.append(f"| {link} | {_escaped(rule.claim)} | {rule.severity} | {_at_admission(rule)} | {rule.profile} |\n")
     return "".join(rows)
 
@@ -61,22 +53,22 @@ def _at_admission(rule: Rule) -> str:
 
 
 _ABOUT_PRESENCE = frozenset({"parent-exists", "scheduling-group-exists", "priority-class-exists"})
-"""Rules that tell nothing but what is not there: a warning while it may still arrive."""
+"""Rules that report missing objects: a warning at admission, because the object can be created later."""
 
 
 def sidecar_table() -> str:
-    """The options of the sidecar: option, variable, default and what for."""
-    rows = ["| option | variable | default | what for |\n|---|---|---|---|\n"]
+    """Return the table of the sidecar's options: option, variable, default and purpose."""
+    rows = ["| option | variable | default | purpose |\n|---|---|---|---|\n"]
     for field, knob in sidecar_settings.knobs().items():
         default = sidecar_settings.default_value(field)
-        told = ("on" if default else "off") if isinstance(default, bool) else f"`{default}`"
-        rows.append(f"| `{knob.flag}` | `{knob.variable}` | {told if knob.unset is None else knob.unset} | {_escaped(knob.help)} |\n")
+        shown = ("on" if default else "off") if isinstance(default, bool) else f"`{default}`"
+        rows.append(f"| `{knob.flag}` | `{knob.variable}` | {shown if knob.unset is None else knob.unset} | {_escaped(knob.help)} |\n")
     return "".join(rows)
 
 
 def metrics_table() -> str:
-    """The sidecar's figures: name, labels and what they are."""
-    head = "| metric | labels | what it is |\n|---|---|---|\n"
+    """Return the table of the sidecar's metrics: name, labels and meaning."""
+    head = "| metric | labels | meaning |\n|---|---|---|\n"
     return head + "".join(
         f"| `{each.name}` | {', '.join(f'`{label}`' for label in each.labels)} | {_escaped(each.about)} |\n"
         for each in SidecarMetrics().described()
@@ -84,8 +76,8 @@ def metrics_table() -> str:
 
 
 def knobs_table() -> str:
-    """The knobs of the server: variable, option, default and reason."""
-    rows = ["| variable | option | default | what for |\n|---|---|---|---|\n"]
+    """Return the table of the webhook server's knobs: variable, option, default and reason."""
+    rows = ["| variable | option | default | purpose |\n|---|---|---|---|\n"]
     for name, option, default, reason in settings.table():
         rows.append(f"| `{name}` | {f'`{option}`' if option else ''} | {f'`{default}`' if default else ''} | {_escaped(reason)} |\n")
     return "".join(rows)
@@ -96,7 +88,7 @@ def _escaped(text: str) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the pages, or with ``--check`` tell which are out of date."""
+    """Write the pages, or with ``--check`` list those that are out of date."""
     stale = [path for path, text in pages().items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     if "--check" in arguments:
         for path in stale:

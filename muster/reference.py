@@ -102,6 +102,16 @@ def knobs_page(server: str, sidecar: str) -> str:
     )
 
 
+def admission_page(table: str) -> str:
+    """Return the page of what each rule does in files and at admission."""
+    return (
+        f"{GENERATED}# Rules at admission\n\nThe linter judges files, the webhooks judge requests. A rule can have another severity in each. "
+        "A missing object is an error in files and a warning at admission, because it can be created later. "
+        "Rules marked *on create* or *on update* judge that operation only. "
+        f"[Rules](rules.md) has the reason, source and examples of each rule.\n\n{table}"
+    )
+
+
 def metrics_page(server: Iterable[tuple[str, tuple[str, ...], str]], sidecar: str) -> str:
     """Return the page of metrics: those of the webhook server as rows, those of the sidecar as a table."""
     rows = ((f"`{name}`", ", ".join(f"`{label}`" for label in labels), about) for name, labels, about in server)

@@ -132,9 +132,9 @@ def test_a_group_without_room_is_told_why_and_what_would_help(ended):
     assert "minCount of PodGroup research/sweep lowered from 4 to 3" in printed(shown, "muster simulate cluster.json")
 
 
-def test_readme_shows_what_is_shown(ended):
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    block = readme.partition("<!-- demo-cluster:begin -->\n```\n")[2].partition("\n```\n<!-- demo-cluster:end -->")[0]
+def test_the_documentation_shows_what_is_shown(ended):
+    page = (ROOT / "docs" / "demo.md").read_text(encoding="utf-8")
+    block = page.partition("<!-- demo-cluster:begin -->\n```\n")[2].partition("\n```\n<!-- demo-cluster:end -->")[0]
     parts = [part for part in re.split(r"^ *…$\n?|^$\n", block, flags=re.MULTILINE) if part.strip()]
     shown = steady(ended[1].stdout)
 

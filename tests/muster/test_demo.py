@@ -93,9 +93,9 @@ def test_output_is_the_same_each_time_but_for_the_port_and_the_name_of_the_page(
     assert first == second
 
 
-def test_readme_shows_what_is_shown(tmp_path):
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    block = readme.partition("<!-- demo:begin -->\n```\n")[2].partition("\n```\n<!-- demo:end -->")[0]
+def test_the_documentation_shows_what_is_shown(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "demo.md").read_text(encoding="utf-8")
+    block = page.partition("<!-- demo:begin -->\n```\n")[2].partition("\n```\n<!-- demo:end -->")[0]
     parts = [part for part in re.split(r"^…$\n?|^$\n", block, flags=re.MULTILINE) if part.strip()]
     shown = launch(tmp_path).stdout
 

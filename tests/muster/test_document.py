@@ -14,7 +14,8 @@ def test_the_tables_name_every_rule_and_knob() -> None:
     from validators import rules
     from webhooks import settings
 
-    readme = document.README.read_text(encoding="utf-8")
+    admission = (document.REFERENCE / "admission.md").read_text(encoding="utf-8")
+    knobs = (document.REFERENCE / "knobs.md").read_text(encoding="utf-8")
 
-    assert all(f"[{rule}](validators/rules/README.md#{rule})" in readme for rule in rules.ALL)
-    assert all(f"`{name}`" in readme for name, *_ in settings.table())
+    assert all(f"[{rule}](rules.md#{rule})" in admission for rule in rules.ALL)
+    assert all(f"`{name}`" in knobs for name, *_ in settings.table())

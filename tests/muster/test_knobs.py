@@ -54,7 +54,7 @@ def test_help_and_documentation_of_an_option_are_those_of_its_knob(field):
     assert isinstance(option, click.Option)
     row = f"| `{knob.flag}` | `{knob.variable}` | {told_default(field)} | {knob.help.replace('|', chr(92) + '|')} |"
 
-    assert row in document.README.read_text(encoding="utf-8").splitlines()
+    assert row in (document.REFERENCE / "knobs.md").read_text(encoding="utf-8").splitlines()
     assert (option.help or "").startswith(knob.help)
     shown = option.get_help_extra(click.Context(sidecar, show_default=True)).get("default")
     assert (knob.unset is None) is (shown is not None)
@@ -117,7 +117,10 @@ def test_help_and_documentation_of_a_variable_are_those_of_its_knob(knob):
     option, default = (f"`{each}`" if each else "" for each in (knob.option, knob.default))
     told = " ".join((serve.command.epilog or "").split())
 
-    assert f"| `{knob.name}` | {option} | {default} | {knob.reason} |" in document.README.read_text(encoding="utf-8").splitlines()
+    assert (
+        f"| `{knob.name}` | {option} | {default} | {knob.reason} |"
+        in (document.REFERENCE / "knobs.md").read_text(encoding="utf-8").splitlines()
+    )
     assert f"{knob.name}{f' ({knob.option})' if knob.option else ''}, default {knob.default or 'none'} {knob.reason}" in told
 
 
