@@ -1,0 +1,142 @@
+"""Pictures of the documentation, made from real output: ``python -m tests.docs.images [NAME...]``.
+
+``lint`` is what a terminal shows of ``muster lint``, ``describe`` what it shows of ``kubectl describe`` on the control plane of
+``muster demo --cluster``, and ``report`` a screenshot of the page of ``muster simulate --format html``.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+import pty
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from muster.commands.demo import cluster_demo, control_plane, installation
+from muster.commands.demo.terminal import DATA, Stage
+from tests.docs.pages import DOCS
+from tests.muster import browser
+
+IMAGES = DOCS / "images"
+COLUMNS = 104
+LARGEST = 200_000
+"""Bytes of a picture."""
+_ESCAPE = re.compile(r"\x1b\[([\d;]*)m")
+_WIDTH, _HEIGHT, _MARGIN = 7.85, 18, 16
+"""Pixels: of a character, of a line, around the text."""
+_COLOURS = {"1": 'font-weight="bold"', "2": 'fill="#8b949e"', "31": 'fill="#ff7b72"', "32": 'fill="#7ee787"', "33": 'fill="#e3b341"'}
+_COLOURS |= {"34": 'fill="#79c0ff"', "35": 'fill="#d2a8ff"', "36": 'fill="#76e3ea"'}
+
+
+def lint() -> Path:
+    """Lint some manifests of the demonstration in a terminal."""
+    names = ("manifests/groups.yaml", "manifests/pods.yaml")
+    said = _in_a_terminal([sys.executable, "-m", "muster", "lint", *names], DATA)
+    return _drawn("lint", f"muster lint {' '.join(names)}", said)
+
+
+def describe() -> Path:
+    """Describe a group that does not fit, on the demonstration's control plane."""
+    said, stage = "", Stage(colour=False)
+    with tempfile.TemporaryDirectory() as name, installation.installed(stage, control_plane.find(), Path(name)) as installed:
+        story = cluster_demo._Story(stage, installed)
+        story.admission()
+        story.training()
+        story.pending()
+        said = "\n".join(installed.shell.until(("FailedScheduling",), "kubectl describe podgroup sweep"))
+    return _drawn("describe", "kubectl describe podgroup sweep", said)
+
+
+def report() -> Path:
+    """Take a screenshot of the page for the demonstration's cluster."""
+    path = IMAGES / "report.png"
+    with tempfile.TemporaryDirectory() as name:
+        page = Path(name) / "placement.html"
+        command = [sys.executable, "-m", "muster", "simulate", "placement", "--format", "html"]
+        page.write_bytes(subprocess.run(command, cwd=DATA, stdout=subprocess.PIPE, check=False).stdout)
+        options = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={name}/profile")
+        command = [browser.program() or "chromium", *options, "--window-size=1200,1040", f"--screenshot={path}", page.as_uri()]
+        subprocess.run(command, stderr=subprocess.DEVNULL, check=True)
+    return path
+
+
+def _in_a_terminal(command: list[str], directory: Path) -> str:
+    """Return what a command writes to a terminal, colours included."""
+    master, slave = pty.openpty()
+    environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | {"TERM": "xterm", "COLUMNS": str(COLUMNS)}
+    with subprocess.Popen(command, cwd=directory, stdin=slave, stdout=slave, stderr=slave, env=environment):
+        os.close(slave)
+        parts = []
+        while part := _read(master):
+            parts.append(part)
+    os.close(master)
+    return b"".join(parts).decode().replace("\r\n", "\n").rstrip()
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65536)
+    except OSError:  # the other end is closed
+        return b""
+
+
+def _drawn(name: str, command: str, said: str) -> Path:
+    """Draw a command and its output as SVG."""
+    lines = [line for each in (f"\x1b[2m$\x1b[0m \x1b[1m{command}\x1b[0m", *said.split("\n")) for line in _folded(each)]
+    width, height = round(COLUMNS * _WIDTH) + 2 * _MARGIN, len(lines) * _HEIGHT + 2 * _MARGIN
+    drawing = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img">',
+        f"<title>{html.escape(command)}</title>",
+        f'<rect width="{width}" height="{height}" rx="8" fill="#0d1117"/>',
+        '<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, DejaVu Sans Mono, monospace" font-size="13" fill="#e6edf3">',
+        *(_line(line, _MARGIN + (number + 1) * _HEIGHT - 5) for number, line in enumerate(lines)),
+        "</g>",
+        "</svg>",
+    ]
+    path = IMAGES / f"{name}.svg"
+    path.write_text("\n".join(drawing) + "\n", encoding="utf-8")
+    return path
+
+
+def _folded(line: str) -> Iterator[str]:
+    """Yield the lines of a terminal that a line takes; one that goes on has its style again."""
+    style, room, row = "", COLUMNS, ""
+    for part in re.split(r"(\x1b\[[\d;]*m)", line):
+        if _ESCAPE.fullmatch(part):
+            style = part
+            row += part
+            continue
+        rest = part
+        while len(rest) > room:
+            yield row + rest[:room]
+            rest, row, room = rest[room:], style, COLUMNS
+        row += rest
+        room -= len(rest)
+    yield row
+
+
+def _line(line: str, height: int) -> str:
+    """Return a line of text as SVG, each style a span at its column, so that the width of the font does not matter."""
+    spans, column, style = [], 0, ""
+    for number, part in enumerate(_ESCAPE.split(line)):
+        if number % 2:
+            codes = [code for code in part.split(";") if code in _COLOURS]
+            style = " ".join([*([style] if style and codes else []), *(_COLOURS[code] for code in codes)])
+        elif part:
+            left, length = _MARGIN + column * _WIDTH, len(part) * _WIDTH
+            text = html.escape(part, quote=False).replace(" ", "\N{NO-BREAK SPACE}")
+            spans.append(f'<tspan x="{left:.1f}" textLength="{length:.1f}" {style}>{text}</tspan>')
+            column += len(part)
+    return f'<text y="{height}">{"".join(spans)}</text>'
+
+
+MAKERS: dict[str, Callable[[], Path]] = {"lint": lint, "report": report, "describe": describe}
+
+if __name__ == "__main__":
+    IMAGES.mkdir(exist_ok=True)
+    for name in sys.argv[1:] or MAKERS:
+        print(MAKERS[name]())
