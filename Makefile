@@ -1,11 +1,11 @@
 # make demo    install into .venv and run the demonstration
 # make test    all checks and tests
 # make lint    the checks alone: style, format, types
-# make bench   every figure of the README, measured here
+# make bench   every figure of docs/benchmarks.md, measured here
 # make bench-cluster     the sidecar beside kube-scheduler on a real API server: fifteen minutes
 # make soak              every random test whole, of which `make test` tries a sample; then ten minutes of churn on a real API server:
 #                        the sidecar's memory stays, and nothing is left behind
-# make docs    what is generated of the documentation: the rules' page, docs/reference, the README's tables
+# make docs    the generated pages: the rules' page and docs/reference
 # make docs-site         the site of docs/ into site/; a dead link or any other warning is an error
 # make clean   remove what the others made in this tree
 # make cluster-assets    build etcd, kubectl and Kubernetes for tests/cluster, once, into a cache; prints the folder

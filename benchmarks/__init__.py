@@ -1,4 +1,4 @@
-"""Benchmarks behind the figures of the README; each measures a peer or a lower bound in the same run.
+"""Benchmarks behind the figures of ``docs/benchmarks.md``; each measures a peer or a lower bound in the same run.
 
 ``make bench`` runs all; ``python -m benchmarks.bench_pipeline`` runs one.  Times differ between machines, so ratios are
 compared, of measurements that alternate.

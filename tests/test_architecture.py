@@ -1,6 +1,6 @@
 """Who may import whom, held by reading the source of every module.
 
-The tables come first and are the documentation: to move a wall, change the table here and the README's picture with it.
+The tables come first and are the documentation: to move a wall, change the table here and docs/architecture.md with it.
 """
 
 from __future__ import annotations

@@ -33,22 +33,27 @@ _COLOURS |= {"34": 'fill="#79c0ff"', "35": 'fill="#d2a8ff"', "36": 'fill="#76e3e
 
 
 def lint() -> Path:
+    """Draw what the linter writes to a terminal."""
+    return _written("lint", terminal_with_findings())
+
+
+def terminal_with_findings() -> str:
     """Lint some manifests of the demonstration in a terminal."""
     names = ("manifests/groups.yaml", "manifests/pods.yaml")
     said = _in_a_terminal([sys.executable, "-m", "muster", "lint", *names], DATA)
-    return _drawn("lint", f"muster lint {' '.join(names)}", said)
+    return _drawn(f"muster lint {' '.join(names)}", said)
 
 
 def describe() -> Path:
     """Describe a group that does not fit, on the demonstration's control plane."""
-    said, stage = "", Stage(colour=False)
+    stage = Stage(colour=False)
     with tempfile.TemporaryDirectory() as name, installation.installed(stage, control_plane.find(), Path(name)) as installed:
         story = cluster_demo._Story(stage, installed)
         story.admission()
         story.training()
         story.pending()
         said = "\n".join(installed.shell.until(("FailedScheduling",), "kubectl describe podgroup sweep"))
-    return _drawn("describe", "kubectl describe podgroup sweep", said)
+    return _written("describe", _drawn("kubectl describe podgroup sweep", said))
 
 
 def report() -> Path:
@@ -84,7 +89,7 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
-def _drawn(name: str, command: str, said: str) -> Path:
+def _drawn(command: str, said: str) -> str:
     """Draw a command and its output as SVG."""
     lines = [line for each in (f"\x1b[2m$\x1b[0m \x1b[1m{command}\x1b[0m", *said.split("\n")) for line in _folded(each)]
     width, height = round(COLUMNS * _WIDTH) + 2 * _MARGIN, len(lines) * _HEIGHT + 2 * _MARGIN
@@ -97,8 +102,12 @@ def _drawn(name: str, command: str, said: str) -> Path:
         "</g>",
         "</svg>",
     ]
+    return "\n".join(drawing) + "\n"
+
+
+def _written(name: str, drawing: str) -> Path:
     path = IMAGES / f"{name}.svg"
-    path.write_text("\n".join(drawing) + "\n", encoding="utf-8")
+    path.write_text(drawing, encoding="utf-8")
     return path
 
 

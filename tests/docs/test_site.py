@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import html.parser
+import re
 import shutil
 import subprocess
 import sys
@@ -17,7 +19,7 @@ import muster_scheduling
 from tests.docs import pages
 from tests.docs.pages import DOCS, ROOT
 
-NEEDED = (*muster_scheduling.PACKAGES, "docs", "examples", "zensical.toml", "CHANGELOG.md")
+NEEDED = (*muster_scheduling.PACKAGES, "docs", "examples", "zensical.toml", "CHANGELOG.md", "README.md")
 CONFIG = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]
 
 
@@ -103,3 +105,10 @@ def test_the_library_is_documented_from_its_docstrings(site: Path, built: dict[P
 
     documented = {name for name in scheduler_core.__all__ if any(each.endswith(f".{name}") for each in anchors)}
     assert documented == set(scheduler_core.__all__)
+
+
+def test_an_example_is_included_whole(site: Path) -> None:
+    text = html.unescape(re.sub(r"<[^>]+>", "", (site / "library" / "workloadbuilder" / "index.html").read_text(encoding="utf-8")))
+    lines = (ROOT / "examples" / "build_a_workload.py").read_text(encoding="utf-8").splitlines()
+
+    assert [line for line in lines if line not in text] == []
