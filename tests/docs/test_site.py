@@ -12,10 +12,14 @@ import tomllib
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import muster_scheduling
+import scheduler_core
+import validators
+import workloadbuilder
 from tests.docs import pages
 from tests.docs.pages import DOCS, ROOT
 
@@ -99,12 +103,14 @@ def test_nothing_is_loaded_from_another_host(site: Path, built: dict[Path, Page]
     assert [f"{path.relative_to(site)}: {each}" for path, page in built.items() for each in page.loaded if "//" in each] == []
 
 
-def test_the_library_is_documented_from_its_docstrings(site: Path, built: dict[Path, Page]) -> None:
-    anchors = built[site / "library" / "simulate" / "index.html"].anchors
-    import scheduler_core
+@pytest.mark.parametrize(
+    ("package", "page"), [(scheduler_core, "simulate"), (validators, "validators"), (workloadbuilder, "workloadbuilder")]
+)
+def test_the_library_is_documented_from_its_docstrings(site: Path, built: dict[Path, Page], package: ModuleType, page: str) -> None:
+    anchors = built[site / "library" / page / "index.html"].anchors
 
-    documented = {name for name in scheduler_core.__all__ if any(each.endswith(f".{name}") for each in anchors)}
-    assert documented == set(scheduler_core.__all__)
+    documented = {name for name in package.__all__ if any(each.endswith(f".{name}") for each in anchors)}
+    assert documented == set(package.__all__)
 
 
 def test_an_example_is_included_whole(site: Path) -> None:
