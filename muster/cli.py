@@ -32,17 +32,19 @@ class Subcommand:
 
 SUBCOMMANDS = {
     "lint": Subcommand("muster.commands.lint:lint", "Find mistakes in manifests: files, directories, standard input."),
-    "explain": Subcommand("muster.commands.explain:explain", "Tell what a rule claims, why, and with what examples."),
-    "compile": Subcommand("muster.commands.compile.command:compile_", "Make Workloads, groups and pods of Jobs, JobSets and their like."),
+    "explain": Subcommand("muster.commands.explain:explain", "Explain a rule: its claim, reason, source and examples."),
+    "compile": Subcommand("muster.commands.compile.command:compile_", "Create Workloads, groups and pods from Jobs, JobSets and others."),
     "schema": Subcommand("muster.commands.schema.command:schema", "Print the scheduling building blocks for a CRD to embed."),
-    "migrate": Subcommand("muster.commands.migrate.command:migrate", "Bring manifests of retired API versions up to date."),
+    "migrate": Subcommand("muster.commands.migrate.command:migrate", "Convert manifests of retired API versions to current ones."),
     "review": Subcommand("muster.commands.review:review", "Answer recorded AdmissionReviews offline, as the server would."),
-    "simulate": Subcommand("muster.commands.simulate.command:simulate", "Place groups on the nodes of a cluster that is given as files."),
-    "snapshot": Subcommand("muster.commands.snapshot.command:snapshot", "Save a cluster, live or from files, as one document to simulate."),
+    "simulate": Subcommand("muster.commands.simulate.command:simulate", "Place groups on the nodes of a cluster described in files."),
+    "snapshot": Subcommand(
+        "muster.commands.snapshot.command:snapshot", "Save a cluster, live or from files, as one document for simulate."
+    ),
     "serve": Subcommand("muster.commands.serve:command", "Run the webhook server."),
-    "sidecar": Subcommand("muster.commands.sidecar:sidecar", "Watch a cluster: judge trees, place groups, make room."),
+    "sidecar": Subcommand("muster.commands.sidecar:sidecar", "Watch a cluster: report invalid trees, place groups, preempt pods."),
     "certs": Subcommand("muster.commands.certs:command", "Issue or inspect the webhook's serving certificate."),
-    "demo": Subcommand("muster.commands.demo.command:demo", "Show the linter, the server and placement, with no cluster."),
+    "demo": Subcommand("muster.commands.demo.command:demo", "Show the linter, the server and placement without a cluster."),
 }
 
 
@@ -60,7 +62,7 @@ class Subcommands(click.Group):
         module, _, attribute = SUBCOMMANDS[cmd_name].at.partition(":")
         found = getattr(importlib.import_module(module), attribute)
         if not isinstance(found, click.Command):
-            raise TypeError(f"{SUBCOMMANDS[cmd_name].at} is no command")
+            raise TypeError(f"{SUBCOMMANDS[cmd_name].at} is not a command")
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature

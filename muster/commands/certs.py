@@ -27,26 +27,28 @@ Example:
 """
 
 
-@click.group("certs", help="The webhook's serving certificate: issue one, or look at one.")
+@click.group("certs", help="Issue or inspect the webhook's serving certificate.")
 def command() -> None:
     """Group of ``issue`` and ``inspect``."""
 
 
 @command.command("issue", epilog=ISSUE_EXAMPLE)
-@click.option("--out", "out", required=True, metavar="DIR", type=click.Path(path_type=Path), help="Where to write.")
+@click.option("--out", "out", required=True, metavar="DIR", type=click.Path(path_type=Path), help="Directory to write to.")
 @click.option("--name", "names", required=True, multiple=True, metavar="NAME", help="DNS name or IP address (repeatable).")
 @click.option("--ca", "ca", metavar="DIR", type=click.Path(path_type=Path), help="Sign with ca.crt and ca.key of DIR.")
-@click.option("--days", default=LEAF_DAYS, show_default=True, type=click.IntRange(1, 3650), help="Life of the leaf.")
-@click.option("--force", is_flag=True, help="Replace files that are there.")
-@click.option("--keep-ca-key", is_flag=True, help="Write ca.key too, for leaves to come.")
+@click.option(
+    "--days", default=LEAF_DAYS, show_default=True, type=click.IntRange(1, 3650), help="Validity of the serving certificate, in days."
+)
+@click.option("--force", is_flag=True, help="Replace existing files.")
+@click.option("--keep-ca-key", is_flag=True, help="Also write ca.key, to sign further certificates.")
 def issue_command(*, out: Path, names: tuple[str, ...], ca: Path | None, days: int, force: bool, keep_ca_key: bool) -> None:
-    """Make a CA and a serving certificate: ca.crt, tls.crt and tls.key."""
+    """Issue a CA and a serving certificate: ca.crt, tls.crt and tls.key."""
     extras.require("webhooks")
     from certs import inspection, issue, pair, store
 
     there = store.present(out)
     if there and not force:
-        raise click.UsageError(f"{out} holds {', '.join(there)} already: give --force to replace them")
+        raise click.UsageError(f"{out} already has {', '.join(there)}: give --force to replace them")
     now = dt.datetime.now(dt.UTC)
     try:
         authority = store.read_authority(ca) if ca else issue.authority(now, max(CA_DAYS, days))
@@ -59,18 +61,18 @@ def issue_command(*, out: Path, names: tuple[str, ...], ca: Path | None, days: i
     click.echo(f"names: {', '.join(report.names)}")
     click.echo(f"expires: {report.not_after:%Y-%m-%d %H:%M:%S} UTC; renew after {report.renew_after:%Y-%m-%d}")
     if not keep_ca_key and not ca:
-        click.echo("the CA's key was thrown away: no other leaf can be signed by it (--keep-ca-key keeps it)")
+        click.echo("the CA's key was discarded: it cannot sign further certificates (--keep-ca-key writes it)")
 
 
 @command.command("inspect", epilog=INSPECT_EXAMPLE)
 @click.argument("paths", nargs=-1, required=True, metavar="DIR|FILE...")
-@click.option("--name", "names", multiple=True, metavar="NAME", help="A name the leaf must be valid for (repeatable).")
+@click.option("--name", "names", multiple=True, metavar="NAME", help="Name for which the certificate must be valid (repeatable).")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def inspect_command(paths: tuple[str, ...], *, names: tuple[str, ...], form: str) -> None:
-    """Tell what certificates say, whether they belong together, and whether they are due for renewal.
+    """Show certificates, whether key and CA match, and whether renewal is due.
 
-    Exit code 0: all is well; 1: one is due (expired, in the last third of its life, a name missing, a key or CA that
-    does not belong to it); 2: one cannot be read.
+    Exit status: 0 no renewal is due, 1 one certificate must be renewed (it is expired or in the last third of its validity, a
+    name is missing, or its key or CA does not match), 2 one cannot be read.
     """
     extras.require("webhooks")
     from certs import inspection, pair, store
@@ -115,7 +117,7 @@ def _plain(value: object) -> object:
 
 
 def _as_text(report: inspection.Report) -> str:
-    answers = {True: "yes", False: "no", None: "not asked"}
+    answers = {True: "yes", False: "no", None: "not checked"}
     lines = [
         f"{report.file}: {'CA' if report.is_ca else 'leaf'} {report.subject}, issued by {report.issuer}",
         f"  names: {', '.join(report.names) or 'none'}",

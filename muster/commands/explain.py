@@ -1,4 +1,4 @@
-"""``muster explain``: what a rule claims, why, where it comes from, and examples."""
+"""``muster explain``: claim, reason, source and examples of a rule."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ FORMATS = ("text", "json", "markdown")
 
 
 @click.command(
-    short_help="Tell what a rule claims, why, and with what examples.", epilog="Example: muster explain podgroup.spec.disruptionMode"
+    short_help="Explain a rule: its claim, reason, source and examples.", epilog="Example: muster explain podgroup.spec.disruptionMode"
 )
-@click.argument("subject", required=False, metavar="[RULE|FIELD]", shell_complete=options.complete_rule)
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="What is written to standard output.")
+@click.argument("subject", required=False, metavar="[RULE|KIND|FIELD]", shell_complete=options.complete_rule)
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Format of standard output.")
 def explain(*, subject: str | None, form: str) -> None:
-    """Tell what a rule claims, why, where it comes from, with a bad and a good example.
+    """Explain a rule: its claim, reason and source, with a bad and a good example.
 
-    With a field, as spec.disruptionMode or podgroup.spec.disruptionMode, all rules that tell of it; without an argument
-    a list of all rules (in Markdown: the whole documentation).
+    With a kind, such as PodGroup, or a field, such as spec.disruptionMode or podgroup.spec.disruptionMode: all rules about
+    it. Without an argument: a list of all rules; with --format markdown, the full page of rules.
     """
     from validators import rules
-    from validators.reports import explain as told
+    from validators.reports import explain as documentation
 
     known = rules.discover()
     if subject is None:
-        chosen = list(known.values())
+        selected = list(known.values())
     elif subject in known:
-        chosen = [known[subject]]
+        selected = [known[subject]]
     else:
-        chosen = told.about_field(known.values(), subject)
-    if not chosen:
+        selected = documentation.about_kind(known.values(), subject) or documentation.about_field(known.values(), subject)
+    if not selected:
         raise click.UsageError(
-            f"there is no rule or field {subject!r}{options.near(str(subject), known)}; 'muster explain' lists the rules"
+            f"there is no rule, kind or field {subject!r}{options.near(str(subject), known)}; 'muster explain' lists the rules"
         )
     if form == "json":
-        text = told.as_json(chosen)
+        text = documentation.as_json(selected)
     elif form == "markdown":
-        text = told.documentation(chosen) if subject is None else told.markdown(chosen)
+        text = documentation.documentation(selected) if subject is None else documentation.markdown(selected)
     else:
-        text = told.listing(chosen) if subject is None else told.text(chosen)
+        text = documentation.listing(selected) if subject is None else documentation.text(selected)
     sys.stdout.buffer.write(text.encode("utf-8"))
     sys.stdout.buffer.flush()

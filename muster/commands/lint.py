@@ -26,7 +26,7 @@ _LONG_WORK = 2000
     epilog="Example: muster lint deploy/ --objects cluster.yaml --output sarif=muster.sarif",
 )
 @click.argument("paths", nargs=-1, metavar="[PATH...|-]")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="What is written to standard output.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Format of standard output.")
 @click.option(
     "--output",
     "outputs",
@@ -37,8 +37,8 @@ _LONG_WORK = 2000
 )
 @options.judging
 @options.objects
-@click.option("--quiet", "-q", is_flag=True, help="Write nothing to standard output; the exit status tells.")
-@click.option("--no-color", is_flag=True, help="No colours; so it is when NO_COLOR is set or the output is no terminal.")
+@click.option("--quiet", "-q", is_flag=True, help="Write nothing to standard output, only set the exit status.")
+@click.option("--no-color", is_flag=True, help="No colours. This is the default if NO_COLOR is set or the output is not a terminal.")
 def lint(  # noqa: PLR0913 - one parameter an option
     *,
     paths: tuple[str, ...],
@@ -54,10 +54,11 @@ def lint(  # noqa: PLR0913 - one parameter an option
 ) -> int:
     """Find mistakes in the manifests at PATH: files, directories (.yaml .yml .json below them), or - for standard input.
 
-    A finding is hidden by the annotation muster.dev/ignore ("rule-id: reason") of its object, or by a comment
+    To hide a finding, add the annotation muster.dev/ignore ("rule-id: reason") to its object, or a comment
     "# muster: ignore[rule-id] reason" on its line or alone on the line above.
 
-    Exit status: 0 nothing but warnings, 1 errors found, 2 something could not be read or the call is wrong, 3 both.
+    Exit status: 0 no errors (warnings are possible), 1 errors, 2 something could not be read or the command line is wrong,
+    3 both 1 and 2.
     """
     if not paths:
         raise click.UsageError("give at least one PATH: a file, a directory, or - for standard input")

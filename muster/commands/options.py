@@ -27,23 +27,21 @@ profile = click.option(
     type=click.Choice(PROFILES),
     default="kep",
     show_default=True,
-    help="kep: everything the design documents demand; upstream: what the API server refuses and no more.",
+    help="kep: all rules of the KEPs; upstream: only the rules of the API server.",
 )
 kubernetes = click.option(
     "--kubernetes",
     type=click.Choice(tuple(releases.names())),
     default=DEFAULT_KUBERNETES,
     show_default=True,
-    help="The version of the API server to be mirrored.",
+    help="Version of the API server to mirror.",
 )
-gates = click.option(
-    "--gates", multiple=True, metavar="NAME=true|false,...", help="Feature gates of the API server to be mirrored; all are on by default."
-)
+gates = click.option("--gates", multiple=True, metavar="NAME=true|false,...", help="Feature gates of the API server; all others are on.")
 objects = click.option(
     "--objects",
     multiple=True,
     metavar="PATH",
-    help="Further cluster objects that are known and not judged; a file or directory (repeatable).",
+    help="File or directory with cluster objects that rules look up; they are not validated (repeatable).",
 )
 
 
@@ -68,14 +66,14 @@ rule = click.option(
     multiple=True,
     metavar="ID=error|warning|off",
     shell_complete=complete_severity,
-    help="The severity of a rule (repeatable).",
+    help="Set the severity of a rule (repeatable).",
 )
 finalizers = click.option(
     "--finalizers",
     type=click.Choice(FINALIZERS),
     default="podgroup",
     show_default=True,
-    help="Which protection finalizers are added on CREATE; 'all' only where something removes the composite's again.",
+    help="Protection finalizers added on CREATE; use 'all' only if a controller removes those of CompositePodGroups.",
 )
 
 

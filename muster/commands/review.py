@@ -29,7 +29,7 @@ _BAD_RECORD = 2
     type=click.Choice(("/validate", "/mutate", "/admit")),
     default="/validate",
     show_default=True,
-    help="The endpoint of records that name none; /admit mutates and then validates.",
+    help="Endpoint for records without a path; /admit mutates and then validates.",
 )
 @options.judging
 @options.objects
@@ -45,13 +45,14 @@ def review(
     objects: tuple[str, ...],
     finalizers: str,
 ) -> int:
-    """Answer the AdmissionReviews in FILE (JSON, or one a line; - for standard input), one answer a line, in order.
+    """Answer the AdmissionReviews in FILE (JSON, or one per line; - for standard input), one answer per line, in order.
 
-    A line may also be {"review": AdmissionReview, "path": "/mutate", "objects": […], "gates": {…}}. With --objects, or
-    "objects" of a line, these are all there is; without, nothing is known of other objects, and nothing is refused for
-    want of them.
+    A line may also be {"review": AdmissionReview, "path": "/mutate", "objects": […], "gates": {…}}. Rules look other objects
+    up in --objects, or in "objects" of the line, and treat all others as missing. Without both, nothing is known about other
+    objects, and no rule refuses a missing one.
 
-    Exit status: 0 all answered, 2 a record is no AdmissionReview (its answer says why), or the call is wrong.
+    Exit status: 0 all records were answered, 2 a record is not an AdmissionReview (its answer has the reason) or the command
+    line is wrong.
     """
     if not paths:
         raise click.UsageError("give at least one FILE of AdmissionReviews, or - for standard input")

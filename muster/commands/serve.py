@@ -22,7 +22,7 @@ Example:
   muster serve --bind 0.0.0.0:9443 --tls-cert certs/tls.crt --tls-key certs/tls.key --probe-bind 0.0.0.0:8080
 
 The first line on standard output is {"event": "listening", "address": ...}; everything else is logged to standard
-error, one JSON object a line.  SIGTERM stops gracefully, with exit code 0.
+error, one JSON object per line.  SIGTERM stops gracefully, with exit code 0.
 """
 
 
@@ -52,7 +52,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.command(
     "serve",
-    help=f"The webhook server: POST /validate and /mutate over TLS.\n\n{EXAMPLE}",
+    help=f"Run the webhook server: POST /validate and /mutate over TLS.\n\n{EXAMPLE}",
     epilog=environment_help(),
     context_settings={"max_content_width": 120},
 )

@@ -32,11 +32,11 @@ Example:
   muster sidecar --kubeconfig ~/.kube/config --mode validate,place --lease none --probe-bind 127.0.0.1:8080
   curl 127.0.0.1:8080/explain/default/train
 
-Every option can be given in the environment: --scheduler-name is MUSTER_SCHEDULER_NAME.  Lines of the log are JSON, on
-standard error.
+Every option has an environment variable: --scheduler-name is MUSTER_SCHEDULER_NAME.  The log is written to standard
+error, one JSON object per line.
 
-Exit status: 0 stopped by SIGTERM or Ctrl-C, with what was being written finished; 1 a part of it has died, and it is to be
-started anew; 2 the call is wrong: no such mode, no kubeconfig, an address that is taken.
+Exit status: 0 stopped by SIGTERM or Ctrl-C, after writes in progress have finished; 1 an internal failure, start it again;
+2 the command line is wrong: an unknown mode, no kubeconfig, an address in use.
 """
 
 MODES = tuple(Mode)
@@ -72,7 +72,7 @@ def _type(knob: Knob) -> click.ParamType[Any] | None:
 
 @click.command(
     "sidecar",
-    help=f"Watches a cluster: tells invalid trees, places groups, makes room, protects.\n\n{EXAMPLE}",
+    help=f"Watch a cluster: report invalid trees, place groups, preempt pods, add and remove protection finalizers.\n\n{EXAMPLE}",
     context_settings={"auto_envvar_prefix": "MUSTER", "max_content_width": 120, "show_default": True},
 )
 @with_options
@@ -121,13 +121,13 @@ def _modes(text: str) -> frozenset[Mode]:
     if not names:
         raise click.UsageError(f"--mode: at least one of {', '.join(MODES)} is needed")
     if "preempt" in names and not {"place", "ungate"} & set(names):
-        raise click.UsageError("--mode: preempt makes room for what is placed; it needs place or ungate")
+        raise click.UsageError("--mode: preempt needs place or ungate")
     return frozenset(map(Mode, names))
 
 
 def _scheduler_name(text: str) -> str:
     if not text:
-        raise click.UsageError("--scheduler-name must not be empty: no pod has that")
+        raise click.UsageError("--scheduler-name must not be empty")
     return text
 
 

@@ -83,10 +83,10 @@ class Settings:
     """
 
     kubeconfig: Annotated[
-        str | None, Knob("--kubeconfig", "Where the API server is.", "FILE", unset="as kubectl finds it; in a pod its service account")
+        str | None, Knob("--kubeconfig", "Kubeconfig of the cluster.", "FILE", unset="as for kubectl; in a pod its service account")
     ] = None
-    context: Annotated[str | None, Knob("--context", "The context of the kubeconfig.", "NAME", unset="its current one")] = None
-    modes: Annotated[frozenset[Mode], Knob("--mode", f"What it does: {', '.join(Mode)}.", "MODE,…")] = frozenset(
+    context: Annotated[str | None, Knob("--context", "Context of the kubeconfig.", "NAME", unset="the current context")] = None
+    modes: Annotated[frozenset[Mode], Knob("--mode", f"Enabled modes, of {', '.join(Mode)}.", "MODE,…")] = frozenset(
         {Mode.VALIDATE, Mode.PLACE, Mode.PREEMPT, Mode.PROTECT}
     )
     scheduler_name: Annotated[str, Knob("--scheduler-name", "The spec.schedulerName of the pods that it binds.", "NAME")] = "muster"
@@ -94,45 +94,49 @@ class Settings:
         str,
         Knob(
             "--strategy",
-            "How it places: searching where greedy, which decides as kube-scheduler, leaves pods out; or greedy alone.",
+            "greedy: decide as kube-scheduler; complete: also search where greedy leaves pods without a node.",
             choices=(COMPLETE, GREEDY),
         ),
     ] = COMPLETE
-    budget: Annotated[int, Knob("--budget", "Steps that the search may take for a root.", "STEPS", bounds=(1, None), unset="")] = 0
-    evicting: Annotated[Evicting, Knob("--evict", "How victims leave; evict honours budgets.", choices=tuple(Evicting))] = Evicting.EVICT
+    budget: Annotated[int, Knob("--budget", "Maximum number of search steps for a root.", "STEPS", bounds=(1, None), unset="")] = 0
+    evicting: Annotated[
+        Evicting, Knob("--evict", "How victims are removed: evict respects PodDisruptionBudgets, delete does not.", choices=tuple(Evicting))
+    ] = Evicting.EVICT
     by_label: Annotated[
-        bool, Knob("--labels/--no-labels", "Whether pods are members by label where the server drops spec.schedulingGroup.")
+        bool, Knob("--labels/--no-labels", "Find the pods of a group by label if the API server drops spec.schedulingGroup.")
     ] = True
-    settle_seconds: Annotated[float, Knob("--settle", "How long a breach stands before it is told.", "SECONDS", bounds=(0.0, 600.0))] = 2.0
+    settle_seconds: Annotated[
+        float, Knob("--settle", "Time for which a violation must last before it is reported.", "SECONDS", bounds=(0.0, 600.0))
+    ] = 2.0
     lease: Annotated[
         tuple[str, str] | None,
         Knob(
             "--lease",
-            "By which one of several replicas leads.",
+            "Lease by which replicas elect a leader; none: no election.",
             "NAMESPACE/NAME|none",
             unset=f"{LEASE_NAME}, in {NAMESPACE_VARIABLE} or {LEASE_NAMESPACE}",
         ),
     ] = (LEASE_NAMESPACE, LEASE_NAME)
-    identity: Annotated[str, Knob("--identity", "Who this replica is.", "NAME", unset="the host's name and the process")] = ""
+    identity: Annotated[str, Knob("--identity", "Name of this replica in the lease.", "NAME", unset="host name and process id")] = ""
     gates: Annotated[
-        Gates, Knob("--gates", "Feature gates of the API server; all on where not named.", "A=true,B=false", unset="", repeatable=True)
+        Gates, Knob("--gates", "Feature gates of the API server; all others are on.", "A=true,B=false", unset="", repeatable=True)
     ] = dataclasses.field(default_factory=Gates)
     plugins: Annotated[
         "Plugins | None",
-        Knob("--plugin", "A placement plugin that is installed beside Muster (repeatable).", "NAME,…", unset="", repeatable=True),
+        Knob("--plugin", "An installed placement plugin (repeatable).", "NAME,…", unset="", repeatable=True),
     ] = None
-    writers: Annotated[int, Knob("--writers", "Writes at once.", "N", bounds=(1, 64))] = 8
+    writers: Annotated[int, Knob("--writers", "Maximum number of concurrent writes.", "N", bounds=(1, 64))] = 8
     silence_seconds: Annotated[
         float,
         Knob(
             "--silence",
-            "How long a watch may say nothing before it is begun anew; the server speaks at least once a minute.",
+            "Time without a message after which a watch is restarted; the API server sends one at least every minute.",
             "SECONDS",
             bounds=(5.0, 600.0),
         ),
     ] = 90.0
     probe_bind: Annotated[
-        str, Knob("--probe-bind", "Where probes, figures and /explain are served; port 0 takes a free one.", "HOST:PORT")
+        str, Knob("--probe-bind", "Address of probes, metrics and /explain; port 0 selects a free port.", "HOST:PORT")
     ] = "127.0.0.1:8080"
 
     @property

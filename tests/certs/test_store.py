@@ -68,7 +68,7 @@ def muster(capsys, monkeypatch):
 def test_issue_and_inspect(tmp_path, muster):
     code, out, err = muster("issue", "--out", tmp_path, "--name", "a.svc", "--name", "127.0.0.1")
     assert (0, "") == (code, err)
-    assert "thrown away" in out
+    assert "discarded" in out
 
     code, out, _ = muster("inspect", tmp_path, "--format", "json", "--name", "a.svc")
     leaf, ca = json.loads(out)["certificates"]

@@ -88,7 +88,7 @@ def test_the_rest_is_compiled_where_one_is_refused() -> None:
     assert [
         "muster compile: broken.yaml:1:5: ",
         "bad.yaml:6:42: error Job ml/other: spec.scheduling.schedulingPolicy.gang.minCount: Invalid value: 3: must not be greater than parallelism (2)",
-        "muster compile: 1 object has no uid yet: what is made has no ownerReferences, and is not deleted with its owner",
+        "muster compile: 1 object has no uid yet: the created objects have no ownerReferences and are not deleted with their owner",
     ] == [line[:33] if "broken" in line else line for line in answer.stderr.splitlines()]
 
 
@@ -199,7 +199,7 @@ def test_an_object_given_twice_is_refused() -> None:
 
     assert (1, ["Workload train"]) == (answer.exit_code, made(answer))
     assert (
-        '<stdin>:11:12: error Job ml/train: metadata.name: Duplicate value: "train": the object is given twice: <stdin>:1 has it too'
+        '<stdin>:11:12: error Job ml/train: metadata.name: Duplicate value: "train": the object is given twice: also at <stdin>:1'
         == answer.stderr.splitlines()[0]
     )
 
@@ -211,7 +211,7 @@ def test_two_objects_that_would_have_one_workload_are_refused() -> None:
     answer = compiled("-", stdin=f"{jobset}---\n{JOB}")
 
     assert (1, ["Workload train"]) == (answer.exit_code, made(answer))
-    assert "Workload ml/train is made of Job ml/train (<stdin>:6) too: give the objects their uids" in answer.stderr
+    assert "Workload ml/train is also created for Job ml/train (<stdin>:6): set the metadata.uid of both" in answer.stderr
 
 
 def test_with_uids_they_have_two() -> None:
@@ -236,7 +236,7 @@ def test_a_child_is_told_as_skipped() -> None:
 
     assert (0, "") == (answer.exit_code, answer.stdout)
     assert (
-        "<stdin>:1:1: note Job ml/train: nothing is made of it: its group belongs to the Workload of its controller, JobSet s\n"
+        "<stdin>:1:1: note Job ml/train: nothing is created: its group belongs to the Workload of its controller, JobSet s\n"
         == answer.stderr
     )
 

@@ -38,6 +38,21 @@ def test_a_field() -> None:
     assert "gang-minimum" in [each["id"] for each in json.loads(answer.stdout)["rules"]]
 
 
+@pytest.mark.parametrize("kind", ["CompositePodGroup", "podgroup"])
+def test_a_kind(kind: str) -> None:
+    told_of = [each["id"] for each in json.loads(explain(kind, "--format", "json").stdout)["rules"]]
+
+    assert [each.id for each in rules.discover().values() if kind.lower() in map(str.lower, each.kinds)] == told_of
+    assert "gang-minimum" in told_of
+
+
+@pytest.mark.parametrize("arguments", [[], ["claim-statuses"], ["PodGroup"], ["spec.controllerRef"]])
+def test_text_has_no_markdown(arguments: list[str]) -> None:
+    answer = explain(*arguments)
+
+    assert (answer.exit_code, "`" in answer.stdout) == (0, False)
+
+
 def test_markdown_without_an_argument_is_the_documentation() -> None:
     assert explain("--format", "markdown").stdout == told.documentation(list(rules.discover().values()))
     assert explain("--format", "markdown", "gang-minimum").stdout.startswith("## gang-minimum\n")

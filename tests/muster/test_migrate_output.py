@@ -48,7 +48,7 @@ def test_a_link_stays_one_and_its_file_is_written(tmp_path: Path) -> None:
     [
         pytest.param(lambda path: path.write_text("changed", encoding="utf-8"), id="it has changed since it was read"),
         pytest.param(lambda path: path.unlink(), id="no such file or directory"),
-        pytest.param(lambda path: (path.unlink(), path.mkdir()), id="it is no regular file"),
+        pytest.param(lambda path: (path.unlink(), path.mkdir()), id="it is not a regular file"),
     ],
 )
 def test_where_one_cannot_be_written_none_is(tmp_path: Path, spoil: object, request: pytest.FixtureRequest) -> None:
@@ -81,7 +81,7 @@ def test_what_was_written_before_a_late_failure_is_told(tmp_path: Path, monkeypa
         return renamed(self, target)
 
     monkeypatch.setattr(Path, "replace", fails_at_the_second)
-    with pytest.raises(WriteError, match=r"'c.yaml' cannot be written: no space left on device; a\.yaml had been written before"):
+    with pytest.raises(WriteError, match=r"'c.yaml' cannot be written: no space left on device; a\.yaml had been written already"):
         replace(files)
     assert names(tmp_path) == ["a.yaml", "c.yaml"]
 

@@ -90,8 +90,8 @@ def test_a_folder_without_manifests_is_said_to_be_empty(folder):
     ("arguments", "told"),
     [
         pytest.param(["nowhere"], "'nowhere'", id="no such path"),
-        pytest.param(["cluster.json", "--salt", "a"], "--salt goes with --redact", id="salt alone"),
-        pytest.param(["cluster.json", "--context", "a"], "give a PATH or a cluster", id="files and a cluster"),
+        pytest.param(["cluster.json", "--salt", "a"], "--salt needs --redact", id="salt alone"),
+        pytest.param(["cluster.json", "--context", "a"], "give PATH or a live cluster", id="files and a cluster"),
         pytest.param(["cluster.json", "--format", "yaml"], "'yaml' is not one of", id="unknown format"),
     ],
 )

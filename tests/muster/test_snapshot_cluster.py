@@ -154,7 +154,7 @@ def test_a_kind_that_may_not_be_listed_is_told_and_the_rest_is_there(api):
         pytest.param({"/api/v1/nodes": (500, {"message": "oh"})}, "nodes cannot be listed: HTTP 500: oh", id="an error"),
         pytest.param({"/api/v1/nodes": (200, b"<html>")}, "cannot be read", id="no JSON"),
         pytest.param({"/api/v1/nodes": (200, b"[]")}, "cannot be read", id="no list"),
-        pytest.param({SCHEDULING: (200, [])}, "the answer to /apis/scheduling.k8s.io is no object", id="no discovery"),
+        pytest.param({SCHEDULING: (200, [])}, "the answer to /apis/scheduling.k8s.io is not a JSON object", id="no discovery"),
     ],
 )
 def test_a_cluster_that_cannot_be_read_is_one_line_and_exit_2(api, broken, told):

@@ -30,7 +30,7 @@ def listing(rules: Iterable[Rule]) -> str:
     """Return one line for each rule: id, severity, profile, claim."""
     listed = list(rules)
     width = max((len(each.id) for each in listed), default=0)
-    return "".join(f"{each.id:<{width}}  {each.severity:<7}  {each.profile:<8}  {each.claim}\n" for each in listed)
+    return "".join(f"{each.id:<{width}}  {each.severity:<7}  {each.profile:<8}  {_plain(each.claim)}\n" for each in listed)
 
 
 def text(rules: Iterable[Rule]) -> str:
@@ -57,6 +57,11 @@ def markdown(rules: Sequence[Rule], *, introduction: str = "") -> str:
 def documentation(rules: Sequence[Rule]) -> str:
     """Return the page of all rules: ``validators/rules/README.md``."""
     return markdown(rules, introduction=_INTRODUCTION)
+
+
+def about_kind(rules: Iterable[Rule], kind: str) -> list[Rule]:
+    """Return the rules about objects of *kind*, in any case of its letters."""
+    return [each for each in rules if kind.lower() in {name.lower() for name in each.kinds}]
 
 
 def about_field(rules: Iterable[Rule], wanted: str) -> list[Rule]:
@@ -89,10 +94,10 @@ def _contains(path: str, wanted: str) -> bool:
 def _paragraphs(rule: Rule) -> Iterator[str]:
     yield f"{rule.id}  ({rule.severity}, profile {rule.profile})"
     yield ""
-    yield textwrap.fill(rule.claim, _WIDTH, initial_indent="  ", subsequent_indent="  ")
+    yield textwrap.fill(_plain(rule.claim), _WIDTH, initial_indent="  ", subsequent_indent="  ")
     yield ""
-    yield textwrap.fill(f"Why: {rule.why}", _WIDTH, initial_indent="  ", subsequent_indent="  ")
-    yield textwrap.fill(f"Source: {rule.source}", _WIDTH, initial_indent="  ", subsequent_indent="  ")
+    yield textwrap.fill(f"Why: {_plain(rule.why)}", _WIDTH, initial_indent="  ", subsequent_indent="  ")
+    yield textwrap.fill(f"Source: {_plain(rule.source)}", _WIDTH, initial_indent="  ", subsequent_indent="  ")
     yield textwrap.fill(f"About: {_kinds(rule)}", _WIDTH, initial_indent="  ", subsequent_indent="  ")
     for example in rule.bad[:1]:
         yield f"\n  Bad{_reported_at(example)}{_circumstances(example)}:\n"
@@ -100,6 +105,11 @@ def _paragraphs(rule: Rule) -> Iterator[str]:
     for example in rule.good[:1]:
         yield f"\n  Good{_circumstances(example)}:\n"
         yield from _manifests(example)
+
+
+def _plain(markdown: str) -> str:
+    """Return *markdown* without the backticks of code."""
+    return markdown.replace("`", "")
 
 
 def _manifests(example: Example) -> Iterator[str]:

@@ -20,7 +20,7 @@ KUBERNETES = releases.names(served.served_since("Workload"))
 
 @click.command(
     "compile",
-    short_help="Make the Workloads and groups of Jobs, JobSets, LeaderWorkerSets and more.",
+    short_help="Create the Workloads and groups of Jobs, JobSets, LeaderWorkerSets and more.",
     epilog="Example: muster compile --groups --pods jobset.yaml | muster simulate - --objects cluster.yaml",
 )
 @click.argument("paths", nargs=-1, metavar="[PATH...|-]")
@@ -30,41 +30,39 @@ KUBERNETES = releases.names(served.served_since("Workload"))
     type=click.Choice(FORMATS),
     default="yaml",
     show_default=True,
-    help="yaml: a stream of documents; json: one List, with the report beside its items.",
+    help="yaml: a stream of documents; json: one List that also contains the report.",
 )
-@click.option("--groups", is_flag=True, help="Also the CompositePodGroups and PodGroups that are made of the templates.")
-@click.option("--pods", is_flag=True, help="Also the pods that the controllers would make, in their groups.")
-@click.option(
-    "--delegated", is_flag=True, help="Leave PodGroups to the controllers of child Jobs: make the Jobs, with linkage annotations."
-)
-@click.option("--explain", is_flag=True, help="Tell of each template which block came from default, user and callback.")
+@click.option("--groups", is_flag=True, help="Also create the CompositePodGroups and PodGroups of the templates.")
+@click.option("--pods", is_flag=True, help="Also create the pods that the controllers would create, with their groups.")
+@click.option("--delegated", is_flag=True, help="Create child Jobs with linkage annotations; their controllers create the PodGroups.")
+@click.option("--explain", is_flag=True, help="Report the source of each block of a template: default, user or callback.")
 @click.option(
     "--version",
     "version",
     type=click.Choice(served.WORKLOAD_VERSIONS),
     default=served.hub_of("Workload").version,
     show_default=True,
-    help="The version of Workloads and PodGroups.",
+    help="API version of Workloads and PodGroups.",
 )
 @click.option(
     "--kubernetes",
     type=click.Choice(tuple(KUBERNETES)),
     default=options.DEFAULT_KUBERNETES,
     show_default=True,
-    help="The version of the API server that is to take what is made.",
+    help="Version of the API server that the created objects are for.",
 )
 @click.option(
     "--objects",
     multiple=True,
     metavar="PATH",
-    help="Further objects that may be looked up: runtimes, topologies, pods, Workloads of parents (repeatable).",
+    help="Further objects to look up: runtimes, topologies, pods, Workloads of parents (repeatable).",
 )
 @click.option(
     "--level",
     "levels",
     multiple=True,
     metavar="NAME=LABEL",
-    help="The node label that another scheduler's level of topology stands for (repeatable).",
+    help="Node label for a topology level of another scheduler (repeatable).",
 )
 def compile_(  # noqa: PLR0913 - one parameter an option
     *,
@@ -79,23 +77,23 @@ def compile_(  # noqa: PLR0913 - one parameter an option
     objects: tuple[str, ...],
     levels: tuple[str, ...],
 ) -> int:
-    """Compile the objects at PATH (files, directories, - for standard input): the Workload of each, to standard output.
+    """Compile the objects at PATH (files, directories, - for standard input): write the Workload of each to standard output.
 
-    Read are Jobs, JobSets (scheduling in the Job templates, or in replicatedJobPolicies at the root), LeaderWorkerSets and
-    TrainJobs (with their runtime among the inputs or --objects); and with a list of what is lost PodGroups of Volcano,
-    scheduler-plugins and KAI, Grove's PodCliqueSets, and Kueue's topology annotations. Other kinds are passed over.
+    Supported kinds: Jobs, JobSets (scheduling in the Job templates, or in replicatedJobPolicies at the root), LeaderWorkerSets
+    and TrainJobs (with their runtime in PATH or --objects). PodGroups of Volcano, scheduler-plugins and KAI, Grove's
+    PodCliqueSets and Kueue's topology annotations are compiled too, with a list of what is lost. Other kinds are skipped.
 
-    Errors, warnings and losses go to standard error, with file and line of the field; with --format json they are in the
-    output too. The output is the same for any order of the inputs. Where the objects have a uid, names are those of
-    Kubernetes 1.38's library; without, they are the owner's name, and WORKLOAD-TEMPLATE[-INDEX] for groups.
+    Errors, warnings and losses are written to standard error, with file and line of the field; --format json also has them in
+    the output. The order of the inputs does not change the output. If an object has a uid, names are those of Kubernetes
+    1.38's library. Without a uid, a Workload has the name of its owner, and a group is named WORKLOAD-TEMPLATE[-INDEX].
 
     Exit status: 0 everything was compiled, 1 something was refused (see standard error; the rest is compiled), 2 something
-    could not be read, there is nothing to compile, or the call is wrong, 3 both.
+    could not be read, there is nothing to compile, or the command line is wrong, 3 both 1 and 2.
     """
     if not paths:
         raise click.UsageError("give at least one PATH: a file, a directory, or - for standard input")
     if delegated and pods:
-        raise click.UsageError("--delegated leaves the pods to the child Jobs, with their groups: leave out --pods, or --delegated")
+        raise click.UsageError("--delegated and --pods exclude each other: with --delegated, the child Jobs create the pods")
     from muster.commands.compile import compilation, sources
     from workloadbuilder.adapters.compiled import CompileOptions
 

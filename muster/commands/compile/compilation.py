@@ -90,14 +90,14 @@ def _apart(results: Iterable[Result]) -> Iterator[Result]:
         own = group_of(str(content.get("apiVersion"))), str(content.get("kind")), result.compiled.namespace, _named(result.document)
         names = [_identity(each) for each in result.compiled.objects]
         if own[3] and own in given:
-            yield _refused(result, field.duplicate(_NAME, own[3], f"the object is given twice: {_place(given[own])} has it too"))
+            yield _refused(result, field.duplicate(_NAME, own[3], f"the object is given twice: also at {_place(given[own])}"))
             continue
         given[own] = result
         if taken := next((name for name in names if name in made), None):
             kind, namespace, name = taken
             detail = (
-                f"{kind} {f'{namespace}/' if namespace else ''}{name} is made of {_said(made[taken])} too: give the objects their uids, "
-                "of which names are made, or other names"
+                f"{kind} {f'{namespace}/' if namespace else ''}{name} is also created for {_said(made[taken])}: "
+                "set the metadata.uid of both, from which names are derived, or rename one"
             )
             yield _refused(result, field.duplicate(_NAME, own[3], detail))
             continue

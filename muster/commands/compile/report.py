@@ -20,7 +20,7 @@ def report(run: Run) -> Iterator[str]:
     for result in run.results:
         compiled = result.compiled
         if compiled.skipped and not compiled.errors:
-            yield _line(result, "note", FieldPath(), f"nothing is made of it: {compiled.skipped}")
+            yield _line(result, "note", FieldPath(), f"nothing is created: {compiled.skipped}")
         for error in compiled.errors:
             yield _line(result, "error", error.path, str(error))
         for warning in compiled.warnings:
@@ -32,7 +32,7 @@ def report(run: Run) -> Iterator[str]:
     unborn = sum(any(warning.path == _UID for warning in result.compiled.warnings) and not result.compiled.errors for result in run.results)
     if unborn:
         has = "1 object has" if unborn == 1 else f"{unborn:,} objects have"
-        yield f"muster compile: {has} no uid yet: what is made has no ownerReferences, and is not deleted with its owner"
+        yield f"muster compile: {has} no uid yet: the created objects have no ownerReferences and are not deleted with their owner"
 
 
 def named(result: Result) -> str:

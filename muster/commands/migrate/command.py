@@ -20,40 +20,47 @@ _LONG_WORK = 2000
 
 
 @click.command(
-    short_help="Bring manifests of retired API versions up to date.",
+    short_help="Convert manifests of retired API versions to current ones.",
     epilog="Example: muster migrate --in-place manifests/ --output json=losses.json",
 )
 @click.argument("paths", nargs=-1, metavar="[PATH...|-]")
-@click.option("--in-place", "-i", is_flag=True, help="Write the files that change; all of them, or, where one cannot be migrated, none.")
-@click.option("--diff", is_flag=True, help="Write to standard output what changes in place of the manifests.")
+@click.option("--in-place", "-i", is_flag=True, help="Write the changed files in place: all of them, or none if one cannot be migrated.")
+@click.option("--diff", is_flag=True, help="Write a diff to standard output instead of the manifests.")
 @click.option(
     "--to",
     type=click.Choice(served.WORKLOAD_VERSIONS),
     default=served.hub_of("Workload").version,
     show_default=True,
-    help="The version of Workloads and PodGroups.",
+    help="API version of Workloads and PodGroups.",
 )
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="How the report is written.")
-@click.option("--output", "outputs", multiple=True, metavar="FORMAT=FILE", help="Write the report to a file as well (repeatable).")
-@click.option("--quiet", "-q", is_flag=True, help="Write no report; the exit status tells.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Format of the report.")
+@click.option(
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="FORMAT=FILE",
+    shell_complete=lambda _ctx, _parameter, incomplete: [f"{each}=" for each in FORMATS if each.startswith(incomplete)],
+    help="Write the report to a file as well (repeatable).",
+)
+@click.option("--quiet", "-q", is_flag=True, help="Write no report, only set the exit status.")
 def migrate(*, paths: tuple[str, ...], in_place: bool, diff: bool, to: str, form: str, outputs: tuple[str, ...], quiet: bool) -> int:
-    """Bring the manifests at PATH up to date: files, directories (.yaml .yml .json below them), or - for standard input.
+    """Convert the manifests at PATH: files, directories (.yaml .yml .json below them), or - for standard input.
 
-    Workloads and PodGroups of scheduling.k8s.io v1alpha1 and v1alpha2 become v1beta1. For pods that name a group by
-    workloadRef, in Pods and in the templates of any controller, the PodGroups are made and written behind their Workload,
-    one for each Workload, group and replica key; give the files with the Workload and with the pods in one call. All else
+    Workloads and PodGroups of scheduling.k8s.io v1alpha1 and v1alpha2 become v1beta1. Pods, and pod templates of any
+    controller, can name a group by workloadRef. The PodGroups of these pods are created and written after their Workload, one
+    for each Workload, group and replica key. Give the files with the Workload and with the pods in one call. Everything else
     keeps its bytes: comments, order and layout.
 
-    The migrated manifests go to standard output, and a report on what was changed and what could not be carried over to
-    standard error; with --in-place the report is all there is, on standard output.
+    The migrated manifests are written to standard output. A report of changes and losses is written to standard error. With
+    --in-place, only the report is printed, to standard output.
 
     Exit status: 0 everything was carried over, 1 something was lost (see the report), 2 something could not be read or
-    migrated and nothing was written, or the call is wrong, 3 both.
+    migrated and nothing was written, or the command line is wrong, 3 both 1 and 2.
     """
     if not paths:
         raise click.UsageError("give at least one PATH: a file, a directory, or - for standard input")
     if in_place and "-" in paths:
-        raise click.UsageError("--in-place needs files; standard input goes to standard output")
+        raise click.UsageError("--in-place needs files: standard input cannot be written in place")
     files = [_output(each) for each in outputs]
     migration = _migrated(paths, to)
     written = _delivered(migration, in_place=in_place, diff=diff)

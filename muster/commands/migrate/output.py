@@ -42,7 +42,7 @@ def replace(files: Sequence[File]) -> None:
             waiting.pop(0)
             done.append(name)
     except OSError as error:
-        told = f"{', '.join(done)} had been written before" if done else "nothing was written"
+        told = f"{', '.join(done)} had been written already" if done else "nothing was written"
         raise WriteError(f"{name!r} cannot be written: {(error.strerror or str(error)).lower()}; {told}") from None
     finally:
         for new, _ in waiting:
@@ -92,7 +92,7 @@ def _beside(file: File) -> tuple[str, str]:
     target = os.path.realpath(file.path)
     known = os.stat(target)  # noqa: PTH116 - names may be bytes that are no text
     if not stat.S_ISREG(known.st_mode):
-        raise OSError("it is no regular file")
+        raise OSError("it is not a regular file")
     if not os.access(target, os.W_OK):
         raise PermissionError("it is not writable")
     if Path(target).read_bytes() != file.before:

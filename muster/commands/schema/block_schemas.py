@@ -51,21 +51,28 @@ def _policy(prefix: str, members: str, counted: str, whole: str) -> Iterator[tup
         Struct(
             f"How the {members} of {whole} are scheduled. Exactly one policy is set.",
             (
-                ("basic", Field(f"The {members} are scheduled one by one, as Kubernetes always has.", f"{prefix}BasicSchedulingPolicy")),
-                ("gang", Field(f"A number of {members} are scheduled together, or none.", f"{prefix}GangSchedulingPolicy")),
+                (
+                    "basic",
+                    Field(
+                        f"The {members} are scheduled one by one, the standard behaviour of Kubernetes.", f"{prefix}BasicSchedulingPolicy"
+                    ),
+                ),
+                ("gang", Field(f"At least the minimum of {members} is scheduled together, or none.", f"{prefix}GangSchedulingPolicy")),
             ),
             union=("basic", "gang"),
         ),
     )
-    yield f"{prefix}BasicSchedulingPolicy", Struct("Says all by being there.")
+    yield f"{prefix}BasicSchedulingPolicy", Struct("Has no fields.")
     yield (
         f"{prefix}GangSchedulingPolicy",
         Struct(
-            "What has to be scheduled together.",
+            "The minimum that is scheduled together.",
             (
                 (
                     counted,
-                    Field(f"The least number of {members} that are scheduled at the same time. Left out, the controller fills it in."),
+                    Field(
+                        f"The minimum number of {members} that are scheduled at the same time. If it is not set, the controller fills it in."
+                    ),
                 ),
             ),
         ),
@@ -78,13 +85,22 @@ def _placing(prefix: str, members: str, whole: str) -> Iterator[tuple[str, Struc
         f"{prefix}SchedulingConstraints",
         Struct(
             f"Where the pods of {whole} may run.",
-            (("topology", Field("Domains of which all pods share one; one constraint at most.", "TopologyConstraint", most=MAX_TOPOLOGY)),),
+            (
+                (
+                    "topology",
+                    Field(
+                        "Topology levels; all pods run in one domain of each. At most one constraint.",
+                        "TopologyConstraint",
+                        most=MAX_TOPOLOGY,
+                    ),
+                ),
+            ),
         ),
     )
     yield (
         f"{prefix}DisruptionMode",
         Struct(
-            f"What leaves when something of {whole} has to. Exactly one mode is set.",
+            f"How {whole} is disrupted. Exactly one mode is set.",
             (
                 ("single", Field(f"The {members} can be disrupted independently of each other.", f"{prefix}SingleDisruptionMode")),
                 ("all", Field(f"All {members} are disrupted together.", f"{prefix}AllDisruptionMode")),
@@ -92,16 +108,16 @@ def _placing(prefix: str, members: str, whole: str) -> Iterator[tuple[str, Struc
             union=("single", "all"),
         ),
     )
-    yield f"{prefix}SingleDisruptionMode", Struct("Says all by being there.")
-    yield f"{prefix}AllDisruptionMode", Struct("Says all by being there.")
+    yield f"{prefix}SingleDisruptionMode", Struct("Has no fields.")
+    yield f"{prefix}AllDisruptionMode", Struct("Has no fields.")
 
 
 BLOCKS: dict[str, Struct] = {
     **dict(_level("WorkloadPodGroup", "pods", "minCount", "a group")),
     "WorkloadPodGroupResourceClaim": Struct(
-        "A claim for devices that the pods of a group share. It is there already, or made of a template.",
+        "A claim for devices that the pods of a group share, either an existing claim or one created from a template.",
         (
-            ("name", Field("Tells this claim from the others of the group.", pattern=f"^{_LABEL}$", longest=63)),
+            ("name", Field("The name of the claim, unique in the group.", pattern=f"^{_LABEL}$", longest=63)),
             ("resourceClaimName", Field("A ResourceClaim of the namespace.", pattern=f"^{_SUBDOMAIN}$", longest=253)),
             ("resourceClaimTemplateName", Field("A ResourceClaimTemplate of the namespace.", pattern=f"^{_SUBDOMAIN}$", longest=253)),
         ),

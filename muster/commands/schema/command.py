@@ -15,25 +15,26 @@ FORMATS = ("json-schema", "openapi")
     epilog="Example: muster schema --building-blocks --format openapi WorkloadPodGroupSchedulingPolicy",
 )
 @click.argument("names", nargs=-1, metavar="[NAME...]")
-@click.option("--building-blocks", is_flag=True, help="The structs of scheduling.k8s.io/v1alpha3 that controllers embed.")
+@click.option("--building-blocks", is_flag=True, help="Print the structs of scheduling.k8s.io/v1alpha3 that controllers embed.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(FORMATS),
     default="json-schema",
     show_default=True,
-    help="json-schema: JSON Schema 2020-12, as JSON; openapi: structural schemas of OpenAPI v3 as a CRD has them, as YAML.",
+    help="json-schema: JSON Schema 2020-12, as JSON; openapi: structural schemas of OpenAPI v3 for a CRD, as YAML.",
 )
 def schema(*, names: tuple[str, ...], building_blocks: bool, form: str) -> None:
     """Print schemas of the building blocks of scheduling.k8s.io/v1alpha3 that controllers embed in their own APIs (KEP-6089).
 
-    WorkloadPodGroup... are for groups of pods, WorkloadCompositePodGroup... for groups of groups. With --format openapi each
-    stands by itself, to be put below spec.versions[].schema.openAPIV3Schema, its rules with it. NAME prints these alone.
+    WorkloadPodGroup... are for groups of pods, WorkloadCompositePodGroup... for groups of groups. With --format openapi, each
+    schema is complete, with its validation rules: copy it below spec.versions[].schema.openAPIV3Schema. With NAME, only these
+    are printed.
 
-    Exit status: 0, 2 there is no block of that name or the call is wrong.
+    Exit status: 0 success, 2 a NAME is unknown or the command line is wrong.
     """
     if not building_blocks:
-        raise click.UsageError("say what to print: --building-blocks")
+        raise click.UsageError("--building-blocks is required: there is nothing else to print")
     from muster.commands import options
     from muster.commands.schema import block_schemas
     from muster.render import yaml_text
@@ -41,7 +42,7 @@ def schema(*, names: tuple[str, ...], building_blocks: bool, form: str) -> None:
     blocks = block_schemas.BLOCKS
     for name in names:
         if name not in blocks:
-            raise click.UsageError(f"there is no building block {name!r}{options.near(name, blocks)}; all are printed without NAME")
+            raise click.UsageError(f"there is no building block {name!r}{options.near(name, blocks)}; without NAME, all are printed")
     chosen = names or tuple(blocks)
     if form == "openapi":
         text = yaml_text.dump({name: block_schemas.structural(name) for name in chosen})

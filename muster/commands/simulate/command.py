@@ -21,72 +21,77 @@ _PERCENT = click.IntRange(0, 100)
 
 
 @click.command(
-    short_help="Place groups on nodes read from manifests: who would run where, and why not.",
+    short_help="Place groups on nodes read from manifests: which pod runs where, and why not.",
     epilog="Example: kubectl get nodes,pods,podgroups -A -o json | muster simulate - train.yaml --add-nodes '2 like gpu-1'",
 )
 @click.argument("paths", nargs=-1, metavar="[PATH...|-]")
 @click.option(
-    "--format", "form", type=click.Choice(FORMATS), help="What is written to standard output; html is one page to look at.  [default: text]"
+    "--format", "form", type=click.Choice(FORMATS), help="Format of standard output; html is one self-contained page.  [default: text]"
 )
-@click.option("--batch", is_flag=True, help="PATH holds a question a line; one JSON answer a line, in order.")
+@click.option("--batch", is_flag=True, help="PATH contains one request per line; the output is one JSON answer per line, in order.")
 @click.option(
     "--strategy",
     type=click.Choice(STRATEGIES),
     default="complete",
     show_default=True,
-    help="complete: searches where greedy, which decides as kube-scheduler 1.37, leaves pods out.",
+    help="greedy: decide as kube-scheduler 1.37; complete: also search where greedy leaves pods without a node.",
 )
 @click.option(
     "--remedies",
     type=click.IntRange(0),
     metavar="ROOTS",
-    help="Tell what would help, of so many roots not placed.  [default: 3; with greedy 0]",
+    help="Number of roots for which remedies are searched if they are not placed.  [default: 3; with greedy 0]",
 )
-@click.option("--budget", type=click.IntRange(1), metavar="STEPS", help="How many steps the search may take for a root.")
+@click.option("--budget", type=click.IntRange(1), metavar="STEPS", help="Maximum number of search steps for a root.")
 @click.option(
-    "--order", multiple=True, metavar="ROOT,...", help="Roots in the order of their cycles; others follow by priority, age, name."
+    "--order", multiple=True, metavar="ROOT,...", help="Order in which roots are scheduled; others follow by priority, age and name."
 )
-@click.option("--evict", is_flag=True, help="Let the victims leave, and run the next cycle too.")
+@click.option("--evict", is_flag=True, help="Evict the victims and run the next cycle too.")
 @click.option("--scheduler-name", metavar="NAME", help="Place only pods of this scheduler.")
 @click.option(
     "--drain",
     multiple=True,
     metavar="NODE|LABEL=VALUE,...",
-    help="What if: the node is gone, or all with that label (rack=r3), and the pods there wait for another.",
+    help="What if this node, or all nodes with this label (rack=r3), are removed; their pods become pending.",
 )
 @click.option(
     "--add-nodes",
     multiple=True,
     metavar="'N like NODE[,label=value...]'",
-    help="What if: N more nodes, fresh and empty (repeatable); or N alone, and --like.",
+    help="What if there are N more nodes, new and empty (repeatable); or only N, with --like.",
 )
-@click.option("--like", multiple=True, metavar="NODE[,label=value...]", help="The node that those of --add-nodes N are like.")
-@click.option("--ignore", multiple=True, metavar="FIELD", help="A field that is not modelled and is to be passed over (repeatable).")
-@click.option("--plugin", multiple=True, metavar="NAME,...", help="A placement plugin that is installed beside Muster (repeatable).")
+@click.option("--like", multiple=True, metavar="NODE[,label=value...]", help="The node that --add-nodes N copies.")
+@click.option("--ignore", multiple=True, metavar="FIELD", help="Ignore a field that is not modelled (repeatable).")
+@click.option("--plugin", multiple=True, metavar="NAME,...", help="An installed placement plugin (repeatable).")
 @click.option(
-    "--objects", multiple=True, metavar="PATH", help="Further objects of the cluster; what is at both places, PATH says (repeatable)."
+    "--objects",
+    multiple=True,
+    metavar="PATH",
+    help="Further objects of the cluster; objects of the same name in PATH override them (repeatable).",
 )
 @click.option(
     "--certificate",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Write down there why roots that were proved to have no placement have none.",
+    help="Write the proofs for roots that provably have no placement to FILE.",
 )
-@click.option("--fragmentation", is_flag=True, help="Tell the largest gang of each kind of pod that fits in one zone or rack now.")
+@click.option("--fragmentation", is_flag=True, help="Report the largest gang of each kind of pod that fits in one zone or rack now.")
 @options.gates
-@click.option("--timings", is_flag=True, help="Tell how many seconds it took.")
-@click.option("--four-statuses", is_flag=True, help="Tell what no eviction can help, and do not try it (KEP-6012).")
-@click.option("--nominated-first", is_flag=True, help="Take the domain of nominated pods where it is feasible (KEP-5732).")
+@click.option("--timings", is_flag=True, help="Report the duration in seconds.")
+@click.option(
+    "--four-statuses", is_flag=True, help="Report roots that no eviction can help, and do not try preemption for them (KEP-6012)."
+)
+@click.option("--nominated-first", is_flag=True, help="Use the domain of nominated pods if it is feasible (KEP-5732).")
 @click.option(
     "--percentage-of-placements",
     type=_PERCENT,
     metavar="N",
-    help="Stop after so many feasible ones; 0: by size (KEP-5732).  [default: 100]",
+    help="Stop once N percent of the placements are feasible; 0: depends on their number (KEP-5732).  [default: 100]",
 )
-@click.option("--every-pod", is_flag=True, help="No domain where one pod of the group finds no node (KEP-5732).")
-@click.option("--preempt-for-leftovers", is_flag=True, help="Preempt for more pods of a running gang as well (KEP-6012).")
-@click.option("--verbose", "-v", is_flag=True, help="Name every pod with its node, and leave nothing out.")
-@click.option("--no-color", is_flag=True, help="No colours; so it is when NO_COLOR is set or the output is no terminal.")
+@click.option("--every-pod", is_flag=True, help="Reject a domain if one pod of the group fits on no node of it (KEP-5732).")
+@click.option("--preempt-for-leftovers", is_flag=True, help="Also preempt for additional pods of a running gang (KEP-6012).")
+@click.option("--verbose", "-v", is_flag=True, help="List every pod with its node, and omit nothing.")
+@click.option("--no-color", is_flag=True, help="No colours. This is the default if NO_COLOR is set or the output is not a terminal.")
 def simulate(
     *,
     paths: tuple[str, ...],
@@ -100,21 +105,22 @@ def simulate(
 ) -> int:
     """Place the groups and pods at PATH on the nodes there: manifests, kubectl's JSON, directories, - for standard input.
 
-    All that is pending is placed in the order of the scheduler's queue, all that runs takes its room. Read are Nodes, Pods,
-    PodGroups, CompositePodGroups, Workloads, PriorityClasses and PodDisruptionBudgets; JSON may have 1 GiB, YAML 64 MiB.
+    Pending pods are placed in the order of the scheduler's queue; running pods use resources. Kinds that are read: Nodes, Pods,
+    PodGroups, CompositePodGroups, Workloads, PriorityClasses and PodDisruptionBudgets. A file may have 1 GiB of JSON or 64 MiB
+    of YAML.
 
-    With --batch, a line is {"id": ..., "objects": [...], "options": {"order": [...], "evict": true, ...}}; its options are those
-    of the command line in camel case (addNodes, schedulerName), and win over them.
+    With --batch, a line is {"id": ..., "objects": [...], "options": {"order": [...], "evict": true, ...}}. Its options are those
+    of the command line in camel case (addNodes, schedulerName), and override them.
 
-    Exit status: 0 every pod is placed, 1 one is not, 2 nothing could be decided or the call is wrong. With --objects, what counts
-    are the pods and groups at PATH and the trees they belong to: muster simulate --objects cluster.json job.yaml asks whether
-    that job would fit.
+    Exit status: 0 every pod is placed, 1 at least one is not, 2 nothing could be decided or the command line is wrong. With
+    --objects, the exit status is only about the pods and groups at PATH and their trees. For example, muster simulate --objects
+    cluster.json job.yaml tests whether that job fits.
     """
     extras.require("simulate")
     if not paths:
         raise click.UsageError("give at least one PATH: a file, a directory, or - for standard input")
     if batch and (form in {"text", "html"} or verbose):
-        raise click.UsageError("with --batch, answers are JSON")
+        raise click.UsageError("--batch writes JSON only: leave out --verbose and other formats")
     if certificate and (batch or chosen["evict"]):
         raise click.UsageError("--certificate is about one cycle: leave out --batch and --evict")
     from muster.commands.progress import Progress

@@ -18,37 +18,38 @@ COMPLETE, INCOMPLETE = 0, 2
 
 
 @click.command(
-    short_help="Save a cluster, live or from files, as one document that simulate reads.",
+    short_help="Save a cluster, live or from files, as one document for simulate.",
     epilog="Example: muster snapshot --context prod --redact > cluster.json && muster simulate cluster.json --drain rack=r3",
 )
 @click.argument("paths", nargs=-1, metavar="[PATH...|-]")
-@click.option("--redact", is_flag=True, help="Hash names of objects and values of labels; keys of labels and topologies stay.")
+@click.option("--redact", is_flag=True, help="Hash names of objects and values of labels; keys of labels and topologies are kept.")
 @click.option(
-    "--salt", metavar="TEXT", help="What goes into the hashes, to compare snapshots.  [default: made from the content, other for each]"
+    "--salt", metavar="TEXT", help="Salt of the hashes; equal salts make snapshots comparable.  [default: derived from the content]"
 )
-@click.option("--kubeconfig", metavar="FILE", help="Of the live cluster.  [default: as kubectl finds it]")
-@click.option("--context", metavar="NAME", help="Of the kubeconfig.  [default: its current one]")
+@click.option("--kubeconfig", metavar="FILE", help="Kubeconfig of the live cluster.  [default: as for kubectl]")
+@click.option("--context", metavar="NAME", help="Context of the kubeconfig.  [default: the current context]")
 @click.option(
     "--format",
     "form",
     type=click.Choice(FORMATS),
     default="json",
     show_default=True,
-    help="json: a List; jsonl: the objects alone, one a line.",
+    help="json: a List; jsonl: only the objects, one per line.",
 )
 def snapshot(*, paths: tuple[str, ...], redact: bool, salt: str | None, kubeconfig: str | None, context: str | None, form: str) -> int:
-    """Write the objects at PATH, or those of the live cluster, as one JSON document: what muster simulate reads, and nothing else.
+    """Write the objects at PATH, or those of the live cluster, as one JSON document with only what muster simulate reads.
 
-    Kept are Nodes, Pods, PodGroups, CompositePodGroups, Workloads, PriorityClasses and PodDisruptionBudgets, and of these the
-    fields that decide where a pod goes: no environment, no command, no annotation, no name of a secret. The same cluster is the
-    same bytes, and simulating the document gives the very answer that simulating PATH gives.
+    It has Nodes, Pods, PodGroups, CompositePodGroups, Workloads, PriorityClasses and PodDisruptionBudgets, and of these only
+    the fields that decide where a pod is placed: no environment, no command, no annotation, no name of a secret. The same
+    cluster gives the same bytes, and simulating the document gives the same answer as simulating PATH.
 
-    Exit status: 0 all of it is there, 2 something could not be read (it is told, and the rest is written) or the call is wrong.
+    Exit status: 0 the document is complete, 2 something could not be read (it is reported, and the rest is written) or the
+    command line is wrong.
     """
     if salt is not None and not redact:
-        raise click.UsageError("--salt goes with --redact")
+        raise click.UsageError("--salt needs --redact")
     if paths and (kubeconfig or context):
-        raise click.UsageError("give a PATH or a cluster, not both")
+        raise click.UsageError("give PATH or a live cluster, not both")
     found, told = _from_files(paths) if paths else _from_cluster(kubeconfig, context)
     for each in (*told, *(f"{problem.object}: {problem.message}" for problem in found.problems)):
         click.echo(f"muster snapshot: {each}", err=True)

@@ -120,7 +120,7 @@ class _Cluster:
                 return {}
             raise
         if not isinstance(answer, dict):
-            raise ClusterError(f"the answer to {path} is no object")
+            raise ClusterError(f"the answer to {path} is not a JSON object")
         return answer
 
 
