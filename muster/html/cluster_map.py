@@ -30,7 +30,7 @@ WIDE, WIDEST = 25, 60
 """Cells in a row, at most: of an area among others, and where there is one area only."""
 _AMOUNTS_IN_UNITS = frozenset({"cpu", "memory", "ephemeral-storage"})
 _HARD = frozenset({"NoSchedule", "NoExecute"})
-_WORDS = {State.PLACED: "placed", State.LEAVING: "would leave", State.PROMISED: "to come"}
+_WORDS = {State.PLACED: "placed", State.LEAVING: "would be evicted", State.PROMISED: "nominated"}
 _KINDS = (*(state.value for state in State), svg.LINE, svg.FREE, svg.CLOSED, svg.NONE)
 
 
@@ -131,7 +131,7 @@ class _Surveyor:
             meters=tuple(self._meter(node, row) for row in here[:bars]),
             notes=tuple(self._notes(node)),
             facts=tuple(self._facts(node, here)),
-            pods=tuple((pod.key, _WORDS.get(state, "runs"), self._takes(pod.shape.requests)) for state, pod in seats[:PODS_SHOWN]),
+            pods=tuple((pod.key, _WORDS.get(state, "running"), self._takes(pod.shape.requests)) for state, pod in seats[:PODS_SHOWN]),
             more=max(0, len(seats) - PODS_SHOWN),
         )
 
@@ -158,10 +158,10 @@ class _Surveyor:
             if found := self._by_group([node], state):
                 yield Note(state.value, f"{word}: {tallied(found, NAMED)}")
         if self.standing.closed[node]:
-            yield Note(svg.CLOSED, f"closed to what waits: {self._closed(node)}")
+            yield Note(svg.CLOSED, f"closed to pending pods: {self._closed(node)}")
 
     def _closed(self, node: int) -> str:
-        return "cordoned" if self.standing.nodes.unschedulable[node] else self._taints(node, _HARD) or "not selected by it"
+        return "cordoned" if self.standing.nodes.unschedulable[node] else self._taints(node, _HARD) or "not selected by them"
 
     def _taints(self, node: int, effects: Iterable[str] | None = None) -> str:
         taints = [each for each in self.standing.nodes.taints[node] if effects is None or each.effect in effects]

@@ -53,7 +53,7 @@ def picture(figure: Figure, areas: Mapping[bytes, int]) -> Picture:
         caption=f"{figure.resource} free in each {level}" if figure.level else f"{figure.resource} free",
         needs=tuple(_need(each, figure, most) for each in figure.needs),
         rows=tuple(rows),
-        rest=f"{others}, {'none of them' if figure.others > 1 else 'not'} roomier" if figure.others else "",
+        rest=f"{others}, with at most the same capacity" if figure.others else "",
         kinds=tuple(kind for kind in KINDS if kind in kinds),
     )
 
@@ -78,7 +78,7 @@ def _row(row: FigureRow, figure: Figure, areas: Mapping[bytes, int], strokes: Se
     note = f"{size} free"
     if figure.unit and over >= figure.unit and row.free:
         part = "all of it" if over == row.free else f"{phrases.size(figure.resource, over)} of it"
-        note += f", {part} in pieces too small for a pod"
+        note += f", {part} in parts too small for a pod"
     if row.closed:
         note += f"; {phrases.size(figure.resource, row.closed)} more on {row.why}"
     if row.stands_for > 1:
@@ -87,10 +87,10 @@ def _row(row: FigureRow, figure: Figure, areas: Mapping[bytes, int], strokes: Se
     if row.room is None:
         return Gauge(row.title, area, tuple(strokes), note, enough=row.free >= need.amount)
     if len(figure.needs) > 1:
-        return Gauge(row.title, area, tuple(strokes), f"room for {counted(row.room, 'pod')}", note=note)
+        return Gauge(row.title, area, tuple(strokes), f"capacity for {counted(row.room, 'pod')}", note=note)
     held = min(row.room, need.pods)
     pips = "●" * held + "○" * (need.pods - held) if need.pods <= _PIPS else ""
-    return Gauge(row.title, area, tuple(strokes), f"room for {held:,} of {counted(need.pods, 'pod')}", pips, note, held == need.pods)
+    return Gauge(row.title, area, tuple(strokes), f"capacity for {held:,} of {counted(need.pods, 'pod')}", pips, note, held == need.pods)
 
 
 def headline(figures: Sequence[Figure], *, alone: bool) -> str:
@@ -104,26 +104,26 @@ def headline(figures: Sequence[Figure], *, alone: bool) -> str:
                 return _shortage(figure, need, alone=alone)
     if alone or not figures or any(figure.most is None for figure in figures):
         return ""
-    return "Each of its groups would find room by itself, but they do not find it together"
+    return "Each of its groups fits alone, but they do not fit together"
 
 
 def _shortage(figure: Figure, need: Need, *, alone: bool) -> str:
     free, amount = phrases.amount(figure.resource, figure.free), phrases.size(figure.resource, need.amount)
     where = f" in one {figure.level}" if figure.level else ""
-    besides = " besides what is promised to others" if figure.promised else ""
+    besides = " apart from the capacity for nominated pods" if figure.promised else ""
     if figure.free < need.amount:
         there = f"Only {free} {_are(free)}" if figure.free else f"No {figure.resource} is"
         whose = "" if alone else f" for {need.names[0]}"
         return f"{there} free{besides}; {amount} {_are(f'{amount} ')} needed{where}{whose}"
     pods = f"its {counted(need.pods, 'pod')}" if alone else f"the {counted(need.pods, 'pod')} of {need.names[0]}"
     if not figure.usable:
-        return f"{free} {_are(free)} free{besides}, but none where {pods} may run"
+        return f"{free} {_are(free)} free{besides}, but none on nodes where {pods} may run"
     if figure.level:
         places = f"no {figure.level} has"
     else:
-        places = "no node has" if need.pods == 1 else "the nodes have no"
-    some = f"more than {figure.most:,} of " if figure.most else "one of " if need.pods > 1 else ""
-    return f"{free} {_are(free)} free{besides}, but {places} room for {some}{pods}"
+        places = "no node has" if need.pods == 1 else "the nodes do not have"
+    some = f"more than {figure.most:,} of " if figure.most else "even one of " if need.pods > 1 else ""
+    return f"{free} {_are(free)} free{besides}, but {places} capacity for {some}{pods}"
 
 
 def _are(amount: str) -> str:

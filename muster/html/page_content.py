@@ -104,7 +104,7 @@ def _facts(case: Case) -> Iterator[Fact]:
     if answer.pending:
         yield Fact(f"{len(answer.pending):,}", "pending", "pending")
     if leaving:
-        yield Fact(f"{len(leaving):,}", "would leave" if len(answer.cycles()) == 1 else "evicted", "leaving")
+        yield Fact(f"{len(leaving):,}", "would be evicted" if len(answer.cycles()) == 1 else "evicted", "leaving")
     if answer.problems:
         yield Fact(
             f"{len(answer.problems):,}", "problem in the input" if len(answer.problems) == 1 else "problems in the input", "problems"

@@ -134,7 +134,7 @@ def card(
         root=decision.root,
         mark=AWAITS if decision.victims else mark(decision.status),
         word=decision.status.value,
-        waits=f"until {counted(len(decision.victims), 'pod')} {'has' if len(decision.victims) == 1 else 'have'} left"
+        waits=f"until {counted(len(decision.victims), 'pod')} {'is' if len(decision.victims) == 1 else 'are'} evicted"
         if decision.victims
         else "",
         count=f"{placed:,} of {counted(wanted, 'pod')} placed",
@@ -165,8 +165,8 @@ def _plan(decision: Decision) -> str:
     if (plan := decision.preemption) is None:
         return ""
     told = f"{counted(plan.units, 'preemption unit')}: "
-    told += f"{counted(plan.gap, 'unit')} fewer might do" if plan.gap else "it is proved that fewer would not do"
-    return told + (f"; {counted(plan.violating, 'pod')} against a disruption budget" if plan.violating else "")
+    told += f"{counted(plan.gap, 'unit')} fewer might be enough" if plan.gap else "it is proved that fewer are not enough"
+    return told + (f"; {counted(plan.violating, 'pod')} that a PodDisruptionBudget protects" if plan.violating else "")
 
 
 def leaving(decision: Decision, kinship: Kinship) -> Iterator[str]:

@@ -57,10 +57,10 @@ def _split(text: str, separator: str) -> list[str]:
 def verdict(answer: Answer) -> str:
     """Return the result as a heading."""
     if not answer.decisions and not answer.pending:
-        return "Nothing could be decided" if answer.problems else "Nothing waits to be placed"
+        return "Nothing could be decided" if answer.problems else "There are no pending pods"
     latest = {decision.root: decision for decision in answer.decisions}
     if answer.own is not None and answer.own.roots < answer.roots:
-        return f"Of what was asked for, {answer.own.placed:,} of {counted(answer.own.roots, 'root')} placed"
+        return f"Of PATH, {answer.own.placed:,} of {counted(answer.own.roots, 'root')} placed"
     if len(latest) == 1:
         decision = next(iter(latest.values()))
         return f"{decision.root.namespace}/{decision.root.name} {outcome_phrase(decision)}"
@@ -78,9 +78,9 @@ def sign(answer: Answer) -> str:
 def outcome_phrase(decision: Decision) -> str:
     """Return the result of a root: ``is placed``, ``waits``, ``is not placed``."""
     if decision.status is Status.SUCCESS:
-        return "is placed, but not all of it" if decision.pending else "is placed"
+        return "is placed, with pods left pending" if decision.pending else "is placed"
     if decision.victims:
-        return f"is placed once {counted(len(decision.victims), 'pod')} {'has' if len(decision.victims) == 1 else 'have'} left"
+        return f"is placed after {counted(len(decision.victims), 'pod')} {'is' if len(decision.victims) == 1 else 'are'} evicted"
     return "waits" if decision.status is Status.WAIT else "is not placed"
 
 

@@ -24,7 +24,7 @@ def render(answer: Answer, kinship: Kinship, *, colour: bool = False, every: boo
     lines: list[str] = []
     for number, decisions in enumerate(answer.cycles()):
         if number:
-            lines += [page.paint.bold("Once they have left:"), ""]
+            lines += [page.paint.bold("After the evictions:"), ""]
         lines += _cycle(decisions, page)
     lines += _rootless(answer, page)
     lines += fragmentation_lines(answer.fragments or (), page.paint)
@@ -110,7 +110,7 @@ def fragmentation_lines(fragments: Sequence[Fragment], paint: Paint) -> Iterator
     wide = max(len(each.key) for each in fragments)
     for pod, levels in itertools.groupby(fragments, key=lambda each: each.pod):
         told = [*levels]
-        yield f"  pods as {printable(pod)} ({printable(told[0].shape)}): {told[0].total:,} in all, one by one"
+        yield f"  pods like {printable(pod)} ({printable(told[0].shape)}): {told[0].total:,} in total, one by one"
         for each in told:
             where = f" in {printable(each.domain)}" if each.largest else ""
             yield f"    {printable(each.key).ljust(wide)}  {counted(each.largest, 'pod')}{where}"
@@ -155,4 +155,4 @@ def _counts(answer: Answer) -> Iterator[str]:
         yield f"{len(answer.pending):,} pending"
     cycles = answer.cycles()
     if leaving := {victim for decision in answer.decisions for victim in decision.victims}:
-        yield f"{counted(len(leaving), 'pod')} {'would leave' if len(cycles) == 1 else 'evicted'}"
+        yield f"{counted(len(leaving), 'pod')} {'would be evicted' if len(cycles) == 1 else 'evicted'}"

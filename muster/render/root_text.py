@@ -155,7 +155,7 @@ def _why(row: TreeRow, decision: Decision, page: Page) -> Iterator[str]:
         yield from _leaving(decision, lead, page)
     by_scheduler = _by_scheduler(row.told)
     if by_scheduler and (root or not row.told.message or row.told.message.startswith(BARE)) and not _is_said(by_scheduler, said):
-        yield from (page.paint.dim(line) for line in folded(f"in kube-scheduler's words: {by_scheduler}", lead))
+        yield from (page.paint.dim(line) for line in folded(f"kube-scheduler's message: {by_scheduler}", lead))
     yield from _reasons(row, (*said, *_texts(row.told)), lead, page)
 
 
@@ -202,7 +202,7 @@ def _leaving(decision: Decision, lead: str, page: Page) -> Iterator[str]:
     for (namespace, name, kind), keys in sorted(by_leaf.items()):
         named = printable(f"{kind} {namespace}/{name}")
         parts.append(named if kind == "Pod" else f"{named} ({pods(keys, every=page.every)})")
-    words = f"{counted(len(decision.victims), 'pod')} must leave first: "
+    words = f"{counted(len(decision.victims), 'pod')} must be evicted first: "
     listed = ", ".join(parts) if page.every else fitting(parts, 3 * WIDTH)
     yield from (page.paint.paint_running(line) for line in folded(f"{words}{listed}", lead))
 

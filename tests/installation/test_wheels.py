@@ -72,7 +72,7 @@ def works(made: Environment, command: str) -> None:
         "simulate": (1, "</html>"),
         "snapshot": (2, "http://127.0.0.1:1"),
         "certs": (0, "names: 127.0.0.1"),
-        "demo": (0, "The server has answered what was in flight, and stopped."),
+        "demo": (0, "The server has answered all open requests and stopped."),
     }[command]
     assert (ran.returncode, words in ran.stdout + ran.stderr) == (status, True), ran.stdout + ran.stderr
 

@@ -75,7 +75,7 @@ def test_runs_to_its_end_and_leaves_a_page_alone(tmp_path):
     assert 'The PodGroup "notebook" is invalid: spec.disruptionMode: Invalid value' in ended.stdout
     assert 'spec.disruptionMode set to {"single": {}}' in ended.stdout
     assert "spec.priority set to 100000" in ended.stdout
-    assert "1 of 3 roots placed: 8 pods placed, 6 pending, 2 pods would leave" in ended.stdout
+    assert "1 of 3 roots placed: 8 pods placed, 6 pending, 2 pods would be evicted" in ended.stdout
     (page,) = tmp_path.iterdir()
     assert f"\n    {page}\n" in ended.stdout
     assert "<h1>" in page.read_text(encoding="utf-8")
@@ -160,7 +160,7 @@ def test_ctrl_c_is_answered_and_no_second_one_disturbs_what_is_stopped(monkeypat
     before = signal.getsignal(signal.SIGINT)
     assert command.EXIT_INTERRUPTED == command.demo.main([], standalone_mode=False)
     assert ([True], before) == (stopped, signal.getsignal(signal.SIGINT))
-    assert capsys.readouterr().err.endswith("muster demo: stopped; nothing of it is left\n")
+    assert capsys.readouterr().err.endswith("muster demo: stopped; its processes and files are removed\n")
 
 
 def test_command_that_fails_is_told(monkeypatch):

@@ -41,7 +41,7 @@ def test_a_folder_with_all_programs_is_taken(tmp_path, monkeypatch, version, wan
 @pytest.mark.parametrize("missing", control_plane.PROGRAMS)
 def test_a_program_that_is_missing_is_named(tmp_path, monkeypatch, missing):
     folder = folder_of(tmp_path, [name for name in control_plane.PROGRAMS if name != missing])
-    with pytest.raises(ServerError, match=re.escape(f"{WANTED}; {folder} has no {missing} that can be run")):
+    with pytest.raises(ServerError, match=re.escape(f"{WANTED}; {folder} has no executable {missing}")):
         found(folder, monkeypatch)
 
 
@@ -61,8 +61,8 @@ def test_without_a_folder_it_is_told_how_to_get_one(monkeypatch):
 @pytest.mark.parametrize(
     ("program", "want"),
     [
-        pytest.param("#!/bin/sh\necho Kubernetes v1.36.9\n", "says 'Kubernetes v1.36.9'", id="older"),
-        pytest.param("#!/bin/sh\necho what >&2\n", "says 'what'", id="something else"),
+        pytest.param("#!/bin/sh\necho Kubernetes v1.36.9\n", "prints 'Kubernetes v1.36.9'", id="older"),
+        pytest.param("#!/bin/sh\necho what >&2\n", "prints 'what'", id="something else"),
         pytest.param("\x00", "does not: Exec format error", id="of another machine"),
     ],
 )

@@ -61,11 +61,11 @@ def test_a_line_is_typed_again_until_it_tells_all_that_is_wanted(tmp_path, monke
 
 def test_what_does_not_come_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(kubectl_shell, "WAIT_SECONDS", -1.0)
-    with pytest.raises(webhook_server.ServerError, match="kubectl get a has not told 'second' after -1 s: first"):
+    with pytest.raises(webhook_server.ServerError, match="kubectl get a did not print 'second' within -1 s: first"):
         of(tmp_path, "echo first").until(("first", "second"), "kubectl get a")
 
 
 def test_a_line_that_does_not_end_is_ended(tmp_path, monkeypatch):
     monkeypatch.setattr(kubectl_shell, "COMMAND_SECONDS", 0.2)
-    with pytest.raises(webhook_server.ServerError, match=r"kubectl get a has not ended after 0\.2 s"):
+    with pytest.raises(webhook_server.ServerError, match=r"kubectl get a did not end after 0\.2 s"):
         of(tmp_path, "exec sleep 60").run("kubectl get a")

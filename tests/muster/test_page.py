@@ -223,4 +223,4 @@ def test_command_writes_the_page(tmp_path):
 
 def test_questions_a_line_are_not_answered_by_pages():
     answer = CliRunner().invoke(cli.main, ["simulate", "-", "--batch", "--format", "html"])
-    assert (2, True) == (answer.exit_code, "--batch writes JSON only" in answer.stderr)
+    assert (2, True) == (answer.exit_code, "with --batch, the answers are JSON" in answer.stderr)

@@ -28,7 +28,7 @@ def shown(objects, **options):
         pytest.param(
             paged.evicting(),
             {},
-            [("0", "pods placed", ""), ("1", "pending", "pending"), ("1", "would leave", "leaving"), ("1", "node", "cluster")],
+            [("0", "pods placed", ""), ("1", "pending", "pending"), ("1", "would be evicted", "leaving"), ("1", "node", "cluster")],
             id="others would leave",
         ),
         pytest.param(

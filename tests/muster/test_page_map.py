@@ -52,13 +52,13 @@ def test_a_shelf_has_its_resources_the_scarcest_first():
     assert [("gpu", "squares", "4 of 8"), ("cpu", "bar", "3 of 4"), ("memory", "bar", "16Gi of 16Gi")] == [
         (meter.name, meter.shape, meter.told) for meter in shelf.meters
     ]
-    assert (("default/three", "runs", "4 nvidia.com/gpu, 1 cpu"),) == shelf.pods
+    assert (("default/three", "running", "4 nvidia.com/gpu, 1 cpu"),) == shelf.pods
 
 
 def test_a_shelf_says_who_comes_and_leaves():
     (shelf,) = last(drawn(paged.evicting()).plot)[0].shelves
-    assert [("leaving", "would leave: leaves"), ("promised", "to come: urgent")] == [(note.kind, note.text) for note in shelf.notes]
-    assert {("default/leaves", "would leave"), ("default/stays", "runs"), ("default/urgent-0", "to come")} == {
+    assert [("leaving", "would be evicted: leaves"), ("promised", "nominated: urgent")] == [(note.kind, note.text) for note in shelf.notes]
+    assert {("default/leaves", "would be evicted"), ("default/stays", "running"), ("default/urgent-0", "nominated")} == {
         pod[:2] for pod in shelf.pods
     }
 
@@ -66,9 +66,9 @@ def test_a_shelf_says_who_comes_and_leaves():
 @pytest.mark.parametrize(
     ("node", "want"),
     [
-        pytest.param({"taint": "maintenance"}, "closed to what waits: maintenance=yes:NoSchedule", id="a taint"),
-        pytest.param({"cordoned": True, "taint": "t"}, "closed to what waits: cordoned", id="cordoned"),
-        pytest.param({}, "closed to what waits: not selected by it", id="not selected"),
+        pytest.param({"taint": "maintenance"}, "closed to pending pods: maintenance=yes:NoSchedule", id="a taint"),
+        pytest.param({"cordoned": True, "taint": "t"}, "closed to pending pods: cordoned", id="cordoned"),
+        pytest.param({}, "closed to pending pods: not selected by them", id="not selected"),
     ],
 )
 def test_a_shelf_says_why_it_is_closed(node, want):

@@ -78,18 +78,18 @@ def test_words_of_the_scheduler_are_not_the_reason():
 
 def test_card_of_a_root_for_which_others_leave():
     found = card(preempting())
-    assert ("→", "until 3 pods have left", "n1, n2", "") == (found.mark, found.waits, found.then, found.plan)
+    assert ("→", "until 3 pods are evicted", "n1, n2", "") == (found.mark, found.waits, found.then, found.plan)
     assert ("Pod default/web", "PodGroup default/low: low-0, low-1") == found.leaving
 
 
 @pytest.mark.parametrize(
     ("plan", "want"),
     [
-        pytest.param(Eviction(2, 2), "2 preemption units: it is proved that fewer would not do", id="the fewest"),
-        pytest.param(Eviction(3, 2), "3 preemption units: 1 unit fewer might do", id="perhaps not the fewest"),
+        pytest.param(Eviction(2, 2), "2 preemption units: it is proved that fewer are not enough", id="the fewest"),
+        pytest.param(Eviction(3, 2), "3 preemption units: 1 unit fewer might be enough", id="perhaps not the fewest"),
         pytest.param(
             Eviction(1, 1, 2),
-            "1 preemption unit: it is proved that fewer would not do; 2 pods against a disruption budget",
+            "1 preemption unit: it is proved that fewer are not enough; 2 pods that a PodDisruptionBudget protects",
             id="against a budget",
         ),
     ],

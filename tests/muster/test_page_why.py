@@ -16,7 +16,7 @@ from tests.muster.test_page_figure import drawn, tree
         pytest.param(
             paged.many_gpus(),
             "job",
-            "20 nvidia.com/gpu are free, but no rack has room for more than 2 of its 4 pods",
+            "20 nvidia.com/gpu are free, but no rack has capacity for more than 2 of its 4 pods",
             id="no rack is large enough",
         ),
         pytest.param(
@@ -31,29 +31,31 @@ from tests.muster.test_page_figure import drawn, tree
             "Only 1 nvidia.com/gpu is free; 2 are needed in one rack",
             id="one",
         ),
-        pytest.param([*racks(3, cpu="3"), member("job", cpu="4")], "job", "9 cpu are free, but no node has room for its 1 pod", id="a pod"),
+        pytest.param(
+            [*racks(3, cpu="3"), member("job", cpu="4")], "job", "9 cpu are free, but no node has capacity for its 1 pod", id="a pod"
+        ),
         pytest.param(
             [*racks(3, cpu="3"), *gang("job", 2, cpu="4")],
             "job",
-            "9 cpu are free, but the nodes have no room for one of its 2 pods",
+            "9 cpu are free, but the nodes do not have capacity for even one of its 2 pods",
             id="no room for one",
         ),
         pytest.param(
             [*racks(3, cpu="5"), *gang("job", 4, cpu="3")],
             "job",
-            "15 cpu are free, but the nodes have no room for more than 3 of its 4 pods",
+            "15 cpu are free, but the nodes do not have capacity for more than 3 of its 4 pods",
             id="no room for all",
         ),
         pytest.param(
             [machine("n", cordoned=True), *gang("job", 2)],
             "job",
-            "4 cpu are free, but none where its 2 pods may run",
+            "4 cpu are free, but none on nodes where its 2 pods may run",
             id="nowhere it may run",
         ),
         pytest.param(
             [*paged.evicting(), *gang("small", 2, cpu="1", priority=1)],
             "small",
-            "No cpu is free besides what is promised to others; 2 are needed",
+            "No cpu is free apart from the capacity for nominated pods; 2 are needed",
             id="promised to others",
         ),
         pytest.param(
@@ -65,7 +67,7 @@ from tests.muster.test_page_figure import drawn, tree
         pytest.param(
             [*racks(2, 2, cpu="3"), *tree((2, RACK), (2, RACK), (2, RACK), key="")],
             "t",
-            "Each of its groups would find room by itself, but they do not find it together",
+            "Each of its groups fits alone, but they do not fit together",
             id="groups that fit one by one",
         ),
         pytest.param(
@@ -93,8 +95,8 @@ def test_picture_says_what_it_draws():
         (need.title, need.told, need.note) for need in shown.needs
     ]
     assert [
-        ("rack r1", "room for 2 of 4 pods", "●●○○", "8 free"),
-        ("rack r2", "room for 1 of 4 pods", "●○○○", "4 free; 8 more on 1 node with the taint {maintenance: yes}"),
+        ("rack r1", "capacity for 2 of 4 pods", "●●○○", "8 free"),
+        ("rack r2", "capacity for 1 of 4 pods", "●○○○", "4 free; 8 more on 1 node with the taint {maintenance: yes}"),
     ] == [(row.title, row.told, row.pips, row.note) for row in shown.rows]
     assert [False, False] == [row.enough for row in shown.rows]
     assert ("fit", "closed", "short") == shown.kinds
@@ -103,8 +105,8 @@ def test_picture_says_what_it_draws():
 @pytest.mark.parametrize(
     ("used", "want"),
     [
-        pytest.param(6, "6 free, all of it in pieces too small for a pod", id="all"),
-        pytest.param(5, "9 free, all of it in pieces too small for a pod", id="larger pieces"),
+        pytest.param(6, "6 free, all of it in parts too small for a pod", id="all"),
+        pytest.param(5, "9 free, all of it in parts too small for a pod", id="larger pieces"),
         pytest.param(4, "12 free", id="none"),
     ],
 )
@@ -121,7 +123,7 @@ def test_needs_of_several_groups_are_told_by_their_pods():
     shown = picture(drawn([*racks(2, 2, cpu="2"), *tree((2, RACK), (3, RACK), (2, RACK), key="")], "t")[0], {})
     assert ["g1 needs", "g0 and g2 need"] == [need.title for need in shown.needs]
     assert ["in one rack", "each in one rack"] == [need.note for need in shown.needs]
-    assert ["room for 0 pods", "room for 0 pods"] == [row.told for row in shown.rows]
+    assert ["capacity for 0 pods", "capacity for 0 pods"] == [row.told for row in shown.rows]
 
 
 def test_many_pods_have_no_dots():
@@ -130,8 +132,8 @@ def test_many_pods_have_no_dots():
 
 def test_domains_that_are_not_shown_are_counted():
     objects = [*(machine(f"n{cpu:02d}", cpu=str(cpu), labels={RACK: f"r{cpu:02d}"}) for cpu in range(1, 15)), *gang("job", 30, key=RACK)]
-    assert "2 more racks, none of them roomier" == told(objects).rest
-    assert "1 more rack, not roomier" == told(objects[1:]).rest
+    assert "2 more racks, with at most the same capacity" == told(objects).rest
+    assert "1 more rack, with at most the same capacity" == told(objects[1:]).rest
     assert "" == told(objects[2:]).rest
 
 

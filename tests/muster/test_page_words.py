@@ -38,13 +38,13 @@ def test_sentences(text, want):
 @pytest.mark.parametrize(
     ("answer", "want", "sign"),
     [
-        pytest.param(Answer(()), "Nothing waits to be placed", "✓", id="nothing"),
+        pytest.param(Answer(()), "There are no pending pods", "✓", id="nothing"),
         pytest.param(Answer((), (), (Problem("Pod x", "bad"),)), "Nothing could be decided", "✗", id="problems alone"),
         pytest.param(Answer.from_decisions([simulated.placed_tree()]), "default/run is placed", "✓", id="one root"),
         pytest.param(Answer.from_decisions([simulated.failed_gang()]), "default/g is not placed", "✗", id="one that is not"),
         pytest.param(
             Answer.from_decisions([simulated.preempting()]),
-            "default/urgent is placed once 3 pods have left",
+            "default/urgent is placed after 3 pods are evicted",
             "→",
             id="one that waits for others to leave",
         ),
@@ -52,7 +52,7 @@ def test_sentences(text, want):
         pytest.param(Answer.from_decisions([simulated.placed_tree(), simulated.failed_gang()]), "1 of 2 roots placed", "✗", id="several"),
         pytest.param(
             Answer((simulated.placed_tree(), simulated.failed_gang()), own=Share(1, 1, 0, 0)),
-            "Of what was asked for, 1 of 1 root placed",
+            "Of PATH, 1 of 1 root placed",
             "✓",
             id="only some of them are asked for",
         ),
@@ -65,7 +65,7 @@ def test_verdict(answer, want, sign):
 def test_a_root_with_pods_left_over_is_not_all_placed():
     decision = simulated.placed_tree()
     left = type(decision)(decision.root, Status.SUCCESS, assignments=decision.assignments, pending={"default/more": "no room"})
-    assert "default/run is placed, but not all of it" == sentences.verdict(Answer.from_decisions([left]))
+    assert "default/run is placed, with pods left pending" == sentences.verdict(Answer.from_decisions([left]))
 
 
 def test_reasons_are_told_once_the_commonest_first():

@@ -167,7 +167,7 @@ def test_inputs_without_a_node_are_told():
         pytest.param([".", "--strategy", "best"], "'best' is not one of", id="strategy"),
         pytest.param([".", "--drain", "gpu-2"], "there is no node 'gpu-2' among the inputs; did you mean gpu-1?", id="unknown node"),
         pytest.param([".", "--add-nodes", "2 like"], "must be 'N like NODE", id="no addition"),
-        pytest.param([".", "--add-nodes", "2"], "a number and a node that it is like belong together", id="like what"),
+        pytest.param([".", "--add-nodes", "2"], "each number needs a node to copy", id="like what"),
         pytest.param([".", "--drain", "rack=r1"], "there is no node with a label 'rack' among the inputs", id="unknown label"),
         pytest.param([".", "--add-nodes", "2 like m"], "there is no node 'm'", id="like nothing"),
         pytest.param([".", "--order", "nobody"], "nobody", id="unknown root"),

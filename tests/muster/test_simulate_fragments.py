@@ -33,7 +33,7 @@ def test_fragmentation_is_told_on_request(cluster):
 def test_fragmentation_is_told_to_a_person(cluster):
     lines = muster("--fragmentation", stdin=cluster).stdout.splitlines()
     place = lines.index("The largest gang that fits in one domain, before anything is placed:")
-    assert ["  pods as default/p (2 cpu): 4 in all, one by one", "    rack  2 pods in r1", ""] == lines[place + 1 : place + 4]
+    assert ["  pods like default/p (2 cpu): 4 in total, one by one", "    rack  2 pods in r1", ""] == lines[place + 1 : place + 4]
     assert "largest gang" not in muster(stdin=cluster).stdout
 
 
@@ -45,10 +45,10 @@ def test_levels_stand_below_each_other():
     ]
     want = [
         "The largest gang that fits in one domain, before anything is placed:",
-        "  pods as a/p (1 cpu): 3 in all, one by one",
+        "  pods like a/p (1 cpu): 3 in total, one by one",
         "    zone       1 pod in z",
         "    long/rack  0 pods",
-        "  pods as a/q (2 cpu): 0 in all, one by one",
+        "  pods like a/q (2 cpu): 0 in total, one by one",
         "    zone       0 pods",
         "",
     ]

@@ -55,11 +55,11 @@ def test_a_preemption_tells_who_leaves_and_where_the_pods_go_then():
     assert shown(preempting()) == [
         "→ PodGroup default/urgent  0/2 pods  Unschedulable  after eviction on n1, n2",
         "     group urgent finds no rack for its 2 pods",
-        "     3 pods must leave first: PodGroup default/low (low-0, low-1), Pod default/web",
-        "     in kube-scheduler's words: pod group is unschedulable, pod group preemption: found a placement",
+        "     3 pods must be evicted first: PodGroup default/low (low-0, low-1), Pod default/web",
+        "     kube-scheduler's message: pod group is unschedulable, pod group preemption: found a placement",
         "       for podgroup, preempting 3 victims",
         "",
-        "0 of 1 root placed: 0 pods placed, 2 pending, 3 pods would leave",
+        "0 of 1 root placed: 0 pods placed, 2 pending, 3 pods would be evicted",
     ]
 
 
@@ -70,7 +70,7 @@ def test_the_cycle_after_an_eviction_stands_apart():
 
     lines = shown(preempting(), later)
     assert lines[6:] == [
-        "Once they have left:",
+        "After the evictions:",
         "",
         "✓ PodGroup default/urgent  2/2 pods  n1, n2",
         "",
@@ -109,11 +109,11 @@ def test_words_of_the_scheduler_stand_at_the_root_and_where_there_are_no_others(
 
     assert [line.lstrip("│ ") for line in shown(decision)[:7] if not line.startswith("✗")] == [
         "group a of run does not fit",
-        "in kube-scheduler's words: pod group is unschedulable, outer",
+        "kube-scheduler's message: pod group is unschedulable, outer",
         "├─ ✗ PodGroup a                  0/0 pods",
         "it is too large",
         "└─ ✗ PodGroup b                  0/0 pods",
-        "in kube-scheduler's words: pod group is unschedulable, other",
+        "kube-scheduler's message: pod group is unschedulable, other",
     ]
 
 

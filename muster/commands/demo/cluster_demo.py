@@ -31,8 +31,8 @@ def show(stage: Stage) -> None:
 
     """
     programs = control_plane.find()
-    stage.say("Muster at work on a control plane of its own: a real API server, the webhooks, the sidecar.")
-    stage.title("1  Install: rights, the webhook server, the sidecar")
+    stage.say("Muster on a control plane of its own: a real API server, the webhooks, the sidecar.")
+    stage.title("1  Install: permissions, the webhook server, the sidecar")
     with tempfile.TemporaryDirectory(prefix="muster-demo-") as name, installation.installed(stage, programs, Path(name)) as found:
         story = _Story(stage, found)
         story.admission()
@@ -51,19 +51,19 @@ class _Story:
 
     def admission(self) -> None:
         """A group is refused."""
-        self._stage.title("2  Admission: the API server asks the webhooks")
-        self._stage.tell("The cluster: eight machines with eight GPUs each. Two notebooks and a server run on three of them.")
+        self._stage.title("2  Admission: the API server calls the webhooks")
+        self._stage.tell("The cluster: eight nodes with eight GPUs each. Two notebooks and a server run on three of them.")
         self._shell.sure("kubectl create -f nodes.yaml -f running.yaml")
         self._show("kubectl get nodes -L topology.kubernetes.io/zone,example.com/rack")
-        self._stage.tell("A group that would leave as a whole, but is not placed as a whole. The API server takes it; Muster does not:")
+        self._stage.tell("A group that is disrupted as a whole, but not scheduled as a whole. The API server accepts it, Muster does not:")
         self._show("kubectl create -f refused.yaml", refused=True)
 
     def training(self) -> None:
         """A tree that is placed."""
-        self._stage.title("3  A training job: its tree is placed whole")
+        self._stage.title("3  A training job: its tree is placed as a whole")
         self._stage.tell(
-            "The tree: one group of groups, all in one zone; below it two gangs of four pods, each in one rack. kubectl creates one object "
-            "after the other; nothing is bound until all are there, and then all at once."
+            "The tree: one group of groups, all in one zone; below it two gangs of four pods, each in one rack. kubectl creates the "
+            "objects one by one. No pod is bound until all exist; then all are bound together."
         )
         self._show("kubectl create -f workload.yaml -f training.yaml")
         self._wait("compositepodgroup/training-run", "CompositePodGroupInitiallyScheduled")
@@ -73,41 +73,41 @@ class _Story:
 
     def preemption(self) -> None:
         """A gang that is placed where pods of less priority leave."""
-        self._stage.title("4  Preemption: an evaluation needs a rack, and two notebooks are in its way")
+        self._stage.title("4  Preemption: an evaluation needs a rack that two notebooks use")
         self._stage.tell(
-            "Who must leave is settled before anybody does: the plan is proved, and each eviction was tried as a dry run, so that no "
-            "disruption budget stops it half-way. The notebooks are of a lower priority; nothing else would do."
+            "All victims are chosen before the first eviction. The plan is proved, and each eviction is first tried as a dry run, so that no "
+            "PodDisruptionBudget stops it half-way. The notebooks have a lower priority; no other choice is sufficient."
         )
         self._show("kubectl create -f evaluation.yaml")
         self._wait("pod/notebook-0 pod/notebook-1", "DisruptionTarget")
         self._show(f"kubectl get pods notebook-0 notebook-1 -o custom-columns='{WHY}'")
         self._show(f"kubectl get events --field-selector reason=Preempted -o custom-columns={TOLD}", wanted=("node c1", "node c2"))
-        self._stage.tell("A kubelet would end them in their own time. Here is none, so that they are ended by hand:")
+        self._stage.tell("On a cluster, the kubelet stops them. There is no kubelet here, so they are deleted by hand:")
         self._show("kubectl delete pods notebook-0 notebook-1 --force")
         self._wait("podgroup/evaluation", "PodGroupInitiallyScheduled")
         self._show(f"kubectl get pods evaluation-0 evaluation-1 -o custom-columns={COLUMNS}")
 
     def invalid(self) -> None:
         """A tree that is wrong only as a whole, told and mended."""
-        self._stage.title("5  A tree that is wrong as a whole: no admission sees it")
-        self._stage.tell("A gang is queued as one; a pod of this one has another priority than the rest. Each object is good by itself:")
+        self._stage.title("5  A tree that is invalid as a whole: admission cannot see it")
+        self._stage.tell("A gang is queued as one entity, but one pod of this gang has another priority. Each object alone is valid:")
         self._show("kubectl create -f labelling.yaml")
         self._wait("podgroup/labelling", "PodGroupInitiallyScheduled=False")
         self._show("kubectl describe podgroup labelling", since="Status:")
-        self._stage.tell("Mended: the pod is made again, with the priority of its group.")
+        self._stage.tell("The fix: the pod is created again with the priority of its group.")
         self._show("kubectl replace --force -f mended.yaml")
         self._wait("podgroup/labelling", "PodGroupInitiallyScheduled")
 
     def pending(self) -> None:
         """A gang for which there is no room: why, and what would help."""
-        self._stage.title("6  No room: why a group waits, and what would help")
-        self._stage.tell("A sweep of four pods with four GPUs each, in one rack, for which nobody has to leave:")
+        self._stage.title("6  No capacity: why a group is pending, and what would help")
+        self._stage.tell("A sweep of four pods with four GPUs each, in one rack. Its priority is too low to preempt other pods:")
         self._show("kubectl create -f sweep.yaml")
         self._wait("podgroup/sweep", "PodGroupInitiallyScheduled=False")
         self._show("kubectl get podgroups")
         self._stage.tell("The sidecar's last decision on it:")
         self._explain("sweep")
-        self._stage.tell("The same cluster as a file, and changes that were tried there and found to help:")
+        self._stage.tell("The same cluster as a file, with remedies that were verified on it:")
         self._show("muster snapshot > cluster.json")
         self._show("muster simulate cluster.json", refused=True, since="     conflicting constraints")
 
@@ -140,28 +140,28 @@ def _get(address: str, path: str) -> Any:
         connection.request("GET", path)
         return json.loads(connection.getresponse().read())
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise ServerError(f"the sidecar at {address} does not answer as it should: {error}") from None
+        raise ServerError(f"the sidecar at {address} does not answer correctly: {error}") from None
     finally:
         connection.close()
 
 
 def _next(stage: Stage) -> None:
-    stage.say("The sidecar, the webhook server and the control plane have stopped; nothing of them is left.")
-    stage.say("The manifests stay:")
+    stage.say("The sidecar, the webhook server and the control plane have stopped, and their files are removed.")
+    stage.say("The manifests of this demonstration:")
     stage.say(f"    {PLACEMENT}")
     stage.say(f"    {HERE}")
-    stage.title("7  What to try next, on a cluster of yours")
+    stage.title("7  What to try next, on your own cluster")
     for command, purpose in (
         (
             "muster sidecar --mode validate --lease none",
-            "from here: invalid trees are told in conditions and events; nothing is bound or evicted",
+            "from here: reports invalid trees in conditions and events; binds and evicts nothing",
         ),
         (
             "kubectl apply -f deploy/base/namespace.yaml && kubectl apply -k deploy/sidecar",
             "the sidecar on the cluster, from a checkout that names an image (deploy/README.md)",
         ),
-        ("muster snapshot > cluster.json", "what placement looks at, in one file"),
-        ("muster simulate --objects cluster.json MANIFESTS", "would your groups fit, and where?"),
+        ("muster snapshot > cluster.json", "all that placement reads, in one file"),
+        ("muster simulate --objects cluster.json MANIFESTS", "where your groups fit"),
     ):
         stage.command(command)
         stage.say(f"    {purpose}")

@@ -37,23 +37,22 @@ Examples:
 """
 
 
-@click.command(short_help="Show the linter, the webhook server and placement at work, with no cluster.", epilog=EXAMPLES)
-@click.option("--no-color", is_flag=True, help="No colours; so it is when NO_COLOR is set or the output is no terminal.")
+@click.command(short_help="Show the linter, the webhook server and placement without a cluster.", epilog=EXAMPLES)
+@click.option("--no-color", is_flag=True, help="No colours. This is the default if NO_COLOR is set or the output is not a terminal.")
 @click.option(
     "--cluster",
     is_flag=True,
-    help="On a control plane instead, which etcd, kube-apiserver and kubectl of KUBEBUILDER_ASSETS make, with all of Muster installed.",
+    help="Use a real control plane: etcd, kube-apiserver and kubectl of KUBEBUILDER_ASSETS, with Muster installed.",
 )
 def demo(*, no_color: bool, cluster: bool) -> int:
-    """Show Muster at work on this machine alone: no cluster, under a minute, nothing left behind but a page to look at.
+    """Show Muster on this machine without a cluster, in less than a minute. Only one HTML page is left behind.
 
-    Lints manifests with mistakes in them, then starts the webhook server on a free port of the loopback, with a
-    certificate made for it, and sends it AdmissionReviews as an API server would, and places waiting groups on the
-    machines of a small cluster that is described in files.
+    The demonstration lints manifests with mistakes. It starts the webhook server on a free loopback port, with its own
+    certificate, and sends it AdmissionReviews as an API server does. It places pending groups on the nodes of a small cluster
+    described in files.
 
-    With --cluster it starts a real API server on free ports of the loopback, installs webhooks and sidecar on it as
-    deploy/ does, and shows with kubectl what comes of a wrong group, a training run, a preemption, an invalid tree and a
-    group without room.
+    With --cluster, it starts a real API server on free loopback ports and installs webhooks and sidecar as deploy/ does. It
+    then shows with kubectl a wrong group, a training run, a preemption, an invalid tree and a group that does not fit.
     """
     extras.require("all")
     coloured = sys.stdout.isatty() and not no_color and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
@@ -70,13 +69,13 @@ def demo(*, no_color: bool, cluster: bool) -> int:
         click.echo(f"muster demo: {error}", err=True)
         return EXIT_FAILED
     except KeyboardInterrupt:
-        click.echo("muster demo: stopped; nothing of it is left", err=True)
+        click.echo("muster demo: stopped; its processes and files are removed", err=True)
         return EXIT_INTERRUPTED
     return 0
 
 
 def _show(stage: Stage) -> None:
-    stage.say("Muster at work on this machine: the linter, the webhook server, placement. No cluster is needed.")
+    stage.say("Muster on this machine: the linter, the webhook server, placement. No cluster is needed.")
     _lint(stage)
     _admit(stage)
     _place(stage)
@@ -118,8 +117,8 @@ def _lint(stage: Stage) -> None:
 
     stage.title("1  Lint: mistakes in manifests, before they reach a cluster")
     stage.tell(
-        "A training run as four files: a Workload with its templates, the groups made from it, pods, and a second Workload. They hold "
-        "eight mistakes. Some of them no API server would tell: it sees one object at a time."
+        "A training run as four files: a Workload with its templates, the groups created from it, pods, and a second Workload. They have "
+        "eight mistakes. An API server does not find all of them: it validates one object at a time."
     )
     stage.command("muster lint manifests")
     with contextlib.chdir(DATA):
@@ -131,7 +130,7 @@ def _lint(stage: Stage) -> None:
 
 
 def _admit(stage: Stage) -> None:
-    stage.title("2  Admission: the webhook server, asked as the API server asks")
+    stage.title("2  Admission: the webhook server, called as the API server calls it")
     with tempfile.TemporaryDirectory(prefix="muster-demo-") as name:
         directory = Path(name)
         stage.command(f"muster certs issue --out certs --name localhost --name {webhook_server.HOST}")
@@ -142,15 +141,15 @@ def _admit(stage: Stage) -> None:
             stage.say(f"listening on https://{client.address}; its certificate is verified with certs/ca.crt")
             stage.say()
             stage.tell(
-                "AdmissionReviews as kube-apiserver 1.37.1 sent them, with other names and here and there a mistake put in; below each "
-                "what a user of kubectl reads."
+                "AdmissionReviews of kube-apiserver 1.37.1, with other names and some mistakes added; below each, the output that kubectl "
+                "shows."
             )
             for line in (DATA / "reviews.jsonl").read_text(encoding="utf-8").splitlines():
                 _ask(stage, client, json.loads(line))
             answer = client.post("/validate", NOT_A_REVIEW)
-            _exchange(stage, "/validate", "What is no AdmissionReview is told so, and decides nothing.")
+            _exchange(stage, "/validate", "A body that is not an AdmissionReview is an error.")
             stage.outcome(f"HTTP {answer.code}", "yellow", [answer.content["error"]])
-    stage.say("The server has answered what was in flight, and stopped.")
+    stage.say("The server has answered all open requests and stopped.")
 
 
 def _ask(stage: Stage, client: Client, record: dict[str, Any]) -> None:
@@ -183,9 +182,9 @@ def _place(stage: Stage) -> None:
     from muster.render.tree import Kinship
     from scheduler_core.cycle.run_cycle import CycleOptions
 
-    stage.title("3  Placement: who would run where, who would leave for it, and why not")
+    stage.title("3  Placement: which pod runs where, which pods are evicted, and why a group is not placed")
     stage.tell(
-        "Eight machines with eight GPUs each, in two zones of two racks, on which two notebooks and a server run. Waiting are a training "
+        "Eight nodes with eight GPUs each, in two zones of two racks; two notebooks and a server run on them. Pending are a training "
         "run of two stages (all in one zone, each stage in one rack), an evaluation and a sweep (each in one rack)."
     )
     stage.command("muster simulate placement")
@@ -198,7 +197,7 @@ def _place(stage: Stage) -> None:
     for line in answer_text.render(answer, Kinship.from_snapshot(snapshot), colour=stage.colour).splitlines():
         stage.say(line)
     stage.say()
-    stage.say("The same drawn, as muster simulate --format html does it; a browser shows it:")
+    stage.say("The same as a page for a browser, written by muster simulate --format html:")
     stage.say(f"    {_leave(page.render(answer, snapshot, asked.cycle))}")
 
 
@@ -213,13 +212,13 @@ def _leave(text: str) -> str:
 def _next(stage: Stage) -> None:
     stage.title("4  What to try next")
     for command, purpose in (
-        (f"muster lint {_near('manifests')} --format sarif", "the same findings, for a code host"),
+        (f"muster lint {_near('manifests')} --format sarif", "the same findings for code scanning"),
         ("muster lint DIRECTORY", "your own manifests"),
-        ("muster explain disruption-nesting", "what a rule claims, why, and how it is kept"),
+        ("muster explain disruption-nesting", "claim, reason and examples of a rule"),
         (f"muster review {_near('reviews.jsonl')}", "the same reviews, answered without a server"),
-        (f"muster simulate {_near('placement')} --evict", "the notebooks have left, and the evaluation runs"),
-        (f"muster simulate {_near('placement')} --add-nodes '1 like d2'", "what if there were one more machine in rack d?"),
-        ("kubectl get nodes,pods -A -o json | muster simulate - MANIFESTS", "would your groups fit on your cluster, and where?"),
+        (f"muster simulate {_near('placement')} --evict", "the notebooks are evicted and the evaluation runs"),
+        (f"muster simulate {_near('placement')} --add-nodes '1 like d2'", "what if rack d had one more node?"),
+        ("kubectl get nodes,pods -A -o json | muster simulate - MANIFESTS", "where your groups fit on your cluster"),
         ("muster serve --help", "the server and all its settings"),
     ):
         stage.command(command)

@@ -68,17 +68,17 @@ def find() -> Programs:
     wanted = f"{ASSETS} must name a folder with {', '.join(PROGRAMS[:-1])} and {PROGRAMS[-1]} of Kubernetes 1.{OLDEST_MINOR} or newer"
     named = os.environ.get(ASSETS, "")
     if not named:
-        raise ServerError(f"{wanted}, and is not set; in a checkout of Muster `make cluster-assets` builds one and prints its name")
+        raise ServerError(f"{wanted}, and is not set; in a checkout of Muster, make cluster-assets builds one and prints its name")
     folder = Path(named).absolute()
     if not folder.is_dir():
         raise ServerError(f"{wanted}; there is no folder {named}")
     for name in PROGRAMS:
         if not os.access(folder / name, os.X_OK):
-            raise ServerError(f"{wanted}; {named} has no {name} that can be run")
+            raise ServerError(f"{wanted}; {named} has no executable {name}")
     told = _version(folder / "kube-apiserver")
     version = re.search(r"v1\.(\d+)\.\S+", told)
     if version is None or int(version[1]) < OLDEST_MINOR:
-        raise ServerError(f"{wanted}; kube-apiserver of {named} says {told!r}")
+        raise ServerError(f"{wanted}; kube-apiserver of {named} prints {told!r}")
     return Programs(folder, version[0])
 
 

@@ -51,7 +51,7 @@ def installed(stage: Stage, programs: control_plane.Programs, folder: Path) -> I
     webhook_server.run("certs", "issue", "--out", str(certificates), *names)
     stage.tell(
         f"etcd and kube-apiserver {programs.version} are started, with the feature gates of workload groups on. No kubelets and no "
-        "controllers run: where one would act, it is said. First come the rights, as on a cluster, a role for each mode:"
+        "controllers run; the text says where one would act. First the permissions, as on a cluster, with a role for each mode:"
     )
     with control_plane.running(programs, plane_folder, (WEBHOOK, SIDECAR)) as plane:
         shell = Shell(programs.folder / "kubectl", plane.kubeconfigs[control_plane.ADMIN], desk)
@@ -78,10 +78,10 @@ def _rights(stage: Stage, shell: Shell) -> None:
 
 
 def _tell(stage: Stage, server: str, sidecar: str) -> None:
-    stage.tell("Then what the pods of the two Deployments run, each with the rights of its ServiceAccount and no more:")
+    stage.tell("Then the processes of the two Deployments, each with only the permissions of its ServiceAccount:")
     rows = (("muster serve --cluster", f"https://{server}"), (f"muster sidecar --mode {MODES}", f"http://{sidecar}"))
     stage.printed(wording.columns(rows))
-    stage.tell("And the webhooks; here they are called by the server's address, as there are no Services:")
+    stage.tell("Then the webhooks. They are called by the server's address, because there are no Services here:")
 
 
 def _lay_out(desk: Path) -> None:

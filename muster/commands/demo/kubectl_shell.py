@@ -71,7 +71,7 @@ class Shell:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            raise ServerError(f"{line} has not ended after {COMMAND_SECONDS:g} s") from None
+            raise ServerError(f"{line} did not end after {COMMAND_SECONDS:g} s") from None
         if target:
             (self.folder / target).write_bytes(done.stdout)
         printed = done.stderr if target else done.stdout
@@ -99,7 +99,7 @@ class Shell:
         end = time.monotonic() + WAIT_SECONDS
         while missing := _missing(wanted, said := self.run(line)):
             if time.monotonic() > end:
-                raise ServerError(f"{line} has not told {missing!r} after {WAIT_SECONDS:g} s: {_last(said)}")
+                raise ServerError(f"{line} did not print {missing!r} within {WAIT_SECONDS:g} s: {_last(said)}")
             time.sleep(ASK_EVERY)
         return said.lines
 

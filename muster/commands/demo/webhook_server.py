@@ -62,7 +62,7 @@ class Client:
             response = self._connection.getresponse()
             return WebhookAnswer(response.status, json.loads(response.read()))
         except (OSError, http.client.HTTPException, ValueError) as error:
-            raise ServerError(f"the server at {self.address} does not answer as it should: {error}") from None
+            raise ServerError(f"the server at {self.address} does not answer correctly: {error}") from None
 
     def close(self) -> None:
         """Close the connection."""
@@ -80,7 +80,7 @@ def run(*arguments: str) -> None:
             _command(*arguments), env=environment(), stdin=subprocess.DEVNULL, capture_output=True, timeout=START_SECONDS, check=False
         )
     except subprocess.TimeoutExpired:
-        raise ServerError(f"muster {arguments[0]} has not ended after {START_SECONDS:g} s") from None
+        raise ServerError(f"muster {arguments[0]} did not end after {START_SECONDS:g} s") from None
     if ended.returncode != 0:
         raise ServerError(f"muster {arguments[0]} failed: {_last_lines(ended.stderr)}")
 
@@ -172,7 +172,7 @@ def _address(process: subprocess.Popen[bytes], log: Path) -> str:
 
 def _last_lines(output: bytes) -> str:
     lines = output.decode("utf-8", "replace").strip().splitlines()[-LAST_LINES:]
-    return "\n".join(line[:LONGEST_LINE] for line in lines) or "it says nothing"
+    return "\n".join(line[:LONGEST_LINE] for line in lines) or "it prints nothing"
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

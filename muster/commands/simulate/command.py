@@ -120,7 +120,7 @@ def simulate(
     if not paths:
         raise click.UsageError("give at least one PATH: a file, a directory, or - for standard input")
     if batch and (form in {"text", "html"} or verbose):
-        raise click.UsageError("--batch writes JSON only: leave out --verbose and other formats")
+        raise click.UsageError("with --batch, the answers are JSON: leave out --verbose and other formats")
     if certificate and (batch or chosen["evict"]):
         raise click.UsageError("--certificate is about one cycle: leave out --batch and --evict")
     from muster.commands.progress import Progress

@@ -43,7 +43,7 @@ def _labelled(key: str, value: str, labels: Mapping[str, Mapping[str, Sequence[s
     whole = _whole_key(key, labels)
     values = labels[whole]
     if value not in values:
-        known = options.near(value, values) or f"; there is {_some(sorted(values))}"
+        known = options.near(value, values) or f"; its values are {_some(sorted(values))}"
         raise NoSuchNode(f"there is no node with the label {whole}={value} among the inputs{known}")
     return values[value]
 
@@ -53,7 +53,7 @@ def _whole_key(key: str, labels: Mapping[str, object]) -> str:
         return key
     behind = sorted(each for each in labels if key and each.rpartition("/")[2] == key)
     if len(behind) > 1:
-        raise NoSuchNode(f"the label {key!r} may be {' or '.join(behind)}: say which")
+        raise NoSuchNode(f"the label {key!r} is ambiguous: give {' or '.join(behind)}")
     if not behind:
         near = options.near(key, {*labels, *(each.rpartition("/")[2] for each in labels)})
         raise NoSuchNode(f"there is no node with a label {key!r} among the inputs{near}")

@@ -93,8 +93,8 @@ def _paired(given: Mapping[str, Any]) -> Mapping[str, Any]:
     many, likes = (value if isinstance(value, (list, tuple)) else [value] for value in (given.get("addNodes", []), given.get("like", [])))
     numbers = [each for each in many if re.fullmatch(r"\s*-?\d+\s*", str(each))]
     if len(numbers) != len(likes) or not all(isinstance(each, str) for each in likes):
-        count = f"{len(numbers)} of the one and {len(likes)} of the other"
-        raise BadQuestion(f"option addNodes: a number and a node that it is like belong together, as in '8 like node-7': there is {count}")
+        count = f"{len(numbers)} and {len(likes)}"
+        raise BadQuestion(f"option addNodes: each number needs a node to copy, as in '8 like node-7'; numbers and nodes: {count}")
     if not numbers:
         return given
     left = iter(likes)
@@ -111,7 +111,7 @@ def additions(texts: object) -> tuple[Addition, ...]:
     """
     listed = [texts] if isinstance(texts, str) else texts
     if not isinstance(listed, (list, tuple)) or not all(isinstance(each, str) for each in listed):
-        raise BadQuestion("option addNodes must be a list of texts as '2 like node-1,topology.kubernetes.io/zone=z2'")
+        raise BadQuestion("option addNodes must be a list of strings such as '2 like node-1,topology.kubernetes.io/zone=z2'")
     try:
         return tuple(Addition.from_text(each) for each in listed)
     except WhatIfError as error:
@@ -156,8 +156,8 @@ def _ignore(asked: Asked, key: str, value: object) -> Asked:
     fields = names(key, value)
     for field in fields:
         if (bare := re.sub(r"\[\d+\]", "", field)) not in IGNORABLE:
-            near = options.near(bare, IGNORABLE) or f"; there is {', '.join(sorted(IGNORABLE))}"
-            raise BadQuestion(f"option ignore: there is nothing of that name to be ignored: {field!r}{near}")
+            near = options.near(bare, IGNORABLE) or f"; the fields are {', '.join(sorted(IGNORABLE))}"
+            raise BadQuestion(f"option ignore: {field!r} is not a field that can be ignored{near}")
     return _cycle(asked, ignore=frozenset(fields))
 
 

@@ -57,7 +57,7 @@ class Addition:
         """
         found = _FORM.fullmatch(text)
         if found is None:
-            raise WhatIfError(f"{text!r} must be 'N like NODE[,label=value...]', as '2 like node-1,topology.kubernetes.io/zone=z2'")
+            raise WhatIfError(f"{text!r} must be 'N like NODE[,label=value...]', such as '2 like node-1,topology.kubernetes.io/zone=z2'")
         if not 1 <= (count := int(found[1])) <= MOST_ADDED:
             raise WhatIfError(f"{text!r}: the number of nodes must be from 1 to {MOST_ADDED:,}")
         pairs = (each.split("=") for each in found[3].split(",") if each)

@@ -34,7 +34,7 @@
     box.append(option);
     box.tabIndex = 0;
     box.setAttribute("role", "listbox");
-    box.setAttribute("aria-label", `${table.caption.textContent}; arrow keys go from node to node`);
+    box.setAttribute("aria-label", `${table.caption.textContent}; select a node with the arrow keys`);
     let at = 0;
 
     const show = (place) => {
