@@ -126,7 +126,7 @@ def _modes(item: Resolved, parent: Resolved | None, unread: tuple[Block, ...]) -
         yield field.invalid(
             item.error_path(Block.DISRUPTION_MODE),
             "single",
-            f"must be `all`, as the mode of its parent {parent.item.name!r} is (what has no mode counts as `single`)",
+            f"must be `all`, as the mode of its parent {parent.item.name!r} is (a template without a mode counts as `single`)",
         )
 
 

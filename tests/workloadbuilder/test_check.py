@@ -200,7 +200,7 @@ def test_below_all_every_child_is_all(parent, child, want):
     where = f"{AT}.disruptionMode" if child else "spec.workers"
 
     assert [
-        f"{where}: Invalid value: \"single\": must be `all`, as the mode of its parent 'replica' is (what has no mode counts as `single`)"
+        f"{where}: Invalid value: \"single\": must be `all`, as the mode of its parent 'replica' is (a template without a mode counts as `single`)"
     ] * want == errors(root)
 
 

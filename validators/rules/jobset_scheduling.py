@@ -38,7 +38,7 @@ def check(context: Context) -> Iterator[FieldError]:
         nested, path = job.template.spec.scheduling, SPEC.join(("replicatedJobs", index, "template", "spec", "scheduling"))
         if nested is not None and job.name in blocks:
             other_path = blocks.pop(job.name)[0]
-            detail = f"must be absent: {other_path} sets the scheduling of replicated job {job.name!r} too; keep one of the two"
+            detail = f"must be absent: {other_path} also sets the scheduling of replicated job {job.name!r}; remove one of the two"
             yield field.invalid_struct(path, detail)
         elif nested is not None:
             blocks[job.name] = path, nested
@@ -68,13 +68,13 @@ def _targeted(
         path, target = _POLICIES / index, policy.target_replicated_job
         target_path = path / "targetReplicatedJob"
         if not target:
-            yield field.required(target_path, "a policy names its replicated job")
+            yield field.required(target_path, "must be the name of a replicated job")
         elif target not in names:
             close = difflib.get_close_matches(target[:_MAX_COMPARED], sorted(names)[:_MAX_COMPARED], n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             yield field.invalid(target_path, target, f"must be the name of a replicated job{hint}")
         elif target in blocks:
-            yield field.duplicate(target_path, target, f"a replicated job has one policy: {blocks[target][0]} is its")
+            yield field.duplicate(target_path, target, f"a replicated job has only one policy, which is set in {blocks[target][0]}")
         else:
             blocks[target] = path, policy
 
@@ -95,8 +95,8 @@ def _in_order(spec: JobSetSpec, scheduling: JobSetScheduling) -> Iterator[FieldE
         index, job = later[0]
         cause = "spec.startupPolicy is InOrder" if in_order else f"{SPEC.join(('replicatedJobs', index, 'dependsOn'))}"
         detail = (
-            f"must not be a gang of {minimum} groups: the Jobs of replicated job {job.name!r} are created only when others are ready "
-            f"({cause}), and these would wait for the gang; have a minGroupCount of at most {available}, or a gang in each replicated job"
+            f"must not be a gang of {minimum} groups: the Jobs of replicated job {job.name!r} are created only when other Jobs are ready "
+            f"({cause}), and those would wait for the gang; set minGroupCount to at most {available}, or use a gang in each replicated job"
         )
         yield field.forbidden(_PATH.join(("schedulingPolicy", "gang")), detail)
 
@@ -111,7 +111,7 @@ def _nesting(spec: JobSetSpec, blocks: dict[str, tuple[FieldPath, JobScheduling]
         job_mode = block.disruption_mode if block else None
         if job_mode is None or job_mode.all is None:
             error_path = path / "disruptionMode" if path is not None and job_mode is not None else SPEC.join(("replicatedJobs", index))
-            detail = "must be `all`, as the mode of its parent 'jobset-root' is (what has no mode counts as `single`)"
+            detail = "must be `all`, as the mode of its parent 'jobset-root' is (a template without a mode counts as `single`)"
             yield field.invalid(error_path, "single", detail)
 
 

@@ -77,7 +77,7 @@ def test_a_replicated_job_without_replicas_makes_no_group():
     [
         pytest.param(
             jobset(nested="schedulingPolicy: {gang: {}}", targeted="schedulingPolicy: {basic: {}}"),
-            [f"{NESTED}: Invalid value: must be absent: {TARGETED} sets the scheduling of replicated job 'workers' too; keep one of the two"],
+            [f"{NESTED}: Invalid value: must be absent: {TARGETED} also sets the scheduling of replicated job 'workers'; remove one of the two"],
             id="wrapper and child both speak",
         ),
         pytest.param(
@@ -87,7 +87,7 @@ def test_a_replicated_job_without_replicas_makes_no_group():
         ),
         pytest.param(
             jobset(targeted="schedulingPolicy: {gang: {}}").replace("targetReplicatedJob: workers, ", ""),
-            [f"{TARGETED}.targetReplicatedJob: Required value: a policy names its replicated job"],
+            [f"{TARGETED}.targetReplicatedJob: Required value: must be the name of a replicated job"],
             id="a policy of nobody",
         ),
         pytest.param(
@@ -97,7 +97,7 @@ def test_a_replicated_job_without_replicas_makes_no_group():
         ),
         pytest.param(
             jobset(targeted="schedulingPolicy: {gang: {}}").replace("]}\n", ", {targetReplicatedJob: workers}]}\n", 1),
-            [f'spec.scheduling.replicatedJobPolicies[1].targetReplicatedJob: Duplicate value: "workers": a replicated job has one policy: {TARGETED} is its'],
+            [f'spec.scheduling.replicatedJobPolicies[1].targetReplicatedJob: Duplicate value: "workers": a replicated job has only one policy, which is set in {TARGETED}'],
             id="two policies of one",
         ),
         pytest.param(
@@ -133,8 +133,8 @@ def test_a_replicated_job_without_replicas_makes_no_group():
         pytest.param(
             jobset(at_root="schedulingPolicy: {gang: {}}, disruptionMode: {all: {}}"),
             [
-                "spec.replicatedJobs[0]: Invalid value: \"single\": must be `all`, as the mode of its parent 'jobset-root' is (what has no mode counts as `single`)",
-                "spec.replicatedJobs[1]: Invalid value: \"single\": must be `all`, as the mode of its parent 'jobset-root' is (what has no mode counts as `single`)",
+                "spec.replicatedJobs[0]: Invalid value: \"single\": must be `all`, as the mode of its parent 'jobset-root' is (a template without a mode counts as `single`)",
+                "spec.replicatedJobs[1]: Invalid value: \"single\": must be `all`, as the mode of its parent 'jobset-root' is (a template without a mode counts as `single`)",
             ],
             id="single below all",
         ),
@@ -232,7 +232,7 @@ def test_a_gang_that_waits_for_jobs_that_wait_for_it_is_refused(text, cause):
     assert [
         (
             "spec.scheduling.schedulingPolicy.gang: Forbidden: must not be a gang of 4 groups: the Jobs of replicated job 'workers' are created only when "
-            f"others are ready ({cause}), and these would wait for the gang; have a minGroupCount of at most 1, or a gang in each replicated job"
+            f"other Jobs are ready ({cause}), and those would wait for the gang; set minGroupCount to at most 1, or use a gang in each replicated job"
         )
     ] == told(compiled(text).errors)
 

@@ -32,7 +32,7 @@ def intents(
         if part.name in targeted:
             reading, policy_path = targeted[part.name]
             if _has_nested(part):
-                detail = f"must be absent: {policy_path} sets the scheduling of replicated job {part.name!r} too; keep one of the two"
+                detail = f"must be absent: {policy_path} also sets the scheduling of replicated job {part.name!r}; remove one of the two"
                 errors.append(field.invalid_struct(part.nested_path, detail))
                 # Further errors of a refused block would not help.
                 continue
@@ -63,12 +63,12 @@ def _targeted(
         if not target:
             if not isinstance(entry.raw(_TARGET), str) and _TARGET in entry:
                 continue  # the wrong type is reported already
-            errors.append(field.required(target_path, "a policy names its replicated job"))
+            errors.append(field.required(target_path, "must be the name of a replicated job"))
         elif target not in names:
             errors.append(field.invalid(target_path, target, f"must be the name of a replicated job{suggest(target, names)}"))
             errors += reading.errors
         elif target in policies:
-            errors.append(field.duplicate(target_path, target, f"a replicated job has one policy: {policies[target][1]} is its"))
+            errors.append(field.duplicate(target_path, target, f"a replicated job has only one policy, which is set in {policies[target][1]}"))
         else:
             policies[target] = reading, entry.path
     return policies
