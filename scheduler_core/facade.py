@@ -6,11 +6,10 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 
 from scheduler_core.model.decision import Decision, Status, latest, unplaced_pods
+from scheduler_core.model.options import STRATEGIES
 from scheduler_core.model.problem import Problem
 from validators.gates import Gates
 from validators.model.decode import Source
-
-STRATEGIES = ("complete", "greedy")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ documentation derive from the declarations.  The environment is an argument, so 
 """
 
 import dataclasses
+import enum
 from collections.abc import Mapping
 from typing import Annotated, Any, Self, get_args
 
@@ -14,9 +15,16 @@ from validators.versions import releases
 from webhooks import knobs
 from webhooks.knobs import Knob
 
-FINALIZERS = ("none", "podgroup", "all")
 SERVERS = ("uvicorn", "gunicorn")
 _VERSIONS = f"{releases.name(releases.OLDEST)} to {releases.name(releases.NEWEST)}"
+
+
+class Finalizers(enum.StrEnum):
+    """Protection finalizers added on creation; one that no controller removes must not be added."""
+
+    NONE = "none"
+    PODGROUP = "podgroup"
+    ALL = "all"
 
 
 class SettingError(ValueError):
@@ -146,8 +154,8 @@ class Settings:
     finalizers: Annotated[
         str,
         Knob(
-            knobs.one_of(FINALIZERS),
-            "podgroup",
+            knobs.one_of(tuple(Finalizers)),
+            Finalizers.PODGROUP,
             "protection finalizers that /mutate adds; use all only if a controller removes those of CompositePodGroups",
             "--finalizers",
             "Protection finalizers that /mutate adds.",

@@ -8,24 +8,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from validators.rules.base import Profile, Settings, Severity
 from validators.versions import releases
 
 if TYPE_CHECKING:
     from validators.gates import Gates
-    from validators.rules.base import Settings, Severity
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 DEFAULT_KUBERNETES = releases.name(releases.TODAY)
-PROFILES = ("kep", "upstream")
-FINALIZERS = ("none", "podgroup", "all")
-SEVERITIES = ("error", "warning", "off")
+SEVERITIES = tuple(each.value for each in Severity)
 _SWITCHES = {"true": True, "false": False}
 
 profile = click.option(
     "--profile",
-    type=click.Choice(PROFILES),
-    default="kep",
+    type=click.Choice([each.value for each in Profile]),
+    default=Profile.KEP.value,
     show_default=True,
     help="kep: all rules of the KEPs; upstream: only the rules of the API server.",
 )
@@ -68,13 +66,6 @@ rule = click.option(
     shell_complete=complete_severity,
     help="Set the severity of a rule (repeatable).",
 )
-finalizers = click.option(
-    "--finalizers",
-    type=click.Choice(FINALIZERS),
-    default="podgroup",
-    show_default=True,
-    help="Protection finalizers added on CREATE; use 'all' only if a controller removes those of CompositePodGroups.",
-)
 
 
 def judging(command: Command) -> Command:
@@ -91,8 +82,6 @@ def settings_of(profile: str, kubernetes: str, gates: Sequence[str], *, rules: S
         click.BadParameter: an unknown gate, rule or severity, or gates with which no API server starts.
 
     """
-    from validators.rules.base import Profile, Settings
-
     return Settings(
         profile=Profile(profile),
         minor=releases.names()[kubernetes],
@@ -132,8 +121,6 @@ def severities_of(texts: Iterable[str]) -> tuple[tuple[str, Severity], ...]:
         click.BadParameter: not of that form, or an unknown rule.
 
     """
-    from validators.rules.base import Severity
-
     chosen: dict[str, Severity] = {}
     for text in texts:
         name, equals, severity = (each.strip() for each in text.partition("="))

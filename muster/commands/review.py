@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.commands import options
+from webhooks.settings import Finalizers
 
 if TYPE_CHECKING:
     from validators.lookup import Lookup
@@ -33,7 +34,13 @@ _BAD_RECORD = 2
 )
 @options.judging
 @options.objects
-@options.finalizers
+@click.option(
+    "--finalizers",
+    type=click.Choice([each.value for each in Finalizers]),
+    default=Finalizers.PODGROUP.value,
+    show_default=True,
+    help="Protection finalizers added on CREATE; use 'all' only if a controller removes those of CompositePodGroups.",
+)
 def review(
     *,
     paths: tuple[str, ...],
@@ -57,7 +64,6 @@ def review(
     if not paths:
         raise click.UsageError("give at least one FILE of AdmissionReviews, or - for standard input")
     from webhooks.admission import replay
-    from webhooks.admission.verdict import Finalizers
 
     settings = options.settings_of(profile, kubernetes, gates, rules=rules, linting=False)
     chosen = replay.Options(settings, _lookup(objects), endpoint, Finalizers(finalizers))

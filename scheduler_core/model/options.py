@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 
+GREEDY, COMPLETE = "greedy", "complete"
+STRATEGIES = (GREEDY, COMPLETE)
+"""Strategies of placement: as kube-scheduler; with a search where greedy leaves pods without a node."""
+REMEDIES_BY_DEFAULT = 3
+"""Roots that get remedies with the strategy ``complete``; with ``greedy`` none do unless the caller requests it."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PlacingOptions:

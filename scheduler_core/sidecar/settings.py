@@ -9,13 +9,13 @@ import enum
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, get_args
 
+from scheduler_core.model.options import COMPLETE, STRATEGIES
 from scheduler_core.sidecar.writes import Evicting
 from validators.gates import Gates
 
 if TYPE_CHECKING:
     from scheduler_core.placement.extension_points import Plugins
 
-COMPLETE, GREEDY = "complete", "greedy"
 LEASE_NAMESPACE, LEASE_NAME = "muster-system", "muster-sidecar"
 NAMESPACE_VARIABLE = "MUSTER_LEASE_NAMESPACE"
 """The variable with the namespace of the lease, where none is given."""
@@ -95,7 +95,7 @@ class Settings:
         Knob(
             "--strategy",
             "greedy: decide as kube-scheduler; complete: also search where greedy leaves pods without a node.",
-            choices=(COMPLETE, GREEDY),
+            choices=STRATEGIES,
         ),
     ] = COMPLETE
     budget: Annotated[int, Knob("--budget", "Maximum number of search steps for a root.", "STEPS", bounds=(1, None), unset="")] = 0

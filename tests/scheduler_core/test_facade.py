@@ -98,7 +98,7 @@ def test_placed_is_about_the_end() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        pytest.param({"strategy": "best"}, "strategy must be one of complete, greedy, is 'best'", id="strategy"),
+        pytest.param({"strategy": "best"}, "strategy must be one of greedy, complete, is 'best'", id="strategy"),
         pytest.param({"gates": {"Nonsense": True}}, "there is no feature gate 'Nonsense'", id="gate"),
         pytest.param({"gates": {"GenericWorkload": False, "CompositePodGroup": True}}, "no API server starts with", id="gates"),
         pytest.param({"order": ["nothing"]}, "nothing", id="order"),

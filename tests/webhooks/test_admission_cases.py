@@ -19,6 +19,7 @@ from validators.lookup import KnownObjects
 from validators.rules.base import Profile, Settings
 from webhooks.admission import jsonpatch, review
 from webhooks.admission import verdict as admit
+from webhooks.settings import Finalizers
 
 TABLE = json.loads((Path(__file__).parent.parent / "cases" / "admission.json").read_text(encoding="utf-8"))
 LAYERS = {"validation", "mutation", "defaulting"}
@@ -65,7 +66,7 @@ def answer(case: dict, profile: Profile = Profile.UPSTREAM) -> dict:
     if case["layer"] == "validation" or case["kind"] == "PriorityClass":
         verdict = admit.validate(request, lookup, settings)
     else:
-        verdict = admit.mutate(request, lookup, settings, admit.Finalizers.PODGROUP)
+        verdict = admit.mutate(request, lookup, settings, Finalizers.PODGROUP)
     return json.loads(review.encode(request, verdict))["response"]
 
 

@@ -18,7 +18,7 @@ from validators.model import decode
 from validators.rules.base import Settings
 from webhooks.admission import review, verdict
 from webhooks.admission.review import AdmissionRequest, BadReview, Verdict
-from webhooks.admission.verdict import Finalizers
+from webhooks.settings import Finalizers
 
 PATHS = ("/validate", "/mutate", "/admit")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import enum
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec
@@ -20,6 +19,7 @@ from validators.versions import served
 from validators.versions.form import HUB
 from webhooks.admission import jsonpatch, priority, status
 from webhooks.admission.review import AdmissionRequest, BadReview, Verdict
+from webhooks.settings import Finalizers
 
 PODGROUP_FINALIZER = "scheduling.k8s.io/podgroup-protection"
 COMPOSITE_FINALIZER = "scheduling.k8s.io/compositepodgroup-protection"
@@ -31,14 +31,6 @@ _OPERATIONS = {"CREATE": Operation.CREATE, "UPDATE": Operation.UPDATE}
 """Operations whose requests have an object."""
 _ALLOWED = Verdict(allowed=True)
 P = ParamSpec("P")
-
-
-class Finalizers(enum.StrEnum):
-    """Protection finalizers added on creation; one that no controller removes must not be added."""
-
-    NONE = "none"
-    PODGROUP = "podgroup"
-    ALL = "all"
 
 
 def _readable_or_bad(answer: Callable[P, Verdict]) -> Callable[P, Verdict]:

@@ -25,7 +25,7 @@ from webhooks import log
 from webhooks.admission import review
 from webhooks.admission import verdict as admit
 from webhooks.server.metrics import CONTENT_TYPE, Outcome, Telemetry
-from webhooks.settings import Settings
+from webhooks.settings import Finalizers, Settings
 
 VALIDATE, MUTATE = "/validate", "/mutate"
 HEALTH, READY, METRICS = "/healthz", "/readyz", "/metrics"
@@ -41,7 +41,7 @@ def create_app(settings: Settings, lookup: Lookup, telemetry: Telemetry, unready
     app = flask.Flask("webhooks", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.body_bytes
     _log_to_journal(app.logger)
-    judging, finalizers = settings.judging, admit.Finalizers(settings.finalizers)
+    judging, finalizers = settings.judging, Finalizers(settings.finalizers)
     judges: dict[str, Judge] = {
         VALIDATE: lambda request, known: admit.validate(request, known, judging),
         MUTATE: lambda request, known: admit.mutate(request, known, judging, finalizers),
@@ -68,7 +68,7 @@ def warm_up(settings: Settings) -> None:
     Must be called before threads start: the process crashes if two threads have msgspec inspect a type for the first time
     at once.  Called before the fork, it runs once for all workers.
     """
-    judging, finalizers = settings.judging, admit.Finalizers(settings.finalizers)
+    judging, finalizers = settings.judging, Finalizers(settings.finalizers)
     for kind in KINDS:
         decode(kind, b"{}")
         decode(kind, {})

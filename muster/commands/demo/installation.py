@@ -17,6 +17,7 @@ from typing import Any
 from muster.commands.demo import control_plane, webhook_server, wording
 from muster.commands.demo.kubectl_shell import Shell
 from muster.commands.demo.terminal import DATA, LEFT_OUT, Stage
+from scheduler_core.sidecar import settings
 from validators.lint import documents
 
 HERE, PLACEMENT = DATA / "cluster", DATA / "placement"
@@ -24,7 +25,7 @@ DEPLOY = ("kustomization.yaml", "namespace.yaml", "webhook-rbac.yaml", "sidecar-
 WEBHOOKS = "webhooks.yaml"
 NAMESPACE = "muster-system"
 WEBHOOK, SIDECAR = (f"system:serviceaccount:{NAMESPACE}:muster-{name}" for name in ("webhook", "sidecar"))
-MODES = "validate,place,preempt,protect"
+MODES = settings.default_value("modes")
 SETTLE_SECONDS = 1
 
 

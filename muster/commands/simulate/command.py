@@ -10,13 +10,13 @@ import click
 
 from muster import extras
 from muster.commands import options
+from scheduler_core.model.options import COMPLETE, REMEDIES_BY_DEFAULT, STRATEGIES, PlacingOptions
 
 if TYPE_CHECKING:
     from muster.commands.progress import Progress
     from muster.commands.simulate.request import Asked
 
 FORMATS = ("text", "json", "html")
-STRATEGIES = ("greedy", "complete")
 _PERCENT = click.IntRange(0, 100)
 
 
@@ -32,7 +32,7 @@ _PERCENT = click.IntRange(0, 100)
 @click.option(
     "--strategy",
     type=click.Choice(STRATEGIES),
-    default="complete",
+    default=COMPLETE,
     show_default=True,
     help="greedy: decide as kube-scheduler 1.37; complete: also search where greedy leaves pods without a node.",
 )
@@ -40,7 +40,7 @@ _PERCENT = click.IntRange(0, 100)
     "--remedies",
     type=click.IntRange(0),
     metavar="ROOTS",
-    help="Number of roots for which remedies are searched if they are not placed.  [default: 3; with greedy 0]",
+    help=f"Number of roots for which remedies are searched if they are not placed.  [default: {REMEDIES_BY_DEFAULT}; with greedy 0]",
 )
 @click.option("--budget", type=click.IntRange(1), metavar="STEPS", help="Maximum number of search steps for a root.")
 @click.option(
@@ -86,7 +86,8 @@ _PERCENT = click.IntRange(0, 100)
     "--percentage-of-placements",
     type=_PERCENT,
     metavar="N",
-    help="Stop once N percent of the placements are feasible; 0: depends on their number (KEP-5732).  [default: 100]",
+    help="Stop once N percent of the placements are feasible; 0: depends on their number (KEP-5732).  "
+    f"[default: {PlacingOptions().percentage_of_placements}]",
 )
 @click.option("--every-pod", is_flag=True, help="Reject a domain if one pod of the group fits on no node of it (KEP-5732).")
 @click.option("--preempt-for-leftovers", is_flag=True, help="Also preempt for additional pods of a running gang (KEP-6012).")

@@ -10,9 +10,9 @@ from typing import Any
 from muster.commands import options, placement_plugins
 from muster.commands.simulate.what_if import Addition, WhatIfError
 from scheduler_core.cycle.run_cycle import CycleOptions
+from scheduler_core.model.options import STRATEGIES
 from validators.gates import GateError, Gates
 
-STRATEGIES = ("greedy", "complete")
 IGNORABLE = frozenset(
     {
         "spec.resourceClaims",

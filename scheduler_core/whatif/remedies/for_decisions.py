@@ -7,11 +7,10 @@ from collections.abc import Iterable, Sequence
 
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.options import COMPLETE, REMEDIES_BY_DEFAULT
 from scheduler_core.model.snapshot import ClusterSnapshot
 from validators.model.decode import Source
 
-BY_DEFAULT = 3
-"""Roots that get remedies with the strategy ``complete``; with ``greedy`` none do unless the caller requests it."""
 _HOPELESS = frozenset({Status.SUCCESS, Status.INVALID})
 
 
@@ -19,7 +18,7 @@ def with_remedies(
     decisions: Sequence[Decision], objects: Iterable[Source], snapshot: ClusterSnapshot, options: CycleOptions, most: int | None
 ) -> tuple[Decision, ...]:
     """Return *decisions* with remedies for the first *most* roots that are not placed in the end (None: the default number)."""
-    number = most if most is not None else BY_DEFAULT if options.strategy == "complete" else 0
+    number = most if most is not None else REMEDIES_BY_DEFAULT if options.strategy == COMPLETE else 0
     last = {decision.root: place for place, decision in enumerate(decisions)}
     places = [place for place in sorted(last.values()) if decisions[place].status not in _HOPELESS][:number]
     if not places:

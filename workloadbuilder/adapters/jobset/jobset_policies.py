@@ -68,7 +68,9 @@ def _targeted(
             errors.append(field.invalid(target_path, target, f"must be the name of a replicated job{suggest(target, names)}"))
             errors += reading.errors
         elif target in policies:
-            errors.append(field.duplicate(target_path, target, f"a replicated job has only one policy, which is set in {policies[target][1]}"))
+            errors.append(
+                field.duplicate(target_path, target, f"a replicated job has only one policy, which is set in {policies[target][1]}")
+            )
         else:
             policies[target] = reading, entry.path
     return policies
