@@ -60,10 +60,10 @@ class Subcommands(click.Group):
         if cmd_name not in SUBCOMMANDS:
             return None
         module, _, attribute = SUBCOMMANDS[cmd_name].at.partition(":")
-        found = getattr(importlib.import_module(module), attribute)
-        if not isinstance(found, click.Command):
+        command = getattr(importlib.import_module(module), attribute)
+        if not isinstance(command, click.Command):
             raise TypeError(f"{SUBCOMMANDS[cmd_name].at} is not a command")
-        return found
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         """One line for each command, none of them imported."""
@@ -80,7 +80,7 @@ class Subcommands(click.Group):
             with standard_output.named():
                 status = super().main(args, prog_name or "muster", **extra)
         except click.exceptions.NoArgsIsHelpError as error:
-            _tell(error.format_message())
+            _print_error(error.format_message())
             sys.exit(EXIT_MISTAKE)
         except click.ClickException as error:
             report_mistake(error)
@@ -99,10 +99,10 @@ def report_mistake(error: click.ClickException) -> None:
     command = context.command_path if context is not None else "muster"
     message = " ".join(error.format_message().split())
     hint = f" (see '{command} --help')" if context is not None else ""
-    _tell(f"{command}: {message}{hint}")
+    _print_error(f"{command}: {message}{hint}")
 
 
-def _tell(line: str) -> None:
+def _print_error(line: str) -> None:
     try:
         click.echo(line, err=True)
     except OSError:
@@ -115,8 +115,8 @@ def _reason(error: OSError) -> str:
     return f"{where}{error.strerror or error}"
 
 
-def _tell_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click's signature
-    if not wanted or ctx.resilient_parsing:
+def _print_version(ctx: click.Context, _: click.Parameter, requested: bool) -> None:  # noqa: FBT001 - click's signature
+    if not requested or ctx.resilient_parsing:
         return
     import importlib.metadata
 
@@ -129,7 +129,7 @@ def _tell_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 
 @click.group("muster", cls=Subcommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_tell_version, help="Show the version and exit.")
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version and exit.")
 def main() -> None:
     """Check, complete and place Kubernetes workload groups: Workload, PodGroup, CompositePodGroup.
 

@@ -46,15 +46,15 @@ def issue_command(*, out: Path, names: tuple[str, ...], ca: Path | None, days: i
     extras.require("webhooks")
     from certs import inspection, issue, pair, store
 
-    there = store.present(out)
-    if there and not force:
-        raise click.UsageError(f"{out} already has {', '.join(there)}: give --force to replace them")
+    existing = store.present(out)
+    if existing and not force:
+        raise click.UsageError(f"{out} already has {', '.join(existing)}: give --force to replace them")
     now = dt.datetime.now(dt.UTC)
     try:
         authority = store.read_authority(ca) if ca else issue.authority(now, max(CA_DAYS, days))
-        made = issue.leaf(authority, pair.names_of(names), now, days)
-        store.write(out, made, authority.key if keep_ca_key else None)
-        report = inspection.inspect(str(out / store.CERTIFICATE), made.certificate, now)
+        issued = issue.leaf(authority, pair.names_of(names), now, days)
+        store.write(out, issued, authority.key if keep_ca_key else None)
+        report = inspection.inspect(str(out / store.CERTIFICATE), issued.certificate, now)
     except (pair.BadNameError, issue.IssueError, store.StoreError) as error:
         raise click.UsageError(str(error)) from None
     click.echo(f"{out}: {', '.join(store.present(out))}")

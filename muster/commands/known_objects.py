@@ -23,11 +23,11 @@ def objects(paths: Sequence[str]) -> KnownObjects:
         manifests = files.read_manifests(paths, sys.stdin.buffer)
     except files.PathError as error:
         raise click.UsageError(f"--objects: {error}") from None
-    found = []
+    decoded = []
     for manifest in manifests:
         for part in manifest.parts:
             if isinstance(part, Unreadable):
                 raise click.UsageError(f"--objects: {part.file}:{part.line}: {part.message}")
             if isinstance(part, Document) and (known := pipeline.decode_for_lookup(part.content)) is not None:
-                found.append(known)
-    return KnownObjects(found, complete=True)
+                decoded.append(known)
+    return KnownObjects(decoded, complete=True)

@@ -121,20 +121,20 @@ def severities_of(texts: Iterable[str]) -> tuple[tuple[str, Severity], ...]:
         click.BadParameter: not of that form, or an unknown rule.
 
     """
-    chosen: dict[str, Severity] = {}
+    severities: dict[str, Severity] = {}
     for text in texts:
         name, equals, severity = (each.strip() for each in text.partition("="))
         if not equals or severity not in SEVERITIES:
             raise _mistake("--rule", f"{text!r} must be ID=error, ID=warning or ID=off")
         _refuse_unknown_rule(name)
-        chosen[name] = Severity(severity)
-    return tuple(sorted(chosen.items()))
+        severities[name] = Severity(severity)
+    return tuple(sorted(severities.items()))
 
 
 def near(name: str, names: Iterable[str]) -> str:
     """``; did you mean …?`` for a misspelt name, or nothing."""
-    found = difflib.get_close_matches(name, sorted(names), n=3)
-    return f"; did you mean {' or '.join(found)}?" if found else ""
+    matches = difflib.get_close_matches(name, sorted(names), n=3)
+    return f"; did you mean {' or '.join(matches)}?" if matches else ""
 
 
 def _refuse_unknown_rule(name: str) -> None:

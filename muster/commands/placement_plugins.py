@@ -33,11 +33,11 @@ def load(names: Iterable[str]) -> Plugins:
     """
     plugins = Plugins()
     for name in names:
-        found = [(kind, point) for kind, group in GROUPS.items() for point in metadata.entry_points(group=group, name=name)]
-        if not found:
+        matches = [(kind, point) for kind, group in GROUPS.items() for point in metadata.entry_points(group=group, name=name)]
+        if not matches:
             known = {point.name for group in GROUPS.values() for point in metadata.entry_points(group=group)}
             raise PluginError(f"there is no placement plugin {name!r} installed{near(name, known)}")
-        for kind, point in found:
+        for kind, point in matches:
             plugins = dataclasses.replace(plugins, **{kind: (*getattr(plugins, kind), _made(name, point))})
     return plugins
 

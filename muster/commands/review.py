@@ -66,11 +66,11 @@ def review(
     from webhooks.admission import replay
 
     settings = options.settings_of(profile, kubernetes, gates, rules=rules, linting=False)
-    chosen = replay.Options(settings, _lookup(objects), endpoint, Finalizers(finalizers))
+    replay_options = replay.Options(settings, _lookup(objects), endpoint, Finalizers(finalizers))
     status = 0
     for text in _texts(paths):
         for record in replay.records(text):
-            answer = replay.answer(record, chosen)
+            answer = replay.answer(record, replay_options)
             click.echo(answer.text)
             status = _BAD_RECORD if answer.bad else status
     return status

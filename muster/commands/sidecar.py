@@ -87,12 +87,12 @@ def sidecar(**given: Any) -> None:
     settings = _settings(given)
     bind = _address(settings.probe_bind)
     try:
-        found = configuration(settings.kubeconfig, settings.context)
+        cluster = configuration(settings.kubeconfig, settings.context)
     except ConnectError as error:
         where = f"{settings.kubeconfig}: " if settings.kubeconfig else ""
         raise click.UsageError(f"there is no cluster to watch: {where}{error}; give --kubeconfig or --context") from None
     try:
-        run(found, settings, bind, log=log.write, as_json=decision_json)
+        run(cluster, settings, bind, log=log.write, as_json=decision_json)
     except OSError as error:
         raise click.UsageError(f"--probe-bind {settings.probe_bind}: {error.strerror or error}") from None
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Generic, TypeVar
 
 from muster.html import placed_pods
-from muster.html.placed_pods import Standing
-from muster.html.topology_areas import Survey
+from muster.html.placed_pods import FinalPlacement
+from muster.html.topology_areas import AreaMap
 from muster.render.answer import Answer
 from muster.render.tree import Kinship
 from scheduler_core.cycle.run_cycle import CycleOptions
@@ -27,9 +27,9 @@ class Listed(Generic[T]):
     more: int = 0
 
     @classmethod
-    def from_sequence(cls, found: Sequence[T], most: int) -> Listed[T]:
+    def from_sequence(cls, items: Sequence[T], most: int) -> Listed[T]:
         """*most* of them."""
-        return cls(tuple(found[:most]), max(0, len(found) - most))
+        return cls(tuple(items[:most]), max(0, len(items) - most))
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -42,8 +42,8 @@ class Case:
         options: those of the cycle.
         kinship: who belongs to whom.
         profile: what may run where.
-        standing: who stands where in the end.
-        survey: the topology.
+        final: the pods on the nodes after the last cycle.
+        area_map: the areas of the topology.
         placed: the last decision on each root that is placed, in the order made.
         unplaced: on each that is not.
 
@@ -54,8 +54,8 @@ class Case:
     options: CycleOptions
     kinship: Kinship
     profile: Profile
-    standing: Standing
-    survey: Survey
+    final: FinalPlacement
+    area_map: AreaMap
     placed: tuple[Decision, ...]
     unplaced: tuple[Decision, ...]
 
@@ -70,15 +70,15 @@ class Case:
             options=options,
             kinship=Kinship.from_snapshot(snapshot),
             profile=profile,
-            standing=placed_pods.locate_pods(snapshot, answer, profile),
-            survey=Survey.from_nodes(snapshot.nodes, _wanted(snapshot)),
+            final=placed_pods.locate_pods(snapshot, answer, profile),
+            area_map=AreaMap.from_nodes(snapshot.nodes, _wanted(snapshot)),
             placed=tuple(decision for decision in latest if decision.status is Status.SUCCESS),
             unplaced=tuple(decision for decision in latest if decision.status is not Status.SUCCESS),
         )
 
     def locate(self, domain: Domain, nodes: Sequence[str]) -> int | None:
         """The number of the area that a domain is on the map, given nodes in it; None where it is not drawn."""
-        return self.survey.find(domain.key, domain.value, nodes)
+        return self.area_map.find(domain.key, domain.value, nodes)
 
 
 def _wanted(snapshot: ClusterSnapshot) -> Iterator[str]:

@@ -36,29 +36,29 @@ class Claim:
     title: str
     chain: Chain
     shapes: tuple[PodShape, ...]
-    wanted: tuple[PodShape, ...]
+    required: tuple[PodShape, ...]
 
     @property
     def pods(self) -> int:
         """Return the number of pods that must fit."""
-        return len(self.wanted)
+        return len(self.required)
 
     def amount(self, row: int) -> int:
         """Return the amount of a resource that they request together."""
-        return sum(dict(shape.requests).get(row, 0) for shape in self.wanted)
+        return sum(dict(shape.requests).get(row, 0) for shape in self.required)
 
 
 def claims(root: Entity) -> list[Claim]:
     """Those of the root as a whole, where it has several groups and a level of its own, and of each leaf that lacks pods."""
-    found = [_claim(leaf.name.name, chain, wanted) for leaf, chain in _leaves(root, ()) if (wanted := _needed(leaf))]
-    if len(found) > 1 and root.key:
-        found.insert(0, _claim(f"all of {root.name.name}", (_link(root),), _least(root)))
-    return found
+    result = [_claim(leaf.name.name, chain, required) for leaf, chain in _leaves(root, ()) if (required := _needed(leaf))]
+    if len(result) > 1 and root.key:
+        result.insert(0, _claim(f"all of {root.name.name}", (_link(root),), _least(root)))
+    return result
 
 
-def _claim(title: str, chain: Chain, wanted: tuple[PodShape, ...]) -> Claim:
-    shapes = {shape.serial: shape for shape in wanted}
-    return Claim(title, chain, tuple(shapes[serial] for serial in sorted(shapes)), wanted)
+def _claim(title: str, chain: Chain, required: tuple[PodShape, ...]) -> Claim:
+    shapes = {shape.serial: shape for shape in required}
+    return Claim(title, chain, tuple(shapes[serial] for serial in sorted(shapes)), required)
 
 
 def _leaves(entity: Entity, chain: Chain) -> Iterator[tuple[Entity, Chain]]:

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from muster.html import svg
 from muster.html.case import Case
 from muster.html.failure_figure import Figure
-from muster.html.map_parts import Cells, Chart, Held, MapLine, Meter, Note, Plot, Shelf
-from muster.html.placed_pods import Standing, State, resources
+from muster.html.map_parts import CapacityNote, Cells, Chart, MapLine, Meter, Note, Plot, Shelf
+from muster.html.placed_pods import FinalPlacement, State, resources
 from muster.html.sentences import of_whole, short, tallied
 from muster.html.svg import MOST_SQUARES, Amounts
 from muster.html.topology_areas import Area, identity
@@ -36,14 +36,14 @@ _KINDS = (*(state.value for state in State), svg.LINE, svg.FREE, svg.CLOSED, svg
 
 def chart(case: Case, figures: Sequence[tuple[str, Figure]]) -> Chart:
     """The map; *figures* are those of roots that are not placed, with their names."""
-    standing = case.standing
-    placed = [standing.pods[pod] for decision in case.placed for pod in decision.assignments if pod in standing.pods]
-    sizes = [len(area.nodes) for area in case.survey.whole.walk() if not area.parts]
-    surveyor = _Surveyor(standing, resources(standing, placed), figures, _columns(sizes))
-    plot = surveyor.plot(case.survey.whole)
+    final = case.final
+    placed = [final.pods[pod] for decision in case.placed for pod in decision.assignments if pod in final.pods]
+    sizes = [len(area.nodes) for area in case.area_map.whole.walk() if not area.parts]
+    surveyor = _Surveyor(final, resources(final, placed), figures, _columns(sizes))
+    plot = surveyor.plot(case.area_map.whole)
     return Chart(
         plot=plot,
-        levels=tuple(map(phrases.level, case.survey.keys)),
+        levels=tuple(map(phrases.level, case.area_map.keys)),
         resources=surveyor.names,
         kinds=tuple(kind for kind in _KINDS if kind in set(_kinds(plot))),
         as_shelves=surveyor.as_shelves,
@@ -71,18 +71,18 @@ def _kinds(plot: Plot) -> Iterator[str]:
 class _Surveyor:
     """Builder of the map; *rows* are the resources, the scarcest first."""
 
-    standing: Standing
+    final: FinalPlacement
     rows: tuple[int, ...]
     figures: Sequence[tuple[str, Figure]]
     columns: int
 
     @property
     def as_shelves(self) -> bool:
-        return len(self.standing.nodes) <= SHELVES
+        return len(self.final.nodes) <= SHELVES
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(self.standing.nodes.resources[row] for row in self.rows[:SHOWN])
+        return tuple(self.final.nodes.resources[row] for row in self.rows[:SHOWN])
 
     def plot(self, area: Area) -> Plot:
         last = not area.parts
@@ -91,56 +91,56 @@ class _Surveyor:
             title=area.title,
             size=counted(len(area.nodes), "node"),
             totals=tuple(self._total(row, area) for row in self.rows[:SHOWN]),
-            held=tuple(self._held(area)),
-            here=tallied(self._by_group(area.nodes, State.PLACED), NAMED) if last else "",
+            capacities=tuple(self._held(area)),
+            placed_groups=tallied(self._by_group(area.nodes, State.PLACED), NAMED) if last else "",
             parts=tuple(self.plot(part) for part in area.parts),
             shelves=tuple(self._shelf(node) for node in area.nodes) if last and self.as_shelves else (),
             cells=self._cells(area) if last and not self.as_shelves else None,
         )
 
     def _total(self, row: int, area: Area) -> str:
-        nodes, name = list(area.nodes), self.standing.nodes.resources[row]
-        whole = int(self.standing.nodes.allocatable[row, nodes].sum())
-        free = self.standing.free[row, nodes]
-        shut = int(free[self.standing.closed[nodes]].sum())
-        told = f"{of_whole(name, int(free.sum()), whole)} {name} free"
-        return f"{told}, {phrases.size(name, shut)} of that closed" if shut else told
+        nodes, name = list(area.nodes), self.final.nodes.resources[row]
+        whole = int(self.final.nodes.allocatable[row, nodes].sum())
+        free = self.final.free[row, nodes]
+        shut = int(free[self.final.closed[nodes]].sum())
+        text = f"{of_whole(name, int(free.sum()), whole)} {name} free"
+        return f"{text}, {phrases.size(name, shut)} of that closed" if shut else text
 
-    def _held(self, area: Area) -> Iterator[Held]:
+    def _held(self, area: Area) -> Iterator[CapacityNote]:
         """For how many pods of a root it has room, where the root is to be in one area of that kind."""
         for root, figure in self.figures if area.key else ():
-            room = figure.rooms.get(identity(area.nodes))
-            if room is not None and len(figure.needs) == 1:
+            capacity = figure.capacities.get(identity(area.nodes))
+            if capacity is not None and len(figure.needs) == 1:
                 need = figure.needs[0].pods
-                yield Held(f"{min(room, need):,} of {counted(need, 'pod')} of {root}", room >= need)
+                yield CapacityNote(f"{min(capacity, need):,} of {counted(need, 'pod')} of {root}", capacity >= need)
 
     def _by_group(self, nodes: Iterable[int], state: State) -> Counter[str]:
         """Pods of a state, by the name of their group; those without one by their own."""
-        return Counter(pod.group or pod.name for node in nodes for each, pod in self.standing.seats.get(node, ()) if each is state)
+        return Counter(pod.group or pod.name for node in nodes for each, pod in self.final.seats.get(node, ()) if each is state)
 
     def _amounts(self, node: int, row: int) -> Amounts:
-        taken = {state: amount for state, used in self.standing.used.items() if (amount := int(used[row, node]))}
-        return Amounts(int(self.standing.nodes.allocatable[row, node]), taken, bool(self.standing.closed[node]))
+        taken = {state: amount for state, used in self.final.used.items() if (amount := int(used[row, node]))}
+        return Amounts(int(self.final.nodes.allocatable[row, node]), taken, bool(self.final.closed[node]))
 
     def _shelf(self, node: int) -> Shelf:
-        nodes, seats = self.standing.nodes, self.standing.seats.get(node, [])
+        nodes, seats = self.final.nodes, self.final.seats.get(node, [])
         bars = BARS if len(nodes) <= FULL_SHELVES else 1
-        here = [row for row in self.rows if nodes.allocatable[row, node]]
+        rows = [row for row in self.rows if nodes.allocatable[row, node]]
         return Shelf(
             name=nodes.names[node],
-            meters=tuple(self._meter(node, row) for row in here[:bars]),
+            meters=tuple(self._meter(node, row) for row in rows[:bars]),
             notes=tuple(self._notes(node)),
-            facts=tuple(self._facts(node, here)),
+            facts=tuple(self._facts(node, rows)),
             pods=tuple((pod.key, _WORDS.get(state, "running"), self._takes(pod.shape.requests)) for state, pod in seats[:PODS_SHOWN]),
             more=max(0, len(seats) - PODS_SHOWN),
         )
 
     def _takes(self, requests: Sequence[tuple[int, int]]) -> str:
-        asked = dict(requests)
-        return ", ".join(phrases.amount(self.standing.nodes.resources[row], asked[row]) for row in self.rows if row in asked)
+        amounts = dict(requests)
+        return ", ".join(phrases.amount(self.final.nodes.resources[row], amounts[row]) for row in self.rows if row in amounts)
 
     def _meter(self, node: int, row: int) -> Meter:
-        nodes, amounts = self.standing.nodes, self._amounts(node, row)
+        nodes, amounts = self.final.nodes, self._amounts(node, row)
         name = nodes.resources[row]
         one_by_one = name not in _AMOUNTS_IN_UNITS and amounts.whole <= MOST_SQUARES
         return Meter(
@@ -150,26 +150,26 @@ class _Surveyor:
             width=svg.SQUARE_STEP * amounts.whole if one_by_one else svg.BAR_WIDTH,
             height=svg.SQUARE + 2 if one_by_one else svg.BAR_HEIGHT + svg.BAR_LINE,
             strokes=tuple(svg.squares(amounts) if one_by_one else svg.bar(amounts)),
-            told=of_whole(name, amounts.free, amounts.whole),
+            text=of_whole(name, amounts.free, amounts.whole),
         )
 
     def _notes(self, node: int) -> Iterator[Note]:
         for state, word in _WORDS.items():
-            if found := self._by_group([node], state):
-                yield Note(state.value, f"{word}: {tallied(found, NAMED)}")
-        if self.standing.closed[node]:
+            if groups := self._by_group([node], state):
+                yield Note(state.value, f"{word}: {tallied(groups, NAMED)}")
+        if self.final.closed[node]:
             yield Note(svg.CLOSED, f"closed to pending pods: {self._closed(node)}")
 
     def _closed(self, node: int) -> str:
-        return "cordoned" if self.standing.nodes.unschedulable[node] else self._taints(node, _HARD) or "not selected by them"
+        return "cordoned" if self.final.nodes.unschedulable[node] else self._taints(node, _HARD) or "not selected by them"
 
     def _taints(self, node: int, effects: Iterable[str] | None = None) -> str:
-        taints = [each for each in self.standing.nodes.taints[node] if effects is None or each.effect in effects]
+        taints = [each for each in self.final.nodes.taints[node] if effects is None or each.effect in effects]
         return ", ".join(f"{each.key}{f'={each.value}' if each.value else ''}:{each.effect}" for each in taints)
 
-    def _facts(self, node: int, here: Sequence[int]) -> Iterator[tuple[str, str]]:
-        nodes = self.standing.nodes
-        for row in here:
+    def _facts(self, node: int, rows: Sequence[int]) -> Iterator[tuple[str, str]]:
+        nodes = self.final.nodes
+        for row in rows:
             amounts = self._amounts(node, row)
             yield nodes.resources[row], f"{of_whole(nodes.resources[row], amounts.free, amounts.whole)} free"
         if taints := self._taints(node):
@@ -189,7 +189,7 @@ class _Surveyor:
         )
 
     def _line(self, node: int, rows: Sequence[int]) -> MapLine:
-        nodes = self.standing.nodes
+        nodes = self.final.nodes
         amounts = [(nodes.resources[row], self._amounts(node, row)) for row in rows]
-        told = tuple(of_whole(name, each.free, each.whole) if each.whole else "none" for name, each in amounts)
-        return MapLine(nodes.names[node], told, tuple(self._notes(node)))
+        texts = tuple(of_whole(name, each.free, each.whole) if each.whole else "none" for name, each in amounts)
+        return MapLine(nodes.names[node], texts, tuple(self._notes(node)))

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from muster.html.claims import Chain, Claim, claims
-from muster.html.free_capacity import Turn
+from muster.html.free_capacity import Attempt
 from muster.render.phrases import natural
 from scheduler_core.diagnosis import phrases
 from scheduler_core.model.nodes import PODS, Bools, Ints
@@ -52,7 +52,7 @@ class FigureRow:
     Attributes:
         title: its name.
         nodes: indices of its nodes, ascending.
-        room: how many pods find room; None where they are not alike.
+        capacity: number of pods that fit; None if they are not alike.
         free: what is free of the resource on nodes that the pods may use.
         closed: what is free on the others.
         why: why they may not use those.
@@ -63,7 +63,7 @@ class FigureRow:
 
     title: str
     nodes: Ints
-    room: int | None
+    capacity: int | None
     free: int
     closed: int
     why: str
@@ -85,8 +85,8 @@ class Figure:
         others: how many more there are, none of them roomier.
         free: what is free of the resource in all of the cluster.
         usable: how much of that is in a domain, on nodes that the pods may use.
-        most: pods for which the roomiest domain has room; None where they are not alike.
-        rooms: room by domain, all of them, by their nodes.
+        most: pods that fit in the domain with the largest capacity; None if they are not alike.
+        capacities: capacity of every domain, by its nodes.
         promised: whether there would be more, were it not promised to others.
 
     """
@@ -101,31 +101,31 @@ class Figure:
     free: int
     usable: int
     most: int | None
-    rooms: dict[bytes, int]
+    capacities: dict[bytes, int]
     promised: bool
 
 
-def figures(turn: Turn, topology: Topology, profile: Profile) -> list[Figure]:
+def figures(attempt: Attempt, topology: Topology, profile: Profile) -> list[Figure]:
     """The figures of a root, the whole of it first."""
     alike: dict[tuple[Chain, tuple[int, ...]], list[Claim]] = {}
-    for claim in claims(turn.entity):
+    for claim in claims(attempt.entity):
         alike.setdefault((claim.chain, tuple(shape.serial for shape in claim.shapes)), []).append(claim)
-    found = (_figure(same, turn, topology, profile) for same in list(alike.values())[:FIGURES])
-    return [figure for figure in found if figure is not None]
+    drawn = (_figure(same, attempt, topology, profile) for same in list(alike.values())[:FIGURES])
+    return [figure for figure in drawn if figure is not None]
 
 
-def _figure(same: Sequence[Claim], turn: Turn, topology: Topology, profile: Profile) -> Figure | None:
+def _figure(same: Sequence[Claim], attempt: Attempt, topology: Topology, profile: Profile) -> Figure | None:
     shapes, places = same[0].shapes, list(_places(topology, topology.root, same[0].chain))
     if not places:
         return None
-    view = _View.from_claim(same[0], turn.free, profile)
+    view = _View.from_claim(same[0], attempt.free, profile)
     row = view.tightest([placement.nodes for _, placement in places])
     name, unit = topology.nodes.resources[row], dict(shapes[0].requests).get(row, 0) if len(shapes) == 1 else 0
     titles = _titles([path for path, _ in places])
     rows = [view.row(row, unit, title, placement.nodes) for title, (_, placement) in zip(titles, places, strict=True)]
-    rows.sort(key=lambda each: (-(each.room or 0), -each.free, -each.closed, natural(each.title), each.title))
+    rows.sort(key=lambda each: (-(each.capacity or 0), -each.free, -each.closed, natural(each.title), each.title))
     shown = rows if len(rows) <= ROWS else _together(rows)
-    rooms = {each.nodes.tobytes(): each.room for each in rows if each.room is not None}
+    capacities = {each.nodes.tobytes(): each.capacity for each in rows if each.capacity is not None}
     return Figure(
         level=phrases.level(same[0].chain[-1].key) if same[0].chain else "",
         resource=name,
@@ -136,11 +136,11 @@ def _figure(same: Sequence[Claim], turn: Turn, topology: Topology, profile: Prof
         needs=tuple(_needs(same, row)),
         rows=tuple(shown[:ROWS]),
         others=len(rows) - sum(each.stands_for for each in shown[:ROWS]),
-        free=int(turn.free[row].sum()),
+        free=int(attempt.free[row].sum()),
         usable=sum(each.free for each in rows),
-        most=max(rooms.values(), default=None),
-        rooms=rooms,
-        promised=turn.promised,
+        most=max(capacities.values(), default=None),
+        capacities=capacities,
+        promised=attempt.promised,
     )
 
 
@@ -148,7 +148,7 @@ def _together(rows: Sequence[FigureRow]) -> list[FigureRow]:
     """Those that look the same as one: where there are many domains, many are alike."""
     alike: dict[tuple[object, ...], list[FigureRow]] = {}
     for row in rows:
-        alike.setdefault((row.room, row.free, row.closed, row.why, row.segments), []).append(row)
+        alike.setdefault((row.capacity, row.free, row.closed, row.why, row.segments), []).append(row)
     return [
         dataclasses.replace(same[0], title=phrases.listed([each.title for each in same], ALIKE), stands_for=len(same))
         for same in alike.values()
@@ -207,9 +207,9 @@ class _View:
 
     def tightest(self, places: Sequence[Ints]) -> int:
         """The row of the resource of which the roomiest place has room for the fewest pods, of equal ones a device's first."""
-        asked = sorted({row for shape in self.claim.shapes for row, _ in shape.requests})
+        rows = sorted({row for shape in self.claim.shapes for row, _ in shape.requests})
         ranks = []
-        for row in asked:
+        for row in rows:
             whole = max(self.claim.amount(row), 1)
             free = np.where(self.open, self.free[row], 0)
             fitting = free // dict(self.claim.shapes[0].requests)[row] if self.slots is not None else free
@@ -231,7 +231,7 @@ class _View:
         return FigureRow(
             title=title,
             nodes=nodes,
-            room=None if self.slots is None else int(self.slots[nodes].sum()),
+            capacity=None if self.slots is None else int(self.slots[nodes].sum()),
             free=int(free[usable].sum()),
             closed=int(free[~usable].sum()),
             why=self._why(nodes[~usable & (free > 0)]),
@@ -240,12 +240,12 @@ class _View:
 
     def _why(self, nodes: Ints) -> str:
         """Return the first reason for each node that the pods cannot use, in words."""
-        left, told = nodes, []
+        remaining, reasons = nodes, []
         for reason, mask in self.profile.filters(self.claim.shapes[0]) if len(nodes) else ():
-            if refused := int((~mask[left]).sum()):
-                told.append(f"{phrases.counted(refused, 'node')}{_in_words(reason)}")
-                left = left[mask[left]]
-        return ", ".join(told)
+            if refused := int((~mask[remaining]).sum()):
+                reasons.append(f"{phrases.counted(refused, 'node')}{_in_words(reason)}")
+                remaining = remaining[mask[remaining]]
+        return ", ".join(reasons)
 
 
 def _in_words(reason: str) -> str:

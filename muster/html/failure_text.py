@@ -23,7 +23,7 @@ class Gauge:
     title: str
     area: int | None
     strokes: tuple[Stroke, ...]
-    told: str
+    text: str
     pips: str = ""
     note: str = ""
     enough: bool = False
@@ -61,15 +61,15 @@ def picture(figure: Figure, areas: Mapping[bytes, int]) -> Picture:
 def _need(need: Need, figure: Figure, most: int) -> Gauge:
     where = f"in one {figure.level}" if figure.level else "on one node" if need.pods == 1 else "in all"
     whole = phrases.amount(figure.resource, need.amount)
-    told = f"{whole} for {counted(need.pods, 'pod')}"
+    text = f"{whole} for {counted(need.pods, 'pod')}"
     if figure.unit:
-        told = f"{counted(need.pods, 'pod')} of {phrases.amount(figure.resource, figure.unit)}"
-        told = told if need.pods == 1 else f"{told} = {phrases.size(figure.resource, need.amount)}"
+        text = f"{counted(need.pods, 'pod')} of {phrases.amount(figure.resource, figure.unit)}"
+        text = text if need.pods == 1 else f"{text} = {phrases.size(figure.resource, need.amount)}"
     title = phrases.listed(need.names)
     note = f"{'each ' if len(need.names) > 1 else ''}{where}"
     if figure.each and figure.each != phrases.amount(figure.resource, figure.unit):
         note += f"; a pod takes {figure.each}"
-    return Gauge(f"{title} {'needs' if len(need.names) == 1 else 'need'}", None, tuple(demand(need, figure.unit, most)), told, note=note)
+    return Gauge(f"{title} {'needs' if len(need.names) == 1 else 'need'}", None, tuple(demand(need, figure.unit, most)), text, note=note)
 
 
 def _row(row: FigureRow, figure: Figure, areas: Mapping[bytes, int], strokes: Sequence[Stroke]) -> Gauge:
@@ -84,13 +84,15 @@ def _row(row: FigureRow, figure: Figure, areas: Mapping[bytes, int], strokes: Se
     if row.stands_for > 1:
         note = f"each: {note}"
     area, need = areas.get(row.nodes.tobytes()) if row.stands_for == 1 else None, figure.needs[0]
-    if row.room is None:
+    if row.capacity is None:
         return Gauge(row.title, area, tuple(strokes), note, enough=row.free >= need.amount)
     if len(figure.needs) > 1:
-        return Gauge(row.title, area, tuple(strokes), f"capacity for {counted(row.room, 'pod')}", note=note)
-    held = min(row.room, need.pods)
-    pips = "●" * held + "○" * (need.pods - held) if need.pods <= _PIPS else ""
-    return Gauge(row.title, area, tuple(strokes), f"capacity for {held:,} of {counted(need.pods, 'pod')}", pips, note, held == need.pods)
+        return Gauge(row.title, area, tuple(strokes), f"capacity for {counted(row.capacity, 'pod')}", note=note)
+    fitting = min(row.capacity, need.pods)
+    pips = "●" * fitting + "○" * (need.pods - fitting) if need.pods <= _PIPS else ""
+    return Gauge(
+        row.title, area, tuple(strokes), f"capacity for {fitting:,} of {counted(need.pods, 'pod')}", pips, note, fitting == need.pods
+    )
 
 
 def headline(figures: Sequence[Figure], *, alone: bool) -> str:
@@ -112,9 +114,9 @@ def _shortage(figure: Figure, need: Need, *, alone: bool) -> str:
     where = f" in one {figure.level}" if figure.level else ""
     besides = " apart from the capacity for nominated pods" if figure.promised else ""
     if figure.free < need.amount:
-        there = f"Only {free} {_are(free)}" if figure.free else f"No {figure.resource} is"
+        available = f"Only {free} {_are(free)}" if figure.free else f"No {figure.resource} is"
         whose = "" if alone else f" for {need.names[0]}"
-        return f"{there} free{besides}; {amount} {_are(f'{amount} ')} needed{where}{whose}"
+        return f"{available} free{besides}; {amount} {_are(f'{amount} ')} needed{where}{whose}"
     pods = f"its {counted(need.pods, 'pod')}" if alone else f"the {counted(need.pods, 'pod')} of {need.names[0]}"
     if not figure.usable:
         return f"{free} {_are(free)} free{besides}, but none on nodes where {pods} may run"

@@ -22,7 +22,7 @@ _TRIED = (Status.UNSCHEDULABLE, Status.UNRESOLVABLE)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Turn:
+class Attempt:
     """One root's turn.
 
     Attributes:
@@ -39,9 +39,9 @@ class Turn:
     promised: bool
 
 
-def turns(snapshot: ClusterSnapshot, answer: Answer, options: CycleOptions, wanted: Collection[Name]) -> Iterator[Turn]:
+def attempts(snapshot: ClusterSnapshot, answer: Answer, options: CycleOptions, roots: Collection[Name]) -> Iterator[Attempt]:
     """The turns of those of the roots *wanted* that were tried and not placed, the last one of each, in their order."""
-    latest = {decision.root: decision for decision in answer.decisions if decision.root in wanted}
+    latest = {decision.root: decision for decision in answer.decisions if decision.root in roots}
     waiting = {root for root, decision in latest.items() if decision.status in _TRIED}
     if not waiting:
         return
@@ -49,12 +49,12 @@ def turns(snapshot: ClusterSnapshot, answer: Answer, options: CycleOptions, want
     for cycle in answer.cycles():
         table = _Table(snapshot)
         # Later cycles may lack a root that the order names.
-        found = attempted(cycle, apply_feature_gates(snapshot, options.gates), dataclasses.replace(options, order=()))
-        changing = {decision.root for decision in found}
+        attempted_decisions = attempted(cycle, apply_feature_gates(snapshot, options.gates), dataclasses.replace(options, order=()))
+        changing = {decision.root for decision in attempted_decisions}
         for decision in cycle:
             entity = entities.get(decision.root)
             if entity is not None and decision.root in waiting and latest[decision.root] is decision:
-                yield Turn(decision, _remaining(entity, table.node_of), *table.free_for(entity))
+                yield Attempt(decision, _remaining(entity, table.node_of), *table.free_for(entity))
                 waiting.discard(decision.root)
                 if not waiting:
                     return

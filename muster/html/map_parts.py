@@ -17,7 +17,7 @@ class Meter:
     width: int
     height: int
     strokes: tuple[Stroke, ...]
-    told: str
+    text: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Cells:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Held:
+class CapacityNote:
     """For how many pods of a root that is not placed there is room, and whether that is all it needs."""
 
     text: str
@@ -77,8 +77,8 @@ class Plot:
         title: what it is.
         size: how many nodes.
         totals: what is free, for each resource.
-        held: for how many pods of roots that are not placed it has room.
-        here: which groups were placed in it, in short, with how many pods.
+        capacities: number of pods that fit in it, for each root that is not placed.
+        placed_groups: groups placed in it, shortened, with their number of pods.
         parts: the areas inside it.
         shelves: its nodes one by one, or
         cells: all in a picture.
@@ -89,8 +89,8 @@ class Plot:
     title: str
     size: str
     totals: tuple[str, ...]
-    held: tuple[Held, ...]
-    here: str
+    capacities: tuple[CapacityNote, ...]
+    placed_groups: str
     parts: tuple[Plot, ...]
     shelves: tuple[Shelf, ...]
     cells: Cells | None

@@ -43,7 +43,7 @@ class Leaving:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Left:
+class PendingReason:
     """Pods without a node for one reason."""
 
     number: str
@@ -63,7 +63,7 @@ class Content:
     trees: Listed[tuple[CardLine, ...]]
     alone: str
     leaving: Listed[Leaving]
-    left: Listed[Left]
+    pending: Listed[PendingReason]
     fragments: Listed[Fragment]
     problems: Listed[tuple[str, str]]
     foot: tuple[str, ...]
@@ -85,7 +85,7 @@ def content(answer: Answer, snapshot: ClusterSnapshot, options: CycleOptions) ->
         trees=Listed(tuple(tuple(root_cards.lines(each, case.kinship, case.locate)) for each in trees.shown), trees.more),
         alone=_together(pods) if len(pods) > ALONE else "",
         leaving=Listed.from_sequence(list(_leaving(case)), LEAVING),
-        left=Listed.from_sequence(list(_left(answer)), REASONS),
+        pending=Listed.from_sequence(list(_left(answer)), REASONS),
         fragments=Listed.from_sequence(answer.fragments or (), FRAGMENTS),
         problems=Listed.from_sequence(sentences.problems(answer.problems), PROBLEMS),
         foot=tuple(_foot(case)),
@@ -114,13 +114,13 @@ def _facts(case: Case) -> Iterator[Fact]:
 
 def _leaving(case: Case) -> Iterator[Leaving]:
     for decision in case.answer.decisions:
-        gone = bool(case.standing.evicted.intersection(decision.victims))
+        gone = bool(case.final.evicted.intersection(decision.victims))
         yield from (Leaving(who, decision.root, gone) for who in root_cards.leaving(decision, case.kinship))
 
 
-def _left(answer: Answer) -> Iterator[Left]:
+def _left(answer: Answer) -> Iterator[PendingReason]:
     for reason, keys in reasons(answer.pending):
-        yield Left(counted(len(keys), "pod"), some(bare_names(keys)), reason)
+        yield PendingReason(counted(len(keys), "pod"), some(bare_names(keys)), reason)
 
 
 def _foot(case: Case) -> Iterator[str]:

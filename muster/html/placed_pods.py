@@ -30,7 +30,7 @@ class State(enum.StrEnum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Standing:
+class FinalPlacement:
     """The cluster after the last cycle.
 
     Attributes:
@@ -39,7 +39,7 @@ class Standing:
         seats: the pods on each node by index, with their state: running ones first.
         used: shape (resources, nodes) for each state.
         closed: shape (nodes,): no pod that waited may run there, whatever is free.
-        left: pods that have no node in the end.
+        pending: pods that have no node in the end.
         evicted: pods that have left.
 
     """
@@ -49,7 +49,7 @@ class Standing:
     seats: Mapping[int, list[tuple[State, PodRecord]]]
     used: Mapping[State, Ints]
     closed: Bools
-    left: tuple[PodRecord, ...]
+    pending: tuple[PodRecord, ...]
     evicted: frozenset[str]
 
     @property
@@ -59,7 +59,7 @@ class Standing:
         return np.maximum(self.nodes.allocatable - taken, 0)
 
 
-def locate_pods(snapshot: ClusterSnapshot, answer: Answer, profile: Profile) -> Standing:
+def locate_pods(snapshot: ClusterSnapshot, answer: Answer, profile: Profile) -> FinalPlacement:
     """Return all pods by node."""
     nodes, pods = snapshot.nodes, {pod.key: pod for pod in snapshot.pods}
     # Victims of the last cycle are on their nodes still, and only its nominations count.
@@ -77,9 +77,9 @@ def locate_pods(snapshot: ClusterSnapshot, answer: Answer, profile: Profile) -> 
             state, place = State.PROMISED, last.nominated[pod.key]
         if place >= 0:
             seats.setdefault(place, []).append((State.LEAVING if pod.key in last.victims else state, pod))
-    left = tuple(pods[key] for key, _ in answer.pending if key in pods)
-    waited = {pods[key].shape for key in placed if key in pods} | {pod.shape for pod in left}
-    return Standing(nodes, pods, seats, _used(nodes, seats), _closed(nodes, profile, waited), left, evicted)
+    pending = tuple(pods[key] for key, _ in answer.pending if key in pods)
+    waited = {pods[key].shape for key in placed if key in pods} | {pod.shape for pod in pending}
+    return FinalPlacement(nodes, pods, seats, _used(nodes, seats), _closed(nodes, profile, waited), pending, evicted)
 
 
 def _used(nodes: NodeTable, seats: Mapping[int, list[tuple[State, PodRecord]]]) -> dict[State, Ints]:
@@ -104,20 +104,20 @@ def _closed(nodes: NodeTable, profile: Profile, waited: Iterable[PodShape]) -> B
     return closed
 
 
-def resources(standing: Standing, placed: Iterable[PodRecord]) -> tuple[int, ...]:
+def resources(final: FinalPlacement, placed: Iterable[PodRecord]) -> tuple[int, ...]:
     """Rows of the resources worth showing, the scarcest for the pods that wait first; where none waits, for those *placed*.
 
     What they request comes first, then cpu, memory and all devices.  Scarce is what is wanted more of, for what is free.
     """
-    nodes = standing.nodes
-    wanted: Ints = np.zeros(len(nodes.resources), dtype=np.int64)
-    for pod in standing.left or tuple(placed):
+    nodes = final.nodes
+    demand: Ints = np.zeros(len(nodes.resources), dtype=np.int64)
+    for pod in final.pending or tuple(placed):
         for row, amount in pod.shape.requests:
-            wanted[row] += amount
-    room, whole = standing.free.sum(axis=1), nodes.allocatable.sum(axis=1)
-    scarcity = {row: float(wanted[row]) / max(1.0, float(room[row])) for row in range(len(nodes.resources))}
-    taken = {row: 1 - float(room[row]) / max(1.0, float(whole[row])) for row in range(len(nodes.resources))}
+            demand[row] += amount
+    free, whole = final.free.sum(axis=1), nodes.allocatable.sum(axis=1)
+    scarcity = {row: float(demand[row]) / max(1.0, float(free[row])) for row in range(len(nodes.resources))}
+    taken = {row: 1 - float(free[row]) / max(1.0, float(whole[row])) for row in range(len(nodes.resources))}
     usual = {row for row in scarcity if row in {CPU, MEMORY} or (row not in {EPHEMERAL, PODS} and whole[row])}
-    asked = {row for row in scarcity if wanted[row] and (row != PODS or scarcity[row] >= 1)}
+    requested = {row for row in scarcity if demand[row] and (row != PODS or scarcity[row] >= 1)}
     # Where nothing is wanted of anything, what is used most comes first.
-    return tuple(sorted(usual | asked, key=lambda row: (row not in asked, -scarcity[row], -taken[row], row)))
+    return tuple(sorted(usual | requested, key=lambda row: (row not in requested, -scarcity[row], -taken[row], row)))

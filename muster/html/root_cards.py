@@ -77,7 +77,7 @@ class Card:
     headline: str
     figures: tuple[Picture, ...]
     kinds: tuple[str, ...]
-    said: tuple[CountedSentence, ...]
+    sentences: tuple[CountedSentence, ...]
     conflict: tuple[str, ...]
     leaving: tuple[str, ...]
     plan: str
@@ -96,18 +96,18 @@ def lines(decision: Decision, kinship: Kinship, locate: Locate) -> list[CardLine
 
 
 def _line(row: TreeRow, decision: Decision, locate: Locate) -> CardLine:
-    told, domain = row.told, row.told.domain
-    count = "" if told.group.kind == "Pod" and row.wanted <= 1 else f"{row.placed:,} of {counted(row.wanted, 'pod')}"
-    unsaid = told.message and told.message not in decision.message and not told.message.startswith(BARE)
-    why = [told.message] if told.status is not Status.SUCCESS and row.above and unsaid else []
+    group_decision, domain = row.decision, row.decision.domain
+    count = "" if group_decision.group.kind == "Pod" and row.total <= 1 else f"{row.placed:,} of {counted(row.total, 'pod')}"
+    unsaid = group_decision.message and group_decision.message not in decision.message and not group_decision.message.startswith(BARE)
+    why = [group_decision.message] if group_decision.status is not Status.SUCCESS and row.above and unsaid else []
     if decision.status is Status.SUCCESS:
         why += [f"{some(bare_names(keys))}: {reason}" for reason, keys in reasons(row.pending)[:REASONS] if reason not in why]
     return CardLine(
         depth=len(row.above),
-        group=told.group,
+        group=group_decision.group,
         parent=row.above[-1].group.name if row.above else "",
-        mark=AWAITS if row.awaits else mark(told.status),
-        word=told.status.value,
+        mark=AWAITS if row.awaits else mark(group_decision.status),
+        word=group_decision.status.value,
         domain=_titled(domain) if domain else "",
         area=locate(domain, list(row.assigned.values()) or list(decision.assignments.values())) if domain else None,
         count=count,
@@ -126,10 +126,10 @@ def card(
     decision: Decision, kinship: Kinship, locate: Locate, *, headline: str = "", figures: Sequence[Picture] = (), searched: bool = False
 ) -> Card:
     """All about a root that is not placed; *searched*: tell how the answer was found."""
-    found = lines(decision, kinship, locate)
-    placed, wanted = len(decision.assignments), len(decision.assignments) + len(decision.pending)
+    group_lines = lines(decision, kinship, locate)
+    placed, total = len(decision.assignments), len(decision.assignments) + len(decision.pending)
     message = "" if decision.message.startswith(BARE) else decision.message
-    told = sentences(message) if decision.status in _COUNTED else [CountedSentence(message)] if message else []
+    parts = sentences(message) if decision.status in _COUNTED else [CountedSentence(message)] if message else []
     return Card(
         root=decision.root,
         mark=AWAITS if decision.victims else mark(decision.status),
@@ -137,16 +137,16 @@ def card(
         waits=f"until {counted(len(decision.victims), 'pod')} {'is' if len(decision.victims) == 1 else 'are'} evicted"
         if decision.victims
         else "",
-        count=f"{placed:,} of {counted(wanted, 'pod')} placed",
+        count=f"{placed:,} of {counted(total, 'pod')} placed",
         headline=headline,
         figures=tuple(figures),
         kinds=tuple(kind for kind in KINDS if any(kind in figure.kinds for figure in figures)),
-        said=tuple(told),
+        sentences=tuple(parts),
         conflict=decision.conflict,
         leaving=tuple(leaving(decision, kinship)),
         plan=_plan(decision),
         then=nodes(per_node(decision.nominations), LONGEST) if decision.nominations else "",
-        lines=tuple(found if len(found) > 1 else ()),
+        lines=tuple(group_lines if len(group_lines) > 1 else ()),
         remedies=tuple(_remedies(decision)),
         remedies_note=decision.remedies_note,
         conditions=tuple((each.group, condition) for each in decision.groups for condition in each.conditions),
@@ -164,9 +164,9 @@ def _plan(decision: Decision) -> str:
     """Return the quality of the choice of victims, in words."""
     if (plan := decision.preemption) is None:
         return ""
-    told = f"{counted(plan.units, 'preemption unit')}: "
-    told += f"{counted(plan.gap, 'unit')} fewer might be enough" if plan.gap else "it is proved that fewer are not enough"
-    return told + (f"; {counted(plan.violating, 'pod')} that a PodDisruptionBudget protects" if plan.violating else "")
+    text = f"{counted(plan.units, 'preemption unit')}: "
+    text += f"{counted(plan.gap, 'unit')} fewer might be enough" if plan.gap else "it is proved that fewer are not enough"
+    return text + (f"; {counted(plan.violating, 'pod')} that a PodDisruptionBudget protects" if plan.violating else "")
 
 
 def leaving(decision: Decision, kinship: Kinship) -> Iterator[str]:

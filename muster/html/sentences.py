@@ -32,10 +32,10 @@ def mark(status: Status) -> str:
 
 def sentences(text: str) -> list[CountedSentence]:
     """*text* taken apart where no bracket is open: sentences, and after a colon what semicolons divide."""
-    return [_said(each) for each in _split(text, ". ") if each]
+    return [_counted_sentence(each) for each in _split(text, ". ") if each]
 
 
-def _said(sentence: str) -> CountedSentence:
+def _counted_sentence(sentence: str) -> CountedSentence:
     lead, *rest = _split(sentence, ": ")
     points = _split(": ".join(rest), "; ")
     return CountedSentence(lead, tuple(points)) if rest and len(points) > 1 else CountedSentence(sentence)
@@ -86,10 +86,10 @@ def outcome_phrase(decision: Decision) -> str:
 
 def reasons(pending: Mapping[str, str] | Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
     """Pods by the reason why they have no node, the commonest first."""
-    found: dict[str, list[str]] = {}
+    by_reason: dict[str, list[str]] = {}
     for pod, reason in pending.items() if isinstance(pending, Mapping) else pending:
-        found.setdefault(reason, []).append(pod)
-    return sorted(found.items(), key=lambda each: (-len(each[1]), each[0]))
+        by_reason.setdefault(reason, []).append(pod)
+    return sorted(by_reason.items(), key=lambda each: (-len(each[1]), each[0]))
 
 
 def some(names: Iterable[str], most: int = NAMED) -> str:
@@ -122,9 +122,9 @@ def short(resource: str, all_of_them: Iterable[str]) -> str:
     return last if alike == 1 else resource
 
 
-def problems(found: Iterable[Problem]) -> list[tuple[str, str]]:
+def problems(listed: Iterable[Problem]) -> list[tuple[str, str]]:
     """Problems by what is wrong: the objects, and that."""
     alike: dict[str, list[str]] = {}
-    for problem in found:
+    for problem in listed:
         alike.setdefault(problem.message, []).append(problem.object)
     return [(some(objects), message) for message, objects in alike.items()]

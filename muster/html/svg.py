@@ -55,14 +55,14 @@ class Amounts:
 def scale(needs: Iterable[Need], rows: Iterable[Sequence[Segment]]) -> int:
     """Return the scale of a gauge: the largest demand and the largest domain, but not much more than the demand."""
     need = max((each.amount for each in needs), default=0)
-    there = max((sum(one.fit + one.over + one.closed for one in row) for row in rows), default=0)
-    return max(1, need, min(there, _BEYOND * need))
+    largest = max((sum(one.fit + one.over + one.closed for one in row) for row in rows), default=0)
+    return max(1, need, min(largest, _BEYOND * need))
 
 
 def marks(needs: Iterable[Need], most: int) -> Stroke:
     """A line for each need, from top to bottom."""
     places = sorted({_x(each.amount, most) for each in needs})
-    return Stroke("mark", "".join(f"M{_told(min(x, GAUGE_WIDTH - 1.0))} -{_REACH}v{GAUGE_HEIGHT + 2 * _REACH}" for x in places))
+    return Stroke("mark", "".join(f"M{_number(min(x, GAUGE_WIDTH - 1.0))} -{_REACH}v{GAUGE_HEIGHT + 2 * _REACH}" for x in places))
 
 
 def demand(need: Need, unit: int, most: int) -> list[Stroke]:
@@ -105,10 +105,10 @@ def _rectangle(left: float, top: float, right: float, bottom: float) -> str:
     right = min(right, GAUGE_WIDTH)
     if right - left <= 0.05:
         return ""
-    return f"M{_told(left)} {_told(top)}H{_told(right)}V{_told(bottom)}H{_told(left)}z"
+    return f"M{_number(left)} {_number(top)}H{_number(right)}V{_number(bottom)}H{_number(left)}z"
 
 
-def _told(number: float) -> str:
+def _number(number: float) -> str:
     return f"{number:.1f}".removesuffix(".0")
 
 
@@ -144,7 +144,7 @@ def bar(amounts: Amounts) -> list[Stroke]:
         kinds[state.value] = _rectangle(left, 0, right, BAR_HEIGHT)
     if promised := min(amounts.taken.get(State.PROMISED, 0), amounts.whole):
         width = BAR_WIDTH * promised / amounts.whole
-        kinds[LINE] = f"M{_told(BAR_WIDTH - width)} {BAR_HEIGHT + BAR_LINE // 2}H{BAR_WIDTH}"
+        kinds[LINE] = f"M{_number(BAR_WIDTH - width)} {BAR_HEIGHT + BAR_LINE // 2}H{BAR_WIDTH}"
     return _strokes(kinds)
 
 

@@ -59,21 +59,21 @@ class Area:
             yield from part.walk()
 
 
-def levels(nodes: NodeTable, wanted: Iterable[str]) -> tuple[str, ...]:
+def levels(nodes: NodeTable, requested: Iterable[str]) -> tuple[str, ...]:
     """The keys of the levels, widest first: those of *wanted*, and of the well-known ones those that nest with them.
 
     Left out is what no node has, what divides the nodes as another key does, and what sets every node apart.
     """
-    kept: list[str] = []
-    for key in sorted({key for key in wanted if key and key != HOSTNAME and nodes.column(key).values}):
-        if not any(_contains(nodes, other, key) and _contains(nodes, key, other) for other in kept):
-            kept.append(key)
+    selected: list[str] = []
+    for key in sorted({key for key in requested if key and key != HOSTNAME and nodes.column(key).values}):
+        if not any(_contains(nodes, other, key) and _contains(nodes, key, other) for other in selected):
+            selected.append(key)
     for key in _known(nodes):
         apart = len(nodes.column(key).values) >= max(len(nodes), 2)
-        if key not in kept and not apart and all(_goes_with(nodes, key, other) for other in kept):
-            kept.append(key)
+        if key not in selected and not apart and all(_goes_with(nodes, key, other) for other in selected):
+            selected.append(key)
     ordered: list[str] = []
-    for key in sorted(kept, key=lambda key: (_rank(key), len(nodes.column(key).values), key)):
+    for key in sorted(selected, key=lambda key: (_rank(key), len(nodes.column(key).values), key)):
         inner = (place for place, other in enumerate(ordered) if _contains(nodes, key, other))
         ordered.insert(next(inner, len(ordered)), key)
     return tuple(ordered)
@@ -126,18 +126,18 @@ def _area(nodes: NodeTable, key: str, value: str | None, inside: list[int], keys
 def _divide(nodes: NodeTable, key: str, inside: list[int]) -> list[tuple[str | None, list[int]]]:
     """The nodes by the value of a label, those without it last; nothing where none has it."""
     column = nodes.column(key)
-    found: dict[int, list[int]] = {}
+    by_value: dict[int, list[int]] = {}
     for index in inside:
-        found.setdefault(int(column.ids[index]), []).append(index)
-    absent = found.pop(-1, None)
-    if not found:
+        by_value.setdefault(int(column.ids[index]), []).append(index)
+    absent = by_value.pop(-1, None)
+    if not by_value:
         return []
-    named = sorted(((column.values[number], members) for number, members in found.items()), key=lambda each: (natural(each[0]), each[0]))
+    named = sorted(((column.values[number], members) for number, members in by_value.items()), key=lambda each: (natural(each[0]), each[0]))
     return [*named, *([(None, absent)] if absent else [])]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Survey:
+class AreaMap:
     """A cluster and its areas.
 
     Attributes:
@@ -154,9 +154,9 @@ class Survey:
     numbers: Mapping[bytes, int]
 
     @classmethod
-    def from_nodes(cls, nodes: NodeTable, wanted: Iterable[str]) -> Survey:
+    def from_nodes(cls, nodes: NodeTable, requested: Iterable[str]) -> AreaMap:
         """Return the areas of *nodes* by the topology keys *wanted*."""
-        keys = levels(nodes, wanted)
+        keys = levels(nodes, requested)
         whole = areas(nodes, keys)
         return cls(nodes, keys, whole, {identity(each.nodes): each.number for each in whole.walk() if each.nodes})
 

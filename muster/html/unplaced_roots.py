@@ -42,28 +42,30 @@ class Open:
 def opened(case: Case) -> tuple[Open, list[tuple[str, Figure]]]:
     """Those of *case*, and the figures of which the map speaks, with the name of the root."""
     pods = [decision for decision in case.unplaced if decision.root.kind == "Pod"]
-    told = _unlike(pods, case)[:ALONE]
+    shown_pods = _unlike(pods, case)[:ALONE]
     groups = [decision for decision in case.unplaced if decision.root.kind != "Pod"]
-    chosen = [decision for decision in case.unplaced if decision in told or decision in groups[: CARDS - len(told)]]
-    figures = _figures(case, frozenset(decision.root for decision in chosen))
-    cards = [_card(decision, figures.get(decision.root, []), case) for decision in chosen]
-    briefs = Listed.from_sequence(list(map(_brief, groups[CARDS - len(told) :])), BRIEFS)
-    return Open(tuple(cards), briefs, len(pods) - len(told)), [(root.name, figure) for root, found in figures.items() for figure in found]
+    selected = [decision for decision in case.unplaced if decision in shown_pods or decision in groups[: CARDS - len(shown_pods)]]
+    figures = _figures(case, frozenset(decision.root for decision in selected))
+    cards = [_card(decision, figures.get(decision.root, []), case) for decision in selected]
+    briefs = Listed.from_sequence(list(map(_brief, groups[CARDS - len(shown_pods) :])), BRIEFS)
+    return Open(tuple(cards), briefs, len(pods) - len(shown_pods)), [
+        (root.name, figure) for root, root_figures in figures.items() for figure in root_figures
+    ]
 
 
 def _unlike(pods: Sequence[Decision], case: Case) -> list[Decision]:
     """The first of those that are alike: that need the same, and are not placed for the same reason."""
-    found: dict[tuple[object, ...], Decision] = {}
+    distinct: dict[tuple[object, ...], Decision] = {}
     for decision in pods:
-        pod = case.standing.pods.get(f"{decision.root.namespace}/{decision.root.name}")
-        found.setdefault((pod.shape if pod else None, decision.status, bool(decision.victims)), decision)
-    return list(found.values())
+        pod = case.final.pods.get(f"{decision.root.namespace}/{decision.root.name}")
+        distinct.setdefault((pod.shape if pod else None, decision.status, bool(decision.victims)), decision)
+    return list(distinct.values())
 
 
-def _figures(case: Case, wanted: frozenset[Name]) -> dict[Name, list[Figure]]:
+def _figures(case: Case, roots: frozenset[Name]) -> dict[Name, list[Figure]]:
     topology = Topology(case.snapshot.nodes)
-    turns = free_capacity.turns(case.snapshot, case.answer, case.options, wanted)
-    return {turn.decision.root: failure_figure.figures(turn, topology, case.profile) for turn in turns}
+    attempts = free_capacity.attempts(case.snapshot, case.answer, case.options, roots)
+    return {attempt.decision.root: failure_figure.figures(attempt, topology, case.profile) for attempt in attempts}
 
 
 def _card(decision: Decision, figures: list[Figure], case: Case) -> Card:
@@ -72,7 +74,7 @@ def _card(decision: Decision, figures: list[Figure], case: Case) -> Card:
         case.kinship,
         case.locate,
         headline=failure_text.headline(figures, alone=len(decision.groups) <= 1),
-        figures=[failure_text.picture(figure, case.survey.numbers) for figure in figures],
+        figures=[failure_text.picture(figure, case.area_map.numbers) for figure in figures],
         searched=decision.search.outcome != "not-searched",
     )
 

@@ -81,19 +81,19 @@ class Answer:
     @property
     def exit_status(self) -> int:
         """0 where every pod has a node in the end, 1 where one has not, 2 where there were only problems; of ``own`` if that is set."""
-        told = self.own or Share(self.roots, self.placed, len(self.pending), len(self.problems))
-        if not told.roots and not told.pending:
-            return NOTHING_DECIDED if told.problems else ALL_PLACED
-        return ALL_PLACED if told.placed == told.roots and not told.pending else NOT_PLACED
+        counts = self.own or Share(self.roots, self.placed, len(self.pending), len(self.problems))
+        if not counts.roots and not counts.pending:
+            return NOTHING_DECIDED if counts.problems else ALL_PLACED
+        return ALL_PLACED if counts.placed == counts.roots and not counts.pending else NOT_PLACED
 
     def cycles(self) -> list[list[Decision]]:
         """The decisions of each cycle: a root comes once in a cycle."""
-        found: list[list[Decision]] = []
+        cycles: list[list[Decision]] = []
         seen: set[Name] = set()
         for decision in self.decisions:
-            if not found or decision.root in seen:
-                found.append([])
+            if not cycles or decision.root in seen:
+                cycles.append([])
                 seen = set()
             seen.add(decision.root)
-            found[-1].append(decision)
-        return found
+            cycles[-1].append(decision)
+        return cycles

@@ -31,7 +31,7 @@ def as_json(answer: Answer) -> dict[str, object]:
         summary["seconds"] = round(answer.seconds, _MILLISECONDS)
     if answer.own is not None:
         summary["own"] = {"roots": answer.own.roots, "placed": answer.own.placed, "pending": answer.own.pending}
-    found: dict[str, object] = {
+    result: dict[str, object] = {
         "version": VERSION,
         "decisions": [decision_json(each) for each in answer.decisions],
         "pending": [{"pod": pod, "reason": reason} for pod, reason in answer.pending],
@@ -39,14 +39,14 @@ def as_json(answer: Answer) -> dict[str, object]:
         "summary": summary,
     }
     if answer.fragments is not None:
-        found["fragmentation"] = [dataclasses.asdict(each) for each in answer.fragments]
-    return found
+        result["fragmentation"] = [dataclasses.asdict(each) for each in answer.fragments]
+    return result
 
 
 def decision_json(decision: Decision) -> dict[str, object]:
     """One decision, in the form of ``decisions``."""
     root, search = decision.root, decision.search
-    told: dict[str, object] = {
+    result: dict[str, object] = {
         "root": {"kind": root.kind, "namespace": root.namespace, "name": root.name},
         "status": decision.status.value,
         "message": decision.message,
@@ -58,18 +58,18 @@ def decision_json(decision: Decision) -> dict[str, object]:
         "remedies": [_remedy(each) for each in decision.remedies],
     }
     if decision.conflict:
-        told["conflict"] = list(decision.conflict)
+        result["conflict"] = list(decision.conflict)
     if decision.remedies_note:
-        told["remediesNote"] = decision.remedies_note
+        result["remediesNote"] = decision.remedies_note
     if (plan := decision.preemption) is not None:
-        told["preemption"] = {
+        result["preemption"] = {
             "units": plan.units,
             "lowerBound": plan.lower,
             "gap": plan.gap,
             "violating": plan.violating,
             "proved": plan.proved,
         }
-    return told
+    return result
 
 
 def _remedy(remedy: Remedy) -> dict[str, object]:
@@ -80,16 +80,16 @@ def _step(step: Step) -> dict[str, object]:
     return {"apply": step.apply} if step.apply is not None else {"delete": step.delete}
 
 
-def _group(told: GroupDecision) -> dict[str, object]:
-    group, domain = told.group, told.domain
+def _group(decision: GroupDecision) -> dict[str, object]:
+    group, domain = decision.group, decision.domain
     return {
         "kind": group.kind,
         "namespace": group.namespace,
         "name": group.name,
-        "status": told.status.value,
-        "message": told.message,
+        "status": decision.status.value,
+        "message": decision.message,
         "domain": None if domain is None else {"key": domain.key, "value": domain.value},
-        "conditions": [_condition(each) for each in told.conditions],
+        "conditions": [_condition(each) for each in decision.conditions],
     }
 
 

@@ -39,11 +39,11 @@ def _cycle(decisions: Sequence[Decision], page: Page) -> Iterator[str]:
     for decision in groups:
         if decision.status is Status.SUCCESS:
             placed += 1
-            told = placed <= PLACED_SHOWN
+            shown = placed <= PLACED_SHOWN
         else:
             others += 1
-            told = others <= OTHERS_SHOWN
-        if told or page.every:
+            shown = others <= OTHERS_SHOWN
+        if shown or page.every:
             yield from root_lines(decision, page)
             yield ""
     if not page.every:
@@ -73,9 +73,9 @@ def _single_pods(decisions: Sequence[Decision], page: Page) -> Iterator[str]:
     for decision in apart:
         yield from root_lines(decision, page)
     rest = [] if told_apart else [each for each in decisions if not (each.victims or each.remedies)]
-    if found := {pod: node for each in rest for pod, node in each.assignments.items()}:
-        head = f"✓ {counted(len(found), 'pod')} without a group placed on "
-        yield page.paint.paint_status(Status.SUCCESS, head) + nodes(per_node(found), WIDTH - len(head))
+    if nodes_by_pod := {pod: node for each in rest for pod, node in each.assignments.items()}:
+        head = f"✓ {counted(len(nodes_by_pod), 'pod')} without a group placed on "
+        yield page.paint.paint_status(Status.SUCCESS, head) + nodes(per_node(nodes_by_pod), WIDTH - len(head))
     reasons: dict[tuple[Status, str], list[str]] = {}
     for each in rest:
         for pod, reason in each.pending.items():
@@ -109,9 +109,9 @@ def fragmentation_lines(fragments: Sequence[Fragment], paint: Paint) -> Iterator
     yield paint.bold("The largest gang that fits in one domain, before anything is placed:")
     wide = max(len(each.key) for each in fragments)
     for pod, levels in itertools.groupby(fragments, key=lambda each: each.pod):
-        told = [*levels]
-        yield f"  pods like {printable(pod)} ({printable(told[0].shape)}): {told[0].total:,} in total, one by one"
-        for each in told:
+        domains = [*levels]
+        yield f"  pods like {printable(pod)} ({printable(domains[0].shape)}): {domains[0].total:,} in total, one by one"
+        for each in domains:
             where = f" in {printable(each.domain)}" if each.largest else ""
             yield f"    {printable(each.key).ljust(wide)}  {counted(each.largest, 'pod')}{where}"
     yield ""
@@ -137,16 +137,16 @@ def _problems(answer: Answer, page: Page) -> Iterator[str]:
 def folded_summary(answer: Answer, page: Page) -> Iterator[str]:
     """Return the summary in one sentence."""
     if not answer.decisions and not answer.pending:
-        told = "Nothing to place: there is no pending pod among the inputs" if not answer.problems else "Nothing could be decided"
+        summary = "Nothing to place: there is no pending pod among the inputs" if not answer.problems else "Nothing could be decided"
     else:
-        told = f"{answer.placed:,} of {counted(answer.roots, 'root')} placed: {', '.join(_counts(answer))}"
+        summary = f"{answer.placed:,} of {counted(answer.roots, 'root')} placed: {', '.join(_counts(answer))}"
     if answer.own is not None and answer.own.roots < answer.roots:
-        told += f"; of PATH, {answer.own.placed:,} of {counted(answer.own.roots, 'root')} placed, {answer.own.pending:,} pending"
+        summary += f"; of PATH, {answer.own.placed:,} of {counted(answer.own.roots, 'root')} placed, {answer.own.pending:,} pending"
     if answer.problems:
-        told += f"; {counted(len(answer.problems), 'problem')} in the input"
+        summary += f"; {counted(len(answer.problems), 'problem')} in the input"
     if answer.seconds is not None:
-        told += f"; {answer.seconds:.3f} s"
-    yield page.paint.bold(told)
+        summary += f"; {answer.seconds:.3f} s"
+    yield page.paint.bold(summary)
 
 
 def _counts(answer: Answer) -> Iterator[str]:

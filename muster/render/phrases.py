@@ -31,36 +31,36 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def fitting(parts: Sequence[str], room: int, sizes: Sequence[int] | None = None) -> str:
+def fitting(parts: Sequence[str], columns: int, sizes: Sequence[int] | None = None) -> str:
     """*parts* joined by commas, as many as fit into *room* columns (one in any case), and how many more there are.
 
     *sizes* are how many each part stands for, where that is not one.
     """
     text = ", ".join(parts)
-    if len(text) <= room:
+    if len(text) <= columns:
         return text
     sizes = sizes or [1] * len(parts)
-    room -= len(f" … and {sum(sizes):,} more")
+    columns -= len(f" … and {sum(sizes):,} more")
     shown, taken = 1, len(parts[0])
-    while shown < len(parts) and taken + 2 + len(parts[shown]) <= room:
+    while shown < len(parts) and taken + 2 + len(parts[shown]) <= columns:
         taken += 2 + len(parts[shown])
         shown += 1
     more = sum(sizes[shown:])
     return ", ".join(parts[:shown]) + (f" … and {more:,} more" if more else "")
 
 
-def nodes(counts: Mapping[str, int], room: int) -> str:
+def nodes(counts: Mapping[str, int], columns: int) -> str:
     """Nodes, and how many pods each gets where that is more than one.
 
     Where they do not fit: how many nodes, and those that are numbered one after the other as ``node-1 to node-40``.
     """
     ordered = sorted(counts, key=natural)
     text = ", ".join(_times(node, counts[node]) for node in ordered)
-    if len(text) <= room:
+    if len(text) <= columns:
         return text
     head = f"{len(ordered):,} nodes: "
     runs = [*_runs(ordered, counts)]
-    return head + fitting([text for text, _ in runs], room - len(head), [size for _, size in runs])
+    return head + fitting([text for text, _ in runs], columns - len(head), [size for _, size in runs])
 
 
 def _runs(ordered: Sequence[str], counts: Mapping[str, int]) -> Iterator[tuple[str, int]]:
@@ -70,8 +70,8 @@ def _runs(ordered: Sequence[str], counts: Mapping[str, int]) -> Iterator[tuple[s
         last = ordered[end - 1]
         if end < len(ordered) and counts[ordered[end]] == counts[last] and _follows(last, ordered[end]):
             continue
-        told = _times(last, counts[last])
-        yield (told if end - start == 1 else f"{printable(ordered[start])} to {told}"), end - start
+        name = _times(last, counts[last])
+        yield (name if end - start == 1 else f"{printable(ordered[start])} to {name}"), end - start
         start = end
 
 

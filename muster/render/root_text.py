@@ -66,31 +66,31 @@ class Page:
 
 def root_lines(decision: Decision, page: Page) -> Iterator[str]:
     """All lines about one root."""
-    found = rows(decision, page.kinship)
-    shown = found if page.every else found[:ROWS_SHOWN]
-    table = [_cells(row, is_root=row is found[0]) for row in shown]
+    all_rows = rows(decision, page.kinship)
+    shown = all_rows if page.every else all_rows[:ROWS_SHOWN]
+    table = [_cells(row, is_root=row is all_rows[0]) for row in shown]
     widths = [min(WIDEST, max(len(cells[column]) for cells in table)) for column in range(len(table[0]))]
     for row, cells in zip(shown, table, strict=True):
         padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True) if width]
-        yield from _told(row, padded, page)
-        yield from _why(row, decision, page)
-    if len(shown) < len(found):
-        well = sum(row.told.status is Status.SUCCESS for row in found[len(shown) :])
-        yield f"   … and {counted(len(found) - len(shown), 'more group')}, {well:,} placed"
+        yield from _group_line(row, padded, page)
+        yield from _explanation(row, decision, page)
+    if len(shown) < len(all_rows):
+        well = sum(row.decision.status is Status.SUCCESS for row in all_rows[len(shown) :])
+        yield f"   … and {counted(len(all_rows) - len(shown), 'more group')}, {well:,} placed"
     yield from _remedy_lines(decision, "     ")
 
 
 def _cells(row: TreeRow, *, is_root: bool) -> tuple[str, str, str]:
     """Return group, domain and number of pods."""
-    group, domain = row.told.group, row.told.domain
+    group, domain = row.decision.group, row.decision.domain
     name = printable(f"{group.namespace}/{group.name}" if is_root else group.name)
     where = printable(_place(domain)) if domain else ""
-    count = "" if group.kind == "Pod" else f"{row.placed:,}/{counted(row.wanted, 'pod')}"
+    count = "" if group.kind == "Pod" else f"{row.placed:,}/{counted(row.total, 'pod')}"
     return f"{row.lead}{_mark(row)} {group.kind} {name}", where, count
 
 
 def _mark(row: TreeRow) -> str:
-    return "→" if row.awaits else _MARKS.get(row.told.status, "✗")
+    return "→" if row.awaits else _MARKS.get(row.decision.status, "✗")
 
 
 def _place(domain: Domain) -> str:
@@ -99,9 +99,9 @@ def _place(domain: Domain) -> str:
     return domain.value if domain.value.startswith(level) else f"{level} {domain.value}"
 
 
-def _told(row: TreeRow, cells: Sequence[str], page: Page) -> Iterator[str]:
+def _group_line(row: TreeRow, cells: Sequence[str], page: Page) -> Iterator[str]:
     """The line of a group: the cells, and where its pods go or what became of it."""
-    plain, status = _GAP.join(cells), row.told.status
+    plain, status = _GAP.join(cells), row.decision.status
     lead, mark = row.lead, _mark(row)
     sign = page.paint.paint_running(mark) if row.awaits else page.paint.paint_status(status, mark)
     head = f"{page.paint.dim(lead)}{sign}{plain[len(lead) + len(mark) :]}"
@@ -123,9 +123,9 @@ def _with_nodes(row: TreeRow, head: str, plain: str, page: Page) -> Iterator[str
             head = ""
             continue
         counts = per_node(pods_to_nodes)
-        room = WIDTH - len(plain) - len(_GAP) - len(words)
-        text = nodes(counts, room)
-        if room >= LEAST or len(text) <= room:
+        columns = WIDTH - len(plain) - len(_GAP) - len(words)
+        text = nodes(counts, columns)
+        if columns >= LEAST or len(text) <= columns:
             head, plain = f"{head}{_GAP}{words}{text}", f"{plain}{_GAP}{words}{text}"
         else:
             yield head.rstrip()
@@ -140,40 +140,44 @@ def _each(pods_to_nodes: Mapping[str, str], lead: str) -> Iterator[str]:
         yield f"{lead}{printable(bare(pod))} → {printable(pods_to_nodes[pod])}"
 
 
-def _why(row: TreeRow, decision: Decision, page: Page) -> Iterator[str]:
+def _explanation(row: TreeRow, decision: Decision, page: Page) -> Iterator[str]:
     """Return the messages of a group that are not repeated from above, then the reasons of its pods, likewise.
 
     The scheduler's words stand at the root, and where there are no others.
     """
     lead, root = f"{row.below}  ", not row.above
-    said = [decision.message, *(text for above in row.above for text in _texts(above))]
+    shown = [decision.message, *(text for above in row.above for text in _texts(above))]
     if root and not decision.message.startswith(BARE):
         yield from folded(decision.message, lead)
-    if not row.told.message.startswith(BARE) and not _is_said(row.told.message, said):
-        yield from folded(row.told.message, lead)
+    if not row.decision.message.startswith(BARE) and not _is_repeated(row.decision.message, shown):
+        yield from folded(row.decision.message, lead)
     if root:
         yield from _leaving(decision, lead, page)
-    by_scheduler = _by_scheduler(row.told)
-    if by_scheduler and (root or not row.told.message or row.told.message.startswith(BARE)) and not _is_said(by_scheduler, said):
+    by_scheduler = _by_scheduler(row.decision)
+    if (
+        by_scheduler
+        and (root or not row.decision.message or row.decision.message.startswith(BARE))
+        and not _is_repeated(by_scheduler, shown)
+    ):
         yield from (page.paint.dim(line) for line in folded(f"kube-scheduler's message: {by_scheduler}", lead))
-    yield from _reasons(row, (*said, *_texts(row.told)), lead, page)
+    yield from _reasons(row, (*shown, *_texts(row.decision)), lead, page)
 
 
-def _texts(told: GroupDecision) -> tuple[str, ...]:
+def _texts(group_decision: GroupDecision) -> tuple[str, ...]:
     """All that is told of a group."""
-    return told.message, *(each.message for each in told.conditions)
+    return group_decision.message, *(each.message for each in group_decision.conditions)
 
 
-def _by_scheduler(told: GroupDecision) -> str:
+def _by_scheduler(group_decision: GroupDecision) -> str:
     """Return kube-scheduler's own message, without our additions."""
-    return next((text.partition("; ")[0] for text in _texts(told) if text.startswith(BARE)), "")
+    return next((text.partition("; ")[0] for text in _texts(group_decision) if text.startswith(BARE)), "")
 
 
-def _reasons(row: TreeRow, said: Sequence[str], lead: str, page: Page) -> Iterator[str]:
+def _reasons(row: TreeRow, messages: Sequence[str], lead: str, page: Page) -> Iterator[str]:
     """Return the reasons why its pods have no node, grouped, the most frequent first."""
     reasons: dict[str, list[str]] = {}
     for pod, reason in row.pending.items():
-        if not _is_said(reason, said):
+        if not _is_repeated(reason, messages):
             reasons.setdefault(reason, []).append(pod)
     by_number = sorted(reasons.items(), key=lambda each: (-len(each[1]), each[0]))
     shown = by_number if page.every else by_number[:REASONS_SHOWN]
@@ -182,11 +186,11 @@ def _reasons(row: TreeRow, said: Sequence[str], lead: str, page: Page) -> Iterat
     if len(shown) < len(by_number):
         yield f"{lead}… and {counted(sum(len(keys) for _, keys in by_number[len(shown) :]), 'more pod')} for other reasons"
     rest = len(row.pending) - sum(map(len, reasons.values()))
-    if reasons and rest and row.told.status is not Status.SUCCESS:
+    if reasons and rest and row.decision.status is not Status.SUCCESS:
         yield page.paint.dim(f"{lead}{counted(rest, 'more pod')} {'fits or was' if rest == 1 else 'fit or were'} not tried")
 
 
-def _is_said(text: str, messages: Sequence[str]) -> bool:
+def _is_repeated(text: str, messages: Sequence[str]) -> bool:
     return any(text in message for message in messages)
 
 

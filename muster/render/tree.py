@@ -44,7 +44,7 @@ class Kinship:
 class TreeRow:
     """A group of the tree, or the pod that is a root of its own."""
 
-    told: GroupDecision
+    decision: GroupDecision
     lead: str
     """What stands before it: the lines of the tree."""
     below: str
@@ -59,7 +59,7 @@ class TreeRow:
     """Its own pods without a node, and why."""
     placed: int = 0
     """Pods that got a node, of all that is below it."""
-    wanted: int = 0
+    total: int = 0
     """Pods that were to get one, of all that is below it."""
     awaits: bool = False
     """Whether pods of it, or of what is below it, get their node once others have left."""
@@ -67,27 +67,27 @@ class TreeRow:
 
 def rows(decision: Decision, kinship: Kinship) -> list[TreeRow]:
     """The rows of a decision, the root first."""
-    told = list(decision.groups) or [GroupDecision(decision.root, decision.status, decision.message)]
-    children = _children(told, kinship)
-    found: list[TreeRow] = []
-    stack: list[tuple[GroupDecision, str, str, tuple[GroupDecision, ...]]] = [(told[0], "", "", ())]
+    decisions = list(decision.groups) or [GroupDecision(decision.root, decision.status, decision.message)]
+    children = _children(decisions, kinship)
+    result: list[TreeRow] = []
+    stack: list[tuple[GroupDecision, str, str, tuple[GroupDecision, ...]]] = [(decisions[0], "", "", ())]
     while stack:
         each, lead, line, above = stack.pop()
         below = children.get(each.group, [])
-        found.append(TreeRow(each, lead, f"{line}│  " if below else f"{line}   ", above))
+        result.append(TreeRow(each, lead, f"{line}│  " if below else f"{line}   ", above))
         for child in reversed(below):
             last = child is below[-1]
             stack.append((child, f"{line}{'└─' if last else '├─'} ", f"{line}{'   ' if last else '│  '}", (*above, each)))
-    _share_out(decision, {row.told.group: row for row in found}, kinship)
-    _sum_up(found, children)
-    return found
+    _share_out(decision, {row.decision.group: row for row in result}, kinship)
+    _sum_up(result, children)
+    return result
 
 
-def _children(told: Sequence[GroupDecision], kinship: Kinship) -> dict[Name, list[GroupDecision]]:
+def _children(decisions: Sequence[GroupDecision], kinship: Kinship) -> dict[Name, list[GroupDecision]]:
     """Each below its parent if that comes before it, else below the first: so a circle of parents can be drawn, too."""
-    top = told[0].group
+    top = decisions[0].group
     seen, children = {top}, dict[Name, list[GroupDecision]]()
-    for each in told[1:]:
+    for each in decisions[1:]:
         parent = kinship.parents.get(each.group, top)
         children.setdefault(parent if parent in seen else top, []).append(each)
         seen.add(each.group)
@@ -104,11 +104,11 @@ def _share_out(decision: Decision, by_group: Mapping[Name, TreeRow], kinship: Ki
         by_group.get(kinship.leaf(pod), top).pending[pod] = reason
 
 
-def _sum_up(found: Sequence[TreeRow], children: Mapping[Name, Sequence[GroupDecision]]) -> None:
+def _sum_up(tree_rows: Sequence[TreeRow], children: Mapping[Name, Sequence[GroupDecision]]) -> None:
     """Counts from the leaves upwards: in *found* parents come first."""
-    by_group = {row.told.group: row for row in found}
-    for row in reversed(found):
-        below = [by_group[child.group] for child in children.get(row.told.group, ())]
+    by_group = {row.decision.group: row for row in tree_rows}
+    for row in reversed(tree_rows):
+        below = [by_group[child.group] for child in children.get(row.decision.group, ())]
         row.placed = len(row.assigned) + sum(each.placed for each in below)
         row.awaits = bool(row.promised) or any(each.awaits for each in below)
-        row.wanted = len(row.assigned) + len(row.pending) + sum(each.wanted for each in below)
+        row.total = len(row.assigned) + len(row.pending) + sum(each.total for each in below)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from muster.html.topology_areas import Area, Survey, areas, identity, levels
+from muster.html.topology_areas import Area, AreaMap, areas, identity, levels
 from scheduler_core.loading.load import load
 from tests.muster.paged import RACK, ZONE, machine
 
@@ -90,27 +90,27 @@ def test_nodes_are_in_the_order_in_which_people_count():
 
 
 def test_survey_finds_a_domain_by_its_nodes():
-    survey = Survey.from_nodes(nodes(*({ZONE: f"z{number // 4}", RACK: f"r{number // 2 % 2}"} for number in range(8))), [RACK])
-    areas_of = {area.number: (area.title, area.nodes) for area in survey.whole.walk()}
+    area_map = AreaMap.from_nodes(nodes(*({ZONE: f"z{number // 4}", RACK: f"r{number // 2 % 2}"} for number in range(8))), [RACK])
+    areas_of = {area.number: (area.title, area.nodes) for area in area_map.whole.walk()}
 
-    assert ("zone z1", (4, 5, 6, 7)) == areas_of[survey.find(ZONE, "z1", ["n5"])]
-    assert ("rack r0", (0, 1)) == areas_of[survey.find(RACK, "r0", ["n1"])]
-    assert ("rack r0", (4, 5)) == areas_of[survey.find(RACK, "r0", ["gone", "n5"])]
-    assert ("rack r0", (0, 1)) == areas_of[survey.find(RACK, "r0", [])]
-    assert None is survey.find(RACK, "r7", ["n0"])
-    assert None is survey.find("not/drawn", "x", [])
+    assert ("zone z1", (4, 5, 6, 7)) == areas_of[area_map.find(ZONE, "z1", ["n5"])]
+    assert ("rack r0", (0, 1)) == areas_of[area_map.find(RACK, "r0", ["n1"])]
+    assert ("rack r0", (4, 5)) == areas_of[area_map.find(RACK, "r0", ["gone", "n5"])]
+    assert ("rack r0", (0, 1)) == areas_of[area_map.find(RACK, "r0", [])]
+    assert None is area_map.find(RACK, "r7", ["n0"])
+    assert None is area_map.find("not/drawn", "x", [])
 
 
 def test_of_areas_with_the_same_nodes_the_innermost_is_meant():
-    survey = Survey.from_nodes(
+    area_map = AreaMap.from_nodes(
         nodes({ZONE: "z1", RACK: "r1"}, {ZONE: "z1", RACK: "r1"}, {ZONE: "z2", RACK: "r2"}, {ZONE: "z1", RACK: "r3"}), []
     )
-    (inner,) = [area.number for area in survey.whole.walk() if area.title == "rack r2"]
-    assert inner == survey.numbers[identity([2])]
+    (inner,) = [area.number for area in area_map.whole.walk() if area.title == "rack r2"]
+    assert inner == area_map.numbers[identity([2])]
 
 
 def test_where_there_is_no_node_nothing_is_found():
-    assert {} == Survey.from_nodes(nodes(), [RACK]).numbers
+    assert {} == AreaMap.from_nodes(nodes(), [RACK]).numbers
 
 
 @pytest.mark.parametrize(

@@ -23,11 +23,11 @@ def test_the_last_word_on_a_root_counts():
 
 def test_levels_are_those_that_groups_ask_for_whether_they_wait_or_not():
     nodes = [machine(f"n{number}", labels={"example.com/pool": f"p{number // 2}"}) for number in range(4)]
-    assert ("example.com/pool",) == paged.case([*nodes, group("idle", 1, key="example.com/pool")]).survey.keys
+    assert ("example.com/pool",) == paged.case([*nodes, group("idle", 1, key="example.com/pool")]).area_map.keys
 
 
 def test_a_domain_is_found_on_the_map():
     case = paged.case([*racks(1, 1), *gang("a", 1, key=RACK)])
-    titles = {area.number: area.title for area in case.survey.whole.walk()}
+    titles = {area.number: area.title for area in case.area_map.whole.walk()}
     assert "rack r2" == titles[case.locate(Domain(RACK, "r2"), ["r2-1"])]
     assert None is case.locate(Domain(ZONE, "elsewhere"), ["r2-1"])

@@ -67,7 +67,7 @@ def test_a_root_that_is_placed_in_the_end_is_placed():
 def test_pods_without_a_node_are_told_by_reason():
     found = shown([*racks(1), member("a", cpu="9"), member("b", cpu="9")])
     assert [("2 pods", "a, b", "0/1 nodes are available: 1 Insufficient cpu.")] == [
-        (left.number, left.names, left.reason) for left in found.left.shown
+        (left.number, left.names, left.reason) for left in found.pending.shown
     ]
 
 

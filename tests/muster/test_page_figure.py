@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from muster.html.failure_figure import ROWS, Segment, figures
-from muster.html.free_capacity import turns
+from muster.html.free_capacity import attempts
 from scheduler_core.model.topology import Topology
 from tests.muster import paged
 from tests.muster.paged import GPU, RACK, ZONE, gang, group, machine, member, racks
@@ -14,13 +14,13 @@ from tests.muster.paged import GPU, RACK, ZONE, gang, group, machine, member, ra
 def turn_of(objects, name, **options):
     case = paged.case(objects, **options)
     (root,) = [decision.root for decision in case.unplaced if decision.root.name == name]
-    (turn,) = turns(case.snapshot, case.answer, case.options, frozenset({root}))
-    return case, turn
+    (attempt,) = attempts(case.snapshot, case.answer, case.options, frozenset({root}))
+    return case, attempt
 
 
 def drawn(objects, name, **options):
-    case, turn = turn_of(objects, name, **options)
-    return figures(turn, Topology(case.snapshot.nodes), case.profile)
+    case, attempt = turn_of(objects, name, **options)
+    return figures(attempt, Topology(case.snapshot.nodes), case.profile)
 
 
 def tree(*leaves, minimum=0, key=ZONE):
@@ -42,7 +42,7 @@ def test_a_figure_of_a_gang_and_its_racks():
 
     assert ("rack", GPU, 4, "1 cpu, 4 nvidia.com/gpu") == (figure.level, figure.resource, figure.unit, figure.each)
     assert [(("job",), 4, 16)] == [(need.names, need.pods, need.amount) for need in figure.needs]
-    assert [("rack r1", 2, 8, 0), ("rack r2", 1, 4, 8)] == [(row.title, row.room, row.free, row.closed) for row in figure.rows]
+    assert [("rack r1", 2, 8, 0), ("rack r2", 1, 4, 8)] == [(row.title, row.capacity, row.free, row.closed) for row in figure.rows]
     assert ["", "1 node with the taint {maintenance: yes}"] == [row.why for row in figure.rows]
     assert [(Segment(8, 0, 0),), (Segment(4, 0, 0), Segment(0, 0, 8))] == [row.segments for row in figure.rows]
     assert (20, 12, 2, 0) == (figure.free, figure.usable, figure.most, figure.others)
@@ -56,7 +56,7 @@ def test_what_is_too_small_for_a_pod_is_told_apart():
     ]
     (figure,) = drawn(objects, "job")
     assert [(Segment(6, 2, 0), Segment(0, 2, 0), Segment(0, 2, 0))] == [row.segments for row in figure.rows]
-    assert [2] == [row.room for row in figure.rows]
+    assert [2] == [row.capacity for row in figure.rows]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_pods_that_are_not_alike_are_summed_up():
     (figure,) = drawn(objects, "job")
     assert (0, "", None) == (figure.unit, figure.each, figure.most)
     assert [(2, 10_000)] == [(need.pods, need.amount) for need in figure.needs]
-    assert [(None, 8_000)] == [(row.room, row.free) for row in figure.rows]
+    assert [(None, 8_000)] == [(row.capacity, row.free) for row in figure.rows]
 
 
 def test_groups_that_ask_for_the_same_share_a_figure():
@@ -104,7 +104,7 @@ def test_of_many_domains_those_that_are_alike_are_one_row():
     objects = [*racks(*([1] * 30), cpu="2"), member("m", on="r7-1"), *gang("job", 9, key=RACK)]
     (figure,) = drawn(objects, "job")
     assert [("rack r1, rack r2, rack r3 and 26 more", 29, 2), ("rack r7", 1, 1)] == [
-        (row.title, row.stands_for, row.room) for row in figure.rows
+        (row.title, row.stands_for, row.capacity) for row in figure.rows
     ]
     assert 0 == figure.others
 
@@ -113,7 +113,7 @@ def test_of_many_unlike_domains_the_roomiest_are_shown():
     objects = [*(machine(f"n{cpu:02d}", cpu=str(cpu), labels={RACK: f"r{cpu:02d}"}) for cpu in range(1, 21)), *gang("job", 30, key=RACK)]
     (figure,) = drawn(objects, "job")
     assert [f"rack r{cpu:02d}" for cpu in range(20, 20 - ROWS, -1)] == [row.title for row in figure.rows]
-    assert (20 - ROWS, 20) == (figure.others, len(figure.rooms))
+    assert (20 - ROWS, 20) == (figure.others, len(figure.capacities))
 
 
 def test_of_many_nodes_the_sum_is_shown():

@@ -8,7 +8,7 @@ import pytest
 
 from muster.html import cluster_map, unplaced_roots
 from muster.html.cluster_map import SHELVES, chart
-from muster.html.map_parts import Held
+from muster.html.map_parts import CapacityNote
 from tests.muster import paged
 from tests.muster.paged import gang, group, machine, member, racks
 
@@ -34,23 +34,23 @@ def test_areas_tell_what_is_free_of_each_resource():
 
 
 def test_areas_tell_for_how_many_pods_they_had_room():
-    held = [plot.held for plot in last(drawn(paged.many_gpus()).plot)]
-    assert [(Held("2 of 4 pods of job", False),), (Held("1 of 4 pods of job", False),)] == held
+    held = [plot.capacities for plot in last(drawn(paged.many_gpus()).plot)]
+    assert [(CapacityNote("2 of 4 pods of job", False),), (CapacityNote("1 of 4 pods of job", False),)] == held
 
 
 def test_the_whole_cluster_has_room_in_the_figures_only():
-    assert () == drawn([*racks(2), *gang("job", 3, cpu="3")]).plot.held
+    assert () == drawn([*racks(2), *gang("job", 3, cpu="3")]).plot.capacities
 
 
 def test_areas_tell_which_groups_came():
-    assert ["a ×4", "b ×4", ""] == [plot.here for plot in last(drawn(paged.placed_tree()).plot)]
+    assert ["a ×4", "b ×4", ""] == [plot.placed_groups for plot in last(drawn(paged.placed_tree()).plot)]
 
 
 def test_a_shelf_has_its_resources_the_scarcest_first():
     shelf = last(drawn(paged.many_gpus()).plot)[1].shelves[1]
     assert "r2-2" == shelf.name
     assert [("gpu", "squares", "4 of 8"), ("cpu", "bar", "3 of 4"), ("memory", "bar", "16Gi of 16Gi")] == [
-        (meter.name, meter.shape, meter.told) for meter in shelf.meters
+        (meter.name, meter.shape, meter.text) for meter in shelf.meters
     ]
     assert (("default/three", "running", "4 nvidia.com/gpu, 1 cpu"),) == shelf.pods
 

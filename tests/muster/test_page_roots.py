@@ -61,7 +61,7 @@ def test_card_of_a_gang_that_does_not_fit():
     assert ("✗", "Unschedulable", "", "0 of 3 pods placed", "No room", ()) == (
         *(found.mark, found.word, found.waits, found.count, found.headline, found.lines),
     )
-    assert (CountedSentence("group g finds no rack", ("r1 holds 2", "r2 holds none")),) == found.said
+    assert (CountedSentence("group g finds no rack", ("r1 holds 2", "r2 holds none")),) == found.sentences
     assert ("g-1, g-2", "g-0") == tuple(pods for pods, _ in found.reasons)
     assert "" == found.search
 
@@ -69,11 +69,11 @@ def test_card_of_a_gang_that_does_not_fit():
 @pytest.mark.parametrize("status", [Status.INVALID, Status.WAIT, Status.ERROR])
 def test_what_is_not_counted_up_stays_in_one_piece(status):
     decision = dataclasses.replace(failed_gang("wrong: a; b"), status=status)
-    assert (CountedSentence("wrong: a; b"),) == card(decision).said
+    assert (CountedSentence("wrong: a; b"),) == card(decision).sentences
 
 
 def test_words_of_the_scheduler_are_not_the_reason():
-    assert () == card(failed_gang("pod group is unschedulable, 0/4 placements are available")).said
+    assert () == card(failed_gang("pod group is unschedulable, 0/4 placements are available")).sentences
 
 
 def test_card_of_a_root_for_which_others_leave():

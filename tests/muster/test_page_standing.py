@@ -9,31 +9,29 @@ from tests.muster import paged
 from tests.muster.paged import GPU, gang, machine, member, racks
 
 
-def seated(standing):
+def seated(final):
     """States and pods by the name of the node."""
-    return {standing.nodes.names[node]: [(state.value, pod.name) for state, pod in seats] for node, seats in sorted(standing.seats.items())}
+    return {final.nodes.names[node]: [(state.value, pod.name) for state, pod in seats] for node, seats in sorted(final.seats.items())}
 
 
 def test_pods_run_are_placed_leave_and_are_promised_a_node():
-    assert {"r1-1": [("leaving", "leaves"), ("running", "stays"), ("promised", "urgent-0")]} == seated(
-        paged.case(paged.evicting()).standing
-    )
+    assert {"r1-1": [("leaving", "leaves"), ("running", "stays"), ("promised", "urgent-0")]} == seated(paged.case(paged.evicting()).final)
 
 
 def test_once_they_have_left_others_are_in_their_place():
-    standing = paged.case(paged.evicting(), evict=True).standing
-    assert {"r1-1": [("running", "stays"), ("placed", "urgent-0")]} == seated(standing)
-    assert frozenset({"default/leaves"}) == standing.evicted
+    final = paged.case(paged.evicting(), evict=True).final
+    assert {"r1-1": [("running", "stays"), ("placed", "urgent-0")]} == seated(final)
+    assert frozenset({"default/leaves"}) == final.evicted
 
 
 def test_used_is_told_apart_by_state():
-    used = paged.case(paged.evicting()).standing.used
+    used = paged.case(paged.evicting()).final.used
     assert {"running": 1000, "leaving": 3000, "placed": 0, "promised": 2000} == {state.value: int(used[state][0, 0]) for state in State}
 
 
 def test_free_is_what_nobody_takes_and_never_below_nothing():
     objects = [*racks(2, cpu="4"), member("run", on="r1-1", cpu="3"), member("too-much", on="r1-2", cpu="9")]
-    assert [1000, 0] == paged.case(objects).standing.free[0].tolist()
+    assert [1000, 0] == paged.case(objects).final.free[0].tolist()
 
 
 @pytest.mark.parametrize(
@@ -54,13 +52,13 @@ def test_free_is_what_nobody_takes_and_never_below_nothing():
     ],
 )
 def test_a_node_is_closed_where_no_pod_that_waits_may_run(node, waiting, want):
-    assert [want] == paged.case([node, *waiting]).standing.closed.tolist()
+    assert [want] == paged.case([node, *waiting]).final.closed.tolist()
 
 
 def shown(objects, **options):
     case = paged.case(objects, **options)
-    placed = [case.standing.pods[pod] for decision in case.placed for pod in decision.assignments]
-    return [case.snapshot.nodes.resources[row] for row in resources(case.standing, placed)]
+    placed = [case.final.pods[pod] for decision in case.placed for pod in decision.assignments]
+    return [case.snapshot.nodes.resources[row] for row in resources(case.final, placed)]
 
 
 @pytest.mark.parametrize(

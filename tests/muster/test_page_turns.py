@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from muster.html.free_capacity import turns
+from muster.html.free_capacity import attempts
 from tests.muster import paged
 from tests.muster.paged import gang, machine, member, racks
 
@@ -11,8 +11,8 @@ def taken(objects, *names, **options):
     """For each root of those names that was not placed: free cores by node, and whether promises count."""
     case = paged.case(objects, **options)
     roots = frozenset(decision.root for decision in case.unplaced if decision.root.name in names or not names)
-    found = turns(case.snapshot, case.answer, case.options, roots)
-    return {turn.decision.root.name: ((turn.free[0] // 1000).tolist(), turn.promised) for turn in found}
+    found = attempts(case.snapshot, case.answer, case.options, roots)
+    return {attempt.decision.root.name: ((attempt.free[0] // 1000).tolist(), attempt.promised) for attempt in found}
 
 
 def test_what_runs_takes_its_room():
@@ -56,5 +56,8 @@ def test_only_roots_that_are_asked_for_and_were_tried_are_told():
 def test_pods_of_the_root_are_as_they_are_by_then():
     objects = [*racks(1), *gang("g", 3, cpu="9"), member("g-runs", "g", on="r1-1")]
     case = paged.case(objects)
-    (turn,) = turns(case.snapshot, case.answer, case.options, frozenset(each.root for each in case.unplaced))
-    assert (["g-0", "g-1", "g-2"], ["g-runs"]) == ([pod.name for pod in turn.entity.waiting], [pod.name for pod in turn.entity.running])
+    (attempt,) = attempts(case.snapshot, case.answer, case.options, frozenset(each.root for each in case.unplaced))
+    assert (["g-0", "g-1", "g-2"], ["g-runs"]) == (
+        [pod.name for pod in attempt.entity.waiting],
+        [pod.name for pod in attempt.entity.running],
+    )

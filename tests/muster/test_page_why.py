@@ -92,12 +92,12 @@ def test_picture_says_what_it_draws():
 
     assert "nvidia.com/gpu free in each rack" == shown.caption
     assert [("job needs", "4 pods of 4 nvidia.com/gpu = 16", "in one rack; a pod takes 1 cpu, 4 nvidia.com/gpu")] == [
-        (need.title, need.told, need.note) for need in shown.needs
+        (need.title, need.text, need.note) for need in shown.needs
     ]
     assert [
         ("rack r1", "capacity for 2 of 4 pods", "●●○○", "8 free"),
         ("rack r2", "capacity for 1 of 4 pods", "●○○○", "4 free; 8 more on 1 node with the taint {maintenance: yes}"),
-    ] == [(row.title, row.told, row.pips, row.note) for row in shown.rows]
+    ] == [(row.title, row.text, row.pips, row.note) for row in shown.rows]
     assert [False, False] == [row.enough for row in shown.rows]
     assert ("fit", "closed", "short") == shown.kinds
 
@@ -123,7 +123,7 @@ def test_needs_of_several_groups_are_told_by_their_pods():
     shown = picture(drawn([*racks(2, 2, cpu="2"), *tree((2, RACK), (3, RACK), (2, RACK), key="")], "t")[0], {})
     assert ["g1 needs", "g0 and g2 need"] == [need.title for need in shown.needs]
     assert ["in one rack", "each in one rack"] == [need.note for need in shown.needs]
-    assert ["capacity for 0 pods", "capacity for 0 pods"] == [row.told for row in shown.rows]
+    assert ["capacity for 0 pods", "capacity for 0 pods"] == [row.text for row in shown.rows]
 
 
 def test_many_pods_have_no_dots():
@@ -140,5 +140,5 @@ def test_domains_that_are_not_shown_are_counted():
 def test_a_domain_leads_to_its_place_on_the_map():
     case = paged.case(paged.many_gpus())
     (figure,) = drawn(paged.many_gpus(), "job")
-    titles = {area.number: area.title for area in case.survey.whole.walk()}
-    assert ["rack r1", "rack r2"] == [titles[row.area] for row in picture(figure, case.survey.numbers).rows]
+    titles = {area.number: area.title for area in case.area_map.whole.walk()}
+    assert ["rack r1", "rack r2"] == [titles[row.area] for row in picture(figure, case.area_map.numbers).rows]

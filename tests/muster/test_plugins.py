@@ -176,11 +176,11 @@ def test_simulate_with_a_plugin_without_a_name_is_a_mistake(value):
 @pytest.mark.parametrize("value", [",,", [""], [" "]])
 def test_a_line_of_a_batch_with_a_plugin_without_a_name_is_a_mistake(value):
     with pytest.raises(request.BadQuestion, match=r"option plugin .* names no placement plugin"):
-        request.with_options(request.Asked(), {"plugin": value})
+        request.with_options(request.SimulationRequest(), {"plugin": value})
 
 
 def test_an_empty_list_takes_plugins_back():
-    before = request.with_options(request.Asked(), {"plugin": ["last"]})
+    before = request.with_options(request.SimulationRequest(), {"plugin": ["last"]})
 
     assert before.cycle.plugins
     assert not request.with_options(before, {"plugin": []}).cycle.plugins

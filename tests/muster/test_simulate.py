@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from muster import cli
 from muster.commands.progress import Progress
 from muster.commands.simulate import command
-from muster.commands.simulate.request import _TAKEN, Asked, with_options
+from muster.commands.simulate.request import _READERS, SimulationRequest, with_options
 from tests.muster.simulated import gang, node, pod
 
 NODES = [node("n1", cpu="2"), node("n2", cpu="2"), node("gpu-1", cpu="0")]
@@ -187,7 +187,7 @@ def test_a_mistake_is_one_line_and_exit_2(arguments, told):
 
 def test_every_option_of_a_question_is_one_of_the_command_line():
     flags = {command.to_camel(each.name) for each in command.simulate.params}
-    assert set(_TAKEN) - flags == set()
+    assert set(_READERS) - flags == set()
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_every_option_of_a_question_is_one_of_the_command_line():
     ],
 )
 def test_options_of_the_command_line_are_those_of_a_question(chosen, want):
-    assert with_options(Asked(), want) == command._asked({"gates": (), **chosen})
+    assert with_options(SimulationRequest(), want) == command._request({"gates": (), **chosen})
 
 
 def test_long_work_is_told_to_a_terminal_alone(monkeypatch, capsys):

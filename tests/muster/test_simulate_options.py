@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from muster.commands.simulate import request
-from muster.commands.simulate.request import Asked, BadQuestion, with_options
+from muster.commands.simulate.request import BadQuestion, SimulationRequest, with_options
 from muster.commands.simulate.what_if import Addition
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading import pod_forms
@@ -16,34 +16,38 @@ from validators.gates import Gates
 @pytest.mark.parametrize(
     ("given", "want"),
     [
-        pytest.param(None, Asked(), id="null"),
-        pytest.param({}, Asked(), id="none"),
-        pytest.param({"strategy": "greedy"}, Asked(), id="strategy"),
-        pytest.param({"order": ["a", "b"]}, Asked(CycleOptions(order=("a", "b"))), id="order"),
-        pytest.param({"order": "a, b"}, Asked(CycleOptions(order=("a", "b"))), id="order as a text"),
-        pytest.param({"evict": True}, Asked(CycleOptions(evict=True)), id="evict"),
-        pytest.param({"timings": True}, Asked(timings=True), id="timings"),
-        pytest.param({"fragmentation": True}, Asked(fragmentation=True), id="fragmentation"),
-        pytest.param({"drain": ["n1"]}, Asked(drain=("n1",)), id="drain"),
-        pytest.param({"addNodes": ["2 like n1"]}, Asked(additions=(Addition(2, "n1"),)), id="addNodes"),
-        pytest.param({"addNodes": "2 like n1,a=b"}, Asked(additions=(Addition(2, "n1", (("a", "b"),)),)), id="addNodes as a text"),
-        pytest.param({"addNodes": 8, "like": "n1"}, Asked(additions=(Addition(8, "n1"),)), id="addNodes and like"),
+        pytest.param(None, SimulationRequest(), id="null"),
+        pytest.param({}, SimulationRequest(), id="none"),
+        pytest.param({"strategy": "greedy"}, SimulationRequest(), id="strategy"),
+        pytest.param({"order": ["a", "b"]}, SimulationRequest(CycleOptions(order=("a", "b"))), id="order"),
+        pytest.param({"order": "a, b"}, SimulationRequest(CycleOptions(order=("a", "b"))), id="order as a text"),
+        pytest.param({"evict": True}, SimulationRequest(CycleOptions(evict=True)), id="evict"),
+        pytest.param({"timings": True}, SimulationRequest(timings=True), id="timings"),
+        pytest.param({"fragmentation": True}, SimulationRequest(fragmentation=True), id="fragmentation"),
+        pytest.param({"drain": ["n1"]}, SimulationRequest(drain=("n1",)), id="drain"),
+        pytest.param({"addNodes": ["2 like n1"]}, SimulationRequest(additions=(Addition(2, "n1"),)), id="addNodes"),
+        pytest.param(
+            {"addNodes": "2 like n1,a=b"}, SimulationRequest(additions=(Addition(2, "n1", (("a", "b"),)),)), id="addNodes as a text"
+        ),
+        pytest.param({"addNodes": 8, "like": "n1"}, SimulationRequest(additions=(Addition(8, "n1"),)), id="addNodes and like"),
         pytest.param(
             {"addNodes": ["1", "2 like n2", " 3 "], "like": ["n1,a=b", "n3"]},
-            Asked(additions=(Addition(1, "n1", (("a", "b"),)), Addition(2, "n2"), Addition(3, "n3"))),
+            SimulationRequest(additions=(Addition(1, "n1", (("a", "b"),)), Addition(2, "n2"), Addition(3, "n3"))),
             id="addNodes in both forms",
         ),
-        pytest.param({"drain": "rack=r3, n1"}, Asked(drain=("rack=r3", "n1")), id="drain by label"),
-        pytest.param({"schedulerName": "mine"}, Asked(CycleOptions(scheduler_name="mine")), id="schedulerName"),
-        pytest.param({"ignore": ["spec.resourceClaims"]}, Asked(CycleOptions(ignore=frozenset({"spec.resourceClaims"}))), id="ignore"),
+        pytest.param({"drain": "rack=r3, n1"}, SimulationRequest(drain=("rack=r3", "n1")), id="drain by label"),
+        pytest.param({"schedulerName": "mine"}, SimulationRequest(CycleOptions(scheduler_name="mine")), id="schedulerName"),
+        pytest.param(
+            {"ignore": ["spec.resourceClaims"]}, SimulationRequest(CycleOptions(ignore=frozenset({"spec.resourceClaims"}))), id="ignore"
+        ),
         pytest.param(
             {"gates": {"PodGroupPreemptionPolicy": False}},
-            Asked(CycleOptions(gates=Gates(frozenset({"PodGroupPreemptionPolicy"})))),
+            SimulationRequest(CycleOptions(gates=Gates(frozenset({"PodGroupPreemptionPolicy"})))),
             id="gates",
         ),
         pytest.param(
             {"fourStatuses": True, "nominatedFirst": True, "percentageOfPlacements": 0, "everyPod": True, "preemptForLeftovers": True},
-            Asked(
+            SimulationRequest(
                 CycleOptions(
                     placing=PlacingOptions(
                         four_statuses=True, nominated_first=True, percentage_of_placements=0, every_pod=True, preempt_for_leftovers=True
@@ -55,14 +59,14 @@ from validators.gates import Gates
     ],
 )
 def test_every_option_is_taken(given, want):
-    assert want == with_options(Asked(), given)
+    assert want == with_options(SimulationRequest(), given)
 
 
 def test_the_later_word_counts():
-    before = with_options(Asked(), {"evict": True, "order": ["a"], "gates": {"PodGroupPreemptionPolicy": False}})
+    before = with_options(SimulationRequest(), {"evict": True, "order": ["a"], "gates": {"PodGroupPreemptionPolicy": False}})
     after = with_options(before, {"evict": False, "gates": {"PodGroupPreemptionPolicy": True}})
 
-    assert after == with_options(Asked(), {"order": ["a"]})
+    assert after == with_options(SimulationRequest(), {"order": ["a"]})
 
 
 @pytest.mark.parametrize(
@@ -100,12 +104,12 @@ def test_the_later_word_counts():
 )
 def test_a_mistake_is_told(given, want):
     with pytest.raises(BadQuestion, match=want.replace("(", r"\(")):
-        with_options(Asked(), given)
+        with_options(SimulationRequest(), given)
 
 
 @pytest.mark.parametrize("field", ["spec.volumes[0].persistentVolumeClaim", "spec.volumes.rbd", "spec.resourceClaims[1]"])
 def test_a_field_is_ignored_with_or_without_its_place(field):
-    assert with_options(Asked(), {"ignore": [field]}).cycle.ignore == {field}
+    assert with_options(SimulationRequest(), {"ignore": [field]}).cycle.ignore == {field}
 
 
 def test_every_field_that_is_not_modelled_can_be_ignored():

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from muster.commands.progress import Progress
 from muster.commands.simulate import simulation
-from muster.commands.simulate.request import Asked
+from muster.commands.simulate.request import SimulationRequest
 from muster.commands.snapshot import fields
 from muster.commands.snapshot.fields import FIELDS, Each, Leaf, OrScalar
 from muster.commands.snapshot.snapshot_document import keep_simulated_fields
@@ -36,7 +36,7 @@ SECRET = "hunter2"
 
 
 def told(objects, problems=(), strategy="greedy"):
-    answer, _ = simulation.run(objects, Asked(CycleOptions(strategy=strategy)), problems, Progress())
+    answer, _ = simulation.run(objects, SimulationRequest(CycleOptions(strategy=strategy)), problems, Progress())
     return answer_json.render(answer)
 
 

@@ -125,10 +125,10 @@ def _write(run: Run, form: str, *, explain: bool) -> None:
 def _levels(texts: tuple[str, ...]) -> dict[str, str]:
     from validators import content
 
-    found = {}
+    levels = {}
     for text in texts:
         name, equals, label = text.partition("=")
         if not name or not equals or content.label_key(label):
             raise click.BadParameter(f"{text!r} must be NAME=LABEL, with LABEL the key of a node label", param_hint="--level")
-        found[name] = label
-    return found
+        levels[name] = label
+    return levels

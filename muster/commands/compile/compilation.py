@@ -59,7 +59,7 @@ def run(inputs: CompileInputs, options: CompileOptions, *, minor: int) -> Run:
         problems = (f"there is nothing to compile among {count} object{'' if count == 1 else 's'}: no {kinds.listed()}",)
     results.sort(key=_order)
     settings = Settings(minor=minor, linting=True)
-    return Run(tuple(_judged(each, settings) for each in _apart(results)), problems)
+    return Run(tuple(_validated(each, settings) for each in _without_duplicates(results)), problems)
 
 
 def _order(result: Result) -> tuple[str, str, str, str, str, int]:
@@ -81,10 +81,10 @@ def _named(document: Document) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _apart(results: Iterable[Result]) -> Iterator[Result]:
+def _without_duplicates(results: Iterable[Result]) -> Iterator[Result]:
     """The results, those refused that are given twice, or of which something has the name of what another made."""
     given: dict[tuple[str, str, str, str], Result] = {}
-    made: dict[tuple[str, str, str], Result] = {}
+    owners: dict[tuple[str, str, str], Result] = {}
     for result in results:
         content = result.document.content
         own = group_of(str(content.get("apiVersion"))), str(content.get("kind")), result.compiled.namespace, _named(result.document)
@@ -93,21 +93,21 @@ def _apart(results: Iterable[Result]) -> Iterator[Result]:
             yield _refused(result, field.duplicate(_NAME, own[3], f"the object is given twice: also at {_place(given[own])}"))
             continue
         given[own] = result
-        if taken := next((name for name in names if name in made), None):
+        if taken := next((name for name in names if name in owners), None):
             kind, namespace, name = taken
             detail = (
-                f"{kind} {f'{namespace}/' if namespace else ''}{name} is also created for {_said(made[taken])}: "
+                f"{kind} {f'{namespace}/' if namespace else ''}{name} is also created for {_description(owners[taken])}: "
                 "set the metadata.uid of both, from which names are derived, or rename one"
             )
             yield _refused(result, field.duplicate(_NAME, own[3], detail))
             continue
-        made.update(dict.fromkeys(names, result))
+        owners.update(dict.fromkeys(names, result))
         yield result
 
 
-def _identity(made: dict[str, Json]) -> tuple[str, str, str]:
-    metadata = made["metadata"]
-    return made["kind"], metadata.get("namespace", ""), metadata["name"]
+def _identity(content: dict[str, Json]) -> tuple[str, str, str]:
+    metadata = content["metadata"]
+    return content["kind"], metadata.get("namespace", ""), metadata["name"]
 
 
 def _refused(result: Result, error: FieldError) -> Result:
@@ -115,7 +115,7 @@ def _refused(result: Result, error: FieldError) -> Result:
     return dataclasses.replace(result, compiled=compiled)
 
 
-def _said(result: Result) -> str:
+def _description(result: Result) -> str:
     compiled = result.compiled
     name = f"{compiled.namespace}/" if compiled.namespace else ""
     return f"{result.document.content.get('kind')} {name}{_named(result.document)} ({_place(result)})"
@@ -126,13 +126,15 @@ def _place(result: Result) -> str:
     return f"{result.document.file}:{span.line}"
 
 
-def _judged(result: Result, settings: Settings) -> Result:
+def _validated(result: Result, settings: Settings) -> Result:
     """The result, refused where an API server, or the documents, would refuse the Workload; groups are copies of its templates."""
-    for made in result.compiled.objects:
-        if made["kind"] != _WORKLOAD:
+    for content in result.compiled.objects:
+        if content["kind"] != _WORKLOAD:
             continue
-        for judged in pipeline.validate(_WORKLOAD, made, None, Operation.CREATE, api_version=made["apiVersion"], settings=settings):
-            if judged.severity is Severity.ERROR:
-                detail = f"its Workload {made['metadata']['name']} would be refused: {judged.error.path}: {judged.error}"
+        for violation in pipeline.validate(
+            _WORKLOAD, content, None, Operation.CREATE, api_version=content["apiVersion"], settings=settings
+        ):
+            if violation.severity is Severity.ERROR:
+                detail = f"its Workload {content['metadata']['name']} would be refused: {violation.error.path}: {violation.error}"
                 result = _refused(result, field.invalid_struct(FieldPath(), detail))
     return result

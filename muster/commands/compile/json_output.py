@@ -34,7 +34,7 @@ def _report(run: Run, *, explain: bool) -> dict[str, Any]:
 def _object(result: Result, *, explain: bool) -> dict[str, Any]:
     compiled, content = result.compiled, result.document.content
     metadata = content.get("metadata")
-    told: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "apiVersion": content.get("apiVersion"),
         "kind": content.get("kind"),
         "namespace": compiled.namespace,
@@ -47,8 +47,8 @@ def _object(result: Result, *, explain: bool) -> dict[str, Any]:
         "losses": [_at(result, each.path) | {"message": each.detail} for each in compiled.losses],
     }
     if explain:
-        told["explained"] = [_template(each) for each in compiled.explained]
-    return told
+        entry["explained"] = [_template(each) for each in compiled.explained]
+    return entry
 
 
 def _error(result: Result, error: FieldError) -> dict[str, Any]:

@@ -19,6 +19,6 @@ def _documents(run: Run, *, explain: bool) -> Iterator[str]:
         comment = ""
         if explain and result.compiled.explained:
             comment = "".join(f"# {line}\n" for line in report.explained(result))
-        for made in result.compiled.objects:
-            yield comment + yaml_text.dump(made)
+        for content in result.compiled.objects:
+            yield comment + yaml_text.dump(content)
             comment = ""

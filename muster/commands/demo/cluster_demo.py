@@ -33,8 +33,8 @@ def show(stage: Stage) -> None:
     programs = control_plane.find()
     stage.say("Muster on a control plane of its own: a real API server, the webhooks, the sidecar.")
     stage.title("1  Install: permissions, the webhook server, the sidecar")
-    with tempfile.TemporaryDirectory(prefix="muster-demo-") as name, installation.installed(stage, programs, Path(name)) as found:
-        story = _Story(stage, found)
+    with tempfile.TemporaryDirectory(prefix="muster-demo-") as name, installation.installed(stage, programs, Path(name)) as installed:
+        story = _Story(stage, installed)
         story.admission()
         story.training()
         story.preemption()
@@ -46,8 +46,8 @@ def show(stage: Stage) -> None:
 class _Story:
     """Steps of the demonstration on the cluster."""
 
-    def __init__(self, stage: Stage, found: Installed) -> None:
-        self._stage, self._shell, self._sidecar = stage, found.shell, found.sidecar
+    def __init__(self, stage: Stage, installed: Installed) -> None:
+        self._stage, self._shell, self._sidecar = stage, installed.shell, installed.sidecar
 
     def admission(self) -> None:
         """A group is refused."""
@@ -69,7 +69,7 @@ class _Story:
         self._wait("compositepodgroup/training-run", "CompositePodGroupInitiallyScheduled")
         self._show(f"kubectl get pods -o custom-columns={COLUMNS}")
         self._show("kubectl get compositepodgroups,podgroups")
-        self._show("kubectl describe compositepodgroup training-run", wanted=("zone z1",), since="Status:")
+        self._show("kubectl describe compositepodgroup training-run", expected=("zone z1",), since="Status:")
 
     def preemption(self) -> None:
         """A gang that is placed where pods of less priority leave."""
@@ -81,7 +81,7 @@ class _Story:
         self._show("kubectl create -f evaluation.yaml")
         self._wait("pod/notebook-0 pod/notebook-1", "DisruptionTarget")
         self._show(f"kubectl get pods notebook-0 notebook-1 -o custom-columns='{WHY}'")
-        self._show(f"kubectl get events --field-selector reason=Preempted -o custom-columns={TOLD}", wanted=("node c1", "node c2"))
+        self._show(f"kubectl get events --field-selector reason=Preempted -o custom-columns={TOLD}", expected=("node c1", "node c2"))
         self._stage.tell("On a cluster, the kubelet stops them. There is no kubelet here, so they are deleted by hand:")
         self._show("kubectl delete pods notebook-0 notebook-1 --force")
         self._wait("podgroup/evaluation", "PodGroupInitiallyScheduled")
@@ -114,17 +114,17 @@ class _Story:
     def _wait(self, what: str, condition: str) -> None:
         self._show(f"kubectl wait {what} --for=condition={condition}")
 
-    def _show(self, line: str, *, wanted: Sequence[str] = (), refused: bool = False, since: str = "") -> None:
+    def _show(self, line: str, *, expected: Sequence[str] = (), refused: bool = False, since: str = "") -> None:
         """Run a line, until *wanted* stands in what it prints, and show that, from the line that begins with *since* on."""
         self._stage.command(line)
-        lines = self._shell.until(wanted, line) if wanted else self._shell.sure(line, refused=refused)
+        lines = self._shell.until(expected, line) if expected else self._shell.sure(line, refused=refused)
         self._stage.printed(_since(since, lines) if since else lines)
 
     def _explain(self, name: str) -> None:
         path = f"/explain/{control_plane.NAMESPACE}/{name}"
         self._stage.command(f"curl -s http://{self._sidecar}{path} | jq '{{status, message, search}}'")
-        told = _get(self._sidecar, path)
-        shown = {key: told.get(key) for key in ("status", "message", "search")}
+        decision = _get(self._sidecar, path)
+        shown = {key: decision.get(key) for key in ("status", "message", "search")}
         self._stage.printed(json.dumps(shown, indent=2, ensure_ascii=False).splitlines())
 
 

@@ -176,7 +176,7 @@ def _exchange(stage: Stage, path: str, about: str) -> None:
 def _place(stage: Stage) -> None:
     from muster.commands.progress import Progress
     from muster.commands.simulate import cluster_input, simulation
-    from muster.commands.simulate.request import Asked
+    from muster.commands.simulate.request import SimulationRequest
     from muster.html import page
     from muster.render import answer_text
     from muster.render.tree import Kinship
@@ -191,14 +191,14 @@ def _place(stage: Stage) -> None:
     progress = Progress()
     with contextlib.chdir(DATA):
         inputs = cluster_input.read_cluster_input(["placement"], (), progress)
-    asked = Asked(CycleOptions(strategy="complete"))
-    answer, snapshot = simulation.run(inputs.objects, asked, inputs.problems, progress)
+    request = SimulationRequest(CycleOptions(strategy="complete"))
+    answer, snapshot = simulation.run(inputs.objects, request, inputs.problems, progress)
     progress.end()
     for line in answer_text.render(answer, Kinship.from_snapshot(snapshot), colour=stage.colour).splitlines():
         stage.say(line)
     stage.say()
     stage.say("The same as a page for a browser, written by muster simulate --format html:")
-    stage.say(f"    {_leave(page.render(answer, snapshot, asked.cycle))}")
+    stage.say(f"    {_leave(page.render(answer, snapshot, request.cycle))}")
 
 
 def _leave(text: str) -> str:

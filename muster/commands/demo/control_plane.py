@@ -65,20 +65,20 @@ def find() -> Programs:
         ServerError: it is not set, or the folder lacks a program, or has an older Kubernetes.
 
     """
-    wanted = f"{ASSETS} must name a folder with {', '.join(PROGRAMS[:-1])} and {PROGRAMS[-1]} of Kubernetes 1.{OLDEST_MINOR} or newer"
+    requirement = f"{ASSETS} must name a folder with {', '.join(PROGRAMS[:-1])} and {PROGRAMS[-1]} of Kubernetes 1.{OLDEST_MINOR} or newer"
     named = os.environ.get(ASSETS, "")
     if not named:
-        raise ServerError(f"{wanted}, and is not set; in a checkout of Muster, make cluster-assets builds one and prints its name")
+        raise ServerError(f"{requirement}, and is not set; in a checkout of Muster, make cluster-assets builds one and prints its name")
     folder = Path(named).absolute()
     if not folder.is_dir():
-        raise ServerError(f"{wanted}; there is no folder {named}")
+        raise ServerError(f"{requirement}; there is no folder {named}")
     for name in PROGRAMS:
         if not os.access(folder / name, os.X_OK):
-            raise ServerError(f"{wanted}; {named} has no executable {name}")
-    told = _version(folder / "kube-apiserver")
-    version = re.search(r"v1\.(\d+)\.\S+", told)
+            raise ServerError(f"{requirement}; {named} has no executable {name}")
+    printed = _version(folder / "kube-apiserver")
+    version = re.search(r"v1\.(\d+)\.\S+", printed)
     if version is None or int(version[1]) < OLDEST_MINOR:
-        raise ServerError(f"{wanted}; kube-apiserver of {named} prints {told!r}")
+        raise ServerError(f"{requirement}; kube-apiserver of {named} prints {printed!r}")
     return Programs(folder, version[0])
 
 
@@ -106,9 +106,9 @@ def running(programs: Programs, directory: Path, users: Sequence[str]) -> Iterat
     kubeconfigs = _files(directory, url, (ADMIN, *users))
     etcd = [str(folder / "etcd"), *_etcd(directory, ports[0], ports[1])]
     apiserver = [str(folder / "kube-apiserver"), *_apiserver(directory, ports[0], ports[2])]
-    found = configuration(str(kubeconfigs[ADMIN]))
-    found.proxy = None
-    api = Api(found)
+    client_configuration = configuration(str(kubeconfigs[ADMIN]))
+    client_configuration.proxy = None
+    api = Api(client_configuration)
     with (
         webhook_server.process(etcd, directory / "etcd.log", lambda: _healthy(ports[0])),
         webhook_server.process(apiserver, directory / "kube-apiserver.log", lambda: _ready(api)),
@@ -159,16 +159,16 @@ _TOKENS = "tokens.csv"
 def _files(directory: Path, url: str, users: Sequence[str]) -> dict[str, Path]:
     """Write the certificate, a token for each user, and the kubeconfigs, for their owner alone; the latter by user."""
     now = dt.datetime.now(dt.UTC)
-    made = issue.leaf(issue.authority(now), pair.names_of((HOST,)), now)
-    store.write(directory, made)
+    certificate = issue.leaf(issue.authority(now), pair.names_of((HOST,)), now)
+    store.write(directory, certificate)
     tokens = {user: secrets.token_urlsafe(24) for user in users}
     rows = (f'{token},{user},{user},"{MASTERS if user == ADMIN else ""}"\n' for user, token in tokens.items())
     _write(directory / _TOKENS, "".join(rows))
-    found = {}
+    kubeconfigs = {}
     for number, (user, token) in enumerate(tokens.items()):
-        found[user] = directory / f"{number}.kubeconfig"
-        _write(found[user], json.dumps(_kubeconfig(url, directory / store.CA, token)))
-    return found
+        kubeconfigs[user] = directory / f"{number}.kubeconfig"
+        _write(kubeconfigs[user], json.dumps(_kubeconfig(url, directory / store.CA, token)))
+    return kubeconfigs
 
 
 def _kubeconfig(url: str, ca: Path, token: str) -> dict[str, object]:
@@ -189,8 +189,8 @@ def _write(path: Path, text: str) -> None:
 
 def _free_ports(count: int) -> list[int]:
     """Ports on which nothing listens, all held until the last is found."""
-    with contextlib.ExitStack() as held:
-        probes = [held.enter_context(socket.socket()) for _ in range(count)]
+    with contextlib.ExitStack() as sockets:
+        probes = [sockets.enter_context(socket.socket()) for _ in range(count)]
         for each in probes:
             each.bind((HOST, 0))
         return [each.getsockname()[1] for each in probes]

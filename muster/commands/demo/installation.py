@@ -73,8 +73,8 @@ def installed(stage: Stage, programs: control_plane.Programs, folder: Path) -> I
 
 def _rights(stage: Stage, shell: Shell) -> None:
     stage.command("kubectl apply -k deploy")
-    made = shell.sure("kubectl apply -k deploy")
-    stage.printed([*(line for line in made if "binding." not in line), LEFT_OUT])
+    lines = shell.sure("kubectl apply -k deploy")
+    stage.printed([*(line for line in lines if "binding." not in line), LEFT_OUT])
     shell.sure(f"kubectl create namespace {control_plane.NAMESPACE}")
 
 
@@ -96,12 +96,12 @@ def _lay_out(desk: Path) -> None:
 
 def _by_url(server: str, ca: bytes) -> str:
     """The configurations of the webhooks, of the server at that address, as one List."""
-    found: list[dict[str, Any]] = []
+    configurations: list[dict[str, Any]] = []
     for part in documents.parse(WEBHOOKS, (HERE / WEBHOOKS).read_bytes()).parts:
         if isinstance(part, documents.Document):
             webhooks: Any = part.content["webhooks"]
-            found.append({**part.content, "webhooks": [_called(each, server, ca) for each in webhooks]})
-    return json.dumps({"apiVersion": "v1", "kind": "List", "items": found}, indent=2)
+            configurations.append({**part.content, "webhooks": [_called(each, server, ca) for each in webhooks]})
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": configurations}, indent=2)
 
 
 def _called(webhook: dict[str, Any], server: str, ca: bytes) -> dict[str, Any]:

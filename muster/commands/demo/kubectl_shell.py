@@ -84,12 +84,12 @@ class Shell:
             ServerError: it does not end, or ends otherwise.
 
         """
-        said = self.run(line)
-        if (said.code != 0) is not refused:
-            raise ServerError(f"{line} {'ends' if refused else 'fails'} with status {said.code}: {_last(said)}")
-        return said.lines
+        output = self.run(line)
+        if (output.code != 0) is not refused:
+            raise ServerError(f"{line} {'ends' if refused else 'fails'} with status {output.code}: {_last(output)}")
+        return output.lines
 
-    def until(self, wanted: Sequence[str], line: str) -> tuple[str, ...]:
+    def until(self, expected: Sequence[str], line: str) -> tuple[str, ...]:
         """Run a line until its output contains all of *wanted*, and return it.
 
         Raises:
@@ -97,18 +97,18 @@ class Shell:
 
         """
         end = time.monotonic() + WAIT_SECONDS
-        while missing := _missing(wanted, said := self.run(line)):
+        while missing := _missing(expected, output := self.run(line)):
             if time.monotonic() > end:
-                raise ServerError(f"{line} did not print {missing!r} within {WAIT_SECONDS:g} s: {_last(said)}")
+                raise ServerError(f"{line} did not print {missing!r} within {WAIT_SECONDS:g} s: {_last(output)}")
             time.sleep(ASK_EVERY)
-        return said.lines
+        return output.lines
 
 
-def _missing(wanted: Sequence[str], said: CommandOutput) -> str:
+def _missing(expected: Sequence[str], output: CommandOutput) -> str:
     """The first of *wanted* that was not said; empty if all was."""
-    text = "\n".join(said.lines)
-    return next((each for each in wanted if each not in text), "")
+    text = "\n".join(output.lines)
+    return next((each for each in expected if each not in text), "")
 
 
-def _last(said: CommandOutput) -> str:
-    return " ".join(line.strip() for line in said.lines[-LAST_LINES:]) or "it prints nothing"
+def _last(output: CommandOutput) -> str:
+    return " ".join(line.strip() for line in output.lines[-LAST_LINES:]) or "it prints nothing"

@@ -166,8 +166,8 @@ def _address(process: subprocess.Popen[bytes], log: Path) -> str:
     try:
         return str(json.loads(line)["address"])
     except (ValueError, KeyError, TypeError):
-        told = _last_lines(log.read_bytes() + line)
-        raise ServerError(f"the server does not start: {told}") from None
+        last_lines = _last_lines(log.read_bytes() + line)
+        raise ServerError(f"the server does not start: {last_lines}") from None
 
 
 def _last_lines(output: bytes) -> str:

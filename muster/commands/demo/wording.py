@@ -27,18 +27,18 @@ def fold(line: str, indent: str = "    ") -> str:
     """
     folded, width = "", 0
     for number, word in enumerate(line.split(" ")):
-        room = len(_ESCAPE.sub("", word))
-        if width + 1 + room > WIDTH and not folded.endswith(" ") and folded:
-            folded, width = f"{folded}\n{indent}{word}", len(indent) + room
+        columns_needed = len(_ESCAPE.sub("", word))
+        if width + 1 + columns_needed > WIDTH and not folded.endswith(" ") and folded:
+            folded, width = f"{folded}\n{indent}{word}", len(indent) + columns_needed
         else:
             joint = " " if number else ""
-            folded, width = f"{folded}{joint}{word}", width + len(joint) + room
+            folded, width = f"{folded}{joint}{word}", width + len(joint) + columns_needed
     return folded
 
 
 def hanging(line: str) -> int:
     """By how much the rest of *line* is indented where it is folded: below its last column, or a little more than its beginning."""
-    starts = [found.end() for found in re.finditer(r"\S {2,}(?=\S)", line)]
+    starts = [match.end() for match in re.finditer(r"\S {2,}(?=\S)", line)]
     return starts[-1] if starts and starts[-1] <= LAST_COLUMN else len(line) - len(line.lstrip()) + len("    ")
 
 

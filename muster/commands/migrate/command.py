@@ -77,9 +77,9 @@ def _migrated(paths: Sequence[str], to: str) -> Migration:
     from validators.migrate import migrate_files
 
     try:
-        found = files.identities(paths)
-        if len(found) >= _LONG_WORK and sys.stderr.isatty():
-            click.echo(f"muster migrate: reading {len(found):,} files", err=True)
+        inputs = files.identities(paths)
+        if len(inputs) >= _LONG_WORK and sys.stderr.isatty():
+            click.echo(f"muster migrate: reading {len(inputs):,} files", err=True)
         sources = files.sources(paths, sys.stdin.buffer)
     except files.PathError as error:
         raise click.UsageError(str(error)) from None

@@ -42,8 +42,8 @@ def replace(files: Sequence[File]) -> None:
             waiting.pop(0)
             done.append(name)
     except OSError as error:
-        told = f"{', '.join(done)} had been written already" if done else "nothing was written"
-        raise WriteError(f"{name!r} cannot be written: {(error.strerror or str(error)).lower()}; {told}") from None
+        result = f"{', '.join(done)} had been written already" if done else "nothing was written"
+        raise WriteError(f"{name!r} cannot be written: {(error.strerror or str(error)).lower()}; {result}") from None
     finally:
         for new, _ in waiting:
             with contextlib.suppress(OSError):

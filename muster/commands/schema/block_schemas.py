@@ -136,27 +136,27 @@ BLOCKS: dict[str, Struct] = {
 
 def json_schema(names: Iterable[str]) -> dict[str, Any]:
     """JSON Schema 2020-12: each struct of *names*, and what it needs, among the definitions."""
-    wanted = sorted({each for name in names for each in _needed(name)}, key=list(BLOCKS).index)
+    required = sorted({each for name in names for each in _needed(name)}, key=list(BLOCKS).index)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Building blocks of scheduling.k8s.io/v1alpha3",
-        "$defs": {name: _definition(BLOCKS[name]) for name in wanted},
+        "$defs": {name: _definition(BLOCKS[name]) for name in required},
     }
 
 
 def structural(name: str) -> dict[str, Any]:
     """The struct as a structural schema of OpenAPI v3, by itself, with its rules in CEL."""
     struct = BLOCKS[name]
-    made: dict[str, Any] = {"description": struct.about, "type": "object"}
+    schema: dict[str, Any] = {"description": struct.about, "type": "object"}
     if struct.fields:
-        made["properties"] = {field: _property(each) for field, each in struct.fields}
+        schema["properties"] = {field: _property(each) for field, each in struct.fields}
     if struct.required:
-        made["required"] = [*struct.required]
+        schema["required"] = [*struct.required]
     if struct.union:
         one, other = struct.union
         message = f"must specify exactly one of: `{one}`, `{other}`"
-        made["x-kubernetes-validations"] = [{"rule": f"has(self.{one}) != has(self.{other})", "message": message}]
-    return made
+        schema["x-kubernetes-validations"] = [{"rule": f"has(self.{one}) != has(self.{other})", "message": message}]
+    return schema
 
 
 def _property(field: Field) -> dict[str, Any]:
@@ -174,17 +174,17 @@ def _property(field: Field) -> dict[str, Any]:
 
 
 def _definition(struct: Struct) -> dict[str, Any]:
-    made: dict[str, Any] = {
+    schema: dict[str, Any] = {
         "description": struct.about,
         "type": "object",
         "properties": {name: _reference(each) for name, each in struct.fields},
         "additionalProperties": False,
     }
     if struct.required:
-        made["required"] = [*struct.required]
+        schema["required"] = [*struct.required]
     if struct.union:
-        made["oneOf"] = [{"required": [name]} for name in struct.union]
-    return made
+        schema["oneOf"] = [{"required": [name]} for name in struct.union]
+    return schema
 
 
 def _reference(field: Field) -> dict[str, Any]:

@@ -43,10 +43,10 @@ def schema(*, names: tuple[str, ...], building_blocks: bool, form: str) -> None:
     for name in names:
         if name not in blocks:
             raise click.UsageError(f"there is no building block {name!r}{options.near(name, blocks)}; without NAME, all are printed")
-    chosen = names or tuple(blocks)
+    selected = names or tuple(blocks)
     if form == "openapi":
-        text = yaml_text.dump({name: block_schemas.structural(name) for name in chosen})
+        text = yaml_text.dump({name: block_schemas.structural(name) for name in selected})
     else:
-        text = json.dumps(block_schemas.json_schema(chosen), indent=2) + "\n"
+        text = json.dumps(block_schemas.json_schema(selected), indent=2) + "\n"
     sys.stdout.buffer.write(text.encode("utf-8"))
     sys.stdout.buffer.flush()

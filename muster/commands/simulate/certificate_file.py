@@ -21,6 +21,6 @@ def write(path: str, snapshot: ClusterSnapshot, decisions: Sequence[Decision], o
         OSError: *path* cannot be written.
 
     """
-    found = list(certificates(snapshot, decisions, options))
-    Path(path).write_text(json.dumps({"version": VERSION, "certificates": found}, ensure_ascii=False) + "\n", encoding="utf-8")
-    return len(found)
+    proofs = list(certificates(snapshot, decisions, options))
+    Path(path).write_text(json.dumps({"version": VERSION, "certificates": proofs}, ensure_ascii=False) + "\n", encoding="utf-8")
+    return len(proofs)

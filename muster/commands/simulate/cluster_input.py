@@ -74,37 +74,37 @@ def add(inputs: ClusterInput, known: Iterable[Source], known_problems: Sequence[
 
     What was there before is what is asked for (``own``).
     """
-    there = set(_names(inputs.objects))
-    inputs.own = Own.from_names(there, inputs.problems)
+    own_names = set(_names(inputs.objects))
+    inputs.own = Own.from_names(own_names, inputs.problems)
     kinds, problems = gather.gather(known)
     inputs.problems += [*known_problems, *problems]
-    for found in (each for listed in kinds.values() for each in listed):
-        if _name(found) not in there:
-            inputs.objects.append(source(found))
+    for gathered in (each for listed in kinds.values() for each in listed):
+        if _name(gathered) not in own_names:
+            inputs.objects.append(source(gathered))
 
 
 def _names(objects: Iterable[Source]) -> Iterator[tuple[str, str, str]]:
     kinds, _ = gather.gather(objects)
-    return (_name(found) for listed in kinds.values() for found in listed)
+    return (_name(gathered) for listed in kinds.values() for gathered in listed)
 
 
-def _name(found: gather.GatheredObjects) -> tuple[str, str, str]:
-    namespace, name = gather.written_name(found.text)
-    return found.kind, "" if found.kind in CLUSTER_SCOPED else namespace or "default", name
+def _name(gathered: gather.GatheredObjects) -> tuple[str, str, str]:
+    namespace, name = gather.written_name(gathered.text)
+    return gathered.kind, "" if gathered.kind in CLUSTER_SCOPED else namespace or "default", name
 
 
 def _files(paths: Iterable[str], leave_out: Iterable[str]) -> list[str]:
     """Each file once, those of a directory in order of their names."""
     seen = set(leave_out)
-    found = []
+    unique = []
     for path in paths:
         # A path that is no directory is opened as it is given: behind it may be a pipe, which has no other name.
         inside = files.identities([path])
         for file in sorted(inside) if os.path.isdir(path) else [path]:  # noqa: PTH112 - names are kept as given
             if (same := files.identity(file)) not in seen:
                 seen.add(same)
-                found.append(file)
-    return found
+                unique.append(file)
+    return unique
 
 
 def _read(file: str, inputs: ClusterInput, progress: Progress) -> None:

@@ -14,7 +14,7 @@ from scheduler_core.model.options import COMPLETE, REMEDIES_BY_DEFAULT, STRATEGI
 
 if TYPE_CHECKING:
     from muster.commands.progress import Progress
-    from muster.commands.simulate.request import Asked
+    from muster.commands.simulate.request import SimulationRequest
 
 FORMATS = ("text", "json", "html")
 _PERCENT = click.IntRange(0, 100)
@@ -102,7 +102,7 @@ def simulate(
     certificate: str | None,
     verbose: bool,
     no_color: bool,
-    **chosen: Any,
+    **given: Any,
 ) -> int:
     """Place the groups and pods at PATH on the nodes there: manifests, kubectl's JSON, directories, - for standard input.
 
@@ -122,19 +122,19 @@ def simulate(
         raise click.UsageError("give at least one PATH: a file, a directory, or - for standard input")
     if batch and (form in {"text", "html"} or verbose):
         raise click.UsageError("with --batch, the answers are JSON: leave out --verbose and other formats")
-    if certificate and (batch or chosen["evict"]):
+    if certificate and (batch or given["evict"]):
         raise click.UsageError("--certificate is about one cycle: leave out --batch and --evict")
     from muster.commands.progress import Progress
 
-    asked, progress = _asked(chosen), Progress()
+    request, progress = _request(given), Progress()
     if batch:
         from muster.commands.simulate import question_batch
 
-        return question_batch.answer(paths, objects, asked, progress)
+        return question_batch.answer(paths, objects, request, progress)
     return _one(
         paths,
         objects,
-        asked,
+        request,
         progress,
         form=form or "text",
         colour=not no_color and _is_colourful(),
@@ -146,7 +146,7 @@ def simulate(
 def _one(
     paths: tuple[str, ...],
     objects: tuple[str, ...],
-    asked: Asked,
+    request: SimulationRequest,
     progress: Progress,
     *,
     form: str,
@@ -162,7 +162,7 @@ def _one(
     if not inputs.files:
         click.echo(f"muster simulate: no .yaml, .yml, .json file in {', '.join(paths)}", err=True)
     try:
-        answer, snapshot = simulation.run(inputs.objects, asked, inputs.problems, progress, inputs.own)
+        answer, snapshot = simulation.run(inputs.objects, request, inputs.problems, progress, inputs.own)
     except (OrderError, WhatIfError) as error:
         raise click.UsageError(str(error)) from None
     finally:
@@ -173,7 +173,7 @@ def _one(
         from muster.commands.simulate import certificate_file
 
         try:
-            certificate_file.write(certificate, snapshot, answer.decisions, asked.cycle)
+            certificate_file.write(certificate, snapshot, answer.decisions, request.cycle)
         except OSError as error:
             raise click.UsageError(f"cannot write {certificate}: {(error.strerror or str(error)).lower()}") from None
     if form == "json":
@@ -183,7 +183,7 @@ def _one(
     elif form == "html":
         from muster.html import page
 
-        _to_stdout(page.render(answer, snapshot, asked.cycle))
+        _to_stdout(page.render(answer, snapshot, request.cycle))
     else:
         from muster.render import answer_text
         from muster.render.tree import Kinship
@@ -192,20 +192,20 @@ def _one(
     return answer.exit_status
 
 
-def _asked(chosen: dict[str, Any]) -> Asked:
+def _request(arguments: dict[str, Any]) -> SimulationRequest:
     """Return the options of the command line as options of a request, in camel case.
 
     Raises:
         click.UsageError: a value that an option cannot have.
 
     """
-    from muster.commands.simulate.request import Asked, BadQuestion, with_options
+    from muster.commands.simulate.request import BadQuestion, SimulationRequest, with_options
     from scheduler_core.cycle.run_cycle import CycleOptions
 
-    asked = Asked(CycleOptions(gates=options.gates_of(chosen.pop("gates"))))
-    given = {to_camel(name): value for name, value in chosen.items() if value is not None and value is not False and value != ()}
+    request = SimulationRequest(CycleOptions(gates=options.gates_of(arguments.pop("gates"))))
+    given = {to_camel(name): value for name, value in arguments.items() if value is not None and value is not False and value != ()}
     try:
-        return with_options(asked, {name: ",".join(value) if name in _LISTED else value for name, value in given.items()})
+        return with_options(request, {name: ",".join(value) if name in _LISTED else value for name, value in given.items()})
     except BadQuestion as error:
         raise click.UsageError(str(error)) from None
 

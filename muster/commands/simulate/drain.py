@@ -24,19 +24,19 @@ def drained(texts: Sequence[str], nodes: Mapping[str, GatheredObjects]) -> froze
         NoSuchNode: a text speaks of no node, or its key may be one of several.
 
     """
-    chosen: set[str] = set()
+    selected: set[str] = set()
     labels: dict[str, dict[str, list[str]]] | None = None
     for text in texts:
         key, equals, value = text.partition("=")
         if equals:
             # No node has a name with an equals sign in it.
             labels = _by_label(nodes) if labels is None else labels
-            chosen.update(_labelled(key.strip(), value.strip(), labels))
+            selected.update(_labelled(key.strip(), value.strip(), labels))
         elif text in nodes:
-            chosen.add(text)
+            selected.add(text)
         else:
             raise NoSuchNode(f"there is no node {text!r} among the inputs{options.near(text, nodes)}")
-    return frozenset(chosen)
+    return frozenset(selected)
 
 
 def _labelled(key: str, value: str, labels: Mapping[str, Mapping[str, Sequence[str]]]) -> Sequence[str]:
@@ -66,11 +66,11 @@ def _some(values: Sequence[str]) -> str:
 
 def _by_label(nodes: Mapping[str, GatheredObjects]) -> dict[str, dict[str, list[str]]]:
     """Names of nodes by key and value of their labels."""
-    found: dict[str, dict[str, list[str]]] = {}
+    names: dict[str, dict[str, list[str]]] = {}
     for name, node in nodes.items():
         for key, value in _labels(node):
-            found.setdefault(key, {}).setdefault(value, []).append(name)
-    return found
+            names.setdefault(key, {}).setdefault(value, []).append(name)
+    return names
 
 
 def _labels(node: GatheredObjects) -> Iterator[tuple[str, str]]:

@@ -29,10 +29,10 @@ class Own:
     @classmethod
     def from_names(cls, names: Iterable[tuple[str, str, str]], problems: Iterable[Problem]) -> Own | None:
         """*names* are kind, namespace and name of each object at PATH; None where none of them is a pod or a group."""
-        there = [*names]
-        waiting = frozenset(Name(*each) for each in there if each[0] in _WAITING)
+        own = [*names]
+        waiting = frozenset(Name(*each) for each in own if each[0] in _WAITING)
         return (
-            cls(waiting, frozenset(label(kind, (namespace, name)) for kind, namespace, name in there), tuple(problems)) if waiting else None
+            cls(waiting, frozenset(label(kind, (namespace, name)) for kind, namespace, name in own), tuple(problems)) if waiting else None
         )
 
 

@@ -15,7 +15,7 @@ import click
 from muster.commands.progress import Progress
 from muster.commands.simulate import cluster_input, simulation
 from muster.commands.simulate.cluster_input import LARGEST_JSON, ClusterInput
-from muster.commands.simulate.request import Asked, BadQuestion, with_options
+from muster.commands.simulate.request import BadQuestion, SimulationRequest, with_options
 from muster.commands.simulate.what_if import WhatIfError
 from muster.render import answer_json
 from scheduler_core.loading import gather
@@ -28,7 +28,7 @@ BAD_QUESTION = 2
 _NO_QUESTION = 'must be {"id": ..., "objects": [...], "options": {...}}'
 
 
-def answer(paths: Sequence[str], further: Sequence[str], asked: Asked, progress: Progress) -> int:
+def answer(paths: Sequence[str], further: Sequence[str], request: SimulationRequest, progress: Progress) -> int:
     """Answer all questions at *paths*; the exit status is the worst of theirs.
 
     Raises:
@@ -38,7 +38,7 @@ def answer(paths: Sequence[str], further: Sequence[str], asked: Asked, progress:
     known = cluster_input.read_cluster_input((), further, progress)
     worst = 0
     for line in _lines(paths):
-        content, status = _answered(line, known, asked, progress)
+        content, status = _answered(line, known, request, progress)
         sys.stdout.buffer.write(answer_json.line(content).encode("utf-8", "backslashreplace"))
         # Whoever asks one question after another waits for each answer.
         sys.stdout.buffer.flush()
@@ -46,21 +46,21 @@ def answer(paths: Sequence[str], further: Sequence[str], asked: Asked, progress:
     return worst
 
 
-def _answered(line: bytes, known: ClusterInput, asked: Asked, progress: Progress) -> tuple[dict[str, object], int]:
+def _answered(line: bytes, known: ClusterInput, request: SimulationRequest, progress: Progress) -> tuple[dict[str, object], int]:
     head: dict[str, object] = {}
     try:
         fields = _fields(line)
         head["id"] = _value(fields.get("id"))
-        chosen = with_options(asked, _value(fields.get("options")))
+        line_request = with_options(request, _value(fields.get("options")))
         inputs = ClusterInput(_objects(fields.get("objects")))
         if known.objects or known.problems:
             cluster_input.add(inputs, known.objects, known.problems)
-        told, _ = simulation.run(inputs.objects, chosen, inputs.problems, progress, inputs.own)
+        result, _ = simulation.run(inputs.objects, line_request, inputs.problems, progress, inputs.own)
     except (BadQuestion, OrderError, WhatIfError) as error:
         return {**head, "error": str(error)}, BAD_QUESTION
     finally:
         progress.end()
-    return {**head, **answer_json.as_json(told)}, told.exit_status
+    return {**head, **answer_json.as_json(result)}, result.exit_status
 
 
 def _fields(line: bytes) -> Mapping[str, wire.Text]:

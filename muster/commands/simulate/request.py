@@ -38,7 +38,7 @@ class BadQuestion(ValueError):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Asked:
+class SimulationRequest:
     """One question's options."""
 
     cycle: CycleOptions = dataclasses.field(default_factory=CycleOptions)
@@ -51,22 +51,22 @@ class Asked:
     fragmentation: bool = False
 
 
-def with_options(asked: Asked, given: object) -> Asked:
-    """*asked* changed by the ``options`` of a line of a batch.
+def with_options(request: SimulationRequest, given: object) -> SimulationRequest:
+    """*request* changed by the ``options`` of a line of a batch.
 
     Raises:
         BadQuestion: an option that there is not, or a value that it cannot have.
 
     """
     if given is None:
-        return asked
+        return request
     if not isinstance(given, Mapping):
         raise BadQuestion("options must be an object")
     for key, value in _paired(given).items():
-        if key not in _TAKEN:
-            raise BadQuestion(f"there is no option {key!r}{options.near(key, _TAKEN)}")
-        asked = _TAKEN[key](asked, key, value)
-    return asked
+        if key not in _READERS:
+            raise BadQuestion(f"there is no option {key!r}{options.near(key, _READERS)}")
+        request = _READERS[key](request, key, value)
+    return request
 
 
 def names(key: str, value: object) -> tuple[str, ...]:
@@ -97,8 +97,8 @@ def _paired(given: Mapping[str, Any]) -> Mapping[str, Any]:
         raise BadQuestion(f"option addNodes: each number needs a node to copy, as in '8 like node-7'; numbers and nodes: {count}")
     if not numbers:
         return given
-    left = iter(likes)
-    whole = [f"{each} like {next(left)}" if each in numbers else each for each in many]
+    remaining = iter(likes)
+    whole = [f"{each} like {next(remaining)}" if each in numbers else each for each in many]
     return {**{key: value for key, value in given.items() if key != "like"}, "addNodes": whole}
 
 
@@ -118,18 +118,18 @@ def additions(texts: object) -> tuple[Addition, ...]:
         raise BadQuestion(str(error)) from None
 
 
-def _strategy(asked: Asked, _: str, value: object) -> Asked:
+def _strategy(request: SimulationRequest, _: str, value: object) -> SimulationRequest:
     if value not in STRATEGIES:
         raise BadQuestion(f"option strategy must be one of {', '.join(STRATEGIES)}, is {value!r}")
-    return _cycle(asked, strategy=value)
+    return _cycle(request, strategy=value)
 
 
-def _gates(asked: Asked, _: str, value: object) -> Asked:
+def _gates(request: SimulationRequest, _: str, value: object) -> SimulationRequest:
     if not isinstance(value, Mapping) or not all(isinstance(on, bool) for on in value.values()):
         raise BadQuestion("option gates must be an object of feature gates, each true or false")
-    before = dict.fromkeys(asked.cycle.gates.off, False)
+    before = dict.fromkeys(request.cycle.gates.off, False)
     try:
-        return _cycle(asked, gates=Gates.from_switches([*before.items(), *value.items()]))
+        return _cycle(request, gates=Gates.from_switches([*before.items(), *value.items()]))
     except GateError as error:
         raise BadQuestion(str(error)) from None
 
@@ -140,76 +140,76 @@ def _flag(key: str, value: object) -> bool:
     return value
 
 
-def _scheduler(asked: Asked, key: str, value: object) -> Asked:
+def _scheduler(request: SimulationRequest, key: str, value: object) -> SimulationRequest:
     if value is not None and not isinstance(value, str):
         raise BadQuestion(f"option {key} must be a name")
-    return _cycle(asked, scheduler_name=value)
+    return _cycle(request, scheduler_name=value)
 
 
-def _percentage(asked: Asked, key: str, value: object) -> Asked:
+def _percentage(request: SimulationRequest, key: str, value: object) -> SimulationRequest:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 100:
         raise BadQuestion(f"option {key} must be a number from 0 to 100")
-    return _placing(asked, percentage_of_placements=value)
+    return _placing(request, percentage_of_placements=value)
 
 
-def _ignore(asked: Asked, key: str, value: object) -> Asked:
+def _ignore(request: SimulationRequest, key: str, value: object) -> SimulationRequest:
     fields = names(key, value)
     for field in fields:
         if (bare := re.sub(r"\[\d+\]", "", field)) not in IGNORABLE:
             near = options.near(bare, IGNORABLE) or f"; the fields are {', '.join(sorted(IGNORABLE))}"
             raise BadQuestion(f"option ignore: {field!r} is not a field that can be ignored{near}")
-    return _cycle(asked, ignore=frozenset(fields))
+    return _cycle(request, ignore=frozenset(fields))
 
 
-def _plugin(asked: Asked, key: str, value: object) -> Asked:
-    found = names(key, value)
+def _plugin(request: SimulationRequest, key: str, value: object) -> SimulationRequest:
+    plugin_names = names(key, value)
     # An empty list of a line takes back what the command line says.
-    if not found and value != []:
+    if not plugin_names and value != []:
         raise BadQuestion(f"option {key} {value!r} {placement_plugins.NAMES_NONE}")
     try:
-        return _cycle(asked, plugins=placement_plugins.load(found))
+        return _cycle(request, plugins=placement_plugins.load(plugin_names))
     except placement_plugins.PluginError as error:
         raise BadQuestion(str(error)) from None
 
 
-def _remedies(asked: Asked, key: str, value: object) -> Asked:
+def _remedies(request: SimulationRequest, key: str, value: object) -> SimulationRequest:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LARGEST_BUDGET:
         raise BadQuestion(f"option {key} must be a number of roots from 0 to {LARGEST_BUDGET}")
-    return dataclasses.replace(asked, remedies=value)
+    return dataclasses.replace(request, remedies=value)
 
 
-def _budget(asked: Asked, key: str, value: object) -> Asked:
+def _budget(request: SimulationRequest, key: str, value: object) -> SimulationRequest:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST_BUDGET:
         raise BadQuestion(f"option {key} must be a number of steps from 1 to {LARGEST_BUDGET}")
-    return _cycle(asked, budget=value)
+    return _cycle(request, budget=value)
 
 
-def _cycle(asked: Asked, **changes: Any) -> Asked:
-    return dataclasses.replace(asked, cycle=dataclasses.replace(asked.cycle, **changes))
+def _cycle(request: SimulationRequest, **changes: Any) -> SimulationRequest:
+    return dataclasses.replace(request, cycle=dataclasses.replace(request.cycle, **changes))
 
 
-def _placing(asked: Asked, **changes: Any) -> Asked:
-    return _cycle(asked, placing=dataclasses.replace(asked.cycle.placing, **changes))
+def _placing(request: SimulationRequest, **changes: Any) -> SimulationRequest:
+    return _cycle(request, placing=dataclasses.replace(request.cycle.placing, **changes))
 
 
-_TAKEN: dict[str, Callable[[Asked, str, object], Asked]] = {
+_READERS: dict[str, Callable[[SimulationRequest, str, object], SimulationRequest]] = {
     "strategy": _strategy,
     "gates": _gates,
-    "order": lambda asked, key, value: _cycle(asked, order=names(key, value)),
-    "evict": lambda asked, key, value: _cycle(asked, evict=_flag(key, value)),
-    "timings": lambda asked, key, value: dataclasses.replace(asked, timings=_flag(key, value)),
-    "fragmentation": lambda asked, key, value: dataclasses.replace(asked, fragmentation=_flag(key, value)),
-    "drain": lambda asked, key, value: dataclasses.replace(asked, drain=names(key, value)),
-    "addNodes": lambda asked, _, value: dataclasses.replace(asked, additions=additions(value)),
+    "order": lambda request, key, value: _cycle(request, order=names(key, value)),
+    "evict": lambda request, key, value: _cycle(request, evict=_flag(key, value)),
+    "timings": lambda request, key, value: dataclasses.replace(request, timings=_flag(key, value)),
+    "fragmentation": lambda request, key, value: dataclasses.replace(request, fragmentation=_flag(key, value)),
+    "drain": lambda request, key, value: dataclasses.replace(request, drain=names(key, value)),
+    "addNodes": lambda request, _, value: dataclasses.replace(request, additions=additions(value)),
     "schedulerName": _scheduler,
     "plugin": _plugin,
     "budget": _budget,
     "remedies": _remedies,
     "ignore": _ignore,
-    "fourStatuses": lambda asked, key, value: _placing(asked, four_statuses=_flag(key, value)),
-    "nominatedFirst": lambda asked, key, value: _placing(asked, nominated_first=_flag(key, value)),
+    "fourStatuses": lambda request, key, value: _placing(request, four_statuses=_flag(key, value)),
+    "nominatedFirst": lambda request, key, value: _placing(request, nominated_first=_flag(key, value)),
     "percentageOfPlacements": _percentage,
-    "everyPod": lambda asked, key, value: _placing(asked, every_pod=_flag(key, value)),
-    "preemptForLeftovers": lambda asked, key, value: _placing(asked, preempt_for_leftovers=_flag(key, value)),
+    "everyPod": lambda request, key, value: _placing(request, every_pod=_flag(key, value)),
+    "preemptForLeftovers": lambda request, key, value: _placing(request, preempt_for_leftovers=_flag(key, value)),
 }
 """Every option of a question, as it is named there, and what it changes."""

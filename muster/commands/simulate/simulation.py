@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from muster.commands.progress import Progress
 from muster.commands.simulate import own_objects, what_if
 from muster.commands.simulate.own_objects import Own
-from muster.commands.simulate.request import Asked
+from muster.commands.simulate.request import SimulationRequest
 from muster.render.answer import Answer
 from scheduler_core.cycle.run_cycle import run_cycle
 from scheduler_core.diagnosis.fragmentation import fragments
@@ -23,13 +23,13 @@ from validators.model.decode import Source
 
 
 def run(
-    objects: Iterable[Source], asked: Asked, problems: Sequence[Problem], progress: Progress, own: Own | None = None
+    objects: Iterable[Source], request: SimulationRequest, problems: Sequence[Problem], progress: Progress, own: Own | None = None
 ) -> tuple[Answer, ClusterSnapshot]:
     """The answer, and the cluster that it is about.
 
     Args:
         objects: the cluster, and what is asked for.
-        asked: the options.
+        request: the options.
         problems: those that came up on the way here.
         progress: told how far it is.
         own: what is asked for, where that is not all of *objects*.
@@ -40,21 +40,21 @@ def run(
 
     """
     began = time.monotonic()
-    found = list(problems)
-    if asked.drain or asked.additions:
-        objects, unsorted = what_if.suppose(objects, asked.drain, asked.additions)
-        found += unsorted
+    all_problems = list(problems)
+    if request.drain or request.additions:
+        objects, unsorted = what_if.suppose(objects, request.drain, request.additions)
+        all_problems += unsorted
     objects = [*objects]
     snapshot = load(objects)
     # The snapshot stays to the end: no collection of garbage need look at it again.
     gc.freeze()
-    result = run_cycle(snapshot, dataclasses.replace(asked.cycle, progress=progress.roots))
-    decisions = with_remedies(result.decisions, objects, snapshot, asked.cycle, asked.remedies)
-    in_order = sorted({*found, *result.problems}, key=lambda each: (each.object, each.message))
-    seconds = time.monotonic() - began if asked.timings else None
+    result = run_cycle(snapshot, dataclasses.replace(request.cycle, progress=progress.roots))
+    decisions = with_remedies(result.decisions, objects, snapshot, request.cycle, request.remedies)
+    in_order = sorted({*all_problems, *result.problems}, key=lambda each: (each.object, each.message))
+    seconds = time.monotonic() - began if request.timings else None
     answer = Answer.from_decisions(decisions, result.pending, in_order, seconds)
     if own is not None:
         answer = dataclasses.replace(answer, own=own_objects.share(answer, snapshot, own))
-    if asked.fragmentation:
-        answer = dataclasses.replace(answer, fragments=fragments(apply_feature_gates(snapshot, asked.cycle.gates), asked.cycle.ignore))
+    if request.fragmentation:
+        answer = dataclasses.replace(answer, fragments=fragments(apply_feature_gates(snapshot, request.cycle.gates), request.cycle.ignore))
     return answer, snapshot

@@ -28,9 +28,9 @@ MOST_ADDED = 100_000
 """Nodes of one addition."""
 HOSTNAME = "kubernetes.io/hostname"
 _FORM = re.compile(r"\s*(\d{1,9})\s+like\s+([^\s,=]+)\s*((?:,[^,=]+=[^,=]*)*)\s*")
-_OF_A_MACHINE = "node.kubernetes.io/"
+_NODE_STATE_PREFIX = "node.kubernetes.io/"
 """What the keys of taints begin with that the node controller and the kubelet put on a node for its state, cordoning included."""
-_LEFT_BEHIND = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "selfLink", "ownerReferences")
+_IDENTITY_FIELDS = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "selfLink", "ownerReferences")
 
 Content = dict[str, Any]
 
@@ -55,13 +55,13 @@ class Addition:
             WhatIfError: it is not of that form, or the number is out of range.
 
         """
-        found = _FORM.fullmatch(text)
-        if found is None:
+        match = _FORM.fullmatch(text)
+        if match is None:
             raise WhatIfError(f"{text!r} must be 'N like NODE[,label=value...]', such as '2 like node-1,topology.kubernetes.io/zone=z2'")
-        if not 1 <= (count := int(found[1])) <= MOST_ADDED:
+        if not 1 <= (count := int(match[1])) <= MOST_ADDED:
             raise WhatIfError(f"{text!r}: the number of nodes must be from 1 to {MOST_ADDED:,}")
-        pairs = (each.split("=") for each in found[3].split(",") if each)
-        return cls(count, found[2], tuple((key.strip(), value.strip()) for key, value in pairs))
+        pairs = (each.split("=") for each in match[3].split(",") if each)
+        return cls(count, match[2], tuple((key.strip(), value.strip()) for key, value in pairs))
 
 
 def suppose(objects: Iterable[Source], drained: Sequence[str], additions: Sequence[Addition]) -> tuple[list[Source], list[Problem]]:
@@ -77,7 +77,7 @@ def suppose(objects: Iterable[Source], drained: Sequence[str], additions: Sequen
 
     """
     kinds, problems = gather(objects)
-    nodes = {name: found for (_, name), found in _one_each(kinds["Node"], problems).items()}
+    nodes = {name: gathered for (_, name), gathered in _one_each(kinds["Node"], problems).items()}
     pods = [*_one_each(kinds["Pod"], problems).values()]
     for each in additions:
         if each.like not in nodes:
@@ -87,70 +87,70 @@ def suppose(objects: Iterable[Source], drained: Sequence[str], additions: Sequen
     except drain.NoSuchNode as error:
         raise WhatIfError(str(error)) from None
     added = [*_added(nodes, additions, pods)]
-    kinds["Node"] = [found for name, found in nodes.items() if name not in gone]
-    kept: list[Source] = [*_without(pods, gone)] if gone else [source(found) for found in pods]
-    others = [source(found) for kind, listed in kinds.items() if kind != "Pod" for found in listed]
-    return [*others, *kept, *added], problems
+    kinds["Node"] = [gathered for name, gathered in nodes.items() if name not in gone]
+    remaining_pods: list[Source] = [*_without(pods, gone)] if gone else [source(gathered) for gathered in pods]
+    others = [source(gathered) for kind, listed in kinds.items() if kind != "Pod" for gathered in listed]
+    return [*others, *remaining_pods, *added], problems
 
 
-def source(found: GatheredObjects) -> Source:
+def source(gathered: GatheredObjects) -> Source:
     """The object, so that it says itself what it is; items of a list may not."""
     try:
-        return found.text if wire.HEAD.decode(found.text).kind is not None else found.content()
+        return gathered.text if wire.HEAD.decode(gathered.text).kind is not None else gathered.content()
     except (ValueError, RecursionError):
         # What is wrong with it is told by whoever reads it.
-        return found.text
+        return gathered.text
 
 
 def _one_each(listed: Iterable[GatheredObjects], problems: list[Problem]) -> dict[Name, GatheredObjects]:
     """The objects of one kind by name; of several the one that counts, and unless they are alike that is a problem."""
-    found: dict[Name, GatheredObjects] = {}
+    by_name: dict[Name, GatheredObjects] = {}
     unlike: set[tuple[str, Name]] = set()
     for number, each in enumerate(listed):
         # What has no name cannot be used, which whoever reads it tells.
         name = whole_name(each) or ("", f"/{number}")
-        if (before := found.get(name)) is None:
-            found[name] = each
+        if (before := by_name.get(name)) is None:
+            by_name[name] = each
             continue
         one, other = before.canonical(), each.canonical()
         if one != other:
             unlike.add((each.kind, name))
         if other < one:
-            found[name] = each
+            by_name[name] = each
     problems += [Problem(label(kind, name), SEVERAL) for kind, name in unlike]
-    return found
+    return by_name
 
 
-def whole_name(found: GatheredObjects) -> Name | None:
+def whole_name(gathered: GatheredObjects) -> Name | None:
     """Namespace and name of an object, the namespace as the API server fills it in; None where it has no name."""
     try:
         # Only the metadata is parsed: a cluster has a great many pods.
-        metadata = wire.FIELDS.decode(wire.FIELDS.decode(found.text)["metadata"])
+        metadata = wire.FIELDS.decode(wire.FIELDS.decode(gathered.text)["metadata"])
         name, namespace = decode.parse(metadata["name"]), decode.parse(metadata.get("namespace", b'""'))
     except (ValueError, KeyError, RecursionError):
-        namespace, name = written_name(found.text)
+        namespace, name = written_name(gathered.text)
     if not isinstance(name, str) or not name:
         return None
     known = namespace if isinstance(namespace, str) else ""
-    return "" if found.kind in CLUSTER_SCOPED else known or "default", name
+    return "" if gathered.kind in CLUSTER_SCOPED else known or "default", name
 
 
 def _without(pods: Iterable[GatheredObjects], gone: frozenset[str]) -> Iterator[Source]:
     """The pods once *gone* are gone."""
     marks = tuple(name.encode() for name in gone)
-    for found in pods:
-        text = bytes(found.text)
+    for gathered in pods:
+        text = bytes(gathered.text)
         if any(mark in text for mark in marks):
-            pod = _content(found)
+            pod = _content(gathered)
             if _bound_to(pod) not in gone and _section(pod, "status").get("nominatedNodeName") not in gone:
-                yield source(found)
+                yield source(gathered)
             elif _bound_to(pod) not in gone or not _leaves_with_its_node(pod):
-                yield _waiting_again(pod)
+                yield _pending_again(pod)
         else:
-            yield source(found)
+            yield source(gathered)
 
 
-def _waiting_again(pod: Content) -> Content:
+def _pending_again(pod: Content) -> Content:
     """The pod without a node, as its controller would make it anew."""
     spec = {key: value for key, value in _section(pod, "spec").items() if key != "nodeName"}
     return {**pod, "spec": spec, "status": {"phase": "Pending"}}
@@ -176,9 +176,9 @@ def _added(nodes: Mapping[str, GatheredObjects], additions: Sequence[Addition], 
 
 
 def _companions(node: str, pods: Sequence[GatheredObjects]) -> Iterator[Content]:
-    for found in pods:
-        if node.encode() in bytes(found.text):
-            pod = _content(found)
+    for gathered in pods:
+        if node.encode() in bytes(gathered.text):
+            pod = _content(gathered)
             leaving = _section(pod, "metadata").get("deletionTimestamp") is not None
             if _bound_to(pod) == node and belongs_to_its_node(pod) and not leaving:
                 yield pod
@@ -187,7 +187,7 @@ def _companions(node: str, pods: Sequence[GatheredObjects]) -> Iterator[Content]
 def _fresh_node(node: Content, name: str, labels: Sequence[tuple[str, str]]) -> Content:
     metadata, spec = _section(node, "metadata"), _section(node, "spec")
     taints = spec.get("taints")
-    lasting = [each for each in taints if not _tells_of_a_state(each)] if isinstance(taints, list) else taints
+    lasting = [each for each in taints if not _is_node_state(each)] if isinstance(taints, list) else taints
     own = {**_section(metadata, "labels"), HOSTNAME: name, **dict(labels)}
     return {
         **node,
@@ -196,12 +196,12 @@ def _fresh_node(node: Content, name: str, labels: Sequence[tuple[str, str]]) -> 
     }
 
 
-def _tells_of_a_state(taint: object) -> bool:
-    return isinstance(taint, Mapping) and str(taint.get("key")).startswith(_OF_A_MACHINE)
+def _is_node_state(taint: object) -> bool:
+    return isinstance(taint, Mapping) and str(taint.get("key")).startswith(_NODE_STATE_PREFIX)
 
 
 def _without_identity(metadata: Content) -> Content:
-    return {key: value for key, value in metadata.items() if key not in _LEFT_BEHIND}
+    return {key: value for key, value in metadata.items() if key not in _IDENTITY_FIELDS}
 
 
 def _bound_to(pod: Content) -> object:
@@ -213,8 +213,8 @@ def _section(content: Content, name: str) -> Content:
     return section if isinstance(section, dict) else {}
 
 
-def _content(found: GatheredObjects) -> Content:
+def _content(gathered: GatheredObjects) -> Content:
     try:
-        return found.content()
+        return gathered.content()
     except Unusable:
         return {}

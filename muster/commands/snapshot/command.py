@@ -50,13 +50,13 @@ def snapshot(*, paths: tuple[str, ...], redact: bool, salt: str | None, kubeconf
         raise click.UsageError("--salt needs --redact")
     if paths and (kubeconfig or context):
         raise click.UsageError("give PATH or a live cluster, not both")
-    found, told = _from_files(paths) if paths else _from_cluster(kubeconfig, context)
-    for each in (*told, *(f"{problem.object}: {problem.message}" for problem in found.problems)):
+    document, messages = _from_files(paths) if paths else _from_cluster(kubeconfig, context)
+    for each in (*messages, *(f"{problem.object}: {problem.message}" for problem in document.problems)):
         click.echo(f"muster snapshot: {each}", err=True)
-    written = found.redacted(salt) if redact else found
+    written = document.redacted(salt) if redact else document
     sys.stdout.buffer.write(written.lines() if form == "jsonl" else written.document())
     sys.stdout.buffer.flush()
-    return INCOMPLETE if told or found.problems else COMPLETE
+    return INCOMPLETE if messages or document.problems else COMPLETE
 
 
 def _from_files(paths: tuple[str, ...]) -> tuple[Kept, list[str]]:
@@ -69,10 +69,10 @@ def _from_files(paths: tuple[str, ...]) -> tuple[Kept, list[str]]:
         inputs = cluster_input.read_cluster_input(paths, (), progress)
     finally:
         progress.end()
-    told = [f"{each.object}: {each.message}" for each in inputs.problems]
+    messages = [f"{each.object}: {each.message}" for each in inputs.problems]
     if not inputs.files:
-        told.append(f"no .yaml, .yml, .json file in {', '.join(paths)}")
-    return snapshot_document.keep_simulated_fields(inputs.objects), told
+        messages.append(f"no .yaml, .yml, .json file in {', '.join(paths)}")
+    return snapshot_document.keep_simulated_fields(inputs.objects), messages
 
 
 def _from_cluster(kubeconfig: str | None, context: str | None) -> tuple[Kept, list[str]]:

@@ -105,12 +105,12 @@ class _Cluster:
 
     def _discovered(self, group: str) -> dict[str, str]:
         """Return the list path of each resource of a group, in the best version that serves it."""
-        found: dict[str, str] = {}
+        paths: dict[str, str] = {}
         known = {each.get("version") for each in self._answer(f"/apis/{group}").get("versions") or ()}
         for path in (base_path(row.name) for row in served.versions_in(group) if row.version in known):
             for each in self._answer(path).get("resources") or ():
-                found.setdefault(str(each.get("name")), f"{path}/{each.get('name')}")
-        return found
+                paths.setdefault(str(each.get("name")), f"{path}/{each.get('name')}")
+        return paths
 
     def _answer(self, path: str) -> dict[str, Any]:
         try:

@@ -22,8 +22,8 @@ def pruned(content: Mapping[str, Json], fields: Mapping[str, Shape]) -> dict[str
         RecursionError: it is nested too deeply.
 
     """
-    kept = {key: _of(value, fields[key]) for key, value in content.items() if key in fields}
-    return {key: value for key, value in kept.items() if value is not _NOTHING}
+    values = {key: _of(value, fields[key]) for key, value in content.items() if key in fields}
+    return {key: value for key, value in values.items() if value is not _NOTHING}
 
 
 def hollow(value: Json) -> Json:
@@ -39,20 +39,20 @@ def hollow(value: Json) -> Json:
 def _of(value: Json, shape: Shape) -> Json:
     match shape:
         case Leaf():
-            kept = _scalar(value, shape)
+            result = _scalar(value, shape)
         case dict() if isinstance(value, dict):
-            kept = pruned(value, shape)
+            result = pruned(value, shape)
         case Each() if isinstance(value, list):
-            kept = _list(value, shape)
+            result = _list(value, shape)
         case Entries() if isinstance(value, dict):
-            kept = {key: _scalar(each, shape.value) for key, each in value.items()}
+            result = {key: _scalar(each, shape.value) for key, each in value.items()}
         case OrScalar():
-            kept = pruned(value, shape.fields) if isinstance(value, dict) else _scalar(value, KEPT)
+            result = pruned(value, shape.fields) if isinstance(value, dict) else _scalar(value, KEPT)
         case Unread():
-            kept = _unread(value, shape)
+            result = _unread(value, shape)
         case _:
-            kept = hollow(value)
-    return kept
+            result = hollow(value)
+    return result
 
 
 def _scalar(value: Json, leaf: Leaf) -> Json:
@@ -63,8 +63,8 @@ def _scalar(value: Json, leaf: Leaf) -> Json:
 
 def _list(value: list[Json], shape: Each) -> Json:
     # Volumes and claims of a pod, and what is wrong with an entry, are told of by number: each keeps its place.
-    chosen = [each for each in value if each.get("type") in shape.only] if shape.only and all(map(_is_sound, value)) else value
-    return [_of(each, shape.of) for each in chosen]
+    entries = [each for each in value if each.get("type") in shape.only] if shape.only and all(map(_is_sound, value)) else value
+    return [_of(each, shape.of) for each in entries]
 
 
 def _is_sound(condition: Json) -> bool:

@@ -19,7 +19,7 @@ from validators.model.objects import CLUSTER_SCOPED
 Json = Any
 _DIGITS = 10
 """Hexadecimal digits of a hash; the place before it tells names apart in any case."""
-_MEANT = frozenset({"", "0.0.0.0", *SYSTEM_CLASSES})  # noqa: S104 - how core/v1 writes "every address of the host", not a socket
+_NOT_NAMES = frozenset({"", "0.0.0.0", *SYSTEM_CLASSES})  # noqa: S104 - how core/v1 writes "every address of the host", not a socket
 """Texts that stand for themselves wherever a name may stand."""
 _COMPARING = frozenset({"Lt", "Gt"})
 
@@ -27,10 +27,10 @@ _COMPARING = frozenset({"Lt", "Gt"})
 def redacted(objects: Sequence[Mapping[str, Json]], salt: bytes) -> list[dict[str, Json]]:
     """*objects*, already pruned, with names hashed; *salt* goes into every hash."""
     whole = [_with_namespace(each) for each in objects]
-    found: set[str] = set()
+    texts: set[str] = set()
     for each in whole:
-        _changed(each, FIELDS[each["kind"]], _noting(found))
-    names = _hashes(found - _MEANT - _compared(whole), salt)
+        _changed(each, FIELDS[each["kind"]], _noting(texts))
+    names = _hashes(texts - _NOT_NAMES - _compared(whole), salt)
     return [_changed(each, FIELDS[each["kind"]], lambda text: names.get(text, text)) for each in whole]
 
 
@@ -57,9 +57,9 @@ def _with_namespace(content: Mapping[str, Json]) -> dict[str, Json]:
     return {**content, "metadata": {**metadata, "namespace": "default"}}
 
 
-def _noting(found: set[str]) -> Callable[[str], str]:
+def _noting(texts: set[str]) -> Callable[[str], str]:
     def note(text: str) -> str:
-        found.add(text)
+        texts.add(text)
         return text
 
     return note

@@ -74,10 +74,10 @@ def _counting(several: Sequence[GatheredObjects]) -> tuple[GatheredObjects, bool
     return by_text[min(by_text)], len(by_text) > 1
 
 
-def _pruned(found: GatheredObjects, fields: Mapping[str, Shape], name: Name, problems: list[Problem]) -> Iterator[Content]:
+def _pruned(gathered: GatheredObjects, fields: Mapping[str, Shape], name: Name, problems: list[Problem]) -> Iterator[Content]:
     try:
-        yield pruned(found.content(), fields)
+        yield pruned(gathered.content(), fields)
     except Unusable as error:
-        problems.append(Problem(label(found.kind, name), f"{error}; it is left out"))
+        problems.append(Problem(label(gathered.kind, name), f"{error}; it is left out"))
     except RecursionError:
-        problems.append(Problem(label(found.kind, name), f"{DEEP}; it is left out"))
+        problems.append(Problem(label(gathered.kind, name), f"{DEEP}; it is left out"))
