@@ -1,1 +1,1 @@
-"""The front door: the ``muster`` command.  One module a subcommand; it joins the rooms and holds no logic of its own."""
+"""The ``muster`` command: a module or package for each subcommand, without logic of its own."""

@@ -1,7 +1,7 @@
 """The ``muster`` command: a list of subcommands, each imported only when it is called.
 
-A user's mistake is one line on standard error and exit status 2; ``report_mistake`` is how it is told everywhere.  So is a
-file, or standard output, that cannot be written or read and of which no command has told.
+A user's mistake is one line on standard error, printed by ``report_mistake``, and exit status 2.  The same holds for a file or
+standard output that cannot be read or written, if no command reports it itself.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ SUBCOMMANDS = {
 
 
 class Subcommands(click.Group):
-    """A group that knows the names of its commands and imports one when it is needed."""
+    """Command group that imports a command when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """All names, in the order of the table."""
+        """Return all names, in the order of the table."""
         return list(SUBCOMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
-        """The command, imported."""
+        """Import and return the command."""
         if cmd_name not in SUBCOMMANDS:
             return None
         module, _, attribute = SUBCOMMANDS[cmd_name].at.partition(":")
@@ -66,15 +66,15 @@ class Subcommands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
-        """One line for each command, none of them imported."""
+        """Write one line for each command, without importing any."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, each.about) for name, each in SUBCOMMANDS.items()])
 
-    # It always ends the process, so it has one signature where click has two.
+    # It always ends the process, so it has one signature; click has two.
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
     ) -> NoReturn:
-        """Runs the command and ends the process with its exit status: an int that it returns, else 0."""
+        """Run the command and end the process with its exit status: an int that it returns, else 0."""
         extra["standalone_mode"] = False
         try:
             with standard_output.named():
@@ -94,7 +94,7 @@ class Subcommands(click.Group):
 
 
 def report_mistake(error: click.ClickException) -> None:
-    """Tells a mistake in one line: which command, what is wrong, where help is."""
+    """Print a mistake in one line: the command, the message, a reference to the help."""
     context = error.ctx if isinstance(error, click.UsageError) else None
     command = context.command_path if context is not None else "muster"
     message = " ".join(error.format_message().split())
@@ -106,7 +106,7 @@ def _print_error(line: str) -> None:
     try:
         click.echo(line, err=True)
     except OSError:
-        # The exit status tells; and it would be another if what waits in the buffer failed once more at the end.
+        # The exit status is enough.  Flushing the buffer at the end would fail again and change it.
         sys.stderr = None
 
 

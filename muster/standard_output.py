@@ -1,6 +1,6 @@
-"""Standard output that names itself in its errors, so that the front door can tell a full disk in one line.
+"""Standard output whose errors have its name, so that a full disk is reported in one line.
 
-A command prints where it has something to print; of what file an ``OSError`` is that comes of it, nobody could say there.
+Commands print in many places, and an ``OSError`` of a print does not say which file it is about.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ NAME = "standard output"
 
 @contextlib.contextmanager
 def named() -> Iterator[None]:
-    """Within it, what cannot be written to standard output is an ``OSError`` with its name; all is written when it ends.
+    """Context in which a failed write to standard output is an ``OSError`` with its name; the end flushes all buffers.
 
-    Standard output that another has put in place, as a test does, stays as it is.
+    A replaced standard output, for example by a test, is not changed.
 
     Raises:
-        OSError: what was still in a buffer cannot be written.
+        OSError: the rest of a buffer cannot be written.
 
     """
     before: TextIO | None = sys.stdout
@@ -38,7 +38,7 @@ def named() -> Iterator[None]:
 
 
 class _Output(io.FileIO):
-    """After an error it takes everything and writes nothing: buffers are flushed once more at the end, and would fail again."""
+    """File that after an error accepts everything and writes nothing: the flush at the end would fail again."""
 
     _failed = False
 
@@ -54,7 +54,7 @@ class _Output(io.FileIO):
 
 def _named(stream: TextIO | None) -> TextIO:
     if stream is None:
-        # Opened to be read, it cannot be written either; and no file that is opened later has the number of standard output.
+        # Opened for reading, it cannot be written; and no file opened later gets the number of standard output.
         return io.TextIOWrapper(io.BufferedWriter(_Output(os.open(os.devnull, os.O_RDONLY), "w")), encoding="utf-8")
     raw = _Output(stream.fileno(), "w", closefd=False)
     return io.TextIOWrapper(io.BufferedWriter(raw), encoding=stream.encoding, errors=stream.errors, line_buffering=stream.isatty())

@@ -1,4 +1,4 @@
-"""``muster certs``: make the webhook's serving certificate, and look at one."""
+"""``muster certs``: issue and inspect the webhook's serving certificate."""
 
 from __future__ import annotations
 

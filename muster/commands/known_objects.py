@@ -1,4 +1,4 @@
-"""``--objects``: the cluster objects in files, all there is for rules to look up."""
+"""``--objects``: cluster objects in files that rules look up; no others exist for them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from validators.lookup import KnownObjects
 
 
 def objects(paths: Sequence[str]) -> KnownObjects:
-    """The objects in the manifests at *paths*; those of foreign kinds are passed over.
+    """Return the objects in the manifests at *paths*; other kinds are skipped.
 
     Raises:
-        click.UsageError: a path does not exist, or holds what cannot be read.
+        click.UsageError: a path does not exist, or a document cannot be read.
     """
     try:
         manifests = files.read_manifests(paths, sys.stdin.buffer)

@@ -1,4 +1,4 @@
-"""Options that several subcommands share, and the Settings they amount to."""
+"""Options that several subcommands share, and the Settings made from them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def complete_rule(_ctx: click.Context, _parameter: click.Parameter, incomplete: 
 
 
 def complete_severity(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return what ``ID=SEVERITY`` may go on with, for the shell."""
+    """Return the completions of ``ID=SEVERITY``, for the shell."""
     name, equals, severity = incomplete.partition("=")
     if not equals:
         return [f"{each}=" for each in complete_rule(ctx, parameter, name)]
@@ -69,14 +69,14 @@ rule = click.option(
 
 
 def judging(command: Command) -> Command:
-    """The options that make Settings: --profile, --kubernetes, --gates, --rule."""
+    """Add the options of Settings: --profile, --kubernetes, --gates, --rule."""
     for option in (rule, gates, kubernetes, profile):
         command = option(command)
     return command
 
 
 def settings_of(profile: str, kubernetes: str, gates: Sequence[str], *, rules: Sequence[str], linting: bool) -> Settings:
-    """The Settings that the options of ``judging`` amount to.
+    """Return the Settings for the options of ``judging``.
 
     Raises:
         click.BadParameter: an unknown gate, rule or severity, or gates with which no API server starts.
@@ -92,10 +92,10 @@ def settings_of(profile: str, kubernetes: str, gates: Sequence[str], *, rules: S
 
 
 def gates_of(texts: Iterable[str]) -> Gates:
-    """The gates that ``A=true,B=false`` switches, the later of two counting.
+    """Return the gates for ``A=true,B=false``; of two values the last is used.
 
     Raises:
-        click.BadParameter: not of that form, an unknown gate, or gates with which no API server starts.
+        click.BadParameter: a wrong form, an unknown gate, or gates with which no API server starts.
 
     """
     from validators.gates import GateError, Gates
@@ -115,10 +115,10 @@ def gates_of(texts: Iterable[str]) -> Gates:
 
 
 def severities_of(texts: Iterable[str]) -> tuple[tuple[str, Severity], ...]:
-    """The severities that ``ID=warning`` sets, by id, the later of two counting.
+    """Return the severities for ``ID=warning``, by id; of two values the last is used.
 
     Raises:
-        click.BadParameter: not of that form, or an unknown rule.
+        click.BadParameter: a wrong form, or an unknown rule.
 
     """
     severities: dict[str, Severity] = {}
@@ -132,7 +132,7 @@ def severities_of(texts: Iterable[str]) -> tuple[tuple[str, Severity], ...]:
 
 
 def near(name: str, names: Iterable[str]) -> str:
-    """``; did you mean …?`` for a misspelt name, or nothing."""
+    """Return ``; did you mean …?`` for a misspelt name, or an empty string."""
     matches = difflib.get_close_matches(name, sorted(names), n=3)
     return f"; did you mean {' or '.join(matches)}?" if matches else ""
 

@@ -14,21 +14,21 @@ GROUPS = {
     "scorers": "muster.placement_scorers",
     "checks": "muster.feasibility_checks",
 }
-"""Where each kind is registered: an entry point names a class, or a function, that is called without arguments and gives the plugin."""
+"""Entry-point group of each kind: an entry point is a class or function that, called without arguments, returns the plugin."""
 
 NAMES_NONE = "names no placement plugin: give the name of one that is installed, or leave the option out"
-"""What is wrong with an option that is given, and has nothing but commas and spaces."""
+"""Message for an option with only commas and spaces."""
 
 
 class PluginError(ValueError):
-    """A plugin that is not there, or that cannot be loaded."""
+    """A plugin that is not installed or cannot be loaded."""
 
 
 def load(names: Iterable[str]) -> Plugins:
-    """The plugins of these names, in the order given.
+    """Return the plugins of these names, in the given order.
 
     Raises:
-        PluginError: there is none of that name, or it cannot be loaded.
+        PluginError: a plugin is not installed or cannot be loaded.
 
     """
     plugins = Plugins()

@@ -8,13 +8,13 @@ import time
 import click
 
 _PATIENCE = 1.0
-"""Seconds of silence before anything is told."""
+"""Seconds before the first line."""
 _PAUSE = 0.1
 """Seconds between two lines."""
 
 
 class Progress:
-    """One line on the terminal that is written over and over, and wiped at the end; *command* is whose it is."""
+    """Line on the terminal that is rewritten, and removed at the end; *command* is the name of the subcommand."""
 
     def __init__(self, command: str = "simulate") -> None:
         self._command = command
@@ -23,18 +23,18 @@ class Progress:
         self._width = 0
 
     def say(self, text: str) -> None:
-        """Tell at once what takes long."""
+        """Print *text* at once."""
         if self._wanted:
             self._write(text)
 
     def roots(self, done: int, total: int) -> None:
-        """Set the number of roots to decide on."""
+        """Print the number of decided roots."""
         if self._wanted and (now := time.monotonic()) >= self._due:
             self._due = now + _PAUSE
             self._write(f"{done:,} of {total:,} roots decided")
 
     def end(self) -> None:
-        """Wipe the line."""
+        """Remove the line."""
         if self._width:
             click.echo(f"\r{' ' * self._width}\r", err=True, nl=False)
             self._width = 0

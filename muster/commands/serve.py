@@ -1,4 +1,4 @@
-"""``muster serve``: options over environment, where objects come from, and the server."""
+"""``muster serve``: options, which override the environment, the source of objects, and the server."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ error, one JSON object per line.  SIGTERM stops gracefully, with exit code 0.
 
 
 def environment_help() -> str:
-    """Every knob, its option, default and reason, as text for ``--help``."""
+    """Return every knob with its option, default and reason, as text for ``--help``."""
     lines = ["\b", "Environment (an option wins over its variable):"]
     for name, option, default, reason in knobs.table():
         lines.append(f"  {name}{f' ({option})' if option else ''}, default {default or 'none'}")
@@ -36,11 +36,11 @@ def environment_help() -> str:
 
 
 _LAST = ("profile", "kubernetes", "gates", "rules", "finalizers")
-"""Options that ``--help`` has last: how objects are judged."""
+"""Options that ``--help`` lists last: those of validation."""
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give *command* an option for each knob that has one; what is not given is left to the environment."""
+    """Give *command* an option for each knob that has one; one that is not given is read from the environment."""
     for knob in sorted((each for each in reversed(knobs.KNOBS) if each.option), key=lambda each: each.field not in _LAST):
         kind = knob.kind
         option = click.option(
@@ -58,7 +58,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 )
 @with_options
 def command(**options: Any) -> None:
-    """Run the server until it is told to stop."""
+    """Run the server until it is stopped."""
     extras.require("webhooks")
     from webhooks.server.process import StartError, serve
 
@@ -71,7 +71,7 @@ def command(**options: Any) -> None:
 
 
 def as_environment(options: dict[str, Any]) -> dict[str, str]:
-    """The options given, as the variables that they stand for."""
+    """Return the given options as environment variables."""
     texts = {}
     for name, value in options.items():
         if value is None or value == ():
@@ -90,7 +90,7 @@ def source_of(settings: knobs.Settings) -> Source:
 
     Raises:
         click.UsageError: the objects cannot be read.
-        StartError: the cluster cannot be found.
+        StartError: there is no cluster configuration.
     """
     from webhooks.lookup.source import Fixed
 

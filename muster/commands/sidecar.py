@@ -1,4 +1,4 @@
-"""``muster sidecar``: the options, and the process."""
+"""``muster sidecar``: options of the sidecar, and its process."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Exit status: 0 stopped by SIGTERM or Ctrl-C, after writes in progress have finis
 MODES = tuple(Mode)
 
 Value = Any
-"""What click makes of an option."""
+"""Value of an option, as click returns it."""
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -77,7 +77,7 @@ def _type(knob: Knob) -> click.ParamType[Any] | None:
 )
 @with_options
 def sidecar(**given: Any) -> None:
-    """Run until it is told to stop."""
+    """Run until it is stopped."""
     extras.require("sidecar")
     from apiserver.connect import ConnectError, configuration
     from muster.render.answer_json import decision_json
@@ -98,14 +98,14 @@ def sidecar(**given: Any) -> None:
 
 
 def _settings(given: Mapping[str, Value]) -> Settings:
-    """The settings that the options come to; of one that is not given, the default."""
+    """Return the settings for the options; an option that is not given has its default."""
     values: dict[str, Any] = {
         "lease": (os.environ.get(NAMESPACE_VARIABLE, LEASE_NAMESPACE), LEASE_NAME),
         "identity": _identity(),
     }
     for field, knob in knobs().items():
         value = given[knob.name]
-        # Neither below nor above any bound.
+        # NaN is neither below nor above a bound.
         if isinstance(value, float) and math.isnan(value):
             raise click.UsageError(f"{knob.option} must be a number of seconds")
         if value not in _NOT_GIVEN:
@@ -155,7 +155,7 @@ def _lease(text: str) -> tuple[str, str] | None:
     namespace, slash, name = text.partition("/")
     if not (namespace and slash and name) or "/" in name:
         raise click.UsageError(f"--lease must be NAMESPACE/NAME or none: {text!r}")
-    # Asked of the server, each would be answered as if there were no such namespace.
+    # The API server would answer as if the namespace did not exist.
     for part, complaints in (("namespace", content.label(namespace)), ("name", content.subdomain(name))):
         if complaints:
             raise click.UsageError(f"--lease {text!r}: {part}: {complaints[0]}")
@@ -179,4 +179,4 @@ _READERS: Mapping[str, Callable[[Value], Any]] = {
     "gates": shared.gates_of,
     "plugins": _plugins,
 }
-"""What a setting is made of its option by, where it is not taken as it is."""
+"""Conversion of an option to its setting, by field; other options are used as they are."""

@@ -1,7 +1,7 @@
-"""``muster compile``: controllers' objects become the Workloads, groups and pods that the scheduler sees.
+"""``muster compile``: Workloads, groups and pods created from the objects of controllers.
 
 command       options and exit status
-sources       paths to the objects that are compiled, each with its place in its file
+sources       the objects to compile, each with its position in its file
 compilation   all objects of a call compiled
-json_output, yaml_output, report   how the result is written
+json_output, yaml_output, report   output formats
 """

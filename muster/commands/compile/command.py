@@ -1,4 +1,4 @@
-"""``muster compile``: controllers' objects become the Workloads, groups and pods that the scheduler sees."""
+"""``muster compile``: Workloads, groups and pods created from the objects of controllers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("yaml", "json")
 KUBERNETES = releases.names(served.served_since("Workload"))
-"""Minor versions that serve what is made, by name."""
+"""Minor versions that serve the created objects, by name."""
 
 
 @click.command(

@@ -1,4 +1,4 @@
-"""All objects of a call compiled, in an order that is not that of the inputs, and no two objects of one name made."""
+"""Compilation of all objects of a call, in an order independent of the inputs, without duplicate names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WORKLOAD = "Workload"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Result:
-    """One object and what came of it."""
+    """One object and the result of its compilation."""
 
     document: Document
     compiled: Compiled
@@ -36,18 +36,18 @@ class Run:
 
     @property
     def objects(self) -> Iterator[dict[str, Json]]:
-        """Everything that was made, in order."""
+        """Return all created objects, in order."""
         return (each for result in self.results for each in result.compiled.objects)
 
     @property
     def exit_status(self) -> int:
-        """0 all compiled, 1 something refused, 2 something not read, 3 both."""
+        """Return 0 all compiled, 1 something refused, 2 something not read, 3 both."""
         refused = any(result.compiled.errors for result in self.results)
         return int(refused) | (2 if self.problems else 0)
 
 
 def run(inputs: CompileInputs, options: CompileOptions, *, minor: int) -> Run:
-    """Compile all documents whose kind is known; what is made is judged as Kubernetes 1.*minor* would."""
+    """Compile all documents of known kinds; the created objects are validated as in Kubernetes 1.*minor*."""
     results = []
     for document in inputs.documents:
         compiled = compile_object(document.content, inputs.known, options)
@@ -82,7 +82,7 @@ def _named(document: Document) -> str:
 
 
 def _without_duplicates(results: Iterable[Result]) -> Iterator[Result]:
-    """The results, those refused that are given twice, or of which something has the name of what another made."""
+    """Yield the results; refuse objects given twice, and objects that would create a name already created for another."""
     given: dict[tuple[str, str, str, str], Result] = {}
     owners: dict[tuple[str, str, str], Result] = {}
     for result in results:
@@ -127,7 +127,7 @@ def _place(result: Result) -> str:
 
 
 def _validated(result: Result, settings: Settings) -> Result:
-    """The result, refused where an API server, or the documents, would refuse the Workload; groups are copies of its templates."""
+    """Return the result, refused if the API server or the KEPs would refuse the Workload; groups are copies of its templates."""
     for content in result.compiled.objects:
         if content["kind"] != _WORKLOAD:
             continue

@@ -1,4 +1,4 @@
-"""Compiled objects as one List in JSON, with the report beside its items."""
+"""Compiled objects as one List in JSON, with the report in an additional key."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workloadbuilder.adapters.explained import ExplainedTemplate
 
 
 def render(run: Run, *, explain: bool) -> str:
-    """The List."""
+    """Return the List."""
     content = {"apiVersion": "v1", "kind": "List", "items": [*run.objects], "report": _report(run, explain=explain)}
     return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
 

@@ -10,11 +10,11 @@ from validators.reports.escape import printable
 from workloadbuilder.adapters.explained import ExplainedTemplate
 
 _UID = FieldPath("metadata", "uid")
-"""Of objects in files, hardly one has it: that is told once for all."""
+"""Objects in files rarely have a uid, so the warning is printed once for all."""
 
 
 def report(run: Run) -> Iterator[str]:
-    """The lines for standard error."""
+    """Yield the lines for standard error."""
     for problem in run.problems:
         yield printable(f"muster compile: {problem}")
     for result in run.results:
@@ -36,7 +36,7 @@ def report(run: Run) -> Iterator[str]:
 
 
 def named(result: Result) -> str:
-    """The object as it is told: ``JobSet research/train``."""
+    """Return the object's kind and name: ``JobSet research/train``."""
     metadata = result.document.content.get("metadata")
     name = metadata.get("name") or metadata.get("generateName") if isinstance(metadata, dict) else None
     namespace = result.compiled.namespace
@@ -51,7 +51,7 @@ def _line(result: Result, severity: str, path: FieldPath, message: str) -> str:
 
 
 def explained(result: Result) -> Iterator[str]:
-    """The templates of an object, each with its blocks: what they say, and who decided."""
+    """Yield the templates of an object, each with its blocks: value and source."""
     yield printable(f"{named(result)}:")
     for template in result.compiled.explained:
         yield printable(f"{'  ' * template.level}{template.name} ({_what(template)})")

@@ -1,4 +1,4 @@
-"""Paths to the objects that are compiled, each with its place in its file, and to those that may be looked up."""
+"""Objects to compile, each with its position in its file, and objects to look up."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from workloadbuilder.adapters.shared.known_objects import Known
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CompileInputs:
-    """Documents in the order of files and positions, and *problems*, a line each.
+    """Documents in the order of files and positions, and *problems*, one line each.
 
-    What is no Kubernetes object is passed over, as the linter does it: a chart's values may lie beside its manifests.
+    Documents that are not Kubernetes objects are skipped, as by the linter: a folder may also have the values of a chart.
     """
 
     documents: tuple[Document, ...]
@@ -26,7 +26,7 @@ class CompileInputs:
 
 
 def read_compile_inputs(paths: Sequence[str], further: Sequence[str], levels: Mapping[str, str]) -> CompileInputs:
-    """The objects at *paths*, and those at *further* to be looked up; *levels* are labels by the names of levels.
+    """Return the objects at *paths*, and those at *further* to look up; *levels* are labels by the names of levels.
 
     Raises:
         click.UsageError: a path does not exist, or one of *further* cannot be read.

@@ -1,4 +1,4 @@
-"""Compiled objects as a YAML stream; explanations are comments above the Workload in question."""
+"""Compiled objects as a YAML stream; explanations are comments above each Workload."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from muster.render import yaml_text
 
 
 def render(run: Run, *, explain: bool) -> str:
-    """The stream; empty where nothing was made."""
+    """Return the stream; empty if nothing was created."""
     return "---\n".join(_documents(run, explain=explain))
 
 

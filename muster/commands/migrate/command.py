@@ -1,4 +1,4 @@
-"""``muster migrate``: manifests of retired API versions become manifests of today's."""
+"""``muster migrate``: manifests of retired API versions become manifests of current ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json")
 _LONG_WORK = 2000
-"""Files from which on it is said what goes on, to a terminal."""
+"""Number of files from which progress is printed on a terminal."""
 
 
 @click.command(
@@ -90,13 +90,13 @@ def _migrated(paths: Sequence[str], to: str) -> Migration:
 
 
 def _delivered(migration: Migration, *, in_place: bool, diff: bool) -> Collection[str]:
-    """Writes the manifests to where they are wanted; the names of the files that were written."""
+    """Write the manifests to files or standard output and return the names of the written files."""
     from muster.commands.migrate import output
 
     if diff:
         _write(sys.stdout, output.differences(migration.files))
     if migration.refused:
-        return ()  # half of it piped into kubectl would be worse than nothing
+        return ()  # a part of it piped into kubectl would be worse than nothing
     if in_place:
         changed = [each for each in migration.files if each.changed]
         try:

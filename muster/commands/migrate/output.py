@@ -19,14 +19,14 @@ _LINE_ENDS = (b"\n", b"\r")
 
 
 class WriteError(Exception):
-    """A file cannot be written; says which, why, and whether any other was."""
+    """A file cannot be written; the message has the file, the reason and the files already written."""
 
 
 def replace(files: Sequence[File]) -> None:
-    """Writes *files* in place: each at once, with the mode that it had, behind links; none before all of them can be.
+    """Write *files* in place, each atomically, with its mode, through links; none before all can be written.
 
     Raises:
-        WriteError: a file cannot be written, or is no longer what was read.
+        WriteError: a file cannot be written, or has changed since it was read.
 
     """
     waiting: list[tuple[str, str]] = []
@@ -51,7 +51,7 @@ def replace(files: Sequence[File]) -> None:
 
 
 def joined(files: Sequence[File]) -> bytes:
-    """All files in one stream, as they follow one another; a single one as it is."""
+    """Return all files as one stream, in their order; a single file is not changed."""
     if len(files) == 1:
         return files[0].after
     pieces: list[bytes] = []
@@ -83,10 +83,10 @@ def _lines(content: bytes) -> list[str]:
 
 
 def _beside(file: File) -> tuple[str, str]:
-    """Writes a temporary file beside the one that it will replace; both paths.
+    """Write a temporary file in the folder of the file that it will replace, and return both paths.
 
     Raises:
-        OSError: that cannot be done, or the file has changed since it was read.
+        OSError: it cannot be written, or the file has changed since it was read.
 
     """
     target = os.path.realpath(file.path)

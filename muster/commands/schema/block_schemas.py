@@ -1,4 +1,4 @@
-"""The building blocks of ``scheduling.k8s.io/v1alpha3`` that controllers embed, told once, as two kinds of schemas.
+"""The building blocks of ``scheduling.k8s.io/v1alpha3`` that controllers embed, declared once for two kinds of schemas.
 
 KEP-6089, "Standardized Building Blocks Definitions", with the field names and limits of Kubernetes 1.37.
 """
@@ -18,14 +18,14 @@ _LABEL_KEY = rf"^({_SUBDOMAIN}/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Field:
-    """One field: a text, a count, a struct by its name, or a list of such structs."""
+    """One field: a string, a number, a struct by its name, or a list of such structs."""
 
     about: str
     struct: str = ""
     pattern: str = ""
     longest: int = 0
     most: int = 0
-    """Of a list: how many entries it may have."""
+    """Maximum number of entries of a list."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -39,13 +39,13 @@ class Struct:
 
 
 def _level(prefix: str, members: str, counted: str, whole: str) -> Iterator[tuple[str, Struct]]:
-    """The structs that both levels have: *members* are what a group of this level is made of."""
+    """Yield the structs that both levels have; *members* is the word for the members of a group of this level."""
     yield from _policy(prefix, members, counted, whole)
     yield from _placing(prefix, members, whole)
 
 
 def _policy(prefix: str, members: str, counted: str, whole: str) -> Iterator[tuple[str, Struct]]:
-    """The structs of both levels that say how the members are scheduled."""
+    """Yield the structs of the scheduling policy."""
     yield (
         f"{prefix}SchedulingPolicy",
         Struct(
@@ -80,7 +80,7 @@ def _policy(prefix: str, members: str, counted: str, whole: str) -> Iterator[tup
 
 
 def _placing(prefix: str, members: str, whole: str) -> Iterator[tuple[str, Struct]]:
-    """The structs of both levels that say where the members run, and what leaves."""
+    """Yield the structs of scheduling constraints and disruption mode."""
     yield (
         f"{prefix}SchedulingConstraints",
         Struct(
@@ -135,7 +135,7 @@ BLOCKS: dict[str, Struct] = {
 
 
 def json_schema(names: Iterable[str]) -> dict[str, Any]:
-    """JSON Schema 2020-12: each struct of *names*, and what it needs, among the definitions."""
+    """Return JSON Schema 2020-12 with the definitions of *names* and of the structs that they need."""
     required = sorted({each for name in names for each in _needed(name)}, key=list(BLOCKS).index)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -145,7 +145,7 @@ def json_schema(names: Iterable[str]) -> dict[str, Any]:
 
 
 def structural(name: str) -> dict[str, Any]:
-    """The struct as a structural schema of OpenAPI v3, by itself, with its rules in CEL."""
+    """Return the struct as a complete structural schema of OpenAPI v3, with its rules in CEL."""
     struct = BLOCKS[name]
     schema: dict[str, Any] = {"description": struct.about, "type": "object"}
     if struct.fields:
@@ -202,7 +202,7 @@ def _scalar(field: Field) -> dict[str, Any]:
 
 
 def _needed(name: str) -> Iterator[str]:
-    """The struct and those that its fields hold."""
+    """Yield the struct and the structs of its fields."""
     yield name
     for _, field in BLOCKS[name].fields:
         if field.struct:

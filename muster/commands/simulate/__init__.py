@@ -1,11 +1,11 @@
-"""``muster simulate``: places groups on nodes read from manifests.
+"""``muster simulate``: placement of groups on nodes read from manifests.
 
 command             options and exit status
-request             what a simulation is asked for, by options or by a line of a batch
-cluster_input       paths to the objects of a cluster
+request             options of a simulation, from the command line or from a line of a batch
+cluster_input       the objects of a cluster, read from paths
 simulation          one simulation: objects, snapshot, cycle
 question_batch      many small simulations in one call
-what_if, drain      nodes added and taken away before the snapshot
-own_objects         decisions about the objects at PATH, where ``--objects`` is the rest
-certificate_file    what ``--certificate`` writes
+what_if, drain      nodes added and removed before the snapshot
+own_objects         decisions about the objects at PATH, with ``--objects`` as the rest
+certificate_file    the file of ``--certificate``
 """

@@ -1,4 +1,4 @@
-"""File of ``--certificate``: proofs that roots have no placement, to be checked independently of the search."""
+"""File of ``--certificate``: proofs that roots have no placement, which can be checked independently of the search."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ VERSION = 1
 
 
 def write(path: str, snapshot: ClusterSnapshot, decisions: Sequence[Decision], options: CycleOptions) -> int:
-    """Write the certificates to *path*; how many roots they are about.
+    """Write the certificates to *path* and return the number of their roots.
 
     Raises:
         OSError: *path* cannot be written.

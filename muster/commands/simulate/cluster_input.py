@@ -1,7 +1,7 @@
-"""Paths to the objects of a cluster: JSON however large it is, and YAML as the linter reads it.
+"""Input of a cluster's objects from paths: JSON of any size, and YAML as the linter reads it.
 
-A cluster is big where manifests are small, so JSON is split and not parsed here.  What cannot be read is a Problem, and the
-rest goes on.
+A cluster is much larger than manifests, so JSON is split and not parsed here.  What cannot be read is listed as a Problem;
+the rest is processed.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from validators.model.decode import Source
 from validators.model.objects import CLUSTER_SCOPED
 
 LARGEST_JSON = 1024**3
-"""Bytes.  150,000 pods as kubectl prints them take some 700 MB without managed fields, 150 MB where only what counts is kept."""
+"""Bytes.  150,000 pods as kubectl prints them take some 700 MB without managed fields, 150 MB with only the fields that are read."""
 _LONG = 20 * 1024**2
-"""Bytes from which on reading is told."""
+"""Bytes from which reading is shown as progress."""
 _BEGINS_AS_JSON = b"{"
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 
@@ -43,11 +43,11 @@ class ClusterInput:
     problems: list[Problem] = dataclasses.field(default_factory=list)
     files: int = 0
     own: Own | None = None
-    """What is asked for, where further objects were taken in."""
+    """The objects that the answer is about, if further objects were added."""
 
 
 def read_cluster_input(paths: Sequence[str], further: Sequence[str], progress: Progress) -> ClusterInput:
-    """The objects at *paths*, and those at *further* that are not among them already.
+    """Return the objects at *paths*, and those at *further* with other names.
 
     Raises:
         click.UsageError: a path does not exist.
@@ -70,9 +70,9 @@ def read_cluster_input(paths: Sequence[str], further: Sequence[str], progress: P
 
 
 def add(inputs: ClusterInput, known: Iterable[Source], known_problems: Sequence[Problem] = ()) -> None:
-    """Take in those of *known* that *inputs* has no object of the same name of: what is given twice, the inputs say.
+    """Add those objects of *known* whose names *inputs* does not have.
 
-    What was there before is what is asked for (``own``).
+    The objects that *inputs* had before are those that the answer is about (``own``).
     """
     own_names = set(_names(inputs.objects))
     inputs.own = Own.from_names(own_names, inputs.problems)
@@ -94,11 +94,11 @@ def _name(gathered: gather.GatheredObjects) -> tuple[str, str, str]:
 
 
 def _files(paths: Iterable[str], leave_out: Iterable[str]) -> list[str]:
-    """Each file once, those of a directory in order of their names."""
+    """Return each file once, those of a directory in the order of their names."""
     seen = set(leave_out)
     unique = []
     for path in paths:
-        # A path that is no directory is opened as it is given: behind it may be a pipe, which has no other name.
+        # A path that is not a directory is opened as given: it may be a pipe, which has no other name.
         inside = files.identities([path])
         for file in sorted(inside) if os.path.isdir(path) else [path]:  # noqa: PTH112 - names are kept as given
             if (same := files.identity(file)) not in seen:
@@ -125,7 +125,7 @@ def _read(file: str, inputs: ClusterInput, progress: Progress) -> None:
 
 
 def _near(file: str) -> str:
-    """A file below the working directory by its name from here."""
+    """Return the path of a file relative to the working directory, if it is below that."""
     if not os.path.isabs(file) or file == files.STDIN:  # noqa: PTH117 - names are kept as given
         return file
     near = os.path.relpath(file)
@@ -133,7 +133,7 @@ def _near(file: str) -> str:
 
 
 def _content(stream: BinaryIO | io.BufferedReader, progress: Progress, name: str) -> bytes:
-    """All of it up to one byte more than there may be; what does not begin as JSON may be smaller only."""
+    """Return the content, up to one byte more than the limit; the limit is lower for text that does not begin as JSON."""
     content = stream.read(LARGEST_FILE + 1)
     if len(content) <= LARGEST_FILE or not content.lstrip(_BLANK).startswith(_BEGINS_AS_JSON):
         return content
@@ -142,7 +142,7 @@ def _content(stream: BinaryIO | io.BufferedReader, progress: Progress, name: str
 
 
 def _take_json(name: str, content: bytes, inputs: ClusterInput) -> bool:
-    """Take the JSON values of a text; False where there is none, and it may be YAML after all."""
+    """Add the JSON values of a text; return False if there are none and it may be YAML."""
     if len(content) > LARGEST_JSON:
         inputs.problems.append(Problem(name, f"must be at most {LARGEST_JSON:,} bytes; split the file"))
         return True

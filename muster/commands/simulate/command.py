@@ -1,4 +1,4 @@
-"""``muster simulate``: places groups on nodes read from manifests, and tells who would run where, who would leave, and why not."""
+"""``muster simulate``: placement of groups on nodes read from manifests."""
 
 from __future__ import annotations
 
@@ -211,11 +211,11 @@ def _request(arguments: dict[str, Any]) -> SimulationRequest:
 
 
 _LISTED = frozenset({"order", "drain", "ignore", "plugin"})
-"""Options that are names with commas between them, and may be repeated."""
+"""Options with names separated by commas, which may be repeated."""
 
 
 def to_camel(name: str) -> str:
-    """``add_nodes`` as ``addNodes``."""
+    """Return ``addNodes`` for ``add_nodes``."""
     first, *more = name.split("_")
     return first + "".join(each.capitalize() for each in more)
 
@@ -225,6 +225,6 @@ def _is_colourful() -> bool:
 
 
 def _to_stdout(text: str) -> None:
-    # UTF-8 whatever the locale: names may be of any script, and JSON is UTF-8.
+    # UTF-8 whatever the locale: names may be in any script, and JSON is UTF-8.
     sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
     sys.stdout.buffer.flush()

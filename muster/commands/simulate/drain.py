@@ -11,17 +11,17 @@ _SHOWN = 5
 
 
 class NoSuchNode(ValueError):
-    """There is none of that name, or with that label; told for a person, with what is near."""
+    """No node has that name or label; the message has similar names."""
 
 
 def drained(texts: Sequence[str], nodes: Mapping[str, GatheredObjects]) -> frozenset[str]:
-    """The names of all nodes that *texts* speak of; *nodes* are those there are, by name.
+    """Return the names of all nodes that *texts* select; *nodes* are all nodes by name.
 
-    Each text is a name or ``KEY=VALUE``.  A key is a label's whole key, or, where no node has a label of that key, what stands
-    behind the prefix of one: ``zone`` for ``topology.kubernetes.io/zone``.
+    Each text is a name or ``KEY=VALUE``.  A key is the full key of a label, or, if no node has that label, the part after the
+    prefix: ``zone`` for ``topology.kubernetes.io/zone``.
 
     Raises:
-        NoSuchNode: a text speaks of no node, or its key may be one of several.
+        NoSuchNode: a text selects no node, or its key is ambiguous.
 
     """
     selected: set[str] = set()
@@ -65,7 +65,7 @@ def _some(values: Sequence[str]) -> str:
 
 
 def _by_label(nodes: Mapping[str, GatheredObjects]) -> dict[str, dict[str, list[str]]]:
-    """Names of nodes by key and value of their labels."""
+    """Return the names of nodes by key and value of their labels."""
     names: dict[str, dict[str, list[str]]] = {}
     for name, node in nodes.items():
         for key, value in _labels(node):

@@ -1,4 +1,4 @@
-"""Will mine fit: of all that is decided, what is about the objects at PATH, where ``--objects`` is the rest of the cluster."""
+"""The part of an answer about the objects at PATH, with ``--objects`` as the rest of the cluster."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _WAITING = frozenset({"Pod", "PodGroup", "CompositePodGroup"})
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Own:
-    """The pods and groups that PATH holds, and what was wrong with reading it."""
+    """The pods and groups at PATH, and the problems of reading it."""
 
     names: frozenset[Name]
     labels: frozenset[str]
-    """All its objects as problems name them."""
+    """All objects at PATH, named as in problems."""
     problems: tuple[Problem, ...] = ()
 
     @classmethod
     def from_names(cls, names: Iterable[tuple[str, str, str]], problems: Iterable[Problem]) -> Own | None:
-        """*names* are kind, namespace and name of each object at PATH; None where none of them is a pod or a group."""
+        """Return the pods and groups among *names* (kind, namespace, name); None if there are none."""
         own = [*names]
         waiting = frozenset(Name(*each) for each in own if each[0] in _WAITING)
         return (
@@ -47,7 +47,7 @@ def share(answer: Answer, snapshot: ClusterSnapshot, own: Own) -> Share:
 
 
 def pod_name(key: str) -> Name:
-    """The pod that is called ``namespace/name``."""
+    """Return the name of the pod ``namespace/name``."""
     namespace, _, name = key.partition("/")
     return Name("Pod", namespace, name)
 

@@ -1,6 +1,6 @@
-"""Questions a line, answers a line: many small simulations in one call.
+"""Batch of simulations: one request per line, one answer per line.
 
-A line that is no question is answered in its place, and the rest goes on.
+An invalid line is answered in its place, and the rest is processed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NO_QUESTION = 'must be {"id": ..., "objects": [...], "options": {...}}'
 
 
 def answer(paths: Sequence[str], further: Sequence[str], request: SimulationRequest, progress: Progress) -> int:
-    """Answer all questions at *paths*; the exit status is the worst of theirs.
+    """Answer all requests at *paths* and return the highest exit status.
 
     Raises:
         click.UsageError: a path does not exist, or cannot be read.
@@ -40,7 +40,7 @@ def answer(paths: Sequence[str], further: Sequence[str], request: SimulationRequ
     for line in _lines(paths):
         content, status = _answered(line, known, request, progress)
         sys.stdout.buffer.write(answer_json.line(content).encode("utf-8", "backslashreplace"))
-        # Whoever asks one question after another waits for each answer.
+        # A caller may wait for each answer before it sends the next request.
         sys.stdout.buffer.flush()
         worst = max(worst, status)
     return worst
@@ -105,7 +105,7 @@ def _lines(paths: Sequence[str]) -> Iterator[bytes]:
 
 
 def _lines_of(stream: BinaryIO) -> Iterator[bytes]:
-    """The lines that hold something; of one that is too long a little more than there may be."""
+    """Yield the lines that are not blank; a line that is too long is cut one byte above the limit."""
     while line := stream.readline(LARGEST_JSON + 1):
         if line.strip():
             yield line

@@ -26,36 +26,36 @@ IGNORABLE = frozenset(
         ),
     }
 )
-"""Fields of pods that can keep one off a node and are not modelled."""
+"""Fields of pods that can exclude nodes and are not modelled."""
 
 
 LARGEST_BUDGET = 100_000_000
-"""Steps: some minutes for a root."""
+"""Search steps: some minutes for a root."""
 
 
 class BadQuestion(ValueError):
-    """Options that mean nothing, told for a person."""
+    """Invalid options; the message is for users."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SimulationRequest:
-    """One question's options."""
+    """Options of one simulation."""
 
     cycle: CycleOptions = dataclasses.field(default_factory=CycleOptions)
     drain: tuple[str, ...] = ()
-    """Nodes that are to be as if they were gone."""
+    """Nodes to remove, by name or label."""
     additions: tuple[Addition, ...] = ()
     timings: bool = False
     remedies: int | None = None
-    """Roots that remedies are looked for, at most; None for the default of the strategy."""
+    """Maximum number of roots for which remedies are searched; None: the default of the strategy."""
     fragmentation: bool = False
 
 
 def with_options(request: SimulationRequest, given: object) -> SimulationRequest:
-    """*request* changed by the ``options`` of a line of a batch.
+    """Return *request* changed by the ``options`` of a line of a batch.
 
     Raises:
-        BadQuestion: an option that there is not, or a value that it cannot have.
+        BadQuestion: an unknown option, or an invalid value.
 
     """
     if given is None:
@@ -70,7 +70,7 @@ def with_options(request: SimulationRequest, given: object) -> SimulationRequest
 
 
 def names(key: str, value: object) -> tuple[str, ...]:
-    """Names in a list, or in a text that separates them by commas.
+    """Return the names in a list, or in a string with commas.
 
     Raises:
         BadQuestion: it is neither.
@@ -84,10 +84,10 @@ def names(key: str, value: object) -> tuple[str, ...]:
 
 
 def _paired(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """*given* with each number of ``addNodes`` joined to its ``like``, the first with the first: ``8`` and ``n1`` as ``8 like n1``.
+    """Return *given* with each number of ``addNodes`` joined to its ``like``: ``8`` and ``n1`` become ``8 like n1``.
 
     Raises:
-        BadQuestion: there are more of the one than of the other.
+        BadQuestion: the numbers of both differ.
 
     """
     many, likes = (value if isinstance(value, (list, tuple)) else [value] for value in (given.get("addNodes", []), given.get("like", [])))
@@ -103,10 +103,10 @@ def _paired(given: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def additions(texts: object) -> tuple[Addition, ...]:
-    """Nodes to be added, each as ``N like NODE[,label=value...]``.
+    """Return the nodes to add, each as ``N like NODE[,label=value...]``.
 
     Raises:
-        BadQuestion: one is not of that form.
+        BadQuestion: one has a wrong form.
 
     """
     listed = [texts] if isinstance(texts, str) else texts
@@ -163,7 +163,7 @@ def _ignore(request: SimulationRequest, key: str, value: object) -> SimulationRe
 
 def _plugin(request: SimulationRequest, key: str, value: object) -> SimulationRequest:
     plugin_names = names(key, value)
-    # An empty list of a line takes back what the command line says.
+    # An empty list of a line overrides the command line.
     if not plugin_names and value != []:
         raise BadQuestion(f"option {key} {value!r} {placement_plugins.NAMES_NONE}")
     try:
@@ -212,4 +212,4 @@ _READERS: dict[str, Callable[[SimulationRequest, str, object], SimulationRequest
     "everyPod": lambda request, key, value: _placing(request, every_pod=_flag(key, value)),
     "preemptForLeftovers": lambda request, key, value: _placing(request, preempt_for_leftovers=_flag(key, value)),
 }
-"""Every option of a question, as it is named there, and what it changes."""
+"""Reader of every option of a request, by the name of the option."""

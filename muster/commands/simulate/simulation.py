@@ -1,4 +1,4 @@
-"""One simulation: the objects as they are supposed to be, the snapshot of them, and the cycle on it."""
+"""One simulation: hypothetical changes of the objects, their snapshot, and the cycle on it."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from validators.model.decode import Source
 def run(
     objects: Iterable[Source], request: SimulationRequest, problems: Sequence[Problem], progress: Progress, own: Own | None = None
 ) -> tuple[Answer, ClusterSnapshot]:
-    """The answer, and the cluster that it is about.
+    """Return the answer, and the cluster that it is about.
 
     Args:
-        objects: the cluster, and what is asked for.
+        objects: the cluster with the groups and pods to place.
         request: the options.
-        problems: those that came up on the way here.
-        progress: told how far it is.
-        own: what is asked for, where that is not all of *objects*.
+        problems: those of reading the input.
+        progress: receives the number of decided roots.
+        own: the objects that the answer is about, if not all of *objects*.
 
     Raises:
-        WhatIfError: a node that is to be drained or copied is not there.
-        OrderError: the order names what is no root.
+        WhatIfError: a node to drain or to copy does not exist.
+        OrderError: the order names something that is not a root.
 
     """
     began = time.monotonic()
@@ -46,7 +46,7 @@ def run(
         all_problems += unsorted
     objects = [*objects]
     snapshot = load(objects)
-    # The snapshot stays to the end: no collection of garbage need look at it again.
+    # The snapshot lives to the end, so the garbage collector need not visit it.
     gc.freeze()
     result = run_cycle(snapshot, dataclasses.replace(request.cycle, progress=progress.roots))
     decisions = with_remedies(result.decisions, objects, snapshot, request.cycle, request.remedies)

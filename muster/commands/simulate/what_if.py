@@ -1,9 +1,8 @@
 """Hypothetical nodes: removal and addition of nodes in the objects before they are loaded.
 
-Of several objects of one name only the one that counts is looked at, so that nothing depends on the order in which they come.
-A drained node is as if it were gone.  Its pods wait for another place, but for those that belong to the node: pods of
-DaemonSets and static pods leave with it, and so do pods that are being deleted.  An added node is a fresh one of the same
-kind: it has what a DaemonSet runs on every node, none of the other pods, and none of the taints that tell of a machine's state.
+Of several objects with one name, only one is used, independent of their order.  A drained node is removed.  Its pods become
+pending, except pods that belong to the node: pods of DaemonSets, static pods and pods that are being deleted are removed too.
+An added node is a copy with the pods of DaemonSets, without other pods and without the taints of a machine's state.
 """
 
 from __future__ import annotations
@@ -25,23 +24,23 @@ from validators.model.decode import Source
 from validators.model.objects import CLUSTER_SCOPED
 
 MOST_ADDED = 100_000
-"""Nodes of one addition."""
+"""Maximum number of nodes of one addition."""
 HOSTNAME = "kubernetes.io/hostname"
 _FORM = re.compile(r"\s*(\d{1,9})\s+like\s+([^\s,=]+)\s*((?:,[^,=]+=[^,=]*)*)\s*")
 _NODE_STATE_PREFIX = "node.kubernetes.io/"
-"""What the keys of taints begin with that the node controller and the kubelet put on a node for its state, cordoning included."""
+"""Prefix of the taints that the node controller and the kubelet set for the state of a node, cordoning included."""
 _IDENTITY_FIELDS = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "selfLink", "ownerReferences")
 
 Content = dict[str, Any]
 
 
 class WhatIfError(ValueError):
-    """Something that cannot be supposed, told for a person."""
+    """A hypothetical change that is not possible; the message is for users."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Addition:
-    """Some fresh nodes like one that is there, with other labels where given."""
+    """New nodes, copied from an existing one, with other labels if given."""
 
     count: int
     like: str
@@ -49,10 +48,10 @@ class Addition:
 
     @classmethod
     def from_text(cls, text: str) -> Addition:
-        """Reads ``N like NODE[,label=value...]``.
+        """Read ``N like NODE[,label=value...]``.
 
         Raises:
-            WhatIfError: it is not of that form, or the number is out of range.
+            WhatIfError: it has a wrong form, or the number is out of range.
 
         """
         match = _FORM.fullmatch(text)
@@ -65,15 +64,15 @@ class Addition:
 
 
 def suppose(objects: Iterable[Source], drained: Sequence[str], additions: Sequence[Addition]) -> tuple[list[Source], list[Problem]]:
-    """The objects as they would be, and what could not be sorted in on the way.
+    """Return the changed objects, and the problems of reading them.
 
     Args:
-        objects: as they are.
-        drained: names of nodes, or ``KEY=VALUE`` for all that have the label.
+        objects: the objects of the cluster.
+        drained: names of nodes, or ``KEY=VALUE`` for all with the label.
         additions: nodes to be added.
 
     Raises:
-        WhatIfError: a node is not among them.
+        WhatIfError: a node does not exist.
 
     """
     kinds, problems = gather(objects)
@@ -94,20 +93,20 @@ def suppose(objects: Iterable[Source], drained: Sequence[str], additions: Sequen
 
 
 def source(gathered: GatheredObjects) -> Source:
-    """The object, so that it says itself what it is; items of a list may not."""
+    """Return the object with its kind; items of a list may lack it."""
     try:
         return gathered.text if wire.HEAD.decode(gathered.text).kind is not None else gathered.content()
     except (ValueError, RecursionError):
-        # What is wrong with it is told by whoever reads it.
+        # The reader of the object reports the problem.
         return gathered.text
 
 
 def _one_each(listed: Iterable[GatheredObjects], problems: list[Problem]) -> dict[Name, GatheredObjects]:
-    """The objects of one kind by name; of several the one that counts, and unless they are alike that is a problem."""
+    """Return the objects of one kind by name.  Of several with one name one is used; if they differ, that is a problem."""
     by_name: dict[Name, GatheredObjects] = {}
     unlike: set[tuple[str, Name]] = set()
     for number, each in enumerate(listed):
-        # What has no name cannot be used, which whoever reads it tells.
+        # An object without a name cannot be used; its reader reports that.
         name = whole_name(each) or ("", f"/{number}")
         if (before := by_name.get(name)) is None:
             by_name[name] = each
@@ -122,7 +121,7 @@ def _one_each(listed: Iterable[GatheredObjects], problems: list[Problem]) -> dic
 
 
 def whole_name(gathered: GatheredObjects) -> Name | None:
-    """Namespace and name of an object, the namespace as the API server fills it in; None where it has no name."""
+    """Return namespace and name of an object, the namespace with its default; None if it has no name."""
     try:
         # Only the metadata is parsed: a cluster has a great many pods.
         metadata = wire.FIELDS.decode(wire.FIELDS.decode(gathered.text)["metadata"])
@@ -136,7 +135,7 @@ def whole_name(gathered: GatheredObjects) -> Name | None:
 
 
 def _without(pods: Iterable[GatheredObjects], gone: frozenset[str]) -> Iterator[Source]:
-    """The pods once *gone* are gone."""
+    """Yield the pods without the nodes *gone*."""
     marks = tuple(name.encode() for name in gone)
     for gathered in pods:
         text = bytes(gathered.text)
@@ -151,7 +150,7 @@ def _without(pods: Iterable[GatheredObjects], gone: frozenset[str]) -> Iterator[
 
 
 def _pending_again(pod: Content) -> Content:
-    """The pod without a node, as its controller would make it anew."""
+    """Return the pod without a node, as its controller would create it again."""
     spec = {key: value for key, value in _section(pod, "spec").items() if key != "nodeName"}
     return {**pod, "spec": spec, "status": {"phase": "Pending"}}
 

@@ -4,5 +4,5 @@ command            options
 live_cluster       objects of a live cluster, page by page
 snapshot_document  the document: a List in JSON
 fields             which fields ``simulate`` reads, and which of them name something
-prune, redact      an object without what is not read; names replaced by hashes
+prune, redact      objects with only the fields that are read; names replaced by hashes
 """

@@ -1,6 +1,6 @@
 """Fields of cluster objects that ``simulate`` reads, and those of them that contain names.
 
-A field that is not listed never gets into a snapshot: not an environment variable, not an annotation, not the name of a claim.
+A field that is not listed is never in a snapshot: not an environment variable, not an annotation, not the name of a claim.
 Field names are those of the wire; retired versions of the groups are among them.
 """
 
@@ -18,14 +18,14 @@ class Leaf(enum.Enum):
     """A scalar."""
 
     KEPT = "as it is"
-    NAME = "what is hashed on request: a name, or the value of a label"
-    TEXT = "prose, left out where names are hashed"
-    UNREAD = "left out; only a value of the wrong type is of interest, since that makes the object one that cannot be used"
+    NAME = "a name, or the value of a label, which is hashed on request"
+    TEXT = "prose, left out if names are hashed"
+    UNREAD = "left out; only a value of the wrong type is kept, because it makes the object unusable"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Each:
-    """A list; with *only*, of those entries whose ``type`` is one of them."""
+    """A list; with *only*, its entries with one of these ``type`` values."""
 
     of: Shape
     only: frozenset[str] = frozenset()
@@ -41,14 +41,14 @@ class Entries:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OrScalar:
-    """An object, or a word in its place."""
+    """An object, or a scalar in its place."""
 
     fields: Fields
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Unread:
-    """A list or an object of texts that is left out, as ``Leaf.UNREAD``."""
+    """A list or an object of strings that is left out, like ``Leaf.UNREAD``."""
 
     of: type[list[str] | dict[str, str]]
 
@@ -116,7 +116,7 @@ _CONDITION: Fields = {
 }
 _VOLUME: Fields = {
     "name": UNREAD,
-    # That there is one counts, and not which.
+    # Only its presence is read.
     **{each: {} for each in wire.Volume.__struct_encode_fields__ if each != "name"},
 }
 POD: Fields = {

@@ -1,4 +1,4 @@
-"""The objects of a live cluster, page by page, as the API server writes them."""
+"""Objects of a live cluster, listed page by page."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from validators.versions import served
 
 PAGE = 500
 NEEDED = ("Node", "Pod")
-"""Kinds without which there is nothing to simulate."""
+"""Kinds that a simulation needs."""
 FORBIDDEN, NOT_FOUND, GONE = 403, 404, 410
 
 
 class ClusterError(Exception):
-    """The cluster cannot be read, told for a person."""
+    """The cluster cannot be read; the message is for users."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Read:
-    """Lists as the API server answers them, and what could not be read."""
+    """Lists of the API server, and the kinds that could not be read."""
 
     lists: tuple[bytes, ...]
     problems: tuple[Problem, ...]
 
 
 def list_cluster(kubeconfig: str | None, context: str | None) -> Read:
-    """All that ``simulate`` reads of a cluster; kinds that it does not serve are passed over.
+    """Return all lists that ``simulate`` reads; kinds that the cluster does not serve are skipped.
 
     Raises:
-        ClusterError: there is no kubeconfig that can be used, no answer, or nodes or pods may not be listed.
+        ClusterError: there is no usable kubeconfig, no answer, or no permission to list nodes or pods.
 
     """
     try:
@@ -70,7 +70,7 @@ class _Cluster:
         self._served: dict[str, dict[str, str]] = {}
 
     def pages(self, resource: served.Resource) -> list[bytes]:
-        """The pages of one resource in all namespaces; none where it is not served."""
+        """Return the pages of one resource in all namespaces; none if it is not served."""
         if not (path := self._path(resource)):
             return []
         try:
@@ -78,7 +78,7 @@ class _Cluster:
         except ReplyError as error:
             if error.code != GONE:
                 raise
-            # It took too long for the pages to be of one moment: all at once, then.
+            # The continue token has expired: list again without pages.
             return [*self._listed(path, [])]
 
     def _listed(self, path: str, query: list[tuple[str, str]]) -> Iterator[bytes]:
@@ -125,7 +125,7 @@ class _Cluster:
 
 
 def _of_file(why: str, kubeconfig: str | None) -> str:
-    """*why*, with the name of the kubeconfig where that is not in it."""
+    """Return *why* with the name of the kubeconfig, if that is not in it."""
     return f"{kubeconfig}: {why}" if kubeconfig and kubeconfig not in why else why
 
 

@@ -1,6 +1,6 @@
-"""An object without what ``simulate`` does not read.
+"""Objects with only the fields that ``simulate`` reads.
 
-What has the wrong type keeps its type and loses its content: it still makes the object one that cannot be used.
+A value of the wrong type keeps its type without its content, so that the object stays unusable.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from muster.commands.snapshot.fields import KEPT, UNREAD, Each, Entries, Leaf, O
 
 Json = Any
 _NOTHING = object()
-"""What is left out."""
+"""Marker of a value that is left out."""
 
 
 def pruned(content: Mapping[str, Json], fields: Mapping[str, Shape]) -> dict[str, Json]:
-    """*content* with *fields* alone.
+    """Return *content* with only *fields*.
 
     Raises:
-        RecursionError: it is nested too deeply.
+        RecursionError: *content* is nested too deeply.
 
     """
     values = {key: _of(value, fields[key]) for key, value in content.items() if key in fields}
@@ -27,11 +27,11 @@ def pruned(content: Mapping[str, Json], fields: Mapping[str, Shape]) -> dict[str
 
 
 def hollow(value: Json) -> Json:
-    """A value of the same JSON type without content."""
+    """Return a value of the same JSON type without content."""
     if isinstance(value, dict):
         return {}
     if isinstance(value, float):
-        # A whole one would be read as an integer.
+        # An integral value would be read as an integer.
         return 0.5
     return None if value is None else type(value)()
 
@@ -62,7 +62,7 @@ def _scalar(value: Json, leaf: Leaf) -> Json:
 
 
 def _list(value: list[Json], shape: Each) -> Json:
-    # Volumes and claims of a pod, and what is wrong with an entry, are told of by number: each keeps its place.
+    # Messages give the index of a volume, a claim or an invalid entry: each keeps its position.
     entries = [each for each in value if each.get("type") in shape.only] if shape.only and all(map(_is_sound, value)) else value
     return [_of(each, shape.of) for each in entries]
 

@@ -1,8 +1,8 @@
-"""Names replaced by hashes, so that a cluster can be shown to others.
+"""Names replaced by hashes, so that a snapshot can be shared.
 
-Every name of an object and every value of a label becomes its place in the order of all of them and a hash: references still
-match, ties that are settled by name are settled alike, and the same cluster gives the same text.  Keys of labels, taints and
-topologies stay, and so do numbers, resources, schedulers, gates and times.
+Every name of an object and every value of a label becomes its position in the order of all, and a hash.  References still
+match, ties by name have the same result, and the same cluster gives the same text.  Keys of labels, taints and topologies
+are kept, as are numbers, resources, schedulers, gates and times.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from validators.model.objects import CLUSTER_SCOPED
 
 Json = Any
 _DIGITS = 10
-"""Hexadecimal digits of a hash; the place before it tells names apart in any case."""
+"""Hexadecimal digits of a hash; the position before it makes names unique."""
 _NOT_NAMES = frozenset({"", "0.0.0.0", *SYSTEM_CLASSES})  # noqa: S104 - how core/v1 writes "every address of the host", not a socket
-"""Texts that stand for themselves wherever a name may stand."""
+"""Values of name fields that are not hashed."""
 _COMPARING = frozenset({"Lt", "Gt"})
 
 
 def redacted(objects: Sequence[Mapping[str, Json]], salt: bytes) -> list[dict[str, Json]]:
-    """*objects*, already pruned, with names hashed; *salt* goes into every hash."""
+    """Return *objects*, already pruned, with names hashed with *salt*."""
     whole = [_with_namespace(each) for each in objects]
     texts: set[str] = set()
     for each in whole:
@@ -50,7 +50,7 @@ def _unsound(text: str) -> str:
 
 
 def _with_namespace(content: Mapping[str, Json]) -> dict[str, Json]:
-    """The object with its namespace as the API server fills it in: where it is written and where it is not must be the same one."""
+    """Return the object with the default namespace filled in, so that both spellings have the same hash."""
     metadata = content.get("metadata", {})
     if content["kind"] in CLUSTER_SCOPED or not isinstance(metadata, Mapping) or metadata.get("namespace", "") != "":
         return dict(content)
@@ -66,7 +66,7 @@ def _noting(texts: set[str]) -> Callable[[str], str]:
 
 
 def _compared(objects: Iterable[Mapping[str, Json]]) -> set[str]:
-    """Values that are compared as numbers somewhere, and those of labels and taints that they are compared with."""
+    """Return the values that are compared as numbers, and the values of labels and taints compared with them."""
     keys: set[str] = set()
     values: set[str] = set()
     pairs: set[tuple[str, str]] = set()
@@ -91,7 +91,7 @@ def _pairs(node: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
 
 
 def _expressions(value: Json, shape: Shape) -> Iterator[tuple[str, object, list[str]]]:
-    """Key, operator and values of every expression of a selector, and of every toleration."""
+    """Yield key, operator and values of every selector expression and every toleration."""
     if isinstance(shape, Each) and isinstance(value, list):
         for each in value:
             if isinstance(each, dict) and (shape is EXPRESSIONS or shape is TOLERATIONS):

@@ -18,32 +18,32 @@ from validators.model.decode import Source
 
 Content = dict[str, Any]
 _UNLIKE = {"givenOtherwiseToo": True}
-"""A field that nobody reads: two objects of one name that were unlike stay so, and that they were is told again."""
+"""A field that is not read: two different objects with one name stay different, so that simulate reports them again."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Kept:
-    """Kept objects by kind, namespace and name, and the unreadable ones."""
+    """Objects by kind, namespace and name, and the unreadable ones."""
 
     objects: tuple[Content, ...]
     problems: tuple[Problem, ...]
 
     def redacted(self, salt: str | None) -> Kept:
-        """The same with names hashed; without a *salt* it is made from the content, so that it cannot be guessed part by part."""
+        """Return the same with names hashed; without a *salt*, it is derived from the whole content, which cannot be guessed."""
         given = hashlib.sha256(self.document()).digest() if salt is None else salt.encode()
         return dataclasses.replace(self, objects=tuple(redacted(self.objects, given)))
 
     def document(self) -> bytes:
-        """One List, an object a line."""
+        """Return one List with an object per line."""
         return b'{"apiVersion":"v1","kind":"List","items":[\n%s\n]}\n' % b",\n".join(map(wire.ENCODER.encode, self.objects))
 
     def lines(self) -> bytes:
-        """The objects alone, one a line."""
+        """Return only the objects, one per line."""
         return b"".join(wire.ENCODER.encode(each) + b"\n" for each in self.objects)
 
 
 def keep_simulated_fields(sources: Iterable[Source]) -> Kept:
-    """The fields that ``simulate`` reads, of the objects that it reads; lists are opened."""
+    """Return the objects that ``simulate`` reads, with only the fields that it reads; lists are expanded."""
     kinds, problems = gather(sources)
     objects = [each for kind, fields in FIELDS.items() for each in _of_kind(kinds[kind], fields, problems)]
     return Kept(tuple(objects), tuple(problems))
@@ -67,7 +67,7 @@ def _of_kind(listed: Iterable[GatheredObjects], fields: Mapping[str, Shape], pro
 
 
 def _counting(several: Sequence[GatheredObjects]) -> tuple[GatheredObjects, bool]:
-    """Of objects of one name the one that counts, and whether another is unlike it."""
+    """Return the used object of several with one name, and whether another one differs."""
     if len(several) == 1:
         return several[0], False
     by_text = {each.canonical(): each for each in several}
