@@ -1,13 +1,13 @@
 # make demo    install into .venv and run the demonstration
-# make test    all checks and tests
-# make lint    the checks alone: style, format, types
-# make bench   every figure of docs/benchmarks.md, measured here
-# make bench-cluster     the sidecar beside kube-scheduler on a real API server: fifteen minutes
+# make test    run all checks and tests
+# make lint    run only the checks: style, format, types
+# make bench   measure every figure of docs/benchmarks.md on this machine
+# make bench-cluster     compare the sidecar with kube-scheduler on a real API server: fifteen minutes
 # make soak              every random test whole, of which `make test` tries a sample; then ten minutes of churn on a real API server:
 #                        the sidecar's memory stays, and nothing is left behind
-# make docs    the generated pages: the rules' page and docs/reference
-# make docs-site         the site of docs/ into site/; a dead link or any other warning is an error
-# make clean   remove what the others made in this tree
+# make docs    write the generated pages: the page of rules and docs/reference
+# make docs-site         build the site of docs/ into site/; a dead link or any other warning is an error
+# make clean   remove all files that the other targets created in this tree
 # make cluster-assets    build etcd, kubectl and Kubernetes for tests/cluster, once, into a cache; prints the folder
 #
 # Needs Python 3.11 or newer: make demo PYTHON=python3.12
@@ -17,7 +17,7 @@ VENV ?= .venv
 LOCK := requirements-ci.txt
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-# One more than cores: tests on a control plane mostly wait.
+# More than the cores: tests on a control plane mostly wait.
 JOBS ?= 3
 
 .PHONY: demo test lint bench bench-cluster soak docs docs-site cluster-assets install dev clean
@@ -50,14 +50,14 @@ docs: install
 docs-site: dev
 	@$(BIN)/zensical build --strict
 
-# Needs Go and no virtual environment.  KUBEBUILDER_ASSETS, where it is set, is taken as it is.
+# Needs Go and no virtual environment.  If KUBEBUILDER_ASSETS is set, it is used unchanged.
 cluster-assets:
 	@$(PYTHON) -m tests.cluster.programs
 
 install: $(VENV)/.installed
 dev: $(VENV)/.dev
 
-# Each stamp is made only when its step has succeeded, so a second run has nothing to do.
+# Each stamp is created only after its step has succeeded, so a second run has nothing to do.
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and "Muster needs Python 3.11 or newer, this is %d.%d: make PYTHON=python3.12" % v[:2])'
 	$(PYTHON) -m venv $(VENV)

@@ -1,8 +1,8 @@
-"""Entry point of the ``muster`` command: refuses to run with packages of another distribution in place of Muster's.
+"""Entry point of the ``muster`` command, which refuses to run with packages of another distribution.
 
-The names of Muster's packages are common: PyPI has a ``validators`` and a ``muster``.  Of two packages of one name in an
-environment one hides the other, or overwrites its files and deletes them when it is removed.  This module has the name of the
-distribution, which is unique, and imports nothing of Muster before every package is where it must be.
+The names of Muster's packages are common: PyPI has a ``validators`` and a ``muster``.  If two distributions in an
+environment have a package of one name, one hides the other, or overwrites its files and deletes them when it is removed.  This module has the name of the
+distribution, which is unique, and checks the location of every package before it imports Muster.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ EXIT_MISTAKE = 2
 
 
 def main() -> None:
-    """Run the command and end the process with its exit status; 2 if a package of Muster's is not its own."""
+    """Run the command and end the process with its exit status; 2 if a package is from another distribution."""
     home = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib takes longer to import than this check takes
     for package in PACKAGES:
         if foreign := _foreign_location(package, home):
@@ -30,7 +30,7 @@ def main() -> None:
 
         command(prog_name="muster")
     except Exception:
-        # Whatever fails where files are missing.  They are compared only now: it takes longer than many a command.
+        # Missing files can cause any error.  They are compared only now, because that takes longer than many commands.
         if damaged := [*_damaged_files()]:
             more = f" and {len(damaged) - 1} more" if damaged[1:] else ""
             _refuse(f"files of {DISTRIBUTION} were replaced or deleted, probably by another distribution: {damaged[0]}{more}")
@@ -38,16 +38,17 @@ def main() -> None:
 
 
 def _foreign_location(package: str, home: str) -> str:
-    """Return where Python finds *package*, if that is not in *home*; else an empty string."""
+    """Return the location of *package*, if it is not in *home*; else an empty string."""
     spec = importlib.util.find_spec(package)
     locations = [*(spec.submodule_search_locations or ())] if spec else []
-    found = locations[0] if locations else (spec and spec.origin) or "nowhere"
-    ours = os.path.join(home, package)  # noqa: PTH118
-    return "" if found == ours or (os.path.exists(found) and os.path.exists(ours) and os.path.samefile(found, ours)) else found  # noqa: PTH110, PTH121
+    location = locations[0] if locations else (spec and spec.origin) or "nowhere"
+    own = os.path.join(home, package)  # noqa: PTH118
+    same = location == own or (os.path.exists(location) and os.path.exists(own) and os.path.samefile(location, own))  # noqa: PTH110, PTH121
+    return "" if same else location
 
 
 def _damaged_files() -> Iterator[str]:
-    """Yield the paths of Muster's modules that are not as they were installed; none of an editable installation."""
+    """Yield the paths of Muster's modules that differ from the installed ones; none in an editable installation."""
     import base64
     import hashlib
     from importlib import metadata

@@ -7,9 +7,9 @@ import time
 
 import click
 
-_PATIENCE = 1.0
+_FIRST_SECONDS = 1.0
 """Seconds before the first line."""
-_PAUSE = 0.1
+_PERIOD_SECONDS = 0.1
 """Seconds between two lines."""
 
 
@@ -18,19 +18,19 @@ class Progress:
 
     def __init__(self, command: str = "simulate") -> None:
         self._command = command
-        self._wanted = sys.stderr.isatty()
-        self._due = time.monotonic() + _PATIENCE
+        self._enabled = sys.stderr.isatty()
+        self._due = time.monotonic() + _FIRST_SECONDS
         self._width = 0
 
-    def say(self, text: str) -> None:
+    def show(self, text: str) -> None:
         """Print *text* at once."""
-        if self._wanted:
+        if self._enabled:
             self._write(text)
 
     def roots(self, done: int, total: int) -> None:
         """Print the number of decided roots."""
-        if self._wanted and (now := time.monotonic()) >= self._due:
-            self._due = now + _PAUSE
+        if self._enabled and (now := time.monotonic()) >= self._due:
+            self._due = now + _PERIOD_SECONDS
             self._write(f"{done:,} of {total:,} roots decided")
 
     def end(self) -> None:

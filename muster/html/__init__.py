@@ -1,10 +1,10 @@
-"""The answer of a simulation as one HTML page that needs nothing else.
+"""The answer of a simulation as one self-contained HTML page.
 
 page               the page, from templates
-page_content       everything on it, before it is HTML; case: what its parts are made of
+page_content       its content before it is HTML; case: data of its parts
 topology_areas     levels and areas of the topology; cluster_map, map_parts: the map of them
-root_cards, unplaced_roots   cards of roots; claims, failure_figure, failure_text: why one is not placed
-placed_pods, free_capacity   what is taken on each node at the end, and what was free when a root was tried
+root_cards, unplaced_roots   cards of roots; claims, failure_figure, failure_text: reasons why a root is not placed
+placed_pods, free_capacity   resources used on each node at the end, and free when a root was tried
 svg                shapes as SVG path data
 sentences          sentences of the page
 

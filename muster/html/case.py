@@ -21,14 +21,14 @@ T = TypeVar("T")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Listed(Generic[T]):
-    """The first of some, and how many there are beyond."""
+    """The first items, and the number of others."""
 
     shown: tuple[T, ...] = ()
     more: int = 0
 
     @classmethod
     def from_sequence(cls, items: Sequence[T], most: int) -> Listed[T]:
-        """*most* of them."""
+        """Return at most *most* of the items."""
         return cls(tuple(items[:most]), max(0, len(items) - most))
 
 
@@ -37,15 +37,15 @@ class Case:
     """One simulation.
 
     Attributes:
-        answer: what it came to.
-        snapshot: the cluster that it is about.
+        answer: the result.
+        snapshot: the cluster.
         options: those of the cycle.
-        kinship: who belongs to whom.
-        profile: what may run where.
+        kinship: groups and pods by parent.
+        profile: plugins that decide which pods can run on which nodes.
         final: the pods on the nodes after the last cycle.
         area_map: the areas of the topology.
         placed: the last decision on each root that is placed, in the order made.
-        unplaced: on each that is not.
+        unplaced: the last decision on each other root.
 
     """
 
@@ -61,7 +61,7 @@ class Case:
 
     @classmethod
     def from_answer(cls, answer: Answer, snapshot: ClusterSnapshot, options: CycleOptions) -> Case:
-        """The case of *answer*."""
+        """Return the case of *answer*."""
         profile = Profile(snapshot.nodes, options.ignore)
         latest = {decision.root: decision for decision in answer.decisions}.values()
         return cls(
@@ -77,12 +77,12 @@ class Case:
         )
 
     def locate(self, domain: Domain, nodes: Sequence[str]) -> int | None:
-        """The number of the area that a domain is on the map, given nodes in it; None where it is not drawn."""
+        """Return the number of the area of a domain on the map, given nodes in it; None if it is not drawn."""
         return self.area_map.find(domain.key, domain.value, nodes)
 
 
 def _wanted(snapshot: ClusterSnapshot) -> Iterator[str]:
-    """The topology keys of all groups."""
+    """Yield the topology keys of all groups."""
     for group in snapshot.groups:
         constraints = group.spec.scheduling_constraints
         yield from (each.key for each in (constraints.topology if constraints is not None else None) or ())

@@ -11,7 +11,7 @@ from scheduler_core.model.pods import PodShape
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Link:
-    """A level that confines a group: the topology key, and the nodes of members that run, which bind it to their domain."""
+    """A topology constraint of a group: the key, and the nodes of running members, which determine the domain."""
 
     key: str
     pinned: frozenset[int]
@@ -26,10 +26,10 @@ class Claim:
     """Pods that must fit in one domain.
 
     Attributes:
-        title: the group's name; of a composite, that it is the whole of it.
+        title: the group's name; ``all of`` and the name for a composite.
         chain: the levels around it, its own last.
         shapes: of the pods, each once, by serial.
-        wanted: the shape of each pod that is needed.
+        required: the shape of each pod that is needed.
 
     """
 
@@ -49,7 +49,7 @@ class Claim:
 
 
 def claims(root: Entity) -> list[Claim]:
-    """Those of the root as a whole, where it has several groups and a level of its own, and of each leaf that lacks pods."""
+    """Return the claim of the whole root, if it has several groups and a level, and of each leaf that needs pods."""
     result = [_claim(leaf.name.name, chain, required) for leaf, chain in _leaves(root, ()) if (required := _needed(leaf))]
     if len(result) > 1 and root.key:
         result.insert(0, _claim(f"all of {root.name.name}", (_link(root),), _least(root)))
@@ -75,14 +75,14 @@ def _link(entity: Entity) -> Link:
 
 
 def _needed(leaf: Entity) -> tuple[PodShape, ...]:
-    """The pods that a leaf must still place, those tried first: one of a group that has its minimum."""
+    """Return the shapes of the pods that a leaf must still place; one pod if it has its minimum."""
     count = max(leaf.minimum - len(leaf.running), 1)
     return tuple(pod.shape for pod in leaf.waiting[:count]) if len(leaf.waiting) >= count else ()
 
 
 def _least(entity: Entity) -> tuple[PodShape, ...]:
-    """The fewest pods with which an entity has its minimum."""
+    """Return the smallest set of pods with which an entity has its minimum."""
     if entity.name.kind != "CompositePodGroup":
         return _needed(entity)
-    # A child that cannot reach its minimum counts for nothing.
+    # A child that cannot reach its minimum is not counted.
     return tuple(shape for each in sorted(filter(None, map(_least, entity.children)), key=len)[: entity.minimum] for shape in each)

@@ -1,4 +1,4 @@
-"""The map of a page: areas inside areas, and the nodes in them with what is taken there.
+"""The map of a page: nested areas, and their nodes with the resources used.
 
 Few nodes are shelves, each with its name, a picture of each resource, and its pods; many are cells of one picture an area, with
 a table behind it.
@@ -22,12 +22,12 @@ from muster.render.phrases import counted
 from scheduler_core.diagnosis import phrases
 
 SHELVES, FULL_SHELVES = 240, 96
-"""Nodes drawn as shelves, and as shelves with more than one picture, at most."""
+"""Limits of nodes drawn as shelves, and as shelves with more than one picture."""
 BARS, SHOWN = 3, 4
-"""Resources drawn on a shelf, and on the map at all, at most."""
+"""Limits of resources drawn on a shelf, and on the map."""
 PODS_SHOWN, NAMED = 60, 3
 WIDE, WIDEST = 25, 60
-"""Cells in a row, at most: of an area among others, and where there is one area only."""
+"""Limits of cells in a row: with several areas, and with one area only."""
 _AMOUNTS_IN_UNITS = frozenset({"cpu", "memory", "ephemeral-storage"})
 _HARD = frozenset({"NoSchedule", "NoExecute"})
 _WORDS = {State.PLACED: "placed", State.LEAVING: "would be evicted", State.PROMISED: "nominated"}
@@ -35,7 +35,7 @@ _KINDS = (*(state.value for state in State), svg.LINE, svg.FREE, svg.CLOSED, svg
 
 
 def chart(case: Case, figures: Sequence[tuple[str, Figure]]) -> Chart:
-    """The map; *figures* are those of roots that are not placed, with their names."""
+    """Return the map; *figures* are those of roots that are not placed, with their names."""
     final = case.final
     placed = [final.pods[pod] for decision in case.placed for pod in decision.assignments if pod in final.pods]
     sizes = [len(area.nodes) for area in case.area_map.whole.walk() if not area.parts]
@@ -51,7 +51,7 @@ def chart(case: Case, figures: Sequence[tuple[str, Figure]]) -> Chart:
 
 
 def _columns(sizes: Sequence[int]) -> int:
-    """So many cells in a row that the largest picture is wider than high."""
+    """Return the number of cells in a row with which the largest picture is wider than high."""
     columns, most = 1, WIDE if len(sizes) > 1 else WIDEST
     while columns < most and columns * columns < 4 * max(sizes, default=1):
         columns += 1
@@ -107,7 +107,7 @@ class _Surveyor:
         return f"{text}, {phrases.size(name, shut)} of that closed" if shut else text
 
     def _held(self, area: Area) -> Iterator[CapacityNote]:
-        """For how many pods of a root it has room, where the root is to be in one area of that kind."""
+        """Yield the capacity of the area for each root that must be in one area of this kind."""
         for root, figure in self.figures if area.key else ():
             capacity = figure.capacities.get(identity(area.nodes))
             if capacity is not None and len(figure.needs) == 1:
@@ -115,7 +115,7 @@ class _Surveyor:
                 yield CapacityNote(f"{min(capacity, need):,} of {counted(need, 'pod')} of {root}", capacity >= need)
 
     def _by_group(self, nodes: Iterable[int], state: State) -> Counter[str]:
-        """Pods of a state, by the name of their group; those without one by their own."""
+        """Count the pods of a state by group; pods without a group by their own name."""
         return Counter(pod.group or pod.name for node in nodes for each, pod in self.final.seats.get(node, ()) if each is state)
 
     def _amounts(self, node: int, row: int) -> Amounts:

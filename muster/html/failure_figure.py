@@ -1,7 +1,7 @@
 """Figures of a root that is not placed: demand of its groups and free capacity of each domain, on one scale.
 
-A figure is about groups that ask for the same, in domains of the same level.  It shows the resource that is the tightest for
-them, as it was when it was the root's turn and before any of its own pods was placed.
+A figure is about groups with equal requests, in domains of one level.  It shows their scarcest resource at the time of the
+root's attempt, before any of its own pods was placed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from scheduler_core.plugins.node_unschedulable import UNSCHEDULABLE
 from scheduler_core.plugins.profile import Profile
 
 FIGURES, ROWS, SEGMENTS, ALIKE = 4, 12, 32, 3
-"""Of a root so many figures, of a figure so many domains, of a domain so many nodes one by one, of alike ones so many names, at most."""
+"""Limits: figures of a root, domains of a figure, nodes of a domain drawn one by one, names of equal domains."""
 _REASONS = {UNSCHEDULABLE: "cordoned", NODE_AFFINITY: "not selected by the pods"}
 _TAINT = "node(s) had untolerated taint"
 
@@ -53,11 +53,11 @@ class FigureRow:
         title: its name.
         nodes: indices of its nodes, ascending.
         capacity: number of pods that fit; None if they are not alike.
-        free: what is free of the resource on nodes that the pods may use.
-        closed: what is free on the others.
-        why: why they may not use those.
-        segments: node by node, the roomiest first; one for all where they are many.
-        stands_for: how many domains that are alike it is shown for.
+        free: free amount of the resource on nodes that the pods can use.
+        closed: free amount on the other nodes.
+        why: the reasons why the pods cannot use those.
+        segments: node by node, the largest capacity first; one for all if there are many.
+        stands_for: number of equal domains that it represents.
 
     """
 
@@ -76,18 +76,18 @@ class Figure:
     """Needs and domains.
 
     Attributes:
-        level: what the domains are called; empty for the cluster as a whole.
-        resource: the tightest one.
-        unit: how much of it a pod takes; 0 where they are not alike.
-        each: all that a pod requests, in words; empty where they are not alike.
+        level: the name of the level; empty for the cluster as a whole.
+        resource: the scarcest one.
+        unit: amount of it for one pod; 0 if the pods are not alike.
+        each: all that a pod requests, in words; empty if the pods are not alike.
         needs: the largest first.
-        rows: the domains that are shown, the roomiest first.
-        others: how many more there are, none of them roomier.
-        free: what is free of the resource in all of the cluster.
-        usable: how much of that is in a domain, on nodes that the pods may use.
+        rows: the domains that are shown, the largest capacity first.
+        others: the number of other domains, with at most the same capacity.
+        free: free amount of the resource in the whole cluster.
+        usable: the part of it in domains, on nodes that the pods can use.
         most: pods that fit in the domain with the largest capacity; None if they are not alike.
         capacities: capacity of every domain, by its nodes.
-        promised: whether there would be more, were it not promised to others.
+        promised: True if nominated pods of others reduce the free amount.
 
     """
 
@@ -106,7 +106,7 @@ class Figure:
 
 
 def figures(attempt: Attempt, topology: Topology, profile: Profile) -> list[Figure]:
-    """The figures of a root, the whole of it first."""
+    """Return the figures of a root, that of the whole root first."""
     alike: dict[tuple[Chain, tuple[int, ...]], list[Claim]] = {}
     for claim in claims(attempt.entity):
         alike.setdefault((claim.chain, tuple(shape.serial for shape in claim.shapes)), []).append(claim)
@@ -145,7 +145,7 @@ def _figure(same: Sequence[Claim], attempt: Attempt, topology: Topology, profile
 
 
 def _together(rows: Sequence[FigureRow]) -> list[FigureRow]:
-    """Those that look the same as one: where there are many domains, many are alike."""
+    """Return the rows with equal ones joined: of many domains, many are alike."""
     alike: dict[tuple[object, ...], list[FigureRow]] = {}
     for row in rows:
         alike.setdefault((row.capacity, row.free, row.closed, row.why, row.segments), []).append(row)
@@ -164,7 +164,7 @@ def _needs(same: Sequence[Claim], row: int) -> Iterator[Need]:
 
 
 def _places(topology: Topology, parent: Placement, chain: Chain) -> Iterator[tuple[tuple[str, ...], Placement]]:
-    """The domains of the last key of *chain* inside those of the keys before it that hold what runs already, with their names."""
+    """Yield the domains of the last key of *chain*, with their names, inside domains of the earlier keys with all running members."""
     if not chain:
         yield (), parent
         return
@@ -176,22 +176,22 @@ def _places(topology: Topology, parent: Placement, chain: Chain) -> Iterator[tup
 
 
 def _titles(paths: Sequence[tuple[str, ...]]) -> list[str]:
-    """The innermost name of each, or all of them where two have the same."""
+    """Return the innermost name of each, or the full path if two are equal."""
     last = [path[-1] if path else "the cluster" for path in paths]
     return last if len(set(last)) == len(last) else [", ".join(reversed(path)) for path in paths]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class _View:
-    """The nodes as pods of some shapes see them."""
+    """Nodes from the point of view of the pods of a claim."""
 
     claim: Claim
     free: Ints
     profile: Profile
     open: Bools
-    """Shape (nodes,): where one of the shapes may run."""
+    """Shape (nodes,): True if one of the pod shapes can run."""
     slots: Ints | None
-    """Shape (nodes,): how many pods find room; None where they are not alike."""
+    """Shape (nodes,): number of pods that fit; None if they are not alike."""
 
     @classmethod
     def from_claim(cls, claim: Claim, free: Ints, profile: Profile) -> _View:
@@ -206,7 +206,7 @@ class _View:
         return cls(claim, free, profile, usable, slots)
 
     def tightest(self, places: Sequence[Ints]) -> int:
-        """The row of the resource of which the roomiest place has room for the fewest pods, of equal ones a device's first."""
+        """Return the row of the scarcest resource: the best place fits the fewest pods; of equal ones, a device first."""
         rows = sorted({row for shape in self.claim.shapes for row, _ in shape.requests})
         ranks = []
         for row in rows:

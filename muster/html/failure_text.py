@@ -1,4 +1,4 @@
-"""The figures of a root as a page shows them: a scale, what is needed, the domains; and the sentence that they come to."""
+"""Figures of a root as a page shows them: a scale, the demand, the domains; and their summary in a sentence."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from muster.render.phrases import counted
 from scheduler_core.diagnosis import phrases
 
 KINDS = ("fit", "over", "closed", "short")
-"""What a legend explains."""
+"""Kinds of strokes that a legend explains."""
 _PIPS = 16
-"""Pods of a need told by dots as well, at most."""
+"""Limit of pods that are also shown as dots."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Gauge:
-    """A line of a figure: whose it is, where that is on the page, the picture, what it says, and what is to be added."""
+    """A line of a figure: title, area on the map, picture, text, and a note."""
 
     title: str
     area: int | None
@@ -31,7 +31,7 @@ class Gauge:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Picture:
-    """One figure; *rest* speaks of the domains that are not shown, *kinds* are those that a legend must explain."""
+    """One figure; *rest* is about the domains that are not shown, *kinds* are explained in the legend."""
 
     caption: str
     needs: tuple[Gauge, ...]
@@ -41,7 +41,7 @@ class Picture:
 
 
 def picture(figure: Figure, areas: Mapping[bytes, int]) -> Picture:
-    """*figure* to be shown; *areas* are the numbers of what is on the map, by their nodes."""
+    """Return *figure* for the page; *areas* are the numbers of areas on the map, by their nodes."""
     most = scale(figure.needs, [row.segments for row in figure.rows])
     lines = marks(figure.needs, most)
     need = figure.needs[-1].amount

@@ -23,13 +23,13 @@ _TRIED = (Status.UNSCHEDULABLE, Status.UNRESOLVABLE)
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Attempt:
-    """One root's turn.
+    """One attempt to place a root.
 
     Attributes:
-        decision: what came of it.
-        entity: the root with the pods that waited in it.
-        free: shape (resources, nodes): what neither a running, nor a placed, nor a nominated pod took that counts against it.
-        promised: whether nominated pods took some of the rest.
+        decision: the result.
+        entity: the root with its pending pods.
+        free: shape (resources, nodes): capacity without running, placed, and nominated pods that take precedence.
+        promised: True if nominated pods reduce the capacity.
 
     """
 
@@ -40,7 +40,7 @@ class Attempt:
 
 
 def attempts(snapshot: ClusterSnapshot, answer: Answer, options: CycleOptions, roots: Collection[Name]) -> Iterator[Attempt]:
-    """The turns of those of the roots *wanted* that were tried and not placed, the last one of each, in their order."""
+    """Yield the last attempt of each of *roots* that was tried and not placed, in their order."""
     latest = {decision.root: decision for decision in answer.decisions if decision.root in roots}
     waiting = {root for root, decision in latest.items() if decision.status in _TRIED}
     if not waiting:
@@ -98,7 +98,7 @@ class _Table:
 
 
 def _remaining(entity: Entity, node_of: dict[str, int]) -> Entity:
-    """The root as it is by its turn: what got a node in an earlier cycle runs, what has left does not."""
+    """Return the root at its attempt: pods placed in an earlier cycle run, evicted pods do not."""
     members = (*entity.waiting, *entity.running)
     return dataclasses.replace(
         entity,

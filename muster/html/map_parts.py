@@ -30,7 +30,7 @@ class Note:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Shelf:
-    """A node by itself; its pods each by name, what it is to this simulation, and what it takes."""
+    """A node; its pods have a name, a state and requests."""
 
     name: str
     meters: tuple[Meter, ...]
@@ -62,7 +62,7 @@ class Cells:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CapacityNote:
-    """For how many pods of a root that is not placed there is room, and whether that is all it needs."""
+    """Capacity for the pods of a root that is not placed, and whether it is enough."""
 
     text: str
     enough: bool
@@ -73,10 +73,10 @@ class Plot:
     """An area.
 
     Attributes:
-        number: for links to it.
-        title: what it is.
-        size: how many nodes.
-        totals: what is free, for each resource.
+        number: identifier for links.
+        title: its name.
+        size: number of nodes.
+        totals: free amount of each resource.
         capacities: number of pods that fit in it, for each root that is not placed.
         placed_groups: groups placed in it, shortened, with their number of pods.
         parts: the areas inside it.
@@ -102,10 +102,10 @@ class Chart:
 
     Attributes:
         plot: the cluster.
-        levels: what its levels are called, widest first.
-        resources: what is shown, the scarcest first.
-        kinds: what the legend explains.
-        as_shelves: whether nodes are drawn one by one.
+        levels: names of its levels, widest first.
+        resources: resources shown, the scarcest first.
+        kinds: kinds in the legend.
+        as_shelves: True if nodes are drawn one by one.
 
     """
 

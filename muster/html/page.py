@@ -1,7 +1,7 @@
-"""The answer of a simulation as a page to look at: one HTML file that needs nothing else, the same byte for byte.
+"""The answer of a simulation as one self-contained HTML file; the same answer gives the same bytes.
 
-On top what became of every root and why, in words and drawn to scale; below it the cluster with what is taken on each node.
-All of it can be read without a script, on paper, and by a screen reader; on large clusters a small script tells of single nodes.
+First the result of every root with reasons and figures, then the cluster with the resources used on each node.  The page can
+be read without a script, on paper, and by a screen reader; on large clusters a small script shows single nodes.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class Parts:
 
 
 def render(answer: Answer, snapshot: ClusterSnapshot, options: CycleOptions | None = None) -> str:
-    """The whole page; *options* are those of the cycle that *answer* came from."""
+    """Return the page; *options* are those of the cycle that *answer* came from."""
     return drawn(page_content.content(answer, snapshot, options or CycleOptions()), parts())
 
 
 def drawn(content: page_content.Content, made_with: Parts) -> str:
-    """*content* as HTML, with a policy by which a browser takes nothing but what stands in it."""
+    """Return *content* as HTML, with a policy by which a browser loads nothing else."""
     script = "" if content.chart.as_shelves else made_with.script
     runs = _digest(script) if script else "'none'"
     policy = [
@@ -54,7 +54,7 @@ def drawn(content: page_content.Content, made_with: Parts) -> str:
 
 @functools.cache
 def parts() -> Parts:
-    """The template, the stylesheet and the script, read once."""
+    """Return the template, the stylesheet and the script, read once."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
         autoescape=True,
@@ -68,7 +68,7 @@ def parts() -> Parts:
 
 
 def _shown(value: object) -> object:
-    """Text from manifests without what would turn its direction or steer whoever reads it."""
+    """Return text from manifests without control and direction characters."""
     return printable(value) if type(value) is str else value
 
 

@@ -19,14 +19,14 @@ from scheduler_core.model.decision import Decision, Name
 from scheduler_core.model.snapshot import ClusterSnapshot
 
 TREES, ALONE, LEAVING, REASONS, PROBLEMS, FRAGMENTS = 400, 20, 400, 60, 400, 400
-"""Trees that are placed, pods without a group among them, groups that leave, reasons, problems, lines about fragmentation: at most so many."""
+"""Limits: placed trees, pods without a group among them, groups of victims, reasons, problems, lines about fragmentation."""
 LONGEST = 400
-"""Characters of a list of nodes."""
+"""Limit of characters of a list of nodes."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Fact:
-    """A number at the head of the page, and where more of it stands."""
+    """A number at the head of the page, and the anchor of its details."""
 
     number: str
     text: str
@@ -53,7 +53,7 @@ class PendingReason:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """Everything on the page, in the order in which it stands there."""
+    """Content of the page, in its order."""
 
     verdict: str
     sign: str

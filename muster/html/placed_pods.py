@@ -17,7 +17,7 @@ from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.plugins.profile import Profile
 
 _SHAPES = 64
-"""Kinds of pods that are asked, at most, whether a node is closed to all of them."""
+"""Limit of pod shapes that are tested against closed nodes."""
 
 
 class State(enum.StrEnum):
@@ -38,9 +38,9 @@ class FinalPlacement:
         pods: every pod of the snapshot by ``namespace/name``.
         seats: the pods on each node by index, with their state: running ones first.
         used: shape (resources, nodes) for each state.
-        closed: shape (nodes,): no pod that waited may run there, whatever is free.
+        closed: shape (nodes,): True if no pending pod can run there, whatever is free.
         pending: pods that have no node in the end.
-        evicted: pods that have left.
+        evicted: pods evicted in earlier cycles.
 
     """
 
@@ -54,7 +54,7 @@ class FinalPlacement:
 
     @property
     def free(self) -> Ints:
-        """Shape (resources, nodes): what nobody takes; pods that are to leave still take theirs."""
+        """Return the free capacity, shape (resources, nodes); victims of the last cycle still use theirs."""
         taken = self.used[State.RUNNING] + self.used[State.LEAVING] + self.used[State.PLACED]
         return np.maximum(self.nodes.allocatable - taken, 0)
 
@@ -62,7 +62,7 @@ class FinalPlacement:
 def locate_pods(snapshot: ClusterSnapshot, answer: Answer, profile: Profile) -> FinalPlacement:
     """Return all pods by node."""
     nodes, pods = snapshot.nodes, {pod.key: pod for pod in snapshot.pods}
-    # Victims of the last cycle are on their nodes still, and only its nominations count.
+    # Victims of the last cycle are still on their nodes, and only its nominations are used.
     *earlier, last = [Effects(nodes, cycle) for cycle in answer.cycles()] or [Effects(nodes)]
     evicted = frozenset(pod for each in earlier for pod in each.victims)
     placed = {pod: node for each in (*earlier, last) for pod, node in each.placed.items()}
@@ -105,9 +105,9 @@ def _closed(nodes: NodeTable, profile: Profile, waited: Iterable[PodShape]) -> B
 
 
 def resources(final: FinalPlacement, placed: Iterable[PodRecord]) -> tuple[int, ...]:
-    """Rows of the resources worth showing, the scarcest for the pods that wait first; where none waits, for those *placed*.
+    """Return the rows of the resources to show, the scarcest for pending pods first; without any, for those *placed*.
 
-    What they request comes first, then cpu, memory and all devices.  Scarce is what is wanted more of, for what is free.
+    Requested resources are first, then cpu, memory and all devices.  Scarcity is demand divided by free capacity.
     """
     nodes = final.nodes
     demand: Ints = np.zeros(len(nodes.resources), dtype=np.int64)
@@ -119,5 +119,5 @@ def resources(final: FinalPlacement, placed: Iterable[PodRecord]) -> tuple[int, 
     taken = {row: 1 - float(free[row]) / max(1.0, float(whole[row])) for row in range(len(nodes.resources))}
     usual = {row for row in scarcity if row in {CPU, MEMORY} or (row not in {EPHEMERAL, PODS} and whole[row])}
     requested = {row for row in scarcity if demand[row] and (row != PODS or scarcity[row] >= 1)}
-    # Where nothing is wanted of anything, what is used most comes first.
+    # Without any demand, the most used resource is first.
     return tuple(sorted(usual | requested, key=lambda row: (row not in requested, -scarcity[row], -taken[row], row)))

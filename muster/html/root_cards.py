@@ -1,4 +1,4 @@
-"""The roots of a page: a card for each that is not placed, lines for those that are, and who leaves for whom."""
+"""Roots of a page: a card for each that is not placed, lines for placed ones, and victims by root."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from scheduler_core.model.conditions import BARE
 from scheduler_core.model.decision import Decision, Domain, GroupCondition, Name, Status, Step
 
 LONGEST = 110
-"""Columns of a list of nodes."""
+"""Width of a list of nodes, in columns."""
 REASONS, ALONE = 6, 4
-"""Reasons told of a group, and pods without one told each by itself, at most."""
+"""Limits of reasons of a group, and of single pods without a group."""
 _COUNTED = (Status.UNSCHEDULABLE, Status.UNRESOLVABLE)
 
 Locate = Callable[[Domain, Sequence[str]], int | None]
-"""The number of the area that a domain is on the map, given nodes in it; None where it is not drawn."""
+"""Function that returns the area of a domain on the map, given nodes in it; None if it is not drawn."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -32,14 +32,14 @@ class CardLine:
         depth: 0 for the root.
         group: which group it is.
         parent: the name of the group above it; empty for the root.
-        mark: the sign of what became of it.
-        word: the same as a word.
-        domain: where it went; empty where it is confined to nothing, or not placed.
+        mark: the sign of its status.
+        word: its status.
+        domain: its domain; empty without a constraint, or if not placed.
         area: the number of that on the map.
-        count: pods placed, of how many.
-        nodes: where its own pods go, in short.
-        promised: where they go once others have left.
-        why: why pods of it are left, if that is not said of the whole root.
+        count: number of placed pods, and of all.
+        nodes: nodes of its own pods, shortened.
+        promised: nominated nodes, shortened.
+        why: reasons for its pending pods, unless they are those of the root.
 
     """
 
@@ -67,7 +67,7 @@ class Remedy:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Card:
-    """A root that is not placed, with all that is known of why."""
+    """A root that is not placed, with all reasons."""
 
     root: Name
     mark: str
@@ -91,7 +91,7 @@ class Card:
 
 
 def lines(decision: Decision, kinship: Kinship, locate: Locate) -> list[CardLine]:
-    """A line for each group of the root, the root first."""
+    """Return a line for each group of the root, the root first."""
     return [_line(row, decision, locate) for row in rows(decision, kinship)]
 
 
@@ -125,7 +125,7 @@ def _titled(domain: Domain) -> str:
 def card(
     decision: Decision, kinship: Kinship, locate: Locate, *, headline: str = "", figures: Sequence[Picture] = (), searched: bool = False
 ) -> Card:
-    """All about a root that is not placed; *searched*: tell how the answer was found."""
+    """Return the card of a root that is not placed; *searched*: with the result of the search."""
     group_lines = lines(decision, kinship, locate)
     placed, total = len(decision.assignments), len(decision.assignments) + len(decision.pending)
     message = "" if decision.message.startswith(BARE) else decision.message

@@ -14,24 +14,24 @@ from scheduler_core.model.problem import Problem
 MARKS = {Status.SUCCESS: "✓", Status.WAIT: "○"}
 AWAITS = "→"
 NAMED = 8
-"""Names told of a long list."""
+"""Limit of names in a list."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CountedSentence:
-    """A sentence: what it says, and where it counts things up, each by itself."""
+    """A sentence, with the items of an enumeration separate."""
 
     lead: str
     points: tuple[str, ...] = ()
 
 
 def mark(status: Status) -> str:
-    """The sign of a status."""
+    """Return the sign of a status."""
     return MARKS.get(status, "✗")
 
 
 def sentences(text: str) -> list[CountedSentence]:
-    """*text* taken apart where no bracket is open: sentences, and after a colon what semicolons divide."""
+    """Return the sentences of *text*, each with its items after a colon; text in brackets is not split."""
     return [_counted_sentence(each) for each in _split(text, ". ") if each]
 
 
@@ -68,7 +68,7 @@ def verdict(answer: Answer) -> str:
 
 
 def sign(answer: Answer) -> str:
-    """The sign of the verdict: all is well, it will be once others have left, or not."""
+    """Return the sign of the verdict: placed, placed after evictions, or not placed."""
     latest = {decision.root: decision for decision in answer.decisions}
     if len(latest) == 1 and any(decision.victims and decision.status is not Status.SUCCESS for decision in latest.values()):
         return AWAITS
@@ -85,7 +85,7 @@ def outcome_phrase(decision: Decision) -> str:
 
 
 def reasons(pending: Mapping[str, str] | Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
-    """Pods by the reason why they have no node, the commonest first."""
+    """Return the pods by the reason for having no node, the most frequent first."""
     by_reason: dict[str, list[str]] = {}
     for pod, reason in pending.items() if isinstance(pending, Mapping) else pending:
         by_reason.setdefault(reason, []).append(pod)
@@ -93,37 +93,37 @@ def reasons(pending: Mapping[str, str] | Iterable[tuple[str, str]]) -> list[tupl
 
 
 def some(names: Iterable[str], most: int = NAMED) -> str:
-    """Names one after the other, and how many more there are."""
+    """Return names, and the number of others."""
     listed = list(names)
     more = len(listed) - most
     return ", ".join(listed if more <= 1 else listed[:most]) + (f" and {more:,} more" if more > 1 else "")
 
 
 def tallied(counts: Mapping[str, int], most: int = NAMED) -> str:
-    """Names, each with how many of it there are if that is not one."""
+    """Return names, each with its count if not one."""
     ordered = sorted(counts.items(), key=lambda each: (natural(each[0]), each[0]))
     return some((name if count == 1 else f"{name} ×{count:,}" for name, count in ordered), most)  # noqa: RUF001 - as meant
 
 
 def bare_names(keys: Iterable[str]) -> Iterator[str]:
-    """Names of pods without their namespace."""
+    """Yield names of pods without their namespace."""
     return (bare(key) for key in keys)
 
 
 def of_whole(resource: str, free: int, whole: int) -> str:
-    """``8 of 32``; cpu in cores, memory in Gi."""
+    """Return ``8 of 32``; cpu in cores, memory in Gi."""
     return f"{phrases.size(resource, free)} of {phrases.size(resource, whole)}"
 
 
 def short(resource: str, all_of_them: Iterable[str]) -> str:
-    """A name that fits beside a bar: ``gpu`` for ``nvidia.com/gpu`` where no other ends so."""
+    """Return a short name: ``gpu`` for ``nvidia.com/gpu`` if no other resource has that ending."""
     last = resource.rpartition("/")[2]
     alike = sum(each.rpartition("/")[2] == last for each in all_of_them)
     return last if alike == 1 else resource
 
 
 def problems(listed: Iterable[Problem]) -> list[tuple[str, str]]:
-    """Problems by what is wrong: the objects, and that."""
+    """Return the objects of each problem, and its message."""
     alike: dict[str, list[str]] = {}
     for problem in listed:
         alike.setdefault(problem.message, []).append(problem.object)

@@ -1,7 +1,7 @@
 """Shapes of a page: amounts in, path data of SVG out.
 
-A picture is a few paths, one for each kind of thing in it, however many nodes it shows: that keeps a page of thousands small.
-What a kind looks like (colour and pattern) is the stylesheet's business.
+A picture has one path for each kind of shape, whatever the number of nodes, which keeps large pages small.  Colours and
+patterns are in the stylesheet.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from muster.html.placed_pods import State
 GAUGE_WIDTH, GAUGE_HEIGHT = 600, 22
 SQUARE, SQUARE_STEP = 12, 15
 MOST_SQUARES = 16
-"""Devices of a node drawn one by one, at most."""
+"""Limit of devices of a node drawn one by one."""
 BAR_WIDTH, BAR_HEIGHT, BAR_LINE = 120, 8, 4
 CELL_WIDTH, CELL_HEIGHT, CELL_STEP_X, CELL_STEP_Y = 11, 15, 14, 18
 _REACH = 9
-"""How far the line of a need reaches beyond a gauge, to the next one."""
+"""Length of a line of demand beyond a gauge."""
 _BLOCKS = 96
-"""Pods of a gauge drawn one by one, at most."""
+"""Limit of pods of a gauge drawn one by one."""
 _LEAST_BLOCK = 5.0
 _BEYOND = 3
-"""A scale shows at most so many times what is needed."""
+"""Largest ratio of a scale to the demand."""
 FREE, CLOSED, NONE, LINE = "free", "closed", "none", "line"
 _ORDER = (State.RUNNING, State.LEAVING, State.PLACED)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Stroke:
-    """All of one kind in a picture; *d* is the path's."""
+    """All shapes of one kind in a picture; *d* is the path data."""
 
     kind: str
     d: str
@@ -40,7 +40,7 @@ class Stroke:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Amounts:
-    """A resource on a node: how much there is, and what each state takes of it."""
+    """A resource on a node: its whole amount, and the amount used by each state."""
 
     whole: int
     taken: Mapping[State, int]
@@ -60,7 +60,7 @@ def scale(needs: Iterable[Need], rows: Iterable[Sequence[Segment]]) -> int:
 
 
 def marks(needs: Iterable[Need], most: int) -> Stroke:
-    """A line for each need, from top to bottom."""
+    """Draw a line for each need, from top to bottom."""
     places = sorted({_x(each.amount, most) for each in needs})
     return Stroke("mark", "".join(f"M{_number(min(x, GAUGE_WIDTH - 1.0))} -{_REACH}v{GAUGE_HEIGHT + 2 * _REACH}" for x in places))
 
@@ -91,7 +91,7 @@ def gauge(row: Sequence[Segment], unit: int, most: int, need: int) -> list[Strok
 
 
 def _blocks(begin: int, amount: int, unit: int, most: int) -> str:
-    """A block a unit where that can be seen, else one for all."""
+    """Return a block for each unit if it is visible, else one for all."""
     one_by_one = unit and amount // unit <= _BLOCKS and _x(unit, most) >= _LEAST_BLOCK
     edges = range(begin, begin + amount + 1, unit) if one_by_one else (begin, begin + amount)
     return "".join(_rectangle(_x(left, most) + 1, 2, _x(right, most) - 1, GAUGE_HEIGHT - 5) for left, right in itertools.pairwise(edges))
@@ -113,7 +113,7 @@ def _number(number: float) -> str:
 
 
 def squares(amounts: Amounts) -> list[Stroke]:
-    """A square for each device of a node: running first, then what leaves, what is placed, what is free; a ring for what is promised."""
+    """Draw a square for each device of a node: running, victims, placed, free; nominations are rings."""
     kinds: dict[str, str] = {}
     states = [state.value for state in _ORDER for _ in range(amounts.taken.get(state, 0))][: amounts.whole]
     states += [CLOSED if amounts.closed else FREE] * (amounts.whole - len(states))
@@ -135,7 +135,7 @@ def _promised(states: Sequence[str], amounts: Amounts) -> list[int]:
 
 
 def bar(amounts: Amounts) -> list[Stroke]:
-    """One bar for a node; what is promised is a line below its end."""
+    """Draw one bar for a node; nominations are a line below its end."""
     kinds = {CLOSED if amounts.closed else FREE: f"M.5 .5h{BAR_WIDTH - 1}v{BAR_HEIGHT - 1}h-{BAR_WIDTH - 1}z"}
     at = 0
     for state in _ORDER:
@@ -149,7 +149,7 @@ def bar(amounts: Amounts) -> list[Stroke]:
 
 
 def cells(nodes: Sequence[Amounts], columns: int) -> list[Stroke]:
-    """A cell for each node, filled from below by what is taken of it; a cross where it is closed, a dash where it has none."""
+    """Draw a cell for each node, filled from below by usage; a cross if it is closed, a dash without the resource."""
     kinds: dict[str, list[str]] = {kind: [] for kind in (FREE, *(state.value for state in _ORDER), State.PROMISED.value, CLOSED, NONE)}
     for place, amounts in enumerate(nodes):
         left, top = place % columns * CELL_STEP_X + 1, place // columns * CELL_STEP_Y + 1
@@ -167,7 +167,7 @@ def cells(nodes: Sequence[Amounts], columns: int) -> list[Stroke]:
 
 
 def _levels(amounts: Amounts) -> Iterable[tuple[State, int, int]]:
-    """State, where it begins (from the top, downwards) and how high it stands; a cell is full only where nothing is free."""
+    """Yield state, lower edge and height; a cell is full only if nothing is free."""
     at, below = 0, 0
     for state in _ORDER:
         at = min(at + amounts.taken.get(state, 0), amounts.whole)
@@ -178,7 +178,7 @@ def _levels(amounts: Amounts) -> Iterable[tuple[State, int, int]]:
 
 
 def amounts_over(height: int, part: int, whole: int) -> int:
-    """*part* of *whole* in units of *height*: not nothing where there is something."""
+    """Return *part* of *whole* in units of *height*, at least 1 if *part* is not 0."""
     return max(height * part // whole, min(part, 1))
 
 

@@ -1,4 +1,4 @@
-"""The topology that a page draws: which node labels are its levels, and the areas of nodes that they make, one inside the other."""
+"""Topology of a page: the node labels that are its levels, and their nested areas of nodes."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ KNOWN = (
     *("region", "zone", "datacenter", "room", "row", "block", "gce-topology-block", "network-node-layer-1"),
     *("subblock", "gce-topology-subblock", "network-node-layer-2", "rack", "network-node-layer-3"),
 )
-"""Last parts of label keys that tell where a machine stands, as clouds and operators name them."""
+"""Last parts of label keys for the location of a machine, as clouds and operators name them."""
 LEGACY = "failure-domain.beta.kubernetes.io/"
-"""What the keys for zone and region began with before 1.17; both are there where they are at all."""
+"""Prefix of the keys for zone and region before 1.17, which exist in addition to the new ones."""
 HOSTNAME = "kubernetes.io/hostname"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Area:
-    """Nodes that stand together.
+    """Nodes of one domain.
 
     Attributes:
         number: its place among all areas of the page, the cluster first, parents before their parts.
         key: the topology key; empty for the whole cluster.
-        value: the value of that label; None where the nodes have no such label.
-        nodes: indices in the order of their names as people count, node-2 before node-10.
-        parts: the areas that it divides into; none where it holds nodes only.
+        value: the value of that label; None if the nodes lack it.
+        nodes: indices in the natural order of their names, node-2 before node-10.
+        parts: the areas inside it; none if it has only nodes.
 
     """
 
@@ -43,26 +43,26 @@ class Area:
 
     @property
     def title(self) -> str:
-        """``rack r1``, ``rack-1``, ``without rack``, ``all nodes``."""
+        """Return ``rack r1``, ``rack-1``, ``without rack``, ``all nodes``."""
         if not self.key:
             return "all nodes"
         noun = phrases.level(self.key)
         if self.value is None:
             return f"without {noun}"
-        # block-1 says what it is, also where the key ends in gce-topology-block.
+        # block-1 names its level, also with a key that ends in gce-topology-block.
         return self.value if self.value.startswith(noun.rpartition("-")[2]) else f"{noun} {self.value}"
 
     def walk(self) -> Iterator[Area]:
-        """The area and all inside it."""
+        """Yield the area and all areas inside it."""
         yield self
         for part in self.parts:
             yield from part.walk()
 
 
 def levels(nodes: NodeTable, requested: Iterable[str]) -> tuple[str, ...]:
-    """The keys of the levels, widest first: those of *wanted*, and of the well-known ones those that nest with them.
+    """Return the keys of the levels, widest first: *requested*, and well-known keys that nest with them.
 
-    Left out is what no node has, what divides the nodes as another key does, and what sets every node apart.
+    Keys without nodes, keys that divide the nodes like another key, and keys with a value for each node are omitted.
     """
     selected: list[str] = []
     for key in sorted({key for key in requested if key and key != HOSTNAME and nodes.column(key).values}):
@@ -107,7 +107,7 @@ def _contains(nodes: NodeTable, outer: str, inner: str) -> bool:
 
 
 def areas(nodes: NodeTable, keys: Sequence[str]) -> Area:
-    """The whole cluster, divided by *keys*."""
+    """Return the whole cluster, divided by *keys*."""
     ordered = sorted(range(len(nodes)), key=lambda index: (natural(nodes.names[index]), nodes.names[index]))
     return _area(nodes, "", None, ordered, tuple(keys), itertools.count())
 
@@ -124,7 +124,7 @@ def _area(nodes: NodeTable, key: str, value: str | None, inside: list[int], keys
 
 
 def _divide(nodes: NodeTable, key: str, inside: list[int]) -> list[tuple[str | None, list[int]]]:
-    """The nodes by the value of a label, those without it last; nothing where none has it."""
+    """Return the nodes by the value of a label, those without it last; nothing if none has it."""
     column = nodes.column(key)
     by_value: dict[int, list[int]] = {}
     for index in inside:
@@ -155,13 +155,13 @@ class AreaMap:
 
     @classmethod
     def from_nodes(cls, nodes: NodeTable, requested: Iterable[str]) -> AreaMap:
-        """Return the areas of *nodes* by the topology keys *wanted*."""
+        """Return the areas of *nodes* by the topology keys *requested*."""
         keys = levels(nodes, requested)
         whole = areas(nodes, keys)
         return cls(nodes, keys, whole, {identity(each.nodes): each.number for each in whole.walk() if each.nodes})
 
     def find(self, key: str, value: str, names: Iterable[str]) -> int | None:
-        """The number of the domain *value* of *key* that holds the first of the nodes *names*."""
+        """Return the number of the domain *value* of *key* with the first of the nodes *names*."""
         first = next((self.nodes.index[name] for name in names if name in self.nodes.index), None)
         for area in self.whole.walk():
             if area.key == key and area.value == value and (first is None or first in area.nodes):

@@ -1,4 +1,4 @@
-"""The roots of a page that are not placed: cards with figures for the first of them, a line each for the others."""
+"""Roots of a page that are not placed: cards with figures for the first ones, one line each for others."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from scheduler_core.model.topology import Topology
 from scheduler_core.model.wording import cut
 
 CARDS, ALONE, BRIEFS = 24, 3, 400
-"""Roots told with all that is known of why, pods without a group among them, and roots told in a line, at most."""
+"""Limits: roots with a card, pods without a group among them, roots with one line."""
 _BRIEF = 240
-"""Characters of such a line."""
+"""Limit of characters of a line."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Brief:
-    """A root told in one line."""
+    """A root in one line."""
 
     root: Name
     mark: str
@@ -32,7 +32,7 @@ class Brief:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Open:
-    """Roots that are not placed; *alone* is how many more pods without a group there are, which are told by their reasons only."""
+    """Roots that are not placed; *alone* is the number of other pods without a group, shown by reason only."""
 
     cards: tuple[Card, ...]
     briefs: Listed[Brief]
@@ -40,7 +40,7 @@ class Open:
 
 
 def opened(case: Case) -> tuple[Open, list[tuple[str, Figure]]]:
-    """Those of *case*, and the figures of which the map speaks, with the name of the root."""
+    """Return the unplaced roots of *case*, and the figures for the map, with the name of the root."""
     pods = [decision for decision in case.unplaced if decision.root.kind == "Pod"]
     shown_pods = _unlike(pods, case)[:ALONE]
     groups = [decision for decision in case.unplaced if decision.root.kind != "Pod"]
@@ -54,7 +54,7 @@ def opened(case: Case) -> tuple[Open, list[tuple[str, Figure]]]:
 
 
 def _unlike(pods: Sequence[Decision], case: Case) -> list[Decision]:
-    """The first of those that are alike: that need the same, and are not placed for the same reason."""
+    """Return the first of equal pods: same requests, same status."""
     distinct: dict[tuple[object, ...], Decision] = {}
     for decision in pods:
         pod = case.final.pods.get(f"{decision.root.namespace}/{decision.root.name}")

@@ -32,11 +32,11 @@ class Answer:
 
     Attributes:
         decisions: in the order made; with evictions, those of the later cycle follow.
-        pending: every pod that is left without a node, and why, by name.
+        pending: every pod without a node, with the reason, by name.
         problems: inputs that could not be used.
-        seconds: how long it took; None where that is not asked for.
-        own: what of it is about PATH, and the exit status with it; None where it is about all there is.
-        fragments: the largest gangs that fitted before anything was placed; None where that is not asked for.
+        seconds: duration; None if not requested.
+        own: the part about PATH, which sets the exit status; None if the whole answer counts.
+        fragments: the largest gangs that fitted before anything was placed; None if not requested.
 
     """
 
@@ -55,7 +55,7 @@ class Answer:
         problems: Sequence[Problem] = (),
         seconds: float | None = None,
     ) -> Answer:
-        """The answer over *decisions*; *rootless* are pods that no decision speaks of."""
+        """Return the answer with *decisions*; *rootless* are pods without a decision."""
         return cls(tuple(decisions), tuple(unplaced_pods(decisions, rootless).items()), tuple(problems), seconds)
 
     @property
@@ -70,7 +70,7 @@ class Answer:
 
     @property
     def placed_roots(self) -> frozenset[Name]:
-        """Return these roots."""
+        """Return the roots that are placed in the end."""
         return frozenset(root for root, decision in latest(self.decisions).items() if decision.status is Status.SUCCESS)
 
     @property
@@ -80,14 +80,14 @@ class Answer:
 
     @property
     def exit_status(self) -> int:
-        """0 where every pod has a node in the end, 1 where one has not, 2 where there were only problems; of ``own`` if that is set."""
+        """Return 0 if every pod has a node in the end, 1 if not, 2 if there were only problems; of ``own`` if that is set."""
         counts = self.own or Share(self.roots, self.placed, len(self.pending), len(self.problems))
         if not counts.roots and not counts.pending:
             return NOTHING_DECIDED if counts.problems else ALL_PLACED
         return ALL_PLACED if counts.placed == counts.roots and not counts.pending else NOT_PLACED
 
     def cycles(self) -> list[list[Decision]]:
-        """The decisions of each cycle: a root comes once in a cycle."""
+        """Return the decisions of each cycle; a root has at most one in a cycle."""
         cycles: list[list[Decision]] = []
         seen: set[Name] = set()
         for decision in self.decisions:

@@ -1,4 +1,4 @@
-"""The answer of a simulation as JSON, version 1: what scripts and CI rely on.  Keys are only ever added."""
+"""The answer of a simulation as JSON, version 1: the interface for scripts and CI.  Keys are only added."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _MILLISECONDS = 3
 
 
 def render(answer: Answer) -> str:
-    """One JSON document, indented."""
+    """Return one JSON document, indented."""
     return json.dumps(as_json(answer), ensure_ascii=False, indent=2) + "\n"
 
 
 def line(content: Mapping[str, object]) -> str:
-    """One JSON document on one line."""
+    """Return one JSON document on one line."""
     return json.dumps(content, ensure_ascii=False) + "\n"
 
 
 def as_json(answer: Answer) -> dict[str, object]:
-    """The same before it is text.  Pods stand in the order of their names, decisions in the order made."""
+    """Return the answer as a JSON object.  Pods are in the order of their names, decisions in the order made."""
     summary: dict[str, object] = {"roots": answer.roots, "placed": answer.placed, "pods": answer.pods}
     if answer.seconds is not None:
         summary["seconds"] = round(answer.seconds, _MILLISECONDS)
@@ -44,7 +44,7 @@ def as_json(answer: Answer) -> dict[str, object]:
 
 
 def decision_json(decision: Decision) -> dict[str, object]:
-    """One decision, in the form of ``decisions``."""
+    """Return one decision, in the form of ``decisions``."""
     root, search = decision.root, decision.search
     result: dict[str, object] = {
         "root": {"kind": root.kind, "namespace": root.namespace, "name": root.name},

@@ -1,4 +1,4 @@
-"""The answer of a simulation for a person: who would run where, who would leave, who is left, and why."""
+"""The answer of a simulation as text: placed pods with nodes, victims, and pending pods with reasons."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from scheduler_core.model.decision import Decision, Status
 from validators.reports.escape import printable
 
 PLACED_SHOWN, OTHERS_SHOWN, PODS_SHOWN, PROBLEMS_SHOWN = 20, 12, 8, 8
-"""How many of a kind are told one by one, where nothing asks for all."""
+"""Limits of entries shown one by one, unless all are requested."""
 _INDENT = "    "
 
 
 def render(answer: Answer, kinship: Kinship, *, colour: bool = False, every: bool = False) -> str:
-    """The whole report; with *every*, nothing is left out and each pod is named with its node."""
+    """Return the report; with *every*, nothing is omitted and each pod is listed with its node."""
     page = Page(kinship, Paint(colour), every)
     lines: list[str] = []
     for number, decisions in enumerate(answer.cycles()):
@@ -53,7 +53,7 @@ def _cycle(decisions: Sequence[Decision], page: Page) -> Iterator[str]:
 
 
 def _more(left_out: Sequence[Decision], page: Page) -> Iterator[str]:
-    """Roots that are not told one by one, in one line for each status."""
+    """Yield the other roots, in one line for each status."""
     for status in Status:
         alike = [each for each in left_out if each.status is status]
         if not alike:
@@ -67,7 +67,7 @@ def _more(left_out: Sequence[Decision], page: Page) -> Iterator[str]:
 
 
 def _single_pods(decisions: Sequence[Decision], page: Page) -> Iterator[str]:
-    """Pods that are roots of their own: those placed together, the others by equal reason."""
+    """Yield the pods without a group: placed ones together, others by reason."""
     told_apart = len(decisions) <= PODS_SHOWN or page.every
     apart = [each for each in decisions if told_apart or each.victims or each.remedies]
     for decision in apart:
@@ -90,7 +90,7 @@ def _single_pods(decisions: Sequence[Decision], page: Page) -> Iterator[str]:
 
 
 def _rootless(answer: Answer, page: Page) -> Iterator[str]:
-    """Pods that no decision speaks of."""
+    """Yield the pods without a decision."""
     spoken_of = {pod for decision in answer.decisions for pod in decision.pending}
     reasons: dict[str, list[str]] = {}
     for pod, reason in answer.pending:
@@ -103,7 +103,7 @@ def _rootless(answer: Answer, page: Page) -> Iterator[str]:
 
 
 def fragmentation_lines(fragments: Sequence[Fragment], paint: Paint) -> Iterator[str]:
-    """The largest gang that fits in one domain, a line for each topology level; nothing where there is no level or no pod."""
+    """Yield the largest gang that fits in one domain, a line for each topology level; nothing without levels or pods."""
     if not fragments:
         return
     yield paint.bold("The largest gang that fits in one domain, before anything is placed:")
@@ -118,7 +118,7 @@ def fragmentation_lines(fragments: Sequence[Fragment], paint: Paint) -> Iterator
 
 
 def _problems(answer: Answer, page: Page) -> Iterator[str]:
-    """Inputs that could not be used, those of one kind of trouble together."""
+    """Yield the problems of the input, grouped by message."""
     if not answer.problems:
         return
     yield page.paint.bold("Problems in the input:")

@@ -1,6 +1,6 @@
 """Short forms of lists and long texts of a simulation.
 
-Text in, text out.  What comes from manifests is made printable here.
+Text in, text out.  Text from manifests is made printable here.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from validators.reports.escape import printable
 
 WIDTH = 100
-"""Columns that a line takes, where no single word is longer."""
+"""Width of lines in columns; a longer word is not broken."""
 LEAST = 40
-"""Columns that a list gets in any case, however little is left of its line."""
+"""Minimum width of a list in columns."""
 _DIGITS = 18
 SHOWN = 3
-"""Pods named of those that share one reason."""
+"""Number of pods named for one reason."""
 
 
 def natural(text: str) -> list[tuple[str, int]]:
-    """A sort key by which node-2 comes before node-10."""
+    """Return a sort key by which node-2 comes before node-10."""
     return [(words, int(digits or 0)) for words, digits in re.findall(r"([^0-9]*)([0-9]{0,18})", text)]
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun: ``1 pod``, ``2,000 pods``."""
+    """Return a number with its noun: ``1 pod``, ``2,000 pods``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def fitting(parts: Sequence[str], columns: int, sizes: Sequence[int] | None = None) -> str:
-    """*parts* joined by commas, as many as fit into *room* columns (one in any case), and how many more there are.
+    """Return *parts* joined by commas, as many as fit into *columns* (at least one), and the number of others.
 
-    *sizes* are how many each part stands for, where that is not one.
+    *sizes* are the numbers of items of each part, if not one.
     """
     text = ", ".join(parts)
     if len(text) <= columns:
@@ -50,9 +50,9 @@ def fitting(parts: Sequence[str], columns: int, sizes: Sequence[int] | None = No
 
 
 def nodes(counts: Mapping[str, int], columns: int) -> str:
-    """Nodes, and how many pods each gets where that is more than one.
+    """Return nodes, each with its number of pods if more than one.
 
-    Where they do not fit: how many nodes, and those that are numbered one after the other as ``node-1 to node-40``.
+    If they do not fit: the number of nodes, and consecutive numbers as ``node-1 to node-40``.
     """
     ordered = sorted(counts, key=natural)
     text = ", ".join(_times(node, counts[node]) for node in ordered)
@@ -64,7 +64,7 @@ def nodes(counts: Mapping[str, int], columns: int) -> str:
 
 
 def _runs(ordered: Sequence[str], counts: Mapping[str, int]) -> Iterator[tuple[str, int]]:
-    """Nodes that follow one another and get as many pods each, with how many they are."""
+    """Yield runs of consecutive nodes with equal numbers of pods, each with its length."""
     start = 0
     for end in range(1, len(ordered) + 1):
         last = ordered[end - 1]
@@ -88,7 +88,7 @@ def _numbered(node: str) -> tuple[str, str]:
 
 
 def pods(keys: Iterable[str], *, every: bool) -> str:
-    """``train-0, train-1, train-2 and 5 more``; names without their namespace."""
+    """Return ``train-0, train-1, train-2 and 5 more``: names without their namespace."""
     names = sorted((printable(bare(key)) for key in keys), key=natural)
     if every or len(names) <= SHOWN + 1:
         return ", ".join(names)
@@ -96,21 +96,21 @@ def pods(keys: Iterable[str], *, every: bool) -> str:
 
 
 def bare(key: str) -> str:
-    """The name in ``namespace/name``."""
+    """Return the name of ``namespace/name``."""
     return key.rpartition("/")[2]
 
 
 def per_node(assigned: Mapping[str, str]) -> Counter[str]:
-    """Return the number of pods that each node gets, in words."""
+    """Return the number of pods of each node."""
     return Counter(assigned.values())
 
 
 def folded(text: str, lead: str, hang: str = "  ") -> list[str]:
-    """*text* as lines that fit, each after *lead*, from the second on further in; a longer word stays whole."""
+    """Return *text* as folded lines, each after *lead*, further lines also after *hang*; words are not broken."""
     return textwrap.wrap(
         printable(text), WIDTH, initial_indent=lead, subsequent_indent=lead + hang, break_long_words=False, break_on_hyphens=False
     )
 
 
 def _times(node: str, count: int) -> str:
-    return printable(node) if count == 1 else f"{printable(node)} ×{count:,}"  # noqa: RUF001 - it is meant to be a multiplication sign
+    return printable(node) if count == 1 else f"{printable(node)} ×{count:,}"  # noqa: RUF001 - a multiplication sign

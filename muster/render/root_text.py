@@ -1,4 +1,4 @@
-"""One root of a simulation in words: a line for each group, and below it why pods of it are left, and who would leave for it."""
+"""One root of a simulation as text: a line for each group, and below it reasons for pending pods, victims and remedies."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from scheduler_core.model.decision import Decision, Domain, GroupDecision, Statu
 from validators.reports.escape import printable
 
 ROWS_SHOWN = 24
-"""Groups of one tree told one by one, where nothing asks for all."""
+"""Limit of groups of a tree that are shown, unless all are requested."""
 WIDEST = 56
-"""Columns of a cell, beyond which the next ones do not wait for it."""
+"""Largest width of a cell, in columns, to which others are aligned."""
 REASONS_SHOWN = 4
 _GAP = "  "
 
@@ -31,11 +31,11 @@ class Paint:
     colour: bool
 
     def paint_status(self, status: Status, text: str) -> str:
-        """In the colour of a status."""
+        """Return the text in the colour of a status."""
         return self._painted(text, _COLOURS.get(status, _RED))
 
     def paint_running(self, text: str) -> str:
-        """In the colour of what is under way."""
+        """Return the text in the colour of progress."""
         return self._painted(text, _YELLOW)
 
     def bold(self, text: str) -> str:
@@ -57,15 +57,15 @@ class Page:
     kinship: Kinship
     paint: Paint
     every: bool = False
-    """Nothing is left out."""
+    """Nothing is omitted."""
 
     def mark(self, status: Status) -> str:
-        """The sign of a status."""
+        """Return the sign of a status."""
         return _MARKS.get(status, "✗")
 
 
 def root_lines(decision: Decision, page: Page) -> Iterator[str]:
-    """All lines about one root."""
+    """Yield all lines about one root."""
     all_rows = rows(decision, page.kinship)
     shown = all_rows if page.every else all_rows[:ROWS_SHOWN]
     table = [_cells(row, is_root=row is all_rows[0]) for row in shown]
@@ -94,13 +94,13 @@ def _mark(row: TreeRow) -> str:
 
 
 def _place(domain: Domain) -> str:
-    """``rack r1``, or ``rack-1`` where the value says already what it is: as the diagnosis has it."""
+    """Return ``rack r1``, or ``rack-1`` if the value already has the name of the level."""
     level = phrases.level(domain.key)
     return domain.value if domain.value.startswith(level) else f"{level} {domain.value}"
 
 
 def _group_line(row: TreeRow, cells: Sequence[str], page: Page) -> Iterator[str]:
-    """The line of a group: the cells, and where its pods go or what became of it."""
+    """Yield the line of a group: the cells, then its nodes or its status."""
     plain, status = _GAP.join(cells), row.decision.status
     lead, mark = row.lead, _mark(row)
     sign = page.paint.paint_running(mark) if row.awaits else page.paint.paint_status(status, mark)
@@ -112,7 +112,7 @@ def _group_line(row: TreeRow, cells: Sequence[str], page: Page) -> Iterator[str]
 
 
 def _with_nodes(row: TreeRow, head: str, plain: str, page: Page) -> Iterator[str]:
-    """*head* with the nodes after it where they fit, else below it."""
+    """Yield *head* with the nodes after it if they fit, else below it."""
     indent = f"{row.below}  "
     for pods_to_nodes, words in ((row.assigned, ""), (row.promised, "after eviction on ")):
         if not pods_to_nodes:
@@ -143,7 +143,7 @@ def _each(pods_to_nodes: Mapping[str, str], lead: str) -> Iterator[str]:
 def _explanation(row: TreeRow, decision: Decision, page: Page) -> Iterator[str]:
     """Return the messages of a group that are not repeated from above, then the reasons of its pods, likewise.
 
-    The scheduler's words stand at the root, and where there are no others.
+    kube-scheduler's message is shown for the root, and for groups without other messages.
     """
     lead, root = f"{row.below}  ", not row.above
     shown = [decision.message, *(text for above in row.above for text in _texts(above))]
@@ -164,7 +164,7 @@ def _explanation(row: TreeRow, decision: Decision, page: Page) -> Iterator[str]:
 
 
 def _texts(group_decision: GroupDecision) -> tuple[str, ...]:
-    """All that is told of a group."""
+    """Return all messages of a group."""
     return group_decision.message, *(each.message for each in group_decision.conditions)
 
 

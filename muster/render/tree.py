@@ -34,7 +34,7 @@ class Kinship:
         return cls(parents, {pod.key: pod.group for pod in snapshot.pods if pod.group})
 
     def leaf(self, pod: str) -> Name:
-        """The PodGroup of a pod, or the pod itself."""
+        """Return the PodGroup of a pod, or the pod itself."""
         namespace, _, name = pod.partition("/")
         group = self.groups.get(pod)
         return Name("Pod", namespace, name) if group is None else Name("PodGroup", namespace, group)
@@ -46,27 +46,27 @@ class TreeRow:
 
     decision: GroupDecision
     lead: str
-    """What stands before it: the lines of the tree."""
+    """Prefix of its line: the lines of the tree."""
     below: str
-    """What stands before the lines that tell more of it."""
+    """Prefix of further lines about it."""
     above: tuple[GroupDecision, ...]
     """The groups above it, the root first."""
     assigned: dict[str, str] = dataclasses.field(default_factory=dict)
     """Its own pods that got a node."""
     promised: dict[str, str] = dataclasses.field(default_factory=dict)
-    """Its own pods that get theirs once others have left."""
+    """Its own pods with a nominated node."""
     pending: dict[str, str] = dataclasses.field(default_factory=dict)
-    """Its own pods without a node, and why."""
+    """Its own pods without a node, with the reason."""
     placed: int = 0
-    """Pods that got a node, of all that is below it."""
+    """Number of pods with a node, in its whole subtree."""
     total: int = 0
-    """Pods that were to get one, of all that is below it."""
+    """Number of pods to place, in its whole subtree."""
     awaits: bool = False
-    """Whether pods of it, or of what is below it, get their node once others have left."""
+    """True if a pod of its subtree has a nominated node."""
 
 
 def rows(decision: Decision, kinship: Kinship) -> list[TreeRow]:
-    """The rows of a decision, the root first."""
+    """Return the rows of a decision, the root first."""
     decisions = list(decision.groups) or [GroupDecision(decision.root, decision.status, decision.message)]
     children = _children(decisions, kinship)
     result: list[TreeRow] = []
@@ -84,7 +84,7 @@ def rows(decision: Decision, kinship: Kinship) -> list[TreeRow]:
 
 
 def _children(decisions: Sequence[GroupDecision], kinship: Kinship) -> dict[Name, list[GroupDecision]]:
-    """Each below its parent if that comes before it, else below the first: so a circle of parents can be drawn, too."""
+    """Return the children of each group; a group before its parent is below the root, so that a cycle can be drawn."""
     top = decisions[0].group
     seen, children = {top}, dict[Name, list[GroupDecision]]()
     for each in decisions[1:]:
@@ -105,7 +105,7 @@ def _share_out(decision: Decision, by_group: Mapping[Name, TreeRow], kinship: Ki
 
 
 def _sum_up(tree_rows: Sequence[TreeRow], children: Mapping[Name, Sequence[GroupDecision]]) -> None:
-    """Counts from the leaves upwards: in *found* parents come first."""
+    """Count from the leaves upwards; in *tree_rows* parents are first."""
     by_group = {row.decision.group: row for row in tree_rows}
     for row in reversed(tree_rows):
         below = [by_group[child.group] for child in children.get(row.decision.group, ())]

@@ -15,7 +15,7 @@ from muster.commands.demo import cluster_demo, installation
 
 @pytest.fixture
 def desk(tmp_path):
-    installation._lay_out(tmp_path / "desk")
+    installation._copy_manifests(tmp_path / "desk")
     return tmp_path / "desk"
 
 

@@ -206,13 +206,13 @@ def test_options_of_the_command_line_are_those_of_a_question(chosen, want):
 
 def test_long_work_is_told_to_a_terminal_alone(monkeypatch, capsys):
     silent = Progress()
-    silent.say("reading")
+    silent.show("reading")
     silent.roots(1, 2)
     silent.end()
     assert capsys.readouterr().err == ""
 
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    monkeypatch.setattr("muster.commands.progress._PATIENCE", 0.0)
+    monkeypatch.setattr("muster.commands.progress._FIRST_SECONDS", 0.0)
     telling = Progress()
     telling.roots(1, 2)
     telling.end()

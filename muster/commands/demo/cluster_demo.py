@@ -1,7 +1,7 @@
 """``muster demo --cluster``: the webhooks and the sidecar at work on a real API server.
 
-A control plane is started for it, everything is installed on it as on a cluster, and all of it is gone at the end.  What is
-shown was typed and printed: kubectl's own words, but for lines left out where an ellipsis stands.
+It starts a control plane, installs everything as on a cluster, and removes all at the end.  The commands shown are run, and
+their output is kubectl's; an ellipsis stands for omitted lines.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from muster.commands.demo.terminal import LEFT_OUT, Stage
 from muster.commands.demo.webhook_server import ANSWER_SECONDS, ServerError
 
 COLUMNS = "POD:.metadata.name,GANG:.spec.schedulingGroup.podGroupName,NODE:.spec.nodeName"
-WHY = "POD:.metadata.name,WHY:.status.conditions[*].message"
-TOLD = "POD:.involvedObject.name,EVENT:.reason,MESSAGE:.message"
+REASONS = "POD:.metadata.name,WHY:.status.conditions[*].message"
+EVENTS = "POD:.involvedObject.name,EVENT:.reason,MESSAGE:.message"
 
 
 def show(stage: Stage) -> None:
-    """Show it.
+    """Run the demonstration.
 
     Raises:
-        ServerError: there is no control plane to be started, or something does not come about.
+        ServerError: the control plane cannot be started, or an expected result does not appear.
 
     """
     programs = control_plane.find()
-    stage.say("Muster on a control plane of its own: a real API server, the webhooks, the sidecar.")
+    stage.line("Muster on a control plane of its own: a real API server, the webhooks, the sidecar.")
     stage.title("1  Install: permissions, the webhook server, the sidecar")
     with tempfile.TemporaryDirectory(prefix="muster-demo-") as name, installation.installed(stage, programs, Path(name)) as installed:
         story = _Story(stage, installed)
@@ -50,18 +50,20 @@ class _Story:
         self._stage, self._shell, self._sidecar = stage, installed.shell, installed.sidecar
 
     def admission(self) -> None:
-        """A group is refused."""
+        """Show a refused group."""
         self._stage.title("2  Admission: the API server calls the webhooks")
-        self._stage.tell("The cluster: eight nodes with eight GPUs each. Two notebooks and a server run on three of them.")
+        self._stage.paragraph("The cluster: eight nodes with eight GPUs each. Two notebooks and a server run on three of them.")
         self._shell.sure("kubectl create -f nodes.yaml -f running.yaml")
         self._show("kubectl get nodes -L topology.kubernetes.io/zone,example.com/rack")
-        self._stage.tell("A group that is disrupted as a whole, but not scheduled as a whole. The API server accepts it, Muster does not:")
+        self._stage.paragraph(
+            "A group that is disrupted as a whole, but not scheduled as a whole. The API server accepts it, Muster does not:"
+        )
         self._show("kubectl create -f refused.yaml", refused=True)
 
     def training(self) -> None:
-        """A tree that is placed."""
+        """Show a tree that is placed."""
         self._stage.title("3  A training job: its tree is placed as a whole")
-        self._stage.tell(
+        self._stage.paragraph(
             "The tree: one group of groups, all in one zone; below it two gangs of four pods, each in one rack. kubectl creates the "
             "objects one by one. No pod is bound until all exist; then all are bound together."
         )
@@ -72,42 +74,42 @@ class _Story:
         self._show("kubectl describe compositepodgroup training-run", expected=("zone z1",), since="Status:")
 
     def preemption(self) -> None:
-        """A gang that is placed where pods of less priority leave."""
+        """Show a gang that preempts pods of lower priority."""
         self._stage.title("4  Preemption: an evaluation needs a rack that two notebooks use")
-        self._stage.tell(
+        self._stage.paragraph(
             "All victims are chosen before the first eviction. The plan is proved, and each eviction is first tried as a dry run, so that no "
             "PodDisruptionBudget stops it half-way. The notebooks have a lower priority; no other choice is sufficient."
         )
         self._show("kubectl create -f evaluation.yaml")
         self._wait("pod/notebook-0 pod/notebook-1", "DisruptionTarget")
-        self._show(f"kubectl get pods notebook-0 notebook-1 -o custom-columns='{WHY}'")
-        self._show(f"kubectl get events --field-selector reason=Preempted -o custom-columns={TOLD}", expected=("node c1", "node c2"))
-        self._stage.tell("On a cluster, the kubelet stops them. There is no kubelet here, so they are deleted by hand:")
+        self._show(f"kubectl get pods notebook-0 notebook-1 -o custom-columns='{REASONS}'")
+        self._show(f"kubectl get events --field-selector reason=Preempted -o custom-columns={EVENTS}", expected=("node c1", "node c2"))
+        self._stage.paragraph("On a cluster, the kubelet stops them. There is no kubelet here, so they are deleted by hand:")
         self._show("kubectl delete pods notebook-0 notebook-1 --force")
         self._wait("podgroup/evaluation", "PodGroupInitiallyScheduled")
         self._show(f"kubectl get pods evaluation-0 evaluation-1 -o custom-columns={COLUMNS}")
 
     def invalid(self) -> None:
-        """A tree that is wrong only as a whole, told and mended."""
+        """Show a tree that is invalid only as a whole, the report, and the fix."""
         self._stage.title("5  A tree that is invalid as a whole: admission cannot see it")
-        self._stage.tell("A gang is queued as one entity, but one pod of this gang has another priority. Each object alone is valid:")
+        self._stage.paragraph("A gang is queued as one entity, but one pod of this gang has another priority. Each object alone is valid:")
         self._show("kubectl create -f labelling.yaml")
         self._wait("podgroup/labelling", "PodGroupInitiallyScheduled=False")
         self._show("kubectl describe podgroup labelling", since="Status:")
-        self._stage.tell("The fix: the pod is created again with the priority of its group.")
+        self._stage.paragraph("The fix: the pod is created again with the priority of its group.")
         self._show("kubectl replace --force -f mended.yaml")
         self._wait("podgroup/labelling", "PodGroupInitiallyScheduled")
 
     def pending(self) -> None:
-        """A gang for which there is no room: why, and what would help."""
+        """Show a gang that does not fit, the reason, and remedies."""
         self._stage.title("6  No capacity: why a group is pending, and what would help")
-        self._stage.tell("A sweep of four pods with four GPUs each, in one rack. Its priority is too low to preempt other pods:")
+        self._stage.paragraph("A sweep of four pods with four GPUs each, in one rack. Its priority is too low to preempt other pods:")
         self._show("kubectl create -f sweep.yaml")
         self._wait("podgroup/sweep", "PodGroupInitiallyScheduled=False")
         self._show("kubectl get podgroups")
-        self._stage.tell("The sidecar's last decision on it:")
+        self._stage.paragraph("The sidecar's last decision on it:")
         self._explain("sweep")
-        self._stage.tell("The same cluster as a file, with remedies that were verified on it:")
+        self._stage.paragraph("The same cluster as a file, with remedies that were verified on it:")
         self._show("muster snapshot > cluster.json")
         self._show("muster simulate cluster.json", refused=True, since="     conflicting constraints")
 
@@ -115,7 +117,7 @@ class _Story:
         self._show(f"kubectl wait {what} --for=condition={condition}")
 
     def _show(self, line: str, *, expected: Sequence[str] = (), refused: bool = False, since: str = "") -> None:
-        """Run a line, until *wanted* stands in what it prints, and show that, from the line that begins with *since* on."""
+        """Run a command until its output has all of *expected*, and show the output from the line that begins with *since*."""
         self._stage.command(line)
         lines = self._shell.until(expected, line) if expected else self._shell.sure(line, refused=refused)
         self._stage.printed(_since(since, lines) if since else lines)
@@ -146,10 +148,10 @@ def _get(address: str, path: str) -> Any:
 
 
 def _next(stage: Stage) -> None:
-    stage.say("The sidecar, the webhook server and the control plane have stopped, and their files are removed.")
-    stage.say("The manifests of this demonstration:")
-    stage.say(f"    {PLACEMENT}")
-    stage.say(f"    {HERE}")
+    stage.line("The sidecar, the webhook server and the control plane have stopped, and their files are removed.")
+    stage.line("The manifests of this demonstration:")
+    stage.line(f"    {PLACEMENT}")
+    stage.line(f"    {HERE}")
     stage.title("7  What to try next, on your own cluster")
     for command, purpose in (
         (
@@ -164,4 +166,4 @@ def _next(stage: Stage) -> None:
         ("muster simulate --objects cluster.json MANIFESTS", "where your groups fit"),
     ):
         stage.command(command)
-        stage.say(f"    {purpose}")
+        stage.line(f"    {purpose}")

@@ -1,6 +1,6 @@
-"""``muster demo``: the linter, the webhook server and the simulator at work on one machine, with no cluster.
+"""``muster demo``: the linter, the webhook server and the simulator on one machine, without a cluster.
 
-Everything it makes is in a temporary directory and a process of its own, and gone when it ends, but for one page to look at.
+Everything is in a temporary directory and in separate processes, and is removed at the end, except one HTML page.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def demo(*, no_color: bool, cluster: bool) -> int:
 
 
 def _show(stage: Stage) -> None:
-    stage.say("Muster on this machine: the linter, the webhook server, placement. No cluster is needed.")
+    stage.line("Muster on this machine: the linter, the webhook server, placement. No cluster is needed.")
     _lint(stage)
     _admit(stage)
     _place(stage)
@@ -84,9 +84,9 @@ def _show(stage: Stage) -> None:
 
 @contextlib.contextmanager
 def _stopped_in_order() -> Iterator[None]:
-    """SIGTERM and the terminal's end unwind as Ctrl-C does, so that all is stopped and the files are removed.
+    """Context in which SIGTERM and SIGHUP unwind like Ctrl-C, so that all is stopped and the files are removed.
 
-    What has begun to unwind is not disturbed: a second Ctrl-C would leave something behind.
+    Further signals are ignored while it unwinds: a second Ctrl-C would leave processes or files behind.
     """
 
     def unwind(number: int, _: FrameType | None) -> None:
@@ -98,7 +98,7 @@ def _stopped_in_order() -> Iterator[None]:
             raise KeyboardInterrupt
         raise SystemExit(EXIT_TERMINATED)
 
-    # What is ignored, as SIGHUP is under nohup, stays ignored.
+    # An ignored signal, such as SIGHUP under nohup, stays ignored.
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     ours = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
     for number in ours:
@@ -116,7 +116,7 @@ def _lint(stage: Stage) -> None:
     from validators.rules.base import Settings
 
     stage.title("1  Lint: mistakes in manifests, before they reach a cluster")
-    stage.tell(
+    stage.paragraph(
         "A training run as four files: a Workload with its templates, the groups created from it, pods, and a second Workload. They have "
         "eight mistakes. An API server does not find all of them: it validates one object at a time."
     )
@@ -126,7 +126,7 @@ def _lint(stage: Stage) -> None:
     shown = text.render_in_colour(report) if stage.colour else text.render(report)
     for line in shown.splitlines():
         # Excerpts begin with spaces and stay as they are.
-        stage.say(line if line.startswith(("  ", "\x1b[34m  ")) else wording.fold(line))
+        stage.line(line if line.startswith(("  ", "\x1b[34m  ")) else wording.fold(line))
 
 
 def _admit(stage: Stage) -> None:
@@ -136,11 +136,11 @@ def _admit(stage: Stage) -> None:
         stage.command(f"muster certs issue --out certs --name localhost --name {webhook_server.HOST}")
         webhook_server.run("certs", "issue", "--out", name, "--name", "localhost", "--name", webhook_server.HOST)
         stage.command(f"muster serve --bind {webhook_server.HOST}:0 --objects cluster.yaml \\")
-        stage.say("    --tls-cert certs/tls.crt --tls-key certs/tls.key")
+        stage.line("    --tls-cert certs/tls.crt --tls-key certs/tls.key")
         with webhook_server.running(directory, "--workers", "1", "--objects", str(DATA / "cluster.yaml")) as client:
-            stage.say(f"listening on https://{client.address}; its certificate is verified with certs/ca.crt")
-            stage.say()
-            stage.tell(
+            stage.line(f"listening on https://{client.address}; its certificate is verified with certs/ca.crt")
+            stage.line()
+            stage.paragraph(
                 "AdmissionReviews of kube-apiserver 1.37.1, with other names and some mistakes added; below each, the output that kubectl "
                 "shows."
             )
@@ -149,7 +149,7 @@ def _admit(stage: Stage) -> None:
             answer = client.post("/validate", NOT_A_REVIEW)
             _exchange(stage, "/validate", "A body that is not an AdmissionReview is an error.")
             stage.outcome(f"HTTP {answer.code}", "yellow", [answer.content["error"]])
-    stage.say("The server has answered all open requests and stopped.")
+    stage.line("The server has answered all open requests and stopped.")
 
 
 def _ask(stage: Stage, client: Client, record: dict[str, Any]) -> None:
@@ -170,7 +170,7 @@ def _ask(stage: Stage, client: Client, record: dict[str, Any]) -> None:
 
 
 def _exchange(stage: Stage, path: str, about: str) -> None:
-    stage.say(wording.fold(f"{click.style(f'POST {path}', bold=True)}  {about}"))
+    stage.line(wording.fold(f"{click.style(f'POST {path}', bold=True)}  {about}"))
 
 
 def _place(stage: Stage) -> None:
@@ -183,7 +183,7 @@ def _place(stage: Stage) -> None:
     from scheduler_core.cycle.run_cycle import CycleOptions
 
     stage.title("3  Placement: which pod runs where, which pods are evicted, and why a group is not placed")
-    stage.tell(
+    stage.paragraph(
         "Eight nodes with eight GPUs each, in two zones of two racks; two notebooks and a server run on them. Pending are a training "
         "run of two stages (all in one zone, each stage in one rack), an evaluation and a sweep (each in one rack)."
     )
@@ -195,14 +195,14 @@ def _place(stage: Stage) -> None:
     answer, snapshot = simulation.run(inputs.objects, request, inputs.problems, progress)
     progress.end()
     for line in answer_text.render(answer, Kinship.from_snapshot(snapshot), colour=stage.colour).splitlines():
-        stage.say(line)
-    stage.say()
-    stage.say("The same as a page for a browser, written by muster simulate --format html:")
-    stage.say(f"    {_leave(page.render(answer, snapshot, request.cycle))}")
+        stage.line(line)
+    stage.line()
+    stage.line("The same as a page for a browser, written by muster simulate --format html:")
+    stage.line(f"    {_leave(page.render(answer, snapshot, request.cycle))}")
 
 
 def _leave(text: str) -> str:
-    """Write a page to a file that nobody else has, and tell its name."""
+    """Write a page to a new private file and return its name."""
     number, name = tempfile.mkstemp(prefix="muster-placement-", suffix=".html")
     with os.fdopen(number, "w", encoding="utf-8", errors="backslashreplace") as file:
         file.write(text)
@@ -222,10 +222,10 @@ def _next(stage: Stage) -> None:
         ("muster serve --help", "the server and all its settings"),
     ):
         stage.command(command)
-        stage.say(f"    {purpose}")
+        stage.line(f"    {purpose}")
 
 
 def _near(name: str) -> str:
-    """A file of the demonstration, as one would type it here."""
+    """Return the shortest path of a file of the demonstration."""
     path = DATA / name
     return min(str(path), os.path.relpath(path), key=len)

@@ -1,6 +1,6 @@
 """The demonstration's control plane: the programs of KUBEBUILDER_ASSETS, on free ports of the loopback.
 
-Their files are in a directory that is the caller's; neither process outlives ``running``, however that is left.
+Their files are in a directory of the caller; no process outlives ``running``.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ ASSETS = "KUBEBUILDER_ASSETS"
 PROGRAMS = ("etcd", "kube-apiserver", "kubectl")
 HOST = webhook_server.HOST
 OLDEST_MINOR = max(map(served.served_since, ("Workload", "PodGroup", "CompositePodGroup")))
-"""Of Kubernetes: the first that serves all three kinds."""
+"""The first minor version of Kubernetes that serves all three kinds."""
 GATES = ("GenericWorkload", "TopologyAwareWorkloadScheduling", "CompositePodGroup", "PodGroupPreemptionPolicy")
 NEEDING_CONTROLLERS = ("ServiceAccount", "TaintNodesByCondition")
-"""Admission plugins that wait for controllers, which do not run here."""
+"""Admission plugins that need controllers, which do not run here."""
 VERSION_SECONDS = 30.0
 LONGEST_VERSION = 80
 ADMIN = "demo"
 NAMESPACE = "research"
-"""Of the users' contexts."""
+"""Namespace of all contexts."""
 MASTERS = "system:masters"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Programs:
-    """A folder that has all of PROGRAMS, and what its kube-apiserver says it is, as ``v1.37.1``."""
+    """A folder with all of PROGRAMS, and the version of its kube-apiserver, such as ``v1.37.1``."""
 
     folder: Path
     version: str
@@ -83,7 +83,7 @@ def find() -> Programs:
 
 
 def _version(program: Path) -> str:
-    """The first line of what it says of its version."""
+    """Return the first line that the program prints about its version."""
     try:
         done = subprocess.run([program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=VERSION_SECONDS, check=False)  # noqa: S603 - a program that the user names
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -94,7 +94,7 @@ def _version(program: Path) -> str:
 
 @contextlib.contextmanager
 def running(programs: Programs, directory: Path, users: Sequence[str]) -> Iterator[Plane]:
-    """A control plane whose files are in *directory*, for an administrator and *users*.
+    """Context with a control plane whose files are in *directory*, for an administrator and *users*.
 
     Raises:
         ServerError: a program does not start; with the last lines of its log.
@@ -157,7 +157,7 @@ _TOKENS = "tokens.csv"
 
 
 def _files(directory: Path, url: str, users: Sequence[str]) -> dict[str, Path]:
-    """Write the certificate, a token for each user, and the kubeconfigs, for their owner alone; the latter by user."""
+    """Write the certificate, a token for each user, and the kubeconfigs, readable by their owner only; return the kubeconfigs by user."""
     now = dt.datetime.now(dt.UTC)
     certificate = issue.leaf(issue.authority(now), pair.names_of((HOST,)), now)
     store.write(directory, certificate)
@@ -188,7 +188,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _free_ports(count: int) -> list[int]:
-    """Ports on which nothing listens, all held until the last is found."""
+    """Return free ports, all bound until the last one is known."""
     with contextlib.ExitStack() as sockets:
         probes = [sockets.enter_context(socket.socket()) for _ in range(count)]
         for each in probes:

@@ -1,6 +1,6 @@
-"""Muster installed on the demonstration's control plane, from the manifests of deploy/: rights, webhooks, the sidecar.
+"""Muster installed on the demonstration's control plane, from the manifests of deploy/: permissions, webhooks, the sidecar.
 
-What the Deployments would run are processes here, each with the name, and so the rights, of its ServiceAccount.
+The containers of the Deployments are processes here, each with the name and the permissions of its ServiceAccount.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SETTLE_SECONDS = 1
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Installed:
-    """A control plane with Muster on it: where one types, and where the sidecar answers, as ``host:port``."""
+    """A control plane with Muster: its shell, and the address of the sidecar as ``host:port``."""
 
     shell: Shell
     sidecar: str
@@ -39,54 +39,54 @@ class Installed:
 
 @contextlib.contextmanager
 def installed(stage: Stage, programs: control_plane.Programs, folder: Path) -> Iterator[Installed]:
-    """A control plane on which all of Muster is installed; its files are in *folder*.
+    """Context with a control plane on which Muster is installed; its files are in *folder*.
 
     Raises:
-        ServerError: there is no control plane to be started, or a process does not start.
+        ServerError: the control plane cannot be started, or a process does not start.
 
     """
     plane_folder, desk, certificates = (folder / name for name in ("plane", "desk", "certs"))
     plane_folder.mkdir()
-    _lay_out(desk)
+    _copy_manifests(desk)
     names = [f"--name={each}" for each in ("localhost", webhook_server.HOST)]
     webhook_server.run("certs", "issue", "--out", str(certificates), *names)
-    stage.tell(
+    stage.paragraph(
         f"etcd and kube-apiserver {programs.version} are started, with the feature gates of workload groups on. No kubelets and no "
         "controllers run; the text says where one would act. First the permissions, as on a cluster, with a role for each mode:"
     )
     with control_plane.running(programs, plane_folder, (WEBHOOK, SIDECAR)) as plane:
         shell = Shell(programs.folder / "kubectl", plane.kubeconfigs[control_plane.ADMIN], desk)
-        _rights(stage, shell)
+        _apply_permissions(stage, shell)
         serving = ("--workers", "1", "--cluster", "--kubeconfig", str(plane.kubeconfigs[WEBHOOK]))
         with (
             webhook_server.running(certificates, *serving) as client,
             _sidecar(plane.kubeconfigs[SIDECAR], folder / "sidecar.log") as sidecar,
         ):
-            _tell(stage, client.address, sidecar)
+            _show_processes(stage, client.address, sidecar)
             (desk / WEBHOOKS).write_text(_by_url(f"https://{client.address}", (certificates / "ca.crt").read_bytes()), encoding="utf-8")
             stage.command(f"kubectl apply -f {WEBHOOKS}")
             stage.printed(shell.sure(f"kubectl apply -f {WEBHOOKS}"))
-            # The API server heeds a new configuration after a moment.
+            # The API server needs a moment to load a new configuration.
             shell.until(("is invalid",), "kubectl create --dry-run=server -f refused.yaml")
             yield Installed(shell, sidecar)
 
 
-def _rights(stage: Stage, shell: Shell) -> None:
+def _apply_permissions(stage: Stage, shell: Shell) -> None:
     stage.command("kubectl apply -k deploy")
     lines = shell.sure("kubectl apply -k deploy")
     stage.printed([*(line for line in lines if "binding." not in line), LEFT_OUT])
     shell.sure(f"kubectl create namespace {control_plane.NAMESPACE}")
 
 
-def _tell(stage: Stage, server: str, sidecar: str) -> None:
-    stage.tell("Then the processes of the two Deployments, each with only the permissions of its ServiceAccount:")
+def _show_processes(stage: Stage, server: str, sidecar: str) -> None:
+    stage.paragraph("Then the processes of the two Deployments, each with only the permissions of its ServiceAccount:")
     rows = (("muster serve --cluster", f"https://{server}"), (f"muster sidecar --mode {MODES}", f"http://{sidecar}"))
     stage.printed(wording.columns(rows))
-    stage.tell("Then the webhooks. They are called by the server's address, because there are no Services here:")
+    stage.paragraph("Then the webhooks. They are called by the server's address, because there are no Services here:")
 
 
-def _lay_out(desk: Path) -> None:
-    """Copies of the manifests in *desk*, and of what is applied first in a folder of its own there."""
+def _copy_manifests(desk: Path) -> None:
+    """Copy the manifests to *desk*, those of deploy/ into a folder of their own."""
     shutil.copytree(PLACEMENT, desk)
     for each in sorted(HERE.iterdir()):
         target = desk / "deploy" if each.name in DEPLOY else desk
@@ -95,7 +95,7 @@ def _lay_out(desk: Path) -> None:
 
 
 def _by_url(server: str, ca: bytes) -> str:
-    """The configurations of the webhooks, of the server at that address, as one List."""
+    """Return the webhook configurations with the address of the server, as one List."""
     configurations: list[dict[str, Any]] = []
     for part in documents.parse(WEBHOOKS, (HERE / WEBHOOKS).read_bytes()).parts:
         if isinstance(part, documents.Document):
@@ -111,7 +111,7 @@ def _called(webhook: dict[str, Any], server: str, ca: bytes) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _sidecar(kubeconfig: Path, log: Path) -> Iterator[str]:
-    """The sidecar, once it leads; where it answers."""
+    """Context with the sidecar as leader; its value is the address of the sidecar."""
     options = (f"--kubeconfig={kubeconfig}", f"--mode={MODES}", f"--settle={SETTLE_SECONDS}", f"--probe-bind={webhook_server.HOST}:0")
 
     def logged(event: str) -> list[dict[str, Any]]:

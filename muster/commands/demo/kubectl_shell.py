@@ -1,7 +1,7 @@
-"""The demonstration's shell: what it shows as typed is what it runs, and what it shows as printed was printed.
+"""The demonstration's shell: it runs the commands that it shows, and shows their output.
 
-It knows ``kubectl``, that of the control plane, and ``muster``; commands are run in the folder of the manifests, which is
-their home too: no settings of the user's reach them.
+It has ``kubectl``, that of the control plane, and ``muster``.  Commands run in the folder of the manifests, which is also
+their home directory, so that settings of the user have no effect.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WAIT_SECONDS = 30.0
 ASK_EVERY = 0.2
 COMMAND_SECONDS = 60.0
 LAST_LINES = 3
-"""Lines of a command that are shown when it failed."""
+"""Number of lines shown of a failed command."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Shell:
 
     Attributes:
         kubectl: the program.
-        kubeconfig: whose cluster, and who one is there.
+        kubeconfig: cluster and user.
         folder: where commands are run.
 
     """
@@ -50,7 +50,7 @@ class Shell:
         """Run a line: ``kubectl …`` or ``muster …``, which may end in ``> FILE``.
 
         Raises:
-            ServerError: it does not end.
+            ServerError: the command does not end.
 
         """
         words, target = shlex.split(line), ""
@@ -81,7 +81,7 @@ class Shell:
         """Run a line that must succeed, or with *refused* must fail, and return its output.
 
         Raises:
-            ServerError: it does not end, or ends otherwise.
+            ServerError: the command does not end, or has another result.
 
         """
         output = self.run(line)
@@ -90,10 +90,10 @@ class Shell:
         return output.lines
 
     def until(self, expected: Sequence[str], line: str) -> tuple[str, ...]:
-        """Run a line until its output contains all of *wanted*, and return it.
+        """Run a command until its output has all of *expected*, and return the output.
 
         Raises:
-            ServerError: it does not come to that.
+            ServerError: the output does not appear in time.
 
         """
         end = time.monotonic() + WAIT_SECONDS
@@ -105,7 +105,7 @@ class Shell:
 
 
 def _missing(expected: Sequence[str], output: CommandOutput) -> str:
-    """The first of *wanted* that was not said; empty if all was."""
+    """Return the first of *expected* that the output lacks; empty if none."""
     text = "\n".join(output.lines)
     return next((each for each in expected if each not in text), "")
 

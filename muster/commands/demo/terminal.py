@@ -13,7 +13,7 @@ from muster.commands.demo import wording
 
 DATA = Path(__file__).parent / "data"
 LEFT_OUT = "…"
-"""Stands for lines of a command that are not shown."""
+"""Mark of omitted lines."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -22,38 +22,38 @@ class Stage:
 
     colour: bool
 
-    def say(self, line: str = "") -> None:
+    def line(self, text: str = "") -> None:
         """Print a line."""
-        click.echo(line, color=self.colour)
+        click.echo(text, color=self.colour)
 
     def title(self, text: str) -> None:
         """Begin a part."""
-        self.say()
-        self.say(click.style(text, bold=True))
-        self.say(click.style("─" * wording.WIDTH, dim=True))
+        self.line()
+        self.line(click.style(text, bold=True))
+        self.line(click.style("─" * wording.WIDTH, dim=True))
 
-    def tell(self, text: str) -> None:
+    def paragraph(self, text: str) -> None:
         """Print running text, and an empty line."""
-        self.say(wording.paragraph(text))
-        self.say()
+        self.line(wording.paragraph(text))
+        self.line()
 
     def command(self, text: str) -> None:
-        """Print a command as one would type it."""
-        self.say(f"{click.style('$', dim=True)} {click.style(wording.typed(text), bold=True)}")
+        """Print a command behind a prompt."""
+        self.line(f"{click.style('$', dim=True)} {click.style(wording.typed(text), bold=True)}")
 
     def printed(self, lines: Sequence[str]) -> None:
-        """Print what a command printed, and an empty line."""
+        """Print the output of a command, and an empty line."""
         for line in lines:
             whole = f"  {line.rstrip()}"
-            self.say(wording.fold(_marked(whole), " " * wording.hanging(whole)) if line.strip() else "")
-        self.say()
+            self.line(wording.fold(_marked(whole), " " * wording.hanging(whole)) if line.strip() else "")
+        self.line()
 
     def outcome(self, verdict: str, colour: str, lines: list[str] | tuple[str, ...] = ()) -> None:
-        """Print what came of it, and an empty line."""
-        self.say(f"  {click.style(verdict, fg=colour)}")
+        """Print a result, and an empty line."""
+        self.line(f"  {click.style(verdict, fg=colour)}")
         for line in lines:
-            self.say(wording.fold(f"    {line}", "      "))
-        self.say()
+            self.line(wording.fold(f"    {line}", "      "))
+        self.line()
 
 
 _MARKS = (
@@ -61,11 +61,11 @@ _MARKS = (
     ("yellow", r"\b(?:Warning|Unschedulable|Preempted|PreemptionByScheduler)\b"),
     ("red", r"\bis invalid:|\bInvalid\b"),
 )
-"""The words that tell what came of something, by their colour."""
+"""Words of results, by their colour."""
 
 
 def _marked(line: str) -> str:
-    """*line* with those words in colour: at most one of each colour."""
+    """Return *line* with result words in colour, at most one of each colour."""
     for colour, words in _MARKS:
         line = re.sub(words, click.style(r"\g<0>", fg=colour), line, count=1)
     return line

@@ -1,6 +1,6 @@
-"""The demonstration's server: ``muster serve`` as a process of its own, with a certificate made for it, and a client.
+"""The demonstration's server: ``muster serve`` as a process of its own, with a certificate of its own, and a client.
 
-No process outlives its context, however that is left.
+No process outlives its context.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ ANSWER_SECONDS = 10.0
 ASK_EVERY = 0.05
 LAST_LINES = 5
 LONGEST_LINE = 300
-"""Lines of a log that are shown when its process fails, and characters of each."""
+"""Limits of lines of a log that are shown when a process fails, and of characters of each."""
 
 
 class ServerError(Exception):
-    """A command of ours failed, or the server does not answer; the message has what it said last."""
+    """A muster command failed, or the server does not answer; the message has the last lines of output."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -70,10 +70,10 @@ class Client:
 
 
 def run(*arguments: str) -> None:
-    """Run a ``muster`` command to its end, its output thrown away.
+    """Run a ``muster`` command and discard its output.
 
     Raises:
-        ServerError: it failed; with its last lines.
+        ServerError: it failed; the message has its last lines.
     """
     try:
         ended = subprocess.run(  # noqa: S603 - our own command
@@ -87,10 +87,10 @@ def run(*arguments: str) -> None:
 
 @contextlib.contextmanager
 def running(directory: Path, *options: str) -> Iterator[Client]:
-    """A server with the certificate in *directory*, where its log goes too; and a client of it.
+    """Context with a server and a client of it; *directory* has the certificate and gets the log.
 
     Raises:
-        ServerError: it does not start; with the last lines of its log.
+        ServerError: it does not start; the message has the last lines of its log.
     """
     log = directory / "server.log"
     with log.open("wb") as sink:
@@ -100,7 +100,7 @@ def running(directory: Path, *options: str) -> Iterator[Client]:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=sink,
-            # Ctrl-C reaches us alone, and we stop it in order.
+            # Ctrl-C reaches only this process, which stops the server in order.
             start_new_session=True,
         )
     try:
@@ -113,7 +113,7 @@ def running(directory: Path, *options: str) -> Iterator[Client]:
 
 @contextlib.contextmanager
 def process(command: Sequence[str], log: Path, ready: Callable[[], bool]) -> Iterator[subprocess.Popen[bytes]]:
-    """A program whose output goes into *log*, once *ready* says so; it ends with the context.
+    """Context with a program, entered once *ready* is true; its output is written to *log*.
 
     Raises:
         ServerError: it ends before, or is not ready in time; with the last lines of its log.
@@ -135,7 +135,7 @@ def process(command: Sequence[str], log: Path, ready: Callable[[], bool]) -> Ite
 
 
 def command(*arguments: str) -> Sequence[str]:
-    """The command line of ``muster`` with these arguments."""
+    """Return the command line of ``muster`` with these arguments."""
     return _command(*arguments)
 
 
@@ -144,7 +144,7 @@ def _command(*arguments: str) -> Sequence[str]:
 
 
 def environment() -> dict[str, str]:
-    """Ours, without settings that are meant for another server or cluster, and without proxies: all is on this machine."""
+    """Return the environment without settings of other servers or clusters, and without proxies: all is on this machine."""
     return {
         name: value
         for name, value in os.environ.items()
@@ -153,7 +153,7 @@ def environment() -> dict[str, str]:
 
 
 def _keeping(folder: Path) -> dict[str, str]:
-    """The environment of a process that may leave nothing outside of *folder*, however it ends."""
+    """Return the environment of a process that writes temporary files to *folder* only."""
     return {**environment(), "TMPDIR": str(folder)}
 
 

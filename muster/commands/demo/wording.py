@@ -12,16 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 WIDTH = 100
-"""Columns of the terminal that the demonstration is written for."""
+"""Width of the terminal in columns."""
 LAST_COLUMN = 60
-"""Where a column begins at most, so that what is folded below it has room."""
+"""Largest first column of a hanging indent, so that folded text has enough columns."""
 
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 _VERBS = {"add": "set to", "replace": "changed to", "remove": "removed"}
 
 
 def fold(line: str, indent: str = "    ") -> str:
-    """*line*, broken at spaces so that it fits; what follows is indented.  Colours take no room.
+    """Return *line*, folded at spaces, with further lines indented.  Colour codes have no width.
 
     A word that is longer than a line stays whole.
     """
@@ -37,18 +37,18 @@ def fold(line: str, indent: str = "    ") -> str:
 
 
 def hanging(line: str) -> int:
-    """By how much the rest of *line* is indented where it is folded: below its last column, or a little more than its beginning."""
+    """Return the indent of further lines of *line*: that of its last column, or a little more than its beginning."""
     starts = [match.end() for match in re.finditer(r"\S {2,}(?=\S)", line)]
     return starts[-1] if starts and starts[-1] <= LAST_COLUMN else len(line) - len(line.lstrip()) + len("    ")
 
 
 def paragraph(text: str) -> str:
-    """Running text, as lines that fit."""
+    """Return running text as folded lines."""
     return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def typed(command: str) -> str:
-    """A command, broken before its options so that it fits behind a prompt."""
+    """Return a command, folded before its options to fit behind a prompt."""
     folded = ""
     for part in re.split(r" (?=-)", command):
         last = folded.rpartition("\n")[2]
@@ -60,7 +60,7 @@ def typed(command: str) -> str:
 
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows under each other, cell below cell."""
+    """Return rows with aligned cells."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
@@ -84,14 +84,14 @@ def as_kubectl(request: Mapping[str, Any], response: Mapping[str, Any]) -> Itera
 
 
 def in_words(patch: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """An RFC 6902 patch, a line for each operation: ``spec.disruptionMode set to {"single": {}}``."""
+    """Yield an RFC 6902 patch, a line for each operation: ``spec.disruptionMode set to {"single": {}}``."""
     for operation in patch:
         value = f" {json.dumps(operation['value'])}" if "value" in operation else ""
         yield f"{_field(operation['path'])} {_VERBS[operation['op']]}{value}"
 
 
 def _field(pointer: str) -> str:
-    """A JSON pointer as a field path."""
+    """Return a JSON pointer as a field path."""
     path = ""
     for part in pointer.split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")

@@ -137,7 +137,7 @@ def _content(stream: BinaryIO | io.BufferedReader, progress: Progress, name: str
     content = stream.read(LARGEST_FILE + 1)
     if len(content) <= LARGEST_FILE or not content.lstrip(_BLANK).startswith(_BEGINS_AS_JSON):
         return content
-    progress.say(f"reading {name}")
+    progress.show(f"reading {name}")
     return content + stream.read(LARGEST_JSON + 1 - len(content))
 
 
