@@ -1,8 +1,9 @@
 """Entry point of the ``muster`` command, which refuses to run with packages of another distribution.
 
 The names of Muster's packages are common: PyPI has a ``validators`` and a ``muster``.  If two distributions in an
-environment have a package of one name, one hides the other, or overwrites its files and deletes them when it is removed.  This module has the name of the
-distribution, which is unique, and checks the location of every package before it imports Muster.
+environment have a package of one name, one hides the other, or overwrites its files and deletes them when it is removed.
+This module has the name of the distribution, which is unique, and checks the location of every package before it imports
+Muster.
 """
 
 from __future__ import annotations

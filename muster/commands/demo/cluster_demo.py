@@ -77,8 +77,8 @@ class _Story:
         """Show a gang that preempts pods of lower priority."""
         self._stage.title("4  Preemption: an evaluation needs a rack that two notebooks use")
         self._stage.paragraph(
-            "All victims are chosen before the first eviction. The plan is proved, and each eviction is first tried as a dry run, so that no "
-            "PodDisruptionBudget stops it half-way. The notebooks have a lower priority; no other choice is sufficient."
+            "All victims are chosen before the first eviction. The plan is proved, and each eviction is first tried as a dry run, so that "
+            "no PodDisruptionBudget stops it half-way. The notebooks have a lower priority; no other choice is sufficient."
         )
         self._show("kubectl create -f evaluation.yaml")
         self._wait("pod/notebook-0 pod/notebook-1", "DisruptionTarget")

@@ -70,9 +70,7 @@ def _policy(prefix: str, members: str, counted: str, whole: str) -> Iterator[tup
             (
                 (
                     counted,
-                    Field(
-                        f"The minimum number of {members} that are scheduled at the same time. If it is not set, the controller fills it in."
-                    ),
+                    Field(f"The minimum number of {members} that are scheduled at the same time. By default, the controller fills it in."),
                 ),
             ),
         ),
