@@ -3,5 +3,5 @@
 packing        vector bin packing with eligible nodes
 capacity       free capacity by placement, packing of several demands
 optional_pods  pods beyond the minimum; PlannedGroup, one group of a plan
-wishes         demands of the leaves placed so far, and which of them share nodes
+demands        demands of the leaves placed so far, and which of them share nodes
 """

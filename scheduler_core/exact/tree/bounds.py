@@ -11,7 +11,7 @@ import numpy as np
 
 from scheduler_core.exact.needs import lacking, leaves, satisfied
 from scheduler_core.exact.packing.capacity import Capacity
-from scheduler_core.exact.packing.wishes import Demands
+from scheduler_core.exact.packing.demands import Demands
 from scheduler_core.model.nodes import Ints
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.topology import Division, Placement, Topology

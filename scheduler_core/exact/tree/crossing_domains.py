@@ -13,8 +13,8 @@ from collections.abc import Iterator
 
 from scheduler_core.exact.needs import leaves, satisfied, selections
 from scheduler_core.exact.packing.capacity import Capacity
+from scheduler_core.exact.packing.demands import Demands
 from scheduler_core.exact.packing.optional_pods import PlannedGroup
-from scheduler_core.exact.packing.wishes import Demands
 from scheduler_core.exact.step_budget import StepBudget
 from scheduler_core.exact.tree.agenda import Agenda
 from scheduler_core.exact.tree.bounds import Bounds

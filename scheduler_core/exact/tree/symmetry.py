@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scheduler_core.exact.packing.capacity import Capacity
-from scheduler_core.exact.packing.wishes import Demands
+from scheduler_core.exact.packing.demands import Demands
 from scheduler_core.exact.tree.agenda import Agenda
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.topology import Placement
