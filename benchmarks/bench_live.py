@@ -64,7 +64,7 @@ def _store(nodes: list[bytes], pods: Iterable[bytes] = ()) -> Cache:
     store = Cache()
     store.replace("Node", nodes)
     store.replace("Pod", pods)
-    store.standing.ground()
+    store.usage.placement_state()
     return store
 
 

@@ -22,7 +22,7 @@ from scheduler_core.sidecar.settings import (
     default_value,
     knobs,
 )
-from scheduler_core.sidecar.writes import Evicting
+from scheduler_core.sidecar.writes import EvictionMethod
 
 if TYPE_CHECKING:
     from scheduler_core.placement.extension_points import Plugins
@@ -173,7 +173,7 @@ _NOT_GIVEN = (None, ())
 _READERS: Mapping[str, Callable[[Value], Any]] = {
     "modes": _modes,
     "scheduler_name": _scheduler_name,
-    "evicting": Evicting,
+    "eviction_method": EvictionMethod,
     "lease": _lease,
     "identity": _identity,
     "gates": shared.gates_of,

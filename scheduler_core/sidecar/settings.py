@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, get_args
 
 from scheduler_core.model.options import COMPLETE, STRATEGIES
-from scheduler_core.sidecar.writes import Evicting
+from scheduler_core.sidecar.writes import EvictionMethod
 from validators.gates import Gates
 
 if TYPE_CHECKING:
@@ -99,9 +99,9 @@ class Settings:
         ),
     ] = COMPLETE
     budget: Annotated[int, Knob("--budget", "Maximum number of search steps for a root.", "STEPS", bounds=(1, None), unset="")] = 0
-    evicting: Annotated[
-        Evicting, Knob("--evict", "How victims are removed: evict respects PodDisruptionBudgets, delete does not.", choices=tuple(Evicting))
-    ] = Evicting.EVICT
+    eviction_method: Annotated[
+        EvictionMethod, Knob("--evict", "How victims are removed: evict respects PodDisruptionBudgets, delete does not.", choices=tuple(EvictionMethod))
+    ] = EvictionMethod.EVICT
     by_label: Annotated[
         bool, Knob("--labels/--no-labels", "Find the pods of a group by label if the API server drops spec.schedulingGroup.")
     ] = True

@@ -17,7 +17,7 @@ Slot = tuple[str, str]
 """A part of an object that a write sets: ``condition`` and its type, ``finalizer`` and its name."""
 
 
-class Evicting(enum.StrEnum):
+class EvictionMethod(enum.StrEnum):
     """Eviction of a victim."""
 
     EVICT = "evict"
@@ -122,7 +122,7 @@ class Evict(_PodWrite):
     urgency: ClassVar[int] = 0
     pod: Ref
     message: str
-    by: Evicting = Evicting.EVICT
+    method: EvictionMethod = EvictionMethod.EVICT
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ class RemoveFinalizer:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Tell:
+class RecordEvent:
     """An event on an object; equal ones are counted, not repeated.  Never waited for, dropped when there are too many."""
 
     urgency: ClassVar[int] = 4
@@ -193,4 +193,4 @@ class WriteOutcome(enum.Enum):
     """It was not tried, or not to the end: we do not lead any more, or lead anew."""
 
 
-Write = Bind | Ungate | Nominate | SetCondition | Evict | Remove | AddFinalizer | RemoveFinalizer | Tell
+Write = Bind | Ungate | Nominate | SetCondition | Evict | Remove | AddFinalizer | RemoveFinalizer | RecordEvent

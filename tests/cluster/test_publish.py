@@ -16,13 +16,13 @@ from scheduler_core.sidecar.writes import (
     Bind,
     Condition,
     Evict,
-    Evicting,
+    EvictionMethod,
     Nominate,
+    RecordEvent,
     Ref,
     Remove,
     RemoveFinalizer,
     SetCondition,
-    Tell,
     Ungate,
     WriteOutcome,
 )
@@ -156,7 +156,7 @@ def test_that_a_group_was_placed_is_never_taken_back_whoever_said_so(writing, ap
 
 def test_the_longest_message_is_told_as_an_event(writing, api, namespace):
     target = ref(api.create(group("g", namespace)))
-    writing.publisher.submit([Tell(target, "Warning", "FailedScheduling", "x" * 1023 + "…")])
+    writing.publisher.submit([RecordEvent(target, "Warning", "FailedScheduling", "x" * 1023 + "…")])
     until(lambda: api.objects("Event", namespace))
 
     assert ["x" * 1023] == [each["message"] for each in api.objects("Event", namespace)]
@@ -190,7 +190,7 @@ def running(api, namespace, name, labels=None):
     return ref(api.set_status("Pod", name, namespace, status={"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}))
 
 
-@pytest.mark.parametrize("by", list(Evicting))
+@pytest.mark.parametrize("by", list(EvictionMethod))
 def test_a_victim_says_why_it_leaves(writing, api, namespace, nodes, by):
     nodes(node("n1"))
     target = running(api, namespace, "a")
@@ -245,7 +245,7 @@ def test_finalizers_are_added_to_what_lives_and_removed_from_what_leaves(writing
 
 def test_an_event_that_comes_again_is_counted(writing, api, namespace):
     target = ref(api.create(group("g", namespace)))
-    tell = Tell(target, "Warning", "FailedScheduling", "no room")
+    tell = RecordEvent(target, "Warning", "FailedScheduling", "no room")
     writing.publisher.submit([tell, tell, tell])
 
     def events():

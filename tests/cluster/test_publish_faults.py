@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from scheduler_core.sidecar.writes import Bind, Evict, Evicting, Nominate, WriteOutcome
+from scheduler_core.sidecar.writes import Bind, Evict, EvictionMethod, Nominate, WriteOutcome
 from tests.cluster.faults import WELL, Fault, faults
 from tests.cluster.kubelet import node, pod
 from tests.cluster.test_publish import Writing, ref, running
@@ -50,7 +50,7 @@ def test_a_bind_whose_answer_was_lost_is_done(through, api, namespace, nodes):
     assert 1 == len(through.proxy.writes)
 
 
-@pytest.mark.parametrize("by", list(Evicting))
+@pytest.mark.parametrize("by", list(EvictionMethod))
 def test_an_eviction_whose_answer_was_lost_is_done(through, api, namespace, nodes, by):
     nodes(node("n1"))
     target = running(api, namespace, "a")

@@ -46,9 +46,9 @@ def test_every_option_is_on_the_page(name: str, command: click.Command) -> None:
 
 
 def events_recorded() -> set[str]:
-    """The reasons that the sidecar gives to events: the literal third argument of each ``Tell``."""
+    """The reasons that the sidecar gives to events: the literal third argument of each ``RecordEvent``."""
     calls = (node for path in SIDECAR.rglob("*.py") for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-    tells = [node for node in calls if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Tell"]
+    tells = [node for node in calls if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "RecordEvent"]
     assert len(tells) > 5
     return {each.args[2].value for each in tells if isinstance(each.args[2], ast.Constant)}
 

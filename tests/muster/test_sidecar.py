@@ -59,7 +59,7 @@ def test_how_victims_leave_can_be_given_in_the_environment(started, kubeconfig):
     assert 2 == invoke("--kubeconfig", kubeconfig, MUSTER_EVICT="bogus").exit_code
     assert 0 == invoke("--kubeconfig", kubeconfig, MUSTER_EVICT="delete").exit_code
 
-    assert "delete" == started[0][1].evicting.value
+    assert "delete" == started[0][1].eviction_method.value
 
 
 def test_an_option_can_be_given_in_the_environment(started, kubeconfig):

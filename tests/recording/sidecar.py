@@ -9,7 +9,7 @@ from typing import Any
 
 from scheduler_core.sidecar.client import requests
 from scheduler_core.sidecar.process.metrics import SidecarMetrics as SidecarTelemetry
-from scheduler_core.sidecar.writes import Bind, Evict, Nominate, Remove, SetCondition, Tell, Ungate
+from scheduler_core.sidecar.writes import Bind, Evict, Nominate, RecordEvent, Remove, SetCondition, Ungate
 from tests.scheduler_core.cp_sat import corpus
 from tests.scheduler_core.sidecar.test_crashes import gated, options
 from tests.scheduler_core.sidecar.world import Luck, World
@@ -64,7 +64,7 @@ class Recorded(World):
         super().write(write)
 
     def _request(self, write: Any) -> str:
-        if isinstance(write, Tell):
+        if isinstance(write, RecordEvent):
             return f"event {write}" if not hasattr(write, "reason") else f"event {write.reason} {getattr(write, 'message', '')}"
         made = self._made(write)
         return "nothing" if made is None else f"{made.method} {made.path} {(made.body or b'').decode()}"

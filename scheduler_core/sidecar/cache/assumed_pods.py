@@ -20,11 +20,11 @@ class AssumedPods:
     def assume(self, ref: Ref, node: str) -> bool:
         """*ref* is on its way to *node*.  False: it is not there any more, is leaving, or has a node."""
         pod = self._store.pod(ref)
-        standing = self._store.standing
-        if pod is None or pod.draft.terminating or pod.leaving or standing.place_of(pod) or node not in standing.nodes.nodes:
+        usage = self._store.usage
+        if pod is None or pod.draft.terminating or pod.deletion_assumed or usage.node_of(pod) or node not in usage.nodes.nodes:
             return False
         pod.assumed, pod.acknowledged = node, False
-        self._changed(pod, "")
+        self._update(pod, "")
         return True
 
     def acknowledge(self, ref: Ref) -> None:
@@ -35,82 +35,82 @@ class AssumedPods:
     def forget(self, ref: Ref) -> None:
         """*ref* did not get to where it was assumed to be."""
         if (pod := self._store.pod(ref)) is not None and pod.assumed:
-            was = self._store.standing.place_of(pod)
+            was = self._store.usage.node_of(pod)
             pod.assumed, pod.acknowledged = "", False
-            self._changed(pod, was)
-            self._again(pod)
+            self._update(pod, was)
+            self._reconsider_root(pod)
 
     def expect_deletion(self, ref: Ref, *, evicted: bool) -> None:
         """*ref* is about to be deleted, by a preemption (*evicted*) or not."""
         if (pod := self._store.pod(ref)) is not None and not pod.draft.terminating:
-            pod.leaving, pod.evicted = True, evicted
-            self._changed(pod, self._store.standing.place_of(pod))
+            pod.deletion_assumed, pod.evicted = True, evicted
+            self._update(pod, self._store.usage.node_of(pod))
 
     def cancel_deletion(self, ref: Ref) -> None:
         """*ref* is not deleted after all."""
-        if (pod := self._store.pod(ref)) is not None and pod.leaving:
-            pod.leaving = pod.evicted = False
-            self._changed(pod, self._store.standing.place_of(pod))
-            self._again(pod)
+        if (pod := self._store.pod(ref)) is not None and pod.deletion_assumed:
+            pod.deletion_assumed = pod.evicted = False
+            self._update(pod, self._store.usage.node_of(pod))
+            self._reconsider_root(pod)
 
-    def promise(self, ref: Ref, node: str) -> None:
+    def assume_nomination(self, ref: Ref, node: str) -> None:
         """*ref* is nominated for *node*, or (empty) for none."""
         if (pod := self._store.pod(ref)) is not None and not pod.draft.node:
-            self._promised(pod, node)
+            self._set_nomination(pod, node)
 
-    def unpromise(self, ref: Ref) -> None:
+    def forget_nomination(self, ref: Ref) -> None:
         """The nomination of *ref* that was written did not come about."""
-        if (pod := self._store.pod(ref)) is not None and pod.promised is not None:
-            self._promised(pod, None)
+        if (pod := self._store.pod(ref)) is not None and pod.assumed_nomination is not None:
+            self._set_nomination(pod, None)
 
-    def presume(self, target: Ref, condition: Condition) -> None:
+    def assume_condition(self, target: Ref, condition: Condition) -> None:
         """*target* has *condition*."""
         if target.kind == "Pod":
             if (pod := self._store.pod(target)) is not None:
-                pod.told = condition if condition.status else None
+                pod.pod_scheduled = condition if condition.status else None
             return
         live = self._store.group(target.kind, target.namespace, target.name)
         if live is not None and target.uid in ("", live.uid):
-            live.presumed[condition.type] = condition
+            live.assumed_conditions[condition.type] = condition
 
-    def unpresume(self, target: Ref, type_: str) -> None:
+    def forget_condition(self, target: Ref, type_: str) -> None:
         """The condition of that type was not written: what stands counts again."""
         if target.kind == "Pod":
             if (pod := self._store.pod(target)) is not None:
-                pod.told = None
+                pod.pod_scheduled = None
         elif (live := self._store.group(target.kind, target.namespace, target.name)) is not None:
-            live.presumed.pop(type_, None)
+            live.assumed_conditions.pop(type_, None)
 
     def reset(self) -> None:
         """Nothing is presumed any more."""
-        for pod in list(self._store.standing.pods.pods.values()):
-            was = self._store.standing.place_of(pod)
-            if pod.assumed or pod.leaving or pod.evicted or pod.promised is not None:
-                pod.assumed, pod.acknowledged, pod.leaving, pod.evicted, pod.promised = "", False, False, False, None
-                self._changed(pod, was)
+        for pod in list(self._store.usage.pods.pods.values()):
+            was = self._store.usage.node_of(pod)
+            if pod.assumed or pod.deletion_assumed or pod.evicted or pod.assumed_nomination is not None:
+                pod.assumed, pod.acknowledged, pod.deletion_assumed, pod.evicted, pod.assumed_nomination = "", False, False, False, None
+                self._update(pod, was)
         for live in self._store.groups():
-            live.presumed.clear()
+            live.assumed_conditions.clear()
 
-    def _again(self, pod: LivePod) -> None:
+    def _reconsider_root(self, pod: LivePod) -> None:
         """No event will tell that *pod* is as it was: its root, which may have waited for it, is looked at."""
         # A single pod that has a node waits for nothing.
-        if (pod.draft.group or not pod.draft.node) and (root := self._store.report.root(pod)) is not None:
-            self._store.report.news.roots.add(root)
+        if (pod.draft.group or not pod.draft.node) and (root := self._store.reporter.root(pod)) is not None:
+            self._store.reporter.changes.roots.add(root)
 
-    def _promised(self, pod: LivePod, node: str | None) -> None:
-        report, before = self._store.report, pod.nominated
-        pod.promised = node if node != pod.draft.nominated else None
+    def _set_nomination(self, pod: LivePod, node: str | None) -> None:
+        reporter, before = self._store.reporter, pod.nominated
+        pod.assumed_nomination = node if node != pod.draft.nominated else None
         if before and before != pod.nominated:
-            report.news.freed.add(before)
-        report.changes += 1
-        self._store.standing.changed(pod)
+            reporter.changes.freed_nodes.add(before)
+        reporter.change_count += 1
+        self._store.usage.changed(pod)
 
-    def _changed(self, pod: LivePod, was: str) -> None:
-        standing, report = self._store.standing, self._store.report
-        standing.changed(pod)
-        report.changes += 1
-        at = standing.place_of(pod)
-        if was != at:
-            report.news.moved = True
+    def _update(self, pod: LivePod, was: str) -> None:
+        usage, reporter = self._store.usage, self._store.reporter
+        usage.changed(pod)
+        reporter.change_count += 1
+        node = usage.node_of(pod)
+        if was != node:
+            reporter.changes.pods_moved = True
             if was:
-                report.news.freed.add(was)
+                reporter.changes.freed_nodes.add(was)

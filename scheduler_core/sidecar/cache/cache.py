@@ -52,7 +52,7 @@ class ObjectHead(wire.Wire, frozen=True, gc=False):
     metadata: Meta = Meta()
 
 
-MARKED: Final = msgspec.json.Decoder(ObjectHead)
+HEAD_DECODER: Final = msgspec.json.Decoder(ObjectHead)
 
 
 class Cache:
@@ -75,21 +75,21 @@ class Cache:
         """
         self._api_versions = {**{kind: hub_of(kind).name for kind in KINDS}, **(versions or {})}
         self._versions = {kind: Freshness() for kind in KINDS}
-        self._lacking = set(KINDS)
+        self._unlisted = set(KINDS)
         self._reader = PodReader(membership)
-        self._swept = _FEW_FORMS
+        self._sweep_at = _FEW_FORMS
         self._unusable: dict[Key, str] = {}
-        self.book = GroupCache()
-        self.standing = NodeUsage(self.book)
-        self.report = ChangeReporter(self.standing, self.book)
-        self._snapshots = LiveSnapshots(self.standing, self.book, self._unusable)
+        self.group_cache = GroupCache()
+        self.usage = NodeUsage(self.group_cache)
+        self.reporter = ChangeReporter(self.usage, self.group_cache)
+        self._snapshots = LiveSnapshots(self.usage, self.group_cache, self._unusable)
 
     @property
     def synced(self) -> bool:
         """Return whether every kind has been listed, or is not served."""
-        return not self._lacking
+        return not self._unlisted
 
-    def unserved(self, kind: str) -> None:
+    def mark_unserved(self, kind: str) -> None:
         """The server does not have *kind*."""
         self.replace(kind, ())
 
@@ -97,20 +97,20 @@ class Cache:
         """These are all objects of *kind*, as of that version."""
         versions, listed = self._versions[kind], set()
         for raw in raws:
-            if (name := self._take(kind, raw, listed=True)) is not None:
+            if (name := self._receive(kind, raw, listed=True)) is not None:
                 listed.add(name)
         for name in versions.delete_unlisted(listed, number(resource_version)):
-            self._drop(kind, name)
-        self._lacking.discard(kind)
+            self._remove(kind, name)
+        self._unlisted.discard(kind)
 
     def apply(self, kind: str, event: str, raw: wire.Text) -> None:
         """One object was ADDED, MODIFIED or DELETED; an event of another type, or about what is not readable, is passed over."""
         if event in ("ADDED", "MODIFIED"):
-            self._take(kind, raw, listed=False)
-        elif event == "DELETED" and (marked := _marked(kind, raw)) is not None:
-            _, name, stamp = marked
+            self._receive(kind, raw, listed=False)
+        elif event == "DELETED" and (head := _read_head(kind, raw)) is not None:
+            _, name, stamp = head
             if self._versions[kind].delete(name, stamp):
-                self._drop(kind, name)
+                self._remove(kind, name)
             self._sweep()
 
     def snapshot(self, roots: Iterable[Root] | None = None) -> ClusterSnapshot:
@@ -121,13 +121,13 @@ class Cache:
         """Everything, put together as far as it is looked at, while nothing changes; without problems."""
         return self._snapshots.lazy_snapshot()
 
-    def site(self, options: PlacingOptions, ignore: frozenset[str], plugins: Plugins = NO_PLUGINS) -> PlacementState:
+    def start_cycle(self, options: PlacingOptions, ignore: frozenset[str], plugins: Plugins = NO_PLUGINS) -> PlacementState:
         """Return the placement state; its stateful plugins must be given back before anything changes."""
-        standing = self.standing
-        ground = standing.ground()
-        nominated = [standing.record(standing.pods.nominated[key]) for key in sorted(standing.pods.nominated)]
-        stateful = standing.neighbours.stateful(self._snapshots.snapshot_of_roots(()), ground.nodes, standing.meeting)
-        return ground.site(options, ignore, stateful, nominated, plugins)
+        usage = self.usage
+        state = usage.placement_state()
+        nominated = [usage.record(usage.pods.nominated[key]) for key in sorted(usage.pods.nominated)]
+        stateful = usage.affinity.stateful(self._snapshots.snapshot_of_roots(()), state.nodes, usage.affinity_records)
+        return state.start_cycle(options, ignore, stateful, nominated, plugins)
 
     def problems(self) -> tuple[Problem, ...]:
         """The objects that cannot be used, or not wholly."""
@@ -135,7 +135,7 @@ class Cache:
 
     def unreadable(self, namespace: str, *kinds: str) -> bool:
         """Return whether an unreadable object of these kinds exists: it may refer to any group of its namespace."""
-        return any(key[0] in kinds and key[1] == namespace for key in (*self._unusable, *self.book.unusable))
+        return any(key[0] in kinds and key[1] == namespace for key in (*self._unusable, *self.group_cache.unusable))
 
     def counts(self) -> dict[str, int]:
         """Return the number of objects of each kind, including pods that have ended."""
@@ -143,105 +143,105 @@ class Cache:
 
     def pod(self, ref: Ref) -> LivePod | None:
         """The pod of that name and uid, if it has not ended."""
-        pod = self.standing.pods.pods.get(ref.key)
+        pod = self.usage.pods.pods.get(ref.key)
         return pod if pod is not None and ref.uid in ("", pod.stamp.uid) else None
 
     def group(self, kind: str, namespace: str, name: str) -> LiveGroup | None:
         """A group that can be used."""
-        return self.book.groups.get((kind, namespace, name))
+        return self.group_cache.groups.get((kind, namespace, name))
 
     def groups(self) -> Iterator[LiveGroup]:
         """All groups that can be used."""
-        return iter(tuple(self.book.groups.values()))
+        return iter(tuple(self.group_cache.groups.values()))
 
     def root_of(self, kind: str, namespace: str, name: str) -> Root | None:
         """The top of the tree that a group is in."""
-        return self.book.root_of((kind, namespace, name))
+        return self.group_cache.root_of((kind, namespace, name))
 
     def tree(self, root: Root) -> tuple[Group, ...]:
         """The groups of a tree, parents first."""
-        return tuple(self.book.completed(live) for live in self.book.tree(root))
+        return tuple(self.group_cache.completed(live) for live in self.group_cache.tree(root))
 
     def members(self, namespace: str, group: str) -> tuple[LivePod, ...]:
         """The pods of a PodGroup that have not ended."""
-        return self.standing.pods.members(namespace, group)
+        return self.usage.pods.members(namespace, group)
 
     def children(self, namespace: str, composite: str) -> tuple[Group, ...]:
         """The groups that say they are below a composite."""
-        return tuple(self.book.completed(live) for live in self.book.children(namespace, composite))
+        return tuple(self.group_cache.completed(live) for live in self.group_cache.children(namespace, composite))
 
-    def _take(self, kind: str, raw: wire.Text, *, listed: bool) -> Name | None:
+    def _receive(self, kind: str, raw: wire.Text, *, listed: bool) -> Name | None:
         """The name of an object that is there, and is kept if it is news; None if it has none."""
-        marked = _marked(kind, raw)
-        if marked is None:
+        head = _read_head(kind, raw)
+        if head is None:
             return None
-        api_version, name, stamp = marked
+        api_version, name, stamp = head
         if self._versions[kind].add_or_update(name, stamp, listed=listed):
-            self._keep(GatheredObjects(kind, api_version or self._api_versions[kind], raw), name, stamp)
+            self._add_object(GatheredObjects(kind, api_version or self._api_versions[kind], raw), name, stamp)
         return name
 
-    def _keep(self, found: GatheredObjects, name: Name, stamp: Stamp) -> None:
+    def _add_object(self, found: GatheredObjects, name: Name, stamp: Stamp) -> None:
         if found.kind == "Pod":
-            self._keep_pod(found, name, stamp)
+            self._add_pod(found, name, stamp)
         elif found.kind == "Node":
-            came = name[1] not in self.standing.nodes.nodes
-            if self.standing.put_node(found)[1]:
-                self.report.node(name[1], came=came)
+            added = name[1] not in self.usage.nodes.nodes
+            if self.usage.add_or_update_node(found)[1]:
+                self.reporter.node(name[1], added=added)
         else:
-            before = self.report.before_change(found.kind, name)
-            self.book.add_or_update(found, name, stamp)
-            self.report.group(found.kind, name, before)
+            before = self.reporter.before_change(found.kind, name)
+            self.group_cache.add_or_update(found, name, stamp)
+            self.reporter.group(found.kind, name, before)
 
-    def _drop(self, kind: str, name: Name) -> None:
+    def _remove(self, kind: str, name: Name) -> None:
         if kind == "Pod":
             self._unusable.pop((kind, *name), None)
-            if (pod := self.standing.remove_pod("/".join(name))) is not None:
-                self.report.pod(pod, None, self.standing.place_of(pod))
+            if (pod := self.usage.remove_pod("/".join(name))) is not None:
+                self.reporter.pod(pod, None, self.usage.node_of(pod))
         elif kind == "Node":
-            if self.standing.drop_node(name[1]):
-                self.report.node(name[1])
+            if self.usage.remove_node(name[1]):
+                self.reporter.node(name[1])
         else:
-            before = self.report.before_change(kind, name)
-            self.book.remove(kind, name)
-            self.report.group(kind, name, before)
+            before = self.reporter.before_change(kind, name)
+            self.group_cache.remove(kind, name)
+            self.reporter.group(kind, name, before)
 
-    def _keep_pod(self, found: GatheredObjects, name: Name, stamp: Stamp) -> None:
+    def _add_pod(self, found: GatheredObjects, name: Name, stamp: Stamp) -> None:
         key = (found.kind, *name)
         self._unusable.pop(key, None)
-        before = self.standing.pods.pods.get("/".join(name))
-        was = self.standing.place_of(before) if before is not None else ""
+        before = self.usage.pods.pods.get("/".join(name))
+        was = self.usage.node_of(before) if before is not None else ""
         after: LivePod | None = None
         try:
             pod = self._reader.read_pod(found, stamp)
         except Unusable as error:
             self._unusable[key] = str(error)
-            self.standing.remove_pod("/".join(name))
+            self.usage.remove_pod("/".join(name))
         else:
             if isinstance(pod, LivePod):
                 after = pod
-                self.standing.add_or_update_pod(pod)
+                self.usage.add_or_update_pod(pod)
             else:
-                self.standing.end(pod)
+                self.usage.end(pod)
         if before is not None or after is not None:
-            self.report.pod(before, after, was)
+            self.reporter.pod(before, after, was)
 
     def _sweep(self) -> None:
         """Forget the forms of pods that are gone, once there are twice as many as there were last time."""
-        if len(self._reader) > self._swept:
-            forms = {pod.draft.form for pod in self.standing.pods.pods.values()}
+        if len(self._reader) > self._sweep_at:
+            forms = {pod.draft.form for pod in self.usage.pods.pods.values()}
             self._reader.sweep(forms)
-            self.standing.sweep(forms)
-            self._swept = max(_FEW_FORMS, 2 * len(self._reader))
+            self.usage.sweep(forms)
+            self._sweep_at = max(_FEW_FORMS, 2 * len(self._reader))
 
 
-def _marked(kind: str, raw: wire.Text) -> tuple[str, Name, Stamp] | None:
+def _read_head(kind: str, raw: wire.Text) -> tuple[str, Name, Stamp] | None:
     """Return apiVersion, name and stamp of an object; None if they cannot be read."""
     try:
-        marked = MARKED.decode(raw)
+        head = HEAD_DECODER.decode(raw)
     except (ValueError, RecursionError):
         return None
-    meta = marked.metadata
+    meta = head.metadata
     if not meta.name:
         return None
     name = ("" if kind in CLUSTER_SCOPED else meta.namespace or "default", meta.name)
-    return marked.api_version, name, Stamp(meta.uid, number(meta.resource_version))
+    return head.api_version, name, Stamp(meta.uid, number(meta.resource_version))

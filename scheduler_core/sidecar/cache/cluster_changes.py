@@ -34,21 +34,23 @@ class ClusterChanges:
     """
 
     roots: set[Root] = dataclasses.field(default_factory=set)
-    freed: set[str] = dataclasses.field(default_factory=set)
+    freed_nodes: set[str] = dataclasses.field(default_factory=set)
     nodes: set[str] = dataclasses.field(default_factory=set)
-    moved: bool = False
+    pods_moved: bool = False
     budgets: bool = False
-    ranks: bool = False
+    priorities_changed: bool = False
     units: bool = False
 
     @property
     def events(self) -> frozenset[ClusterEvent]:
         """The events that plugins register for."""
-        happened = {ClusterEvent.NODE: self.nodes, ClusterEvent.ROOM: self.freed, ClusterEvent.POD: self.moved}
+        happened = {ClusterEvent.NODE: self.nodes, ClusterEvent.ROOM: self.freed_nodes, ClusterEvent.POD: self.pods_moved}
         return frozenset(event for event, change in happened.items() if change)
 
     def __bool__(self) -> bool:
-        return bool(self.roots or self.freed or self.nodes) or self.moved or self.budgets or self.ranks or self.units
+        return (
+            bool(self.roots or self.freed_nodes or self.nodes) or self.pods_moved or self.budgets or self.priorities_changed or self.units
+        )
 
 
 class ChangeReporter:
@@ -61,103 +63,105 @@ class ChangeReporter:
 
     """
 
-    def __init__(self, node_usage: NodeUsage, book: GroupCache) -> None:
-        self.news = ClusterChanges()
-        self.changes = self.budgets = 0
+    def __init__(self, node_usage: NodeUsage, group_cache: GroupCache) -> None:
+        self.changes = ClusterChanges()
+        self.change_count = self.budgets = 0
         self._node_usage = node_usage
-        self._book = book
-        self._came: set[str] = set()
+        self._group_cache = group_cache
+        self._added_nodes: set[str] = set()
 
     def pop_changes(self) -> ClusterChanges:
         """Return the changes since the last call."""
-        news, self.news = self.news, ClusterChanges()
-        if self._came:
-            news.roots.update(self._counting_again(self._came))
-            self._came = set()
-        return news
+        changes, self.changes = self.changes, ClusterChanges()
+        if self._added_nodes:
+            changes.roots.update(self._roots_bound_to(self._added_nodes))
+            self._added_nodes = set()
+        return changes
 
-    def node(self, name: str, *, came: bool = False) -> None:
+    def node(self, name: str, *, added: bool = False) -> None:
         """A node changed or went, or *came*."""
-        self.changes += 1
-        self.news.nodes.add(name)
-        if came:
-            self._came.add(name)
+        self.change_count += 1
+        self.changes.nodes.add(name)
+        if added:
+            self._added_nodes.add(name)
 
     def before_change(self, kind: str, name: Name) -> Before:
         """Return the state before a change, to be passed to ``group``."""
-        book = self._book
+        group_cache = self._group_cache
         if kind in GROUPS:
-            return book.groups.get((kind, *name)), book.root_of((kind, *name))
+            return group_cache.groups.get((kind, *name)), group_cache.root_of((kind, *name))
         if kind == "Workload":
-            return book.workloads.get(name), None
-        return (book.classes.get(name[1]) if kind == "PriorityClass" else book.budgets.get(name)), None
+            return group_cache.workloads.get(name), None
+        return (group_cache.classes.get(name[1]) if kind == "PriorityClass" else group_cache.budgets.get(name)), None
 
     def group(self, kind: str, name: Name, before: Before) -> None:
         """A group, or what is said about groups, came, went or changed."""
         after = self.before_change(kind, name)
-        there, now = before[0], after[0]
+        old, new = before[0], after[0]
         if kind in GROUPS:
             self._group(kind, name, before, after)
-        elif there == now:
+        elif old == new:
             return
         elif kind == "Workload":
-            self.news.roots.update(root for key in self._book.made_from(name) if (root := self._book.root_of(key)) is not None)
+            self.changes.roots.update(
+                root for key in self._group_cache.groups_of_workload(name) if (root := self._group_cache.root_of(key)) is not None
+            )
         elif kind == "PriorityClass":
-            self._node_usage.rank()
-            self.news.ranks = True
+            self._node_usage.invalidate_records()
+            self.changes.priorities_changed = True
         else:
-            self.news.budgets = True
+            self.changes.budgets = True
             self.budgets += 1
-        self.changes += 1
+        self.change_count += 1
 
     def pod(self, before: LivePod | None, after: LivePod | None, was: str) -> None:
         """A pod came, went or changed; *was* is the node where it counted before."""
-        at = self._node_usage.place_of(after) if after is not None else ""
+        at = self._node_usage.node_of(after) if after is not None else ""
         moved = was != at or (bool(at) and _differs(before, after))
         if was and (was != at or _form(before) is not _form(after)):
-            self.news.freed.add(was)
-        promised = before.nominated if before is not None and not was else ""
-        if promised and promised != at and (after is None or after.nominated != promised):
-            self.news.freed.add(promised)
-        self.news.moved |= moved
+            self.changes.freed_nodes.add(was)
+        nominated = before.nominated if before is not None and not was else ""
+        if nominated and nominated != at and (after is None or after.nominated != nominated):
+            self.changes.freed_nodes.add(nominated)
+        self.changes.pods_moved |= moved
         if _differs(before, after):
-            self.changes += 1
+            self.change_count += 1
             for pod, where in ((before, was), (after, at)):
                 # A single pod that has a node waits for nothing; that it is gone is told to whoever remembers it.
                 if pod is not None and (pod.draft.group or not where or after is None) and (root := self.root(pod)) is not None:
-                    self.news.roots.add(root)
+                    self.changes.roots.add(root)
 
     def root(self, pod: LivePod) -> Root | None:
         """The root that *pod* is in, or is; None if its group is not there."""
         namespace, name = pod.draft.name
         if pod.draft.group:
-            return self._book.root_of(("PodGroup", namespace, pod.draft.group))
+            return self._group_cache.root_of(("PodGroup", namespace, pod.draft.group))
         return None if pod.draft.reference is not None else Root("Pod", namespace, name)
 
-    def _counting_again(self, nodes: set[str]) -> Iterator[Root]:
+    def _roots_bound_to(self, nodes: set[str]) -> Iterator[Root]:
         """The roots of members that are bound to one of *nodes*: while it was away they did not count, and nothing told so of them."""
         for pod in self._node_usage.pods.pods.values():
             if pod.draft.group and pod.draft.node in nodes and (root := self.root(pod)) is not None:
                 yield root
 
     def _group(self, kind: str, name: Name, before: Before, after: Before) -> None:
-        was, now = before[0], after[0]
-        if isinstance(was, LiveGroup) and isinstance(now, LiveGroup) and _same(was, now):
+        was, new = before[0], after[0]
+        if isinstance(was, LiveGroup) and isinstance(new, LiveGroup) and _same(was, new):
             return
         # Most groups come before any pod of theirs runs: nobody can be made to leave who could not before.
-        self.news.units |= self._runs(kind, name)
-        self.news.roots.update(root for _, root in (before, after) if root is not None)
+        self.changes.units |= self._has_running_pods(kind, name)
+        self.changes.roots.update(root for _, root in (before, after) if root is not None)
         if kind == "CompositePodGroup":
             # Without it each of its children is the top of a tree of its own.
-            self.news.roots.update(Root(*child.key) for child in self._book.children(*name))
+            self.changes.roots.update(Root(*child.key) for child in self._group_cache.children(*name))
 
-    def _runs(self, kind: str, name: Name) -> bool:
+    def _has_running_pods(self, kind: str, name: Name) -> bool:
         """Return whether a pod of the group, or of a group below it, has a node."""
         below = [(kind, *name)]
         if kind == "CompositePodGroup":
-            below = [live.key for child in self._book.children(*name) for live in self._book.tree(Root(*child.key))]
-        pods, place_of = self._node_usage.pods, self._node_usage.place_of
-        return any(place_of(pod) for key in below if key[0] == "PodGroup" for pod in pods.members(*key[1:]))
+            below = [live.key for child in self._group_cache.children(*name) for live in self._group_cache.tree(Root(*child.key))]
+        pods, node_of = self._node_usage.pods, self._node_usage.node_of
+        return any(node_of(pod) for key in below if key[0] == "PodGroup" for pod in pods.members(*key[1:]))
 
 
 def _same(one: LiveGroup, other: LiveGroup) -> bool:
@@ -186,7 +190,7 @@ def _differs(one: LivePod | None, other: LivePod | None) -> bool:
         or before.terminating != after.terminating
         or before.gates != after.gates
         or before.group != after.group
-        or one.mark != other.mark
+        or one.pinned_node != other.pinned_node
         or one.stamp.uid != other.stamp.uid
         or before.labels != after.labels
         or before.scheduler != after.scheduler

@@ -60,7 +60,7 @@ class Freshness:
         same = known is None or not stamp.uid or not known.uid or stamp.uid == known.uid
         if known is not None and not same and not known.older_than(stamp):
             return False
-        self._bury(name, stamp if known is None or stamp.version >= known.version else Stamp(stamp.uid, known.version))
+        self._remember_deletion(name, stamp if known is None or stamp.version >= known.version else Stamp(stamp.uid, known.version))
         return self.known.pop(name, None) is not None
 
     def delete_unlisted(self, listed: set[Name], version: int) -> list[Name]:
@@ -77,7 +77,7 @@ class Freshness:
             return False
         return bool(gone.uid and gone.uid == stamp.uid) or 0 < stamp.version <= gone.version
 
-    def _bury(self, name: Name, stamp: Stamp) -> None:
+    def _remember_deletion(self, name: Name, stamp: Stamp) -> None:
         self._gone[name] = stamp
         self._gone.move_to_end(name)
         while len(self._gone) > REMEMBERED:

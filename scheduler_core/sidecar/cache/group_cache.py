@@ -31,7 +31,7 @@ Key = tuple[str, str, str]
 """Kind, namespace, name."""
 
 GROUPS: Mapping[str, type[PodGroup | CompositePodGroup]] = {"PodGroup": PodGroup, "CompositePodGroup": CompositePodGroup}
-_LONGEST_CLIMB = 64
+_MAX_PARENTS = 64
 """Parents that are looked up before giving up: far more than the four levels that a tree may have."""
 
 
@@ -43,13 +43,13 @@ class LiveGroup:
     stamp: Stamp
     group: Group
     """As it is read; its metadata has the finalizers."""
-    presumed: dict[str, Condition] = dataclasses.field(default_factory=dict)
+    assumed_conditions: dict[str, Condition] = dataclasses.field(default_factory=dict)
     """Conditions that were written and that no event has shown since, by type."""
-    landed: bool = False
+    binds_acknowledged: bool = False
     """Whether all binds of it were acknowledged to this process, as the root of a tree."""
     disrupted_by: frozenset[str] = frozenset()
     """The field managers of its condition DisruptionTarget."""
-    complete: Group | None = None
+    completed_group: Group | None = None
     """With what its priority class says; None until it is asked for."""
     priority: int = 0
 
@@ -71,7 +71,7 @@ class LiveGroup:
 
     def condition(self, type_: str) -> Condition | None:
         """The condition of that type as it stands, or as it will once the last write is seen."""
-        if (found := self.presumed.get(type_)) is not None:
+        if (found := self.assumed_conditions.get(type_)) is not None:
             return found if found.status else None
         for each in self.group.status.conditions or ():
             if each.type == type_:
@@ -100,7 +100,7 @@ class GroupCache:
         self.unusable: dict[Key, str] = {}
         self.priorities = Priorities(())
         self._children: dict[Name, dict[Key, LiveGroup]] = {}
-        self._made: dict[Name, set[Key]] = {}
+        self._by_workload: dict[Name, set[Key]] = {}
         self._workloads: tuple[Workload, ...] | None = None
 
     def add_or_update(self, found: GatheredObjects, name: Name, stamp: Stamp) -> None:
@@ -109,17 +109,17 @@ class GroupCache:
         self.unusable.pop(key, None)
         match found.kind:
             case "PodGroup":
-                self._keep(found, key, lambda: attempt(found, lambda one: read_one(one, PodGroup))[1], stamp)
+                self._add_object(found, key, lambda: attempt(found, lambda one: read_one(one, PodGroup))[1], stamp)
             case "CompositePodGroup":
-                self._keep(found, key, lambda: attempt(found, lambda one: read_one(one, CompositePodGroup))[1], stamp)
+                self._add_object(found, key, lambda: attempt(found, lambda one: read_one(one, CompositePodGroup))[1], stamp)
             case "Workload":
-                self._keep(found, key, lambda: attempt(found, lambda one: read_one(one, Workload))[1], stamp)
+                self._add_object(found, key, lambda: attempt(found, lambda one: read_one(one, Workload))[1], stamp)
             case "PriorityClass":
-                self._keep(found, key, lambda: attempt(found, lambda one: read_one(one, PriorityClass))[1], stamp)
+                self._add_object(found, key, lambda: attempt(found, lambda one: read_one(one, PriorityClass))[1], stamp)
             case _:
-                self._keep(found, key, lambda: attempt(found, read_budget)[1], stamp)
+                self._add_object(found, key, lambda: attempt(found, read_budget)[1], stamp)
 
-    def _keep(
+    def _add_object(
         self,
         found: GatheredObjects,
         key: Key,
@@ -132,7 +132,7 @@ class GroupCache:
             self.unusable[key] = str(value)
         elif isinstance(value, PriorityClass):
             self.classes[key[2]] = value
-            self._rank()
+            self._update_priorities()
         elif isinstance(value, Workload):
             self.workloads[key[1:]] = value
             self._workloads = None
@@ -141,21 +141,21 @@ class GroupCache:
         else:
             before = self.groups.get(key)
             self._unlink(key)
-            landed = before is not None and before.landed and before.uid == stamp.uid
-            live = self.groups[key] = LiveGroup(key, stamp, value, landed=landed)
+            landed = before is not None and before.binds_acknowledged and before.uid == stamp.uid
+            live = self.groups[key] = LiveGroup(key, stamp, value, binds_acknowledged=landed)
             if live.condition(DISRUPTION_TARGET) is not None:
                 live.disrupted_by = managers_of_condition(found.text, DISRUPTION_TARGET)
             if live.parent:
                 self._children.setdefault((key[1], live.parent), {})[key] = live
             if live.workload:
-                self._made.setdefault((key[1], live.workload), set()).add(key)
+                self._by_workload.setdefault((key[1], live.workload), set()).add(key)
 
     def remove(self, kind: str, name: Name) -> None:
         """An object is gone."""
         self.unusable.pop((kind, *name), None)
         if kind == "PriorityClass":
             if self.classes.pop(name[1], None) is not None:
-                self._rank()
+                self._update_priorities()
         elif kind == "Workload":
             self.workloads.pop(name, None)
             self._workloads = None
@@ -164,9 +164,9 @@ class GroupCache:
         else:
             self._unlink((kind, *name))
 
-    def made_from(self, workload: Name) -> list[Key]:
+    def groups_of_workload(self, workload: Name) -> list[Key]:
         """The groups that say they are made from a Workload."""
-        return sorted(self._made.get(workload, ()))
+        return sorted(self._by_workload.get(workload, ()))
 
     def children(self, namespace: str, name: str) -> Iterable[LiveGroup]:
         """The groups that say they are below the composite of that name."""
@@ -180,17 +180,17 @@ class GroupCache:
         live = self.groups.get(key)
         if live is None:
             return None
-        way = [live]
+        path = [live]
         seen = {key}
-        for _ in range(_LONGEST_CLIMB):
-            above = self.groups.get(("CompositePodGroup", key[1], way[-1].parent)) if way[-1].parent else None
+        for _ in range(_MAX_PARENTS):
+            above = self.groups.get(("CompositePodGroup", key[1], path[-1].parent)) if path[-1].parent else None
             if above is None:
                 break
             if above.key in seen:
-                return Root(*min(each.key for each in way[way.index(above) :]))
+                return Root(*min(each.key for each in path[path.index(above) :]))
             seen.add(above.key)
-            way.append(above)
-        return Root(*way[-1].key)
+            path.append(above)
+        return Root(*path[-1].key)
 
     def tree(self, root: Root) -> list[LiveGroup]:
         """All groups of a tree, parents first; none if its root is not there."""
@@ -207,10 +207,10 @@ class GroupCache:
 
     def completed(self, live: LiveGroup) -> Group:
         """The group with what its priority class says."""
-        if live.complete is None:
-            (live.complete,) = completed((live.group,), self.priorities, [])
-            (live.priority,) = group_priorities((live.complete,), self.priorities).values()
-        return live.complete
+        if live.completed_group is None:
+            (live.completed_group,) = completed((live.group,), self.priorities, [])
+            (live.priority,) = group_priorities((live.completed_group,), self.priorities).values()
+        return live.completed_group
 
     def problems(self) -> Iterator[Problem]:
         """Return the problems of groups that cannot be used as written."""
@@ -237,50 +237,50 @@ class GroupCache:
             if not siblings:
                 del self._children[key[1], live.parent]
         if live.workload:
-            made = self._made[key[1], live.workload]
+            made = self._by_workload[key[1], live.workload]
             made.discard(key)
             if not made:
-                del self._made[key[1], live.workload]
+                del self._by_workload[key[1], live.workload]
 
-    def _rank(self) -> None:
+    def _update_priorities(self) -> None:
         self.priorities = Priorities(self.classes.values())
         for each in self.groups.values():
-            each.complete = None
+            each.completed_group = None
 
 
-class Known(KnownObjects):
+class CachedObjects(KnownObjects):
     """Lookup of the rules over the cache; objects are collected on request."""
 
-    def __init__(self, book: GroupCache, nodes: NodeCache) -> None:
+    def __init__(self, group_cache: GroupCache, nodes: NodeCache) -> None:
         super().__init__((), complete=False)
-        self._book = book
+        self._group_cache = group_cache
         self._nodes = nodes
 
     def get(self, kind: str, namespace: str, name: str) -> Object | None:
         """See Lookup."""
-        book = self._book
+        group_cache = self._group_cache
         found: Object | None
         match kind:
             case "Node":
                 found = self._nodes.get_node(name)
             case "PriorityClass":
-                found = book.classes.get(name)
+                found = group_cache.classes.get(name)
                 namespace = ""
             case "Workload":
-                found = book.workloads.get((namespace, name))
+                found = group_cache.workloads.get((namespace, name))
             case _:
-                live = book.groups.get((kind, namespace, name))
-                found = book.completed(live) if live is not None else None
-        if found is None and (kind, namespace, name) in book.unusable:
+                live = group_cache.groups.get((kind, namespace, name))
+                found = group_cache.completed(live) if live is not None else None
+        if found is None and (kind, namespace, name) in group_cache.unusable:
             found = Named(kind, ObjectMeta(name=name, namespace=namespace))
         return super().get(kind, namespace, name) if found is None else found
 
     def children(self, kind: str, namespace: str, name: str) -> Sequence[Object]:
         """See Lookup."""
-        return tuple(self._book.completed(each) for each in self._book.children(namespace, name) if each.key[0] == kind)
+        return tuple(self._group_cache.completed(each) for each in self._group_cache.children(namespace, name) if each.key[0] == kind)
 
     def list_kind(self, kind: str) -> Sequence[Object] | None:
         """See Lookup."""
-        found = self._nodes.list_nodes() if kind == "Node" else self._book.list_kind(kind)
-        more = [Named(kind, ObjectMeta(name=key[2], namespace=key[1])) for key in self._book.unusable if key[0] == kind]
+        found = self._nodes.list_nodes() if kind == "Node" else self._group_cache.list_kind(kind)
+        more = [Named(kind, ObjectMeta(name=key[2], namespace=key[1])) for key in self._group_cache.unusable if key[0] == kind]
         return (*found, *more) if more else found or None

@@ -60,8 +60,8 @@ class Health:
 
     served: bool = True
     listed: bool = False
-    heard: float = 0.0
-    complaint: str = ""
+    last_heard: float = 0.0
+    error: str = ""
 
 
 class Informers:
@@ -90,7 +90,7 @@ class Informers:
     def unsynced(self) -> tuple[str, ...]:
         """The kinds of which not all is known, each with the reason."""
         return tuple(
-            f"{kind} objects are not listed yet{f': {each.complaint}' if each.complaint else ''}" if each.served else each.complaint
+            f"{kind} objects are not listed yet{f': {each.error}' if each.error else ''}" if each.served else each.error
             for kind, each in self.health.items()
             if not each.listed and (each.served or kind in NEEDED)
         )
@@ -99,9 +99,9 @@ class Informers:
         """The kinds that have not been heard of for so long, each with the reason."""
         now = time.monotonic()
         return tuple(
-            f"{kind} objects have not been heard of for {now - each.heard:.0f} s{f': {each.complaint}' if each.complaint else ''}"
+            f"{kind} objects have not been heard of for {now - each.last_heard:.0f} s{f': {each.error}' if each.error else ''}"
             for kind, each in self.health.items()
-            if each.served and each.listed and now - each.heard > seconds
+            if each.served and each.listed and now - each.last_heard > seconds
         )
 
     def _watcher(self, watched: Resource) -> Watcher:
@@ -111,16 +111,16 @@ class Informers:
                 self.paths[watched.kind] = path
             return path
 
-        return Watcher(self._api, find, _Told(self, watched.kind), silence=self._silence, name=watched.resource)
+        return Watcher(self._api, find, _KindSink(self, watched.kind), silence=self._silence, name=watched.resource)
 
-    def complain(self, kind: str, reason: str) -> None:
+    def report_error(self, kind: str, reason: str) -> None:
         """Note, and log once, why a kind cannot be watched."""
-        if reason != self.health[kind].complaint:
+        if reason != self.health[kind].error:
             self._log(kind, reason)
-        self.health[kind].complaint = reason
+        self.health[kind].error = reason
 
 
-class _Told:
+class _KindSink:
     """One kind's ``apiserver.watch.Sink``."""
 
     def __init__(self, informers: Informers, kind: str) -> None:
@@ -139,13 +139,13 @@ class _Told:
     def set_status(self, status: WatchStatus, reason: str) -> None:
         """See Sink."""
         if status is not WatchStatus.FAILED:
-            self._health.heard = time.monotonic()
+            self._health.last_heard = time.monotonic()
         if status is WatchStatus.ACTIVE:
-            self._health.complaint = ""
+            self._health.error = ""
         elif status is WatchStatus.NOT_SERVED:
             self._health.served = self._health.listed = False
             self._informers.receiver.enqueue(Unserved(self._kind))
             if self._kind in NEEDED:
-                self._informers.complain(self._kind, UNSERVED.format(kind=self._kind))
+                self._informers.report_error(self._kind, UNSERVED.format(kind=self._kind))
         else:
-            self._informers.complain(self._kind, reason)
+            self._informers.report_error(self._kind, reason)

@@ -15,7 +15,7 @@ from scheduler_core.model.decision import Name as Root
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.sidecar.cache.group_cache import GroupCache, Key, Known
+from scheduler_core.sidecar.cache.group_cache import CachedObjects, GroupCache, Key
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
 from scheduler_core.sidecar.cache.pod_cache import LivePod
 from validators.model.group import Group
@@ -30,11 +30,11 @@ class LiveSnapshots:
         self._node_usage = node_usage
         self._groups = groups
         self._unusable = unusable
-        self._known = Known(groups, node_usage.nodes)
+        self._known = CachedObjects(groups, node_usage.nodes)
 
     def full_snapshot(self) -> ClusterSnapshot:
         """Everything, as ``load`` has it of the same objects."""
-        made, pods = self._joined()
+        made, pods = self._with_v1alpha1_groups()
         groups = self._sorted((*self._complete(), *completed(made.groups, self._groups.priorities, [])))
         priorities = group_priorities(groups, self._groups.priorities)
         found = self._of(groups, pods)
@@ -47,7 +47,7 @@ class LiveSnapshots:
     def lazy_snapshot(self) -> ClusterSnapshot:
         """Everything, put together as far as it is looked at, while nothing changes; without problems."""
         node_usage = self._node_usage
-        node_usage.ground()
+        node_usage.placement_state()
         found = self._of((), ())
         pods = Lazy(lambda: sorted(node_usage.records(), key=lambda pod: pod.key))
         return dataclasses.replace(
@@ -57,7 +57,7 @@ class LiveSnapshots:
     def snapshot_of_roots(self, roots: Iterable[Root]) -> ClusterSnapshot:
         """The trees of *roots* alone, with their pods; and single pods that are roots."""
         node_usage = self._node_usage
-        node_usage.ground()
+        node_usage.placement_state()
         groups: list[Group] = []
         pods: list[LivePod] = []
         for root in roots:
@@ -69,13 +69,13 @@ class LiveSnapshots:
                 groups.append(self._groups.completed(live))
                 if live.key[0] == "PodGroup":
                     pods += node_usage.pods.members(*live.key[1:])
-        records = sorted((node_usage.record(pod) for pod in pods if node_usage.is_here(pod)), key=lambda pod: pod.key)
+        records = sorted((node_usage.record(pod) for pod in pods if node_usage.is_counted(pod)), key=lambda pod: pod.key)
         return self._of(self._sorted(groups), records)
 
     def _of(self, groups: tuple[Group, ...], pods: Iterable[PodRecord]) -> ClusterSnapshot:
         budgets = self._groups.budgets
         return ClusterSnapshot(
-            nodes=self._node_usage.ground().nodes,
+            nodes=self._node_usage.placement_state().nodes,
             pods=tuple(pods),
             groups=groups,
             priorities=LivePriorities(self._groups),
@@ -84,12 +84,12 @@ class LiveSnapshots:
             known=self._known,
         )
 
-    def _joined(self) -> tuple[v1alpha1.GeneratedGroups, list[PodRecord]]:
+    def _with_v1alpha1_groups(self) -> tuple[v1alpha1.GeneratedGroups, list[PodRecord]]:
         """The groups that v1alpha1's pods make, and all pods, these as members of them."""
         node_usage = self._node_usage
-        node_usage.ground()
-        here = sorted((pod for pod in node_usage.pods.pods.values() if node_usage.is_here(pod)), key=lambda pod: pod.key)
-        if not node_usage.pods.foreign:
+        node_usage.placement_state()
+        here = sorted((pod for pod in node_usage.pods.pods.values() if node_usage.is_counted(pod)), key=lambda pod: pod.key)
+        if not node_usage.pods.with_workload_ref:
             return v1alpha1.GeneratedGroups((), {}), [node_usage.record(pod) for pod in here]
         drafts = [dataclasses.replace(pod.draft) for pod in here]
         groups = [each.group for each in self._groups.groups.values()]
@@ -104,20 +104,24 @@ class LiveSnapshots:
         return tuple(sorted(groups, key=lambda each: (each.metadata.namespace, each.metadata.name, each.kind)))
 
     def _problems(self, groups: tuple[Group, ...], pods: list[PodRecord]) -> tuple[Problem, ...]:
-        node_usage, book = self._node_usage, self._groups
+        node_usage, group_cache = self._node_usage, self._groups
         found: list[Problem] = []
-        unusable = {**book.unusable, **self._unusable, **{("Node", "", name): why for name, why in node_usage.nodes.unusable.items()}}
+        unusable = {
+            **group_cache.unusable,
+            **self._unusable,
+            **{("Node", "", name): why for name, why in node_usage.nodes.unusable.items()},
+        }
         found += [Problem(label(key[0], key[1:]), left_out(key[0], why)) for key, why in unusable.items()]
         table = node_usage.nodes.table((), found)
-        completed(groups, book.priorities, found)
-        for budget in book.budgets.values():
+        completed(groups, group_cache.priorities, found)
+        for budget in group_cache.budgets.values():
             found += problems_of_budget(budget)
         for pod in node_usage.pods.pods.values():
             draft = pod.draft
-            if not node_usage.is_here(pod):
+            if not node_usage.is_counted(pod):
                 found.append(unknown_node(draft))
                 continue
-            rank = book.priorities.rank(draft.priority, draft.class_name, draft.policy)
+            rank = group_cache.priorities.rank(draft.priority, draft.class_name, draft.policy)
             found += problems_of(draft, rank, node_usage.nodes.nodes)
         found += label_case.problems(table, groups, pods)
         return tuple(sorted(set(found), key=lambda each: (each.object, each.message)))
@@ -152,16 +156,16 @@ class Lazy(Sequence[T], Generic[T]):
 class LivePriorities(Mapping[Key, int]):
     """The priority of each group, worked out when it is asked for."""
 
-    def __init__(self, book: GroupCache) -> None:
-        self._book = book
+    def __init__(self, group_cache: GroupCache) -> None:
+        self._group_cache = group_cache
 
     def __getitem__(self, key: Key) -> int:
-        live = self._book.groups[key]
-        self._book.completed(live)
+        live = self._group_cache.groups[key]
+        self._group_cache.completed(live)
         return live.priority
 
     def __iter__(self) -> Iterator[Key]:
-        return iter(self._book.groups)
+        return iter(self._group_cache.groups)
 
     def __len__(self) -> int:
-        return len(self._book.groups)
+        return len(self._group_cache.groups)

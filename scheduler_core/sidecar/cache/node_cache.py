@@ -13,9 +13,9 @@ from scheduler_core.model.problem import Problem
 from validators.model.cluster import Node
 from validators.model.meta import ObjectMeta
 
-MOST_MISSED = 64
+MAX_UNKNOWN_RESOURCES = 64
 """Resources that no node has with a row of their own: a row is as long as there are nodes, and anybody may ask for anything."""
-_MOST_TEXTS = 100_000
+_MAX_TEXTS = 100_000
 """Labels that are kept once each; nodes come and go."""
 
 
@@ -65,7 +65,7 @@ class NodeCache:
 
     def table(self, requested: Iterable[str], problems: list[Problem]) -> NodeTable:
         """The nodes as placement reads them; *requested* are the resources that pods ask for."""
-        return node_table({name: self.nodes[name] for name in sorted(self.nodes)}, requested, problems, most=MOST_MISSED)
+        return node_table({name: self.nodes[name] for name in sorted(self.nodes)}, requested, problems, most=MAX_UNKNOWN_RESOURCES)
 
     def resources(self) -> set[str]:
         """All resources that a node has."""
@@ -86,9 +86,9 @@ class NodeCache:
     def _slim(self, read: NodeRead) -> NodeRead:
         """Return a node with the fields that placement reads; label strings are shared."""
         metadata, spec = read.node.metadata, read.node.spec
-        if len(self._texts) > _MOST_TEXTS:
+        if len(self._texts) > _MAX_TEXTS:
             self._texts.clear()
-        once = self._texts.setdefault
-        labels = {once(key, key): once(value, value) for key, value in (metadata.labels or {}).items()}
+        share = self._texts.setdefault
+        labels = {share(key, key): share(value, value) for key, value in (metadata.labels or {}).items()}
         slim = wire.Node(ObjectMeta(name=metadata.name, labels=labels), wire.NodeSpec(spec.taints or None, spec.unschedulable))
         return NodeRead(slim, dict(read.allocatable))

@@ -18,7 +18,7 @@ from scheduler_core.sidecar.cache.group_cache import GroupCache
 from scheduler_core.sidecar.cache.node_cache import NodeCache
 from scheduler_core.sidecar.cache.placement_state import LivePlacementState
 from scheduler_core.sidecar.cache.pod_affinity import PodAffinityCache
-from scheduler_core.sidecar.cache.pod_cache import Ended, LivePod, PodCache, pinned_to
+from scheduler_core.sidecar.cache.pod_cache import Ended, LivePod, PodCache, pinned_hostname
 from scheduler_core.sidecar.client.requests import GATE, HOSTNAME
 
 
@@ -35,7 +35,7 @@ class NodeUsage:
     def __init__(self, groups: GroupCache) -> None:
         self.nodes = NodeCache()
         self.pods = PodCache()
-        self.neighbours = PodAffinityCache()
+        self.affinity = PodAffinityCache()
         self._groups = groups
         self._ungates, self._binds = False, ""
         self._placement_state: LivePlacementState | None = None
@@ -44,7 +44,7 @@ class NodeUsage:
         self._shapes: dict[PodForm, PodShape] = {}
         self._serials = itertools.count()
 
-    def ungate(self, *, ungates: bool, binds: str = "") -> None:
+    def set_ungating(self, *, ungates: bool, binds: str = "") -> None:
         """Set whether pods with only our scheduling gate count as ungated, and marked pods as assigned to their node.
 
         Pods of the scheduler *binds* are bound here: once open they are pending like any other, and fit where they are pinned.
@@ -52,28 +52,33 @@ class NodeUsage:
         if (ungates, binds) != (self._ungates, self._binds):
             self._ungates, self._binds = ungates, binds
             self._placement_state = None
-            self.rank()
+            self.invalidate_records()
 
-    def place_of(self, pod: LivePod) -> str:
+    def node_of(self, pod: LivePod) -> str:
         """The name of the node where it counts; empty while it is pending."""
         if pod.draft.node:
             return pod.draft.node
         if pod.assumed in self.nodes.nodes:
             return pod.assumed
         # Whoever may create pods may write the mark too: where we make none, none counts.
-        if self._ungates and pod.mark and pod.draft.scheduler != self._binds and (read := self.nodes.nodes.get(pod.mark)) is not None:
+        if (
+            self._ungates
+            and pod.pinned_node
+            and pod.draft.scheduler != self._binds
+            and (read := self.nodes.nodes.get(pod.pinned_node)) is not None
+        ):
             host = (read.node.metadata.labels or {}).get(HOSTNAME, "")
-            return pod.mark if host and host == pinned_to(pod) else ""
+            return pod.pinned_node if host and host == pinned_hostname(pod) else ""
         return ""
 
-    def is_here(self, pod: LivePod) -> bool:
+    def is_counted(self, pod: LivePod) -> bool:
         """Return whether the pod is counted: not if its node does not exist."""
         return not pod.draft.node or pod.draft.node in self.nodes.nodes
 
     def record(self, pod: LivePod) -> PodRecord:
         """*pod*, which is here, as placement sees it.  The ground must be there."""
         if (record := pod.record) is None:
-            record = pod.record = self._record(pod, self.ground().nodes)
+            record = pod.record = self._record(pod, self.placement_state().nodes)
         return record
 
     def add_or_update_pod(self, pod: LivePod) -> LivePod | None:
@@ -81,7 +86,7 @@ class NodeUsage:
         before = self.pods.add_or_update(pod)
         if before is not None:
             self._uncount(before)
-            _carry_over(before, pod)
+            _keep_assumed(before, pod)
         self._count(pod)
         return before
 
@@ -104,7 +109,7 @@ class NodeUsage:
         pod.record = None
         self._count(pod)
 
-    def put_node(self, found: GatheredObjects) -> tuple[str, bool]:
+    def add_or_update_node(self, found: GatheredObjects) -> tuple[str, bool]:
         """The node's name, and whether anything changed that matters.  Raises Unusable: it has no name."""
         name, changed, renumbered = self.nodes.add_or_update(found)
         self._stale |= changed
@@ -112,21 +117,21 @@ class NodeUsage:
             self._placement_state = None
         return name, changed
 
-    def drop_node(self, name: str) -> bool:
+    def remove_node(self, name: str) -> bool:
         """Remove a node and return whether it existed."""
         there = self.nodes.remove(name)
         if there:
             self._placement_state = None
         return there
 
-    def rank(self) -> None:
+    def invalidate_records(self) -> None:
         """The priority classes are others."""
         for pod in self.pods.pods.values():
             pod.record = None
 
-    def ground(self) -> LivePlacementState:
+    def placement_state(self) -> LivePlacementState:
         """The nodes, and what is taken on them."""
-        if self._placement_state is None or (self._stale and not self._renewed(self._placement_state)):
+        if self._placement_state is None or (self._stale and not self._rebuild_in_place(self._placement_state)):
             self._build()
         self._stale = False
         if self._placement_state is None:
@@ -135,95 +140,95 @@ class NodeUsage:
 
     def shape(self, form: PodForm) -> PodShape | None:
         """Return the shape of pods of *form*; None if it requests a resource that no node has and no pod here requests."""
-        nodes = self.ground().nodes
+        nodes = self.placement_state().nodes
         known = all(nodes.row.has(name) for name, _ in form.demand.requests)
         return self._shape(form, nodes) if known else None
 
     def records(self) -> Iterator[PodRecord]:
         """All pods that are here."""
-        return (self.record(pod) for pod in self.pods.pods.values() if self.is_here(pod))
+        return (self.record(pod) for pod in self.pods.pods.values() if self.is_counted(pod))
 
-    def meeting(self) -> Iterator[PodRecord]:
+    def affinity_records(self) -> Iterator[PodRecord]:
         """The same, to be counted among those that constrain each other."""
         for pod in self.pods.pods.values():
-            if self.is_here(pod):
-                pod.met = self.record(pod)
-                yield pod.met
+            if self.is_counted(pod):
+                pod.affinity_record = self.record(pod)
+                yield pod.affinity_record
 
     def sweep(self, forms: set[PodForm]) -> None:
         """Forget shapes that no pod has; *forms* are those that pods have."""
         self._shapes = {form: shape for form, shape in self._shapes.items() if form in forms}
-        self.neighbours.sweep(set(self._shapes.values()))
+        self.affinity.sweep(set(self._shapes.values()))
         if self._placement_state is not None:
             self._placement_state.profiles.clear()
 
-    def _renewed(self, before: LivePlacementState) -> bool:
+    def _rebuild_in_place(self, before: LivePlacementState) -> bool:
         """Rebuild the node table under the counted pods and return True; False if the nodes are numbered differently."""
         table = self.nodes.table(before.nodes.resources, [])
         if table.names != before.nodes.names or table.resources != before.nodes.resources:
             return False
-        ground = self._placement_state = LivePlacementState.from_nodes(table)
-        ground.taken = before.taken
-        self.neighbours.recount()
-        for pod in list(self.pods.hanging.values()):
+        state = self._placement_state = LivePlacementState.from_nodes(table)
+        state.requested = before.requested
+        self.affinity.recount()
+        for pod in list(self.pods.assumed_or_pinned.values()):
             self.changed(pod)
         return True
 
     def _build(self) -> None:
         forms = {pod.draft.form for pod in self.pods.pods.values()}
         requested = {name for form in forms for name, _ in form.demand.requests}
-        ground = self._placement_state = LivePlacementState.from_nodes(self.nodes.table(requested, []))
+        state = self._placement_state = LivePlacementState.from_nodes(self.nodes.table(requested, []))
         self._stale = False
         self._shapes.clear()
-        self.neighbours.reset()
+        self.affinity.reset()
         self.pods.nominated.clear()
         for pod in self.pods.pods.values():
-            pod.record = pod.counted = pod.met = None
-            self._count_on(ground, pod)
+            pod.record = pod.counted = pod.affinity_record = None
+            self._count_on(state, pod)
 
     def _count(self, pod: LivePod) -> None:
         if self._placement_state is not None:
             self._count_on(self._placement_state, pod)
 
-    def _count_on(self, ground: LivePlacementState, pod: LivePod) -> None:
-        self.pods.hang(pod)
-        if not self.is_here(pod):
+    def _count_on(self, state: LivePlacementState, pod: LivePod) -> None:
+        self.pods.index_assumed_or_pinned(pod)
+        if not self.is_counted(pod):
             return
-        form, nodes = pod.draft.form, ground.nodes
+        form, nodes = pod.draft.form, state.nodes
         if form not in self._shapes and not all(nodes.row.has(name) for name, _ in form.demand.requests):
             # A resource that nobody has asked for before: the rows are others.
             self._placement_state = None
             return
-        shape, node = self._shape(form, nodes), nodes.index.get(self.place_of(pod), -1)
+        shape, node = self._shape(form, nodes), nodes.index.get(self.node_of(pod), -1)
         if node >= 0:
-            ground.taken.add(shape, node, 1)
-        elif pod.nominated in nodes.index and not pod.draft.terminating and not pod.leaving:
+            state.requested.add(shape, node, 1)
+        elif pod.nominated in nodes.index and not pod.draft.terminating and not pod.deletion_assumed:
             self.pods.nominated[pod.key] = pod
-        self.neighbours.count(shape, 1)
-        if self.neighbours.counting:
-            pod.met = self.record(pod)
-            self.neighbours.add_pod(pod.met)
+        self.affinity.count(shape, 1)
+        if self.affinity.counting:
+            pod.affinity_record = self.record(pod)
+            self.affinity.add_pod(pod.affinity_record)
         pod.counted = shape, node
 
     def _uncount(self, pod: LivePod) -> None:
-        counted, met = pod.counted, pod.met
-        pod.counted = pod.met = None
+        counted, affinity_record = pod.counted, pod.affinity_record
+        pod.counted = pod.affinity_record = None
         self.pods.nominated.pop(pod.key, None)
         if counted is None or self._placement_state is None:
             return
         shape, node = counted
         if node >= 0:
-            self._placement_state.taken.add(shape, node, -1)
-        self.neighbours.count(shape, -1)
-        if met is not None:
-            self.neighbours.remove_pod(met)
+            self._placement_state.requested.add(shape, node, -1)
+        self.affinity.count(shape, -1)
+        if affinity_record is not None:
+            self.affinity.remove_pod(affinity_record)
 
     def _record(self, pod: LivePod, nodes: NodeTable) -> PodRecord:
         draft = pod.draft
         rank = self._groups.priorities.rank(draft.priority, draft.class_name, draft.policy)
-        node, nominated = nodes.index.get(self.place_of(pod), -1), nodes.index.get(pod.nominated, -1)
+        node, nominated = nodes.index.get(self.node_of(pod), -1), nodes.index.get(pod.nominated, -1)
         record = record_of(draft, self._shape(draft.form, nodes), rank, node=node, nominated=nominated)
-        if pod.leaving and not record.terminating:
+        if pod.deletion_assumed and not record.terminating:
             record = dataclasses.replace(record, terminating=True, preempted=pod.evicted)
         elif pod.evicted and record.terminating:
             record = dataclasses.replace(record, preempted=True)
@@ -237,12 +242,12 @@ class NodeUsage:
         return shape
 
 
-def _carry_over(before: LivePod, pod: LivePod) -> None:
+def _keep_assumed(before: LivePod, pod: LivePod) -> None:
     """Carry the assumed changes of *before* over to *pod*, unless the watch shows them by now."""
     if before.stamp.uid != pod.stamp.uid:
         return
-    if not pod.draft.node and not pod.mark:
+    if not pod.draft.node and not pod.pinned_node:
         pod.assumed, pod.acknowledged = before.assumed, before.acknowledged
-    pod.leaving, pod.evicted = before.leaving and not pod.draft.terminating, before.evicted
-    if not pod.draft.node and pod.draft.nominated != before.promised:
-        pod.promised = before.promised
+    pod.deletion_assumed, pod.evicted = before.deletion_assumed and not pod.draft.terminating, before.evicted
+    if not pod.draft.node and pod.draft.nominated != before.assumed_nomination:
+        pod.assumed_nomination = before.assumed_nomination

@@ -23,11 +23,11 @@ from scheduler_core.plugins.base import Floats
 from scheduler_core.plugins.profile import Profile
 from scheduler_core.plugins.stateful_plugins import StatefulPlugins
 
-MOST_CHANGES = 10_000
+MAX_PENDING_CHANGES = 10_000
 """So many at most wait to be added up: nobody may ask for the sums for long, while pods come and go."""
 
 
-class TakenByPods:
+class RequestedByPods:
     """Resources and ports taken by pods with a node.
 
     Changes are added up when the sums are asked for: many pods at once cost little more than one.
@@ -37,7 +37,7 @@ class TakenByPods:
         self._sums: Ints = np.zeros((len(nodes.resources) + 2, len(nodes)), dtype=np.int64)
         self._ports: dict[int, Counter[Port]] = {}
         self._changes: dict[PodShape, Counter[int]] = {}
-        self._waiting = 0
+        self._pending_count = 0
 
     def add(self, shape: PodShape, node: int, count: int) -> None:
         """*count* more pods of *shape* on *node*; negative for fewer."""
@@ -45,8 +45,8 @@ class TakenByPods:
         if changes is None:
             changes = self._changes[shape] = Counter()
         changes[node] += count
-        self._waiting += 1
-        if self._waiting >= MOST_CHANGES:
+        self._pending_count += 1
+        if self._pending_count >= MAX_PENDING_CHANGES:
             self.sums()
         for port in shape.ports:
             taken = self._ports.setdefault(node, Counter())
@@ -66,7 +66,7 @@ class TakenByPods:
             self._sums[-2, nodes] += shape.scored[0] * counts
             self._sums[-1, nodes] += shape.scored[1] * counts
         self._changes.clear()
-        self._waiting = 0
+        self._pending_count = 0
         return self._sums
 
     def fill(self, ledger: Ledger) -> None:
@@ -80,16 +80,16 @@ class LivePlacementState:
 
     nodes: NodeTable
     topology: Topology
-    taken: TakenByPods
-    room: Floats
-    whole: bool
+    requested: RequestedByPods
+    allocatable: Floats
+    has_cpu_and_memory: bool
     profiles: dict[frozenset[str], Profile]
 
     @classmethod
     def from_nodes(cls, nodes: NodeTable) -> LivePlacementState:
         """The ground that *nodes* are, with nothing on it."""
-        room = nodes.allocatable[:2].astype(float)
-        return cls(nodes, Topology(nodes), TakenByPods(nodes), room, bool(room.all()), {})
+        allocatable = nodes.allocatable[:2].astype(float)
+        return cls(nodes, Topology(nodes), RequestedByPods(nodes), allocatable, bool(allocatable.all()), {})
 
     def profile(self, ignore: frozenset[str]) -> Profile:
         """Return the compiled plugins; fields in *ignore* do not refuse a pod although they are not modelled."""
@@ -97,7 +97,7 @@ class LivePlacementState:
             profile = self.profiles[ignore] = Profile(self.nodes, ignore)
         return profile
 
-    def site(
+    def start_cycle(
         self,
         options: PlacingOptions,
         ignore: frozenset[str],
@@ -107,8 +107,10 @@ class LivePlacementState:
     ) -> PlacementState:
         """A site to place on, which leaves the ground as it is."""
         ledger = Ledger(self.topology)
-        self.taken.fill(ledger)
+        self.requested.fill(ledger)
         nominations = Nominations(ledger, nominated)
         ledger.forget()
         profile = self.profile(ignore)
-        return PlacementState(self.nodes, self.topology, ledger, profile, stateful, self.room, self.whole, options, nominations, plugins)
+        return PlacementState(
+            self.nodes, self.topology, ledger, profile, stateful, self.allocatable, self.has_cpu_and_memory, options, nominations, plugins
+        )

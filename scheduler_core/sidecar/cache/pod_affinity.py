@@ -14,7 +14,7 @@ from scheduler_core.plugins import registry
 from scheduler_core.plugins.pod_counts import PodCounts
 from scheduler_core.plugins.stateful_plugins import StatefulPlugins
 
-_SLACK = 50_000
+_MIN_CHANGES = 50_000
 """So many changes at least are counted before all is counted anew: what pods said that are gone adds up until then."""
 
 
@@ -22,77 +22,77 @@ class PodAffinityCache:
     """The pods of a cluster, counted by what is asked about them."""
 
     def __init__(self) -> None:
-        self._census: PodCounts | None = None
-        self._speakers = 0
-        self._says: dict[PodShape, bool] = {}
-        self._there = 0
+        self._counts: PodCounts | None = None
+        self._pods_with_terms = 0
+        self._has_terms_by_shape: dict[PodShape, bool] = {}
+        self._pod_count = 0
         self._changes = 0
 
     @property
     def active(self) -> bool:
         """Return whether any pod has a term about other pods."""
-        return self._speakers > 0
+        return self._pods_with_terms > 0
 
     @property
     def counting(self) -> bool:
         """Return whether all pods are counted, so that added and deleted pods must be reported."""
-        return self._census is not None
+        return self._counts is not None
 
     def count(self, shape: PodShape, amount: int) -> None:
         """A pod of *shape* is there, or (*amount* -1) gone."""
-        self._there += amount
+        self._pod_count += amount
         self._changes += 1
-        if self._speaks(shape):
-            self._speakers += amount
-        if self._changes > _SLACK + 4 * self._there:
+        if self._has_terms(shape):
+            self._pods_with_terms += amount
+        if self._changes > _MIN_CHANGES + 4 * self._pod_count:
             # Here, and not where it is asked for: nobody may ask for long.
-            self._census = None
+            self._counts = None
 
     def add_pod(self, pod: PodRecord) -> None:
         """*pod* is there, while all are counted."""
-        if self._census is not None:
-            self._enter(self._census, pod)
+        if self._counts is not None:
+            self._add_to(self._counts, pod)
 
     def remove_pod(self, pod: PodRecord) -> None:
         """*pod*, the very object that was met, is gone."""
-        if self._census is not None:
+        if self._counts is not None:
             if pod.node >= 0:
-                self._census.count(pod, pod.node, -1)
-            self._census.forget(pod)
+                self._counts.count(pod, pod.node, -1)
+            self._counts.forget(pod)
 
     def reset(self) -> None:
         """Nobody is there."""
-        self._census = None
-        self._speakers = self._there = self._changes = 0
-        self._says.clear()
+        self._counts = None
+        self._pods_with_terms = self._pod_count = self._changes = 0
+        self._has_terms_by_shape.clear()
 
     def recount(self) -> None:
         """The nodes are others: what was counted by their labels is counted anew when it is asked for."""
-        self._census = None
+        self._counts = None
 
     def sweep(self, shapes: set[PodShape]) -> None:
         """No pod has a shape that is not among *shapes*."""
-        self._says = {shape: says for shape, says in self._says.items() if shape in shapes}
+        self._has_terms_by_shape = {shape: has_terms for shape, has_terms in self._has_terms_by_shape.items() if shape in shapes}
 
     def stateful(self, snapshot: ClusterSnapshot, nodes: NodeTable, pods: Callable[[], Iterable[PodRecord]]) -> StatefulPlugins:
         """The stateful plugins to place with, to be given back; *snapshot* has no pods, *pods* are all that are there."""
         if not self.active:
-            self._census = None
+            self._counts = None
             return StatefulPlugins(snapshot)
-        if self._census is None:
+        if self._counts is None:
             self._changes = 0
-            self._census = PodCounts(nodes)
+            self._counts = PodCounts(nodes)
             for pod in pods():
-                self._enter(self._census, pod)
-        return StatefulPlugins(snapshot, self._census, pods)
+                self._add_to(self._counts, pod)
+        return StatefulPlugins(snapshot, self._counts, pods)
 
-    def _enter(self, census: PodCounts, pod: PodRecord) -> None:
+    def _add_to(self, counts: PodCounts, pod: PodRecord) -> None:
         if pod.node >= 0:
-            census.count(pod, pod.node)
-        elif self._speaks(pod.shape):
-            census.kind(pod)
+            counts.count(pod, pod.node)
+        elif self._has_terms(pod.shape):
+            counts.kind(pod)
 
-    def _speaks(self, shape: PodShape) -> bool:
-        if (says := self._says.get(shape)) is None:
-            says = self._says[shape] = registry.used_by(shape)
-        return says
+    def _has_terms(self, shape: PodShape) -> bool:
+        if (has_terms := self._has_terms_by_shape.get(shape)) is None:
+            has_terms = self._has_terms_by_shape[shape] = registry.used_by(shape)
+        return has_terms

@@ -33,25 +33,25 @@ class LivePod:
     key: str
     stamp: Stamp
     draft: Draft
-    mark: str
+    pinned_node: str
     """The node that it was marked for when our gate was removed; empty if none, or while the gate is there."""
-    told: Condition | None
+    pod_scheduled: Condition | None
     """Its condition PodScheduled, as it stands or as it was last written."""
     assumed: str = ""
     """The node that a bind, or the removal of our gate, is under way to, or was acknowledged and is not seen yet."""
     acknowledged: bool = False
     """Whether the API server has confirmed what is assumed."""
-    leaving: bool = False
+    deletion_assumed: bool = False
     """Whether its eviction or deletion was decided, and is not seen yet."""
     evicted: bool = False
     """Whether it is leaving for a preemption."""
-    promised: str | None = None
+    assumed_nomination: str | None = None
     """The nomination that was written and is not seen yet; None for what stands."""
     record: PodRecord | None = None
     """As placement sees it; None until that is asked for, or where it changed."""
     counted: tuple[PodShape, int] | None = None
     """What is counted of it among what is taken: its shape, and the index of its node (-1: none)."""
-    met: PodRecord | None = None
+    affinity_record: PodRecord | None = None
     """As which it counts among those that constrain each other."""
 
     @property
@@ -72,7 +72,7 @@ class LivePod:
     @property
     def nominated(self) -> str:
         """The node that it is promised; empty if none."""
-        return self.draft.nominated if self.promised is None else self.promised
+        return self.draft.nominated if self.assumed_nomination is None else self.assumed_nomination
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Ended:
     """The name of its PodGroup, if it had one and a node."""
 
 
-_MOST_TEXTS = 10_000
+_MAX_TEXTS = 10_000
 """Messages that are kept once each."""
 
 
@@ -106,8 +106,8 @@ class PodReader:
         name = name_in(found.kind, pod.metadata)
         if (draft := self._reader.draft(name, pod)) is None:
             return Ended("/".join(name), self._reader.group(pod) if pod.spec.node_name else "")
-        mark = "" if GATE in draft.gates else (pod.metadata.annotations or {}).get(GATE, "")
-        return LivePod("/".join(name), stamp, draft, mark, self._told(pod))
+        pinned_node = "" if GATE in draft.gates else (pod.metadata.annotations or {}).get(GATE, "")
+        return LivePod("/".join(name), stamp, draft, pinned_node, self._pod_scheduled(pod))
 
     def sweep(self, forms: Collection[PodForm]) -> None:
         """Forget what only pods had that are gone; *forms* are those of the pods that are there."""
@@ -117,18 +117,18 @@ class PodReader:
         """Return the number of known forms."""
         return len(self._reader)
 
-    def _told(self, pod: wire.Pod) -> Condition | None:
+    def _pod_scheduled(self, pod: wire.Pod) -> Condition | None:
         for each in pod.status.conditions or ():
             if each.type == SCHEDULED and each.status != "True":
                 # Pods of one group are mostly told the same.
-                if len(self._texts) > _MOST_TEXTS:
+                if len(self._texts) > _MAX_TEXTS:
                     self._texts.clear()
                 message = self._texts.setdefault(each.message, each.message)
                 return Condition(SCHEDULED, each.status, each.reason, message, each.last_transition_time or "")
         return None
 
 
-def pinned_to(pod: LivePod) -> str:
+def pinned_hostname(pod: LivePod) -> str:
     """The host name that its selector pins a pod to; empty if none."""
     return next((value for key, value in pod.draft.form.node_selector if key == HOSTNAME), "")
 
@@ -143,9 +143,9 @@ class PodCache:
         self._ended_of: Counter[Name] = Counter()
         self.nominated: dict[str, LivePod] = {}
         """Pods without a node that are promised one."""
-        self.hanging: dict[str, LivePod] = {}
+        self.assumed_or_pinned: dict[str, LivePod] = {}
         """Pods without a node that count as on one, or would if that node were there."""
-        self.foreign: dict[str, LivePod] = {}
+        self.with_workload_ref: dict[str, LivePod] = {}
         """Pods that name their group as v1alpha1 did."""
 
     def add_or_update(self, pod: LivePod) -> LivePod | None:
@@ -155,7 +155,7 @@ class PodCache:
         if pod.draft.group:
             self._members.setdefault((pod.name[0], pod.draft.group), {})[pod.key] = pod
         if pod.draft.reference is not None:
-            self.foreign[pod.key] = pod
+            self.with_workload_ref[pod.key] = pod
         return before
 
     def end(self, ended: Ended) -> None:
@@ -179,8 +179,8 @@ class PodCache:
         if pod is None:
             return None
         self.nominated.pop(key, None)
-        self.hanging.pop(key, None)
-        self.foreign.pop(key, None)
+        self.assumed_or_pinned.pop(key, None)
+        self.with_workload_ref.pop(key, None)
         if pod.draft.group:
             name = (pod.name[0], pod.draft.group)
             members = self._members[name]
@@ -189,12 +189,12 @@ class PodCache:
                 del self._members[name]
         return pod
 
-    def hang(self, pod: LivePod) -> None:
+    def index_assumed_or_pinned(self, pod: LivePod) -> None:
         """Note whether *pod* counts as on a node that it is not bound to."""
-        if not pod.draft.node and (pod.mark or pod.assumed):
-            self.hanging[pod.key] = pod
+        if not pod.draft.node and (pod.pinned_node or pod.assumed):
+            self.assumed_or_pinned[pod.key] = pod
         else:
-            self.hanging.pop(pod.key, None)
+            self.assumed_or_pinned.pop(pod.key, None)
 
     def members(self, namespace: str, group: str) -> tuple[LivePod, ...]:
         """The pods of a PodGroup."""

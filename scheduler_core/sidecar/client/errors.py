@@ -6,7 +6,7 @@ import enum
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scheduler_core.sidecar.writes import Bind, Evict, Nominate, Remove, SetCondition, Tell, Ungate, Write, WriteOutcome
+from scheduler_core.sidecar.writes import Bind, Evict, Nominate, RecordEvent, Remove, SetCondition, Ungate, Write, WriteOutcome
 
 CONFLICT, GONE, INVALID, NOT_FOUND, TOO_MANY, UNAVAILABLE = 409, 410, 422, 404, 429, 503
 FORBIDDING = frozenset({401, 403})
@@ -38,7 +38,7 @@ def next_step(code: int, causes: Sequence[str], write: Write) -> Next:
         return Next.AGAIN
     if code in (NOT_FOUND, GONE):
         return Next.GONE
-    if code == INVALID and not isinstance(write, Tell):
+    if code == INVALID and not isinstance(write, RecordEvent):
         return Next.WHOSE
     return Next.LOOK if code == CONFLICT else Next.OVER
 

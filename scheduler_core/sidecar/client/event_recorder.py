@@ -10,7 +10,7 @@ import dataclasses
 import hashlib
 from typing import Any
 
-from scheduler_core.sidecar.writes import Ref, Tell
+from scheduler_core.sidecar.writes import RecordEvent, Ref
 
 BURST = 25
 REFILL_SECONDS = 300.0
@@ -56,7 +56,7 @@ class EventRecorder:
         self._told: collections.OrderedDict[bytes, _Told] = collections.OrderedDict()
         self._buckets: collections.OrderedDict[Ref, _Bucket] = collections.OrderedDict()
 
-    def posting(self, tell: Tell, api_version: str, now: float, stamp: str) -> Posting | None:
+    def posting(self, tell: RecordEvent, api_version: str, now: float, stamp: str) -> Posting | None:
         """Return the Event to post; None if the object has had too many."""
         if not self._may(tell.target, now):
             return None
@@ -74,7 +74,7 @@ class EventRecorder:
         _forget(self._told)
         return Posting(name, tell.target.namespace, 1, self._event(tell, name, api_version, stamp))
 
-    def forget_event(self, tell: Tell) -> None:
+    def forget_event(self, tell: RecordEvent) -> None:
         """The event is not there, or not any more: the next of its kind is a new one, and this one does not count."""
         self._told.pop(_key(tell), None)
         if (bucket := self._buckets.get(tell.target)) is not None:
@@ -93,7 +93,7 @@ class EventRecorder:
         bucket.left -= 1
         return True
 
-    def _event(self, tell: Tell, name: str, api_version: str, stamp: str) -> Json:
+    def _event(self, tell: RecordEvent, name: str, api_version: str, stamp: str) -> Json:
         target = tell.target
         return {
             "apiVersion": "events.k8s.io/v1",
@@ -116,7 +116,7 @@ class EventRecorder:
         }
 
 
-def _key(tell: Tell) -> bytes:
+def _key(tell: RecordEvent) -> bytes:
     """In place of the event itself, whose message may be long."""
     return hashlib.blake2b(repr(tell).encode(), digest_size=16).digest()
 
@@ -131,7 +131,7 @@ def _forget(remembered: collections.OrderedDict[Any, Any]) -> None:
         remembered.popitem(last=False)
 
 
-def _digest(tell: Tell, stamp: str) -> str:
+def _digest(tell: RecordEvent, stamp: str) -> str:
     target = tell.target
     text = f"{target.kind}\n{target.uid}\n{tell.type}\n{tell.reason}\n{tell.message}\n{stamp}"
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]

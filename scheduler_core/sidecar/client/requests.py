@@ -17,7 +17,7 @@ from scheduler_core.sidecar.writes import (
     Bind,
     Condition,
     Evict,
-    Evicting,
+    EvictionMethod,
     Nominate,
     Ref,
     Remove,
@@ -132,7 +132,7 @@ def evict_or_delete(write: Evict | Remove, paths: Paths, *, dry_run: bool = Fals
     """Evict or delete a pod, and only the one of this uid."""
     pod = write.pod
     options = {"preconditions": {"uid": pod.uid}}
-    if isinstance(write, Remove) or write.by is Evicting.DELETE:
+    if isinstance(write, Remove) or write.method is EvictionMethod.DELETE:
         body = {"apiVersion": "v1", "kind": "DeleteOptions", **options}
         return Request("DELETE", paths.object_path(pod), _ENCODE(body), dry_run=dry_run)
     eviction = {

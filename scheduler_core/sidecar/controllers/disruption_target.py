@@ -37,7 +37,7 @@ class DisruptionTargets:
     def wanted(self, store: Cache, now: float) -> tuple[SetCondition, ...]:
         """The writes that are missing at *now*, by kind and name."""
         self._pending.expire(now)
-        told = [live for live in store.groups() if self._is_told(live) and _runs(store, live)]
+        told = [live for live in store.groups() if self._is_told(live) and _has_running_pods(store, live)]
         writes = [SetCondition(Ref(*live.key, live.uid), _GONE) for live in sorted(told, key=lambda live: live.key)]
         return tuple(write for write in writes if self._pending.add(write, now))
 
@@ -46,14 +46,14 @@ class DisruptionTargets:
         condition = live.condition(DISRUPTION_TARGET)
         if condition is None or condition.status != "True":
             return False
-        if DISRUPTION_TARGET in live.presumed or self._manager in live.disrupted_by:
+        if DISRUPTION_TARGET in live.assumed_conditions or self._manager in live.disrupted_by:
             return True
         return _DEFAULT_MANAGER in live.disrupted_by and condition.message.startswith(self._prefix)
 
 
-def _runs(store: Cache, live: LiveGroup) -> bool:
+def _has_running_pods(store: Cache, live: LiveGroup) -> bool:
     """Return whether a pod of the group has a node and none is being evicted; an eviction counts from its request on."""
-    leaves = [each.key for each in store.book.tree(Name(*live.key)) if each.key[0] == "PodGroup"]
+    leaves = [each.key for each in store.group_cache.tree(Name(*live.key)) if each.key[0] == "PodGroup"]
     members = [pod for key in leaves for pod in store.members(*key[1:])]
-    leaving = any(pod.leaving or pod.draft.terminating for pod in members)
-    return not leaving and any(store.standing.place_of(pod) for pod in members)
+    leaving = any(pod.deletion_assumed or pod.draft.terminating for pod in members)
+    return not leaving and any(store.usage.node_of(pod) for pod in members)

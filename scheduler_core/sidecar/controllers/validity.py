@@ -21,7 +21,7 @@ from scheduler_core.queueing import tree_violations
 from scheduler_core.queueing.trees import Tree, Trees, name_of
 from scheduler_core.sidecar.controllers.pending_writes import PendingWrites
 from scheduler_core.sidecar.settings import Settings
-from scheduler_core.sidecar.writes import Condition, Ref, SetCondition, Tell, Write
+from scheduler_core.sidecar.writes import Condition, RecordEvent, Ref, SetCondition, Write
 from validators.gates import Gates
 from validators.model.group import Condition as Held
 from validators.model.group import Group
@@ -111,7 +111,7 @@ class Validity:
                 if self._pending.add(write, now):
                     yield write
                     if write.condition.type == VALID and write.condition.status:
-                        yield Tell(ref, "Warning", write.condition.reason, write.condition.message)
+                        yield RecordEvent(ref, "Warning", write.condition.reason, write.condition.message)
 
     def _wanted(self, group: Group, ref: Ref, message: str) -> Iterator[SetCondition]:
         """Return the writes that give *group* the condition with *message*; without a message, those that remove our condition."""

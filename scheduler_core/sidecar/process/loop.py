@@ -22,7 +22,7 @@ from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.process.write_failures import WriteFailures
 from scheduler_core.sidecar.scheduling.scheduler import Attempt, Scheduler
 from scheduler_core.sidecar.writer.dispatcher import Dispatcher
-from scheduler_core.sidecar.writes import Evict, Tell, Write, WriteOutcome
+from scheduler_core.sidecar.writes import Evict, RecordEvent, Write, WriteOutcome
 
 MOST_NEWS = 5000
 """News that are heard before anything is decided."""
@@ -101,7 +101,7 @@ class Loop:
         leads = self._leads(now)
         if not leads or parts.scheduler is None:
             # Nobody asks what changed, and who begins to lead looks at everything: what is kept would only grow.
-            parts.store.report.pop_changes()
+            parts.store.reporter.pop_changes()
         if not parts.store.synced:
             return IDLE_SECONDS
         if not self._frozen:
@@ -142,7 +142,7 @@ class Loop:
                 store.replace(kind, objects)
                 self._parts.controllers.changed(kind)
             case Unserved(kind):
-                store.unserved(kind)
+                store.mark_unserved(kind)
                 self._parts.controllers.changed(kind)
             case Done(write, outcome, why):
                 self._done(write, outcome, why, time.monotonic())
@@ -208,7 +208,7 @@ class Loop:
             # What becomes of a plan is told when its dry run has ended.
             if self._preempts and attempt.decision.status is Status.UNSCHEDULABLE and not attempt.plan:
                 parts.metrics.preempted(attempt.root, 0)
-            if not all(isinstance(each, Tell) for each in attempt.writes):
+            if not all(isinstance(each, RecordEvent) for each in attempt.writes):
                 parts.log("info", "attempt", _fields(attempt))
 
 

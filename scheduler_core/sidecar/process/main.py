@@ -131,7 +131,7 @@ def options(settings: Settings) -> SchedulerOptions:
         place=Mode.PLACE in settings.modes,
         ungate=Mode.UNGATE in settings.modes,
         preempt=Mode.PREEMPT in settings.modes,
-        evicting=settings.evicting,
+        eviction_method=settings.eviction_method,
         strategy=settings.strategy,
         budget=settings.budget or DEFAULT,
         gates=settings.gates,

@@ -32,7 +32,7 @@ def next_action(entity: QueuedEntity, waiting: Waiting, status: RootStatus, opti
         return Action.COMMIT
     if _is_lost(entity, status, options, now, trying=trying):
         return Action.UNDO
-    return Action.TRY if trying and not (status.leaving or unconfirmed or backing_off) else None
+    return Action.TRY if trying and not (status.terminating or unconfirmed or backing_off) else None
 
 
 def waiting_now(entity: QueuedEntity, store: Cache, *, hint: bool) -> Waiting:
@@ -61,7 +61,7 @@ def _is_lost(entity: QueuedEntity, status: RootStatus, options: SchedulerOptions
     """Return whether the bound pods of a gang must be undone without another attempt."""
     if entity.hanging_since is not None and now >= entity.hanging_since + options.pinned_seconds:
         return any(map(options.whose.has, status.placed))
-    if not status.loose or status.leaving or entity.awaits_victims or entity.partial_since is None:
+    if not status.loose or status.terminating or entity.awaits_victims or entity.partial_since is None:
         return False
     # Where an attempt finds no room it is undone at once; what is unschedulable all the same, an attempt could not judge.
     if trying:
@@ -78,4 +78,4 @@ def _since(since: float | None, now: float, *, there: bool) -> float | None:
 def _is_unconfirmed(store: Cache, ref: Ref, write: Bind | Ungate) -> bool:
     """Return whether *write* must be repeated.  Not to a deleted node: the API server would bind to it."""
     pod = store.pod(ref)
-    return pod is not None and pod.assumed == write.node and write.node in store.standing.nodes.nodes
+    return pod is not None and pod.assumed == write.node and write.node in store.usage.nodes.nodes

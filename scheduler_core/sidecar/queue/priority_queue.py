@@ -54,7 +54,7 @@ class SchedulingQueue:
     """
 
     def __init__(self, store: Cache, options: SchedulerOptions, assumed: AssumedPods, held: HeldPlans) -> None:
-        store.standing.ungate(ungates=options.ungate, binds=options.scheduler_name if options.place else "")
+        store.usage.set_ungating(ungates=options.ungate, binds=options.scheduler_name if options.place else "")
         self.store, self.options, self.whose = store, options, options.whose
         self._assumed, self._held = assumed, held
         self.entities = EntityQueue(UnschedulableEntities(store, options.ignore))
@@ -73,13 +73,13 @@ class SchedulingQueue:
 
     def handle_changes(self, now: float) -> None:
         """Take in what changed, and whose time has come."""
-        news = self.store.report.pop_changes()
-        for root in news.roots:
+        changes = self.store.reporter.pop_changes()
+        for root in changes.roots:
             self.reconsider(root, now, hint=True)
         for entity in [self.entities.by_root[root] for root in self.entities.plans]:
             if isinstance(entity.state, Preempting) and not self._prune(entity, entity.state).victims:
                 self.reconsider(entity.root, now, hint=True)
-        for root in self.entities.unschedulable.woken(news):
+        for root in self.entities.unschedulable.woken(changes):
             self.reconsider(root, now, hint=True)
         for entity in self.entities.woken(now):
             waiting = entity.waiting
@@ -109,7 +109,7 @@ class SchedulingQueue:
         elif isinstance(waiting, Unschedulable):
             entities.move(entity, Event.ADD_UNSCHEDULABLE, waiting)
             entities.wake_at(entity, waiting.flush_at, now)
-        elif waiting.unconfirmed or (status.to_place and status.ready and not status.leaving):
+        elif waiting.unconfirmed or (status.to_place and status.ready and not status.terminating):
             entities.move(entity, Event.BACKOFF, waiting)
             entities.wake_at(entity, entity.backoff_expiration, now)
         elif status.to_place or status.loose or status.hanging or status.finished:
@@ -245,7 +245,7 @@ class SchedulingQueue:
 
         The root is tried again after its back-off: what could have helped it while it had a plan did not wake it.
         """
-        entity.refusal = RefusedEvictions(victims, self.store.report.budgets, now + self.options.flush_seconds)
+        entity.refusal = RefusedEvictions(victims, self.store.reporter.budgets, now + self.options.flush_seconds)
         self.reconsider(entity.root, now, hint=True, status=status)
 
     def _preempts_on(self, entity: QueuedEntity, now: float) -> bool:
@@ -283,4 +283,4 @@ class SchedulingQueue:
             return False
         root = entity.root
         live = self.store.group(root.kind, root.namespace, root.name)
-        return live is not None and live.uid == entity.uid and self.store.book.root_of(live.key) == root
+        return live is not None and live.uid == entity.uid and self.store.group_cache.root_of(live.key) == root

@@ -63,22 +63,22 @@ class UnschedulableEntities:
         """*root* waits no more."""
         self._roots.pop(root, None)
 
-    def woken(self, news: ClusterChanges) -> list[Root]:
+    def woken(self, changes: ClusterChanges) -> list[Root]:
         """The roots that *news* could help; they are not parked any more."""
-        if not self._roots or not news:
+        if not self._roots or not changes:
             return []
-        woken = list(self._roots) if news.ranks else list(self._helped(news))
+        woken = list(self._roots) if changes.priorities_changed else list(self._helped(changes))
         for root in woken:
             del self._roots[root]
         return woken
 
-    def _helped(self, news: ClusterChanges) -> Iterator[Root]:
-        room = _Room(self._store.standing.ground(), self._store, self._ignore, news)
+    def _helped(self, changes: ClusterChanges) -> Iterator[Root]:
+        room = _Room(self._store.usage.placement_state(), self._store, self._ignore, changes)
         for root, interest in self._roots.items():
             if (
-                not news.nodes.isdisjoint(interest.hosts)
-                or not interest.events.isdisjoint(news.events)
-                or (interest.preempts and (news.budgets or news.units))
+                not changes.nodes.isdisjoint(interest.hosts)
+                or not interest.events.isdisjoint(changes.events)
+                or (interest.preempts and (changes.budgets or changes.units))
                 or room.helps(interest)
             ):
                 yield root
@@ -87,10 +87,10 @@ class UnschedulableEntities:
 class _Room:
     """Check of pod forms against the nodes that changed; evaluated once for each form."""
 
-    def __init__(self, ground: LivePlacementState, store: Cache, ignore: frozenset[str], news: ClusterChanges) -> None:
-        self._placement_state, self._store = ground, store
-        self._profile = ground.profile(ignore)
-        self._nodes = _indices(ground, news.freed | news.nodes)
+    def __init__(self, placement_state: LivePlacementState, store: Cache, ignore: frozenset[str], changes: ClusterChanges) -> None:
+        self._placement_state, self._store = placement_state, store
+        self._profile = placement_state.profile(ignore)
+        self._nodes = _indices(placement_state, changes.freed_nodes | changes.nodes)
         self._known: dict[tuple[PodForm, bool], bool] = {}
 
     def helps(self, interest: QueueingHint) -> bool:
@@ -103,15 +103,15 @@ class _Room:
         return known
 
     def _has_room(self, form: PodForm, *, free: bool) -> bool:
-        if (shape := self._store.standing.shape(form)) is None:
+        if (shape := self._store.usage.shape(form)) is None:
             return False
         profile = self._profile.compile(shape)
         nodes = self._nodes if profile.mask is None else self._nodes[profile.mask[self._nodes]]
         left = self._placement_state.nodes.allocatable[profile.rows][:, nodes]
         if free:
-            left = left - self._placement_state.taken.sums()[profile.rows][:, nodes]
+            left = left - self._placement_state.requested.sums()[profile.rows][:, nodes]
         return bool((left >= profile.amounts).all(axis=0).any())
 
 
-def _indices(placement_state: LivePlacementState, names: Iterable[str]) -> Nodes:
-    return np.array(sorted(placement_state.nodes.index[name] for name in names if name in placement_state.nodes.index), dtype=np.int64)
+def _indices(state: LivePlacementState, names: Iterable[str]) -> Nodes:
+    return np.array(sorted(state.nodes.index[name] for name in names if name in state.nodes.index), dtype=np.int64)

@@ -16,7 +16,7 @@ from scheduler_core.queueing.creation_time import Age, age
 from scheduler_core.queueing.trees import minimum
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.group_cache import Key, LiveGroup
-from scheduler_core.sidecar.cache.pod_cache import LivePod, pinned_to
+from scheduler_core.sidecar.cache.pod_cache import LivePod, pinned_hostname
 from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.writes import Ref
 from validators.model.workload import MAX_DEPTH
@@ -31,7 +31,7 @@ class OurPods:
 
     def has(self, pod: LivePod) -> bool:
         """Return whether *pod* is or was ours to place."""
-        return self.places(pod) or (self.ungates and bool(pod.mark))
+        return self.places(pod) or (self.ungates and bool(pod.pinned_node))
 
     def places(self, pod: LivePod) -> bool:
         """Return whether *pod* is ours to place while it has no node; an ungated pod is bound by its own scheduler."""
@@ -73,7 +73,7 @@ class RootStatus:
     held: frozenset[str] = frozenset()
     ready: bool = True
     placed: tuple[LivePod, ...] = ()
-    leaving: bool = False
+    terminating: bool = False
     loose: tuple[LivePod, ...] = ()
     hanging: bool = False
     finished: tuple[LiveGroup, ...] = ()
@@ -86,29 +86,29 @@ class RootStatus:
 
     def recorded(self) -> RootStatus:
         """Return the same once its finished groups are recorded as placed."""
-        return dataclasses.replace(self, finished=(), settled=True, hanging=False, leaving=False) if self.finished else self
+        return dataclasses.replace(self, finished=(), settled=True, hanging=False, terminating=False) if self.finished else self
 
 
 def survey(store: Cache, root: Root, whose: OurPods) -> RootStatus | None:
     """Return the status of *root*; None if it does not exist or none of its pods is ours."""
     if root.kind == "Pod":
         return _of_pod(store, root, whose)
-    if store.book.root_of((root.kind, root.namespace, root.name)) != root:
+    if store.group_cache.root_of((root.kind, root.namespace, root.name)) != root:
         # It has come to be a part of another tree.
         return None
-    return _Tree(store, root, store.book.tree(root), whose).survey()
+    return _Tree(store, root, store.group_cache.tree(root), whose).survey()
 
 
 def _of_pod(store: Cache, root: Root, whose: OurPods) -> RootStatus | None:
-    standing = store.standing
-    pod = standing.pods.pods.get(f"{root.namespace}/{root.name}")
+    usage = store.usage
+    pod = usage.pods.pods.get(f"{root.namespace}/{root.name}")
     if pod is None or pod.draft.group or pod.draft.reference is not None or not whose.has(pod):
         return None
     draft = pod.draft
     if draft.node or _leaves(pod):
         return None
-    priority = store.book.priorities.rank(draft.priority, draft.class_name, draft.policy).value
-    if standing.place_of(pod):
+    priority = store.group_cache.priorities.rank(draft.priority, draft.class_name, draft.policy).value
+    if usage.node_of(pod):
         return RootStatus(root, pod.ref, 1, priority, age(draft.created), (), placed=(pod,))
     if not whose.places(pod):
         return None
@@ -125,23 +125,23 @@ class _Tree:
         self._members: dict[Key, list[LivePod]] = {}
         self._placed: Counter[Key] = Counter()
         self._firm: Counter[Key] = Counter()
-        standing = store.standing
+        usage = store.usage
         for live in groups:
             if live.key[0] == "PodGroup":
-                found = [pod for pod in standing.pods.members(*live.key[1:]) if standing.is_here(pod)]
+                found = [pod for pod in usage.pods.members(*live.key[1:]) if usage.is_counted(pod)]
                 self._members[live.key] = found
-                ended = standing.pods.ended(*live.key[1:])
-                self._placed[live.key] = ended + sum(bool(standing.place_of(pod)) for pod in found)
+                ended = usage.pods.ended(*live.key[1:])
+                self._placed[live.key] = ended + sum(bool(usage.node_of(pod)) for pod in found)
                 self._firm[live.key] = ended + sum(map(_is_firm, found))
 
     def survey(self) -> RootStatus | None:
         """None if nothing of it is ours."""
-        store, whose, place_of = self._store, self._whose, self._store.standing.place_of
+        store, whose, node_of = self._store, self._whose, self._store.usage.node_of
         members = [pod for found in self._members.values() for pod in found]
         if not any(map(whose.has, members)):
             return None
-        placed = [pod for pod in members if place_of(pod) or self._is_astray(pod)]
-        pending = [pod for pod in members if not place_of(pod) and not _leaves(pod) and not self._is_astray(pod)]
+        placed = [pod for pod in members if node_of(pod) or self._is_astray(pod)]
+        pending = [pod for pod in members if not node_of(pod) and not _leaves(pod) and not self._is_astray(pod)]
         gated = any(map(whose.opens, pending))
         ours = [pod for pod in pending if whose.places(pod)]
         # Beside pods that our gate holds others are placed by their scheduler; beside pods of our scheduler there are to be none.
@@ -149,7 +149,7 @@ class _Tree:
         closed = any(_closed(pod, whose) for pod in pending if pod.key not in held)
         settled = any(map(_was_placed, self._groups.values()))
         sound = self._is_sound()
-        completed = store.book.completed(self._top)
+        completed = store.group_cache.completed(self._top)
         return RootStatus(
             root=self._root,
             ref=Ref(*self._top.key, self._top.uid),
@@ -160,7 +160,7 @@ class _Tree:
             held=held,
             ready=sound and not closed and not self._top.parent and self._has_quorum(self._top),
             placed=tuple(pod for pod in placed if not _leaves(pod)),
-            leaving=not settled and any(map(_leaves, placed)),
+            terminating=not settled and any(map(_leaves, placed)),
             loose=tuple(self._loose_pods()) if sound else (),
             hanging=sound and not settled and self._hangs(placed),
             finished=tuple(self._finished(self._top)) if sound else (),
@@ -168,7 +168,7 @@ class _Tree:
         )
 
     def _children(self, live: LiveGroup) -> list[LiveGroup]:
-        return [self._groups[child.key] for child in self._store.book.children(*live.key[1:])] if live.key[0] != "PodGroup" else []
+        return [self._groups[child.key] for child in self._store.group_cache.children(*live.key[1:])] if live.key[0] != "PodGroup" else []
 
     def _is_sound(self) -> bool:
         """Return whether the tree has a root and at most the allowed number of levels; any other tree is invalid and not touched."""
@@ -184,7 +184,7 @@ class _Tree:
         wanted = minimum(live.group)
         if live.key[0] == "PodGroup":
             # One that is being deleted before it had a node fills no place; its successor is about to come.
-            return sum(bool(self._store.standing.place_of(pod)) or not _leaves(pod) for pod in self._members[live.key]) >= wanted
+            return sum(bool(self._store.usage.node_of(pod)) or not _leaves(pod) for pod in self._members[live.key]) >= wanted
         return sum(map(self._has_quorum, self._children(live))) >= wanted
 
     def _is_complete(self, live: LiveGroup, counts: Counter[Key]) -> bool:
@@ -196,8 +196,8 @@ class _Tree:
 
     def _is_astray(self, pod: LivePod) -> bool:
         """Return whether the pod was pinned to a deleted node: it cannot run, and its selector is immutable."""
-        gone = self._whose.ungates and bool(pod.mark) and not pod.draft.node and pod.mark not in self._store.standing.nodes.nodes
-        return gone and bool(pinned_to(pod))
+        gone = self._whose.ungates and bool(pod.pinned_node) and not pod.draft.node and pod.pinned_node not in self._store.usage.nodes.nodes
+        return gone and bool(pinned_hostname(pod))
 
     def _hangs(self, placed: list[LivePod]) -> bool:
         gang = self._top.group.spec.scheduling_policy.gang is not None
@@ -210,7 +210,7 @@ class _Tree:
         """Return the pods to delete; pods bound by another scheduler are not ours to undo."""
         for live in self._loose(self._top):
             for pod in self._members[live.key]:
-                if self._store.standing.place_of(pod) and not _leaves(pod) and self._whose.has(pod):
+                if self._store.usage.node_of(pod) and not _leaves(pod) and self._whose.has(pod):
                     yield pod
 
     def _loose(self, live: LiveGroup) -> Iterator[LiveGroup]:
@@ -242,7 +242,7 @@ def _is_true(live: LiveGroup) -> bool:
 
 def _was_placed(live: LiveGroup) -> bool:
     """Return whether it was placed before: by its condition, or by one that is still to be written."""
-    return live.landed or _is_true(live)
+    return live.binds_acknowledged or _is_true(live)
 
 
 def _is_firm(pod: LivePod) -> bool:
@@ -251,7 +251,7 @@ def _is_firm(pod: LivePod) -> bool:
 
 
 def _leaves(pod: LivePod) -> bool:
-    return pod.draft.terminating or pod.leaving
+    return pod.draft.terminating or pod.deletion_assumed
 
 
 def _closed(pod: LivePod, whose: OurPods) -> bool:

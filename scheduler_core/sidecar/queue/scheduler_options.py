@@ -11,7 +11,7 @@ from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.placement.state import NO_PLUGINS
 from scheduler_core.sidecar.queue.root_status import OurPods
 from scheduler_core.sidecar.settings import Settings
-from scheduler_core.sidecar.writes import Evicting
+from scheduler_core.sidecar.writes import EvictionMethod
 from validators.gates import Gates
 
 
@@ -49,7 +49,7 @@ class SchedulerOptions:
     place: bool = True
     ungate: bool = False
     preempt: bool = False
-    evicting: Evicting = Settings.evicting
+    eviction_method: EvictionMethod = Settings.eviction_method
     strategy: str = Settings.strategy
     budget: int = DEFAULT
     ignore: frozenset[str] = frozenset()

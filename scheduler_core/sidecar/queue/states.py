@@ -28,7 +28,7 @@ class PreemptionPlan:
     """By key."""
     nominations: Mapping[str, str]
     since: float
-    changes: int = -1
+    change_count: int = -1
     """How many changes there had been when it was last proved."""
 
 

@@ -87,7 +87,7 @@ class DecisionApplier:
         queue, refusal = self._queue, entity.refusal
         if not queue.options.preempt or decision.status not in _UNPLACED:
             return None
-        if refusal is not None and refusal.budgets == queue.store.report.budgets and now < refusal.until:
+        if refusal is not None and refusal.budgets == queue.store.reporter.budgets and now < refusal.until:
             if self._preemption.victims(decision) & refusal.victims:
                 return None
         return self._preemption.plan(decision, now)
@@ -96,12 +96,12 @@ class DecisionApplier:
         return self._binder.report_failure(decision, survey, afresh=self._queue.reports_again(entity, now))
 
     def _hint(self, survey: RootStatus, decided: Decided) -> QueueingHint:
-        status, standing = decided.decision.status, self._queue.store.standing
+        status, usage = decided.decision.status, self._queue.store.usage
         if status in {Status.WAIT, Status.INVALID}:
             return NOTHING
         return QueueingHint(
             forms=frozenset(pod.draft.form for pod in survey.to_place),
-            hosts=frozenset(standing.place_of(pod) for pod in survey.placed),
+            hosts=frozenset(usage.node_of(pod) for pod in survey.placed),
             events=decided.events,
             preempts=self._queue.options.preempt and decided.preempts,
         )

@@ -16,7 +16,7 @@ from scheduler_core.sidecar.cache.group_cache import LiveGroup
 from scheduler_core.sidecar.cache.pod_cache import SCHEDULED
 from scheduler_core.sidecar.client.requests import HOSTNAME
 from scheduler_core.sidecar.queue.root_status import OurPods, RootStatus
-from scheduler_core.sidecar.writes import Bind, Condition, Nominate, Ref, Remove, SetCondition, Tell, Ungate, Write
+from scheduler_core.sidecar.writes import Bind, Condition, Nominate, RecordEvent, Ref, Remove, SetCondition, Ungate, Write
 
 NORMAL, WARNING = "Normal", "Warning"
 _FAILED = frozenset({Status.UNSCHEDULABLE, Status.UNRESOLVABLE, Status.ERROR})
@@ -49,7 +49,7 @@ class Binder:
 
     def host(self, node: str) -> str:
         """The host name of a node, as its label says; empty if it has none."""
-        read = self._store.standing.nodes.nodes.get(node)
+        read = self._store.usage.nodes.nodes.get(node)
         return (read.node.metadata.labels or {}).get(HOSTNAME, "") if read is not None else ""
 
     def committed(self, survey: RootStatus, decision: Decision | None) -> tuple[Write, ...]:
@@ -59,7 +59,7 @@ class Binder:
             found = initially_scheduled(live.key[0], Status.SUCCESS)
             writes += self._told(_ref(live), live.condition(found.type), found.type, found.status, found.reason, found.message)
         if survey.finished and survey.finished[0].key == (survey.root.kind, survey.root.namespace, survey.root.name):
-            writes.append(Tell(survey.ref, NORMAL, "Scheduled", _placed(survey, decision)))
+            writes.append(RecordEvent(survey.ref, NORMAL, "Scheduled", _placed(survey, decision)))
         return tuple(writes)
 
     def report_failure(self, decision: Decision, survey: RootStatus, *, afresh: bool) -> tuple[Write, ...]:
@@ -70,7 +70,7 @@ class Binder:
         writes = [*self._to_groups(decision), *self._to_pods(decision, survey, afresh=afresh)]
         if decision.status in _TOLD:
             message = decision.message or decision.pending.get(f"{survey.root.namespace}/{survey.root.name}", "")
-            writes.append(Tell(survey.ref, WARNING, "FailedScheduling", message))
+            writes.append(RecordEvent(survey.ref, WARNING, "FailedScheduling", message))
         return tuple(writes)
 
     def nominations(self, decision: Decision, survey: RootStatus) -> tuple[Nominate, ...]:
@@ -79,7 +79,7 @@ class Binder:
             return ()
         lost = [pod for pod in survey.to_place if pod.nominated and pod.key not in decision.nominations]
         for pod in lost:
-            self._assumed.promise(pod.ref, "")
+            self._assumed.assume_nomination(pod.ref, "")
         return tuple(Nominate(pod.ref, "") for pod in lost)
 
     def undone(self, survey: RootStatus, why: str) -> tuple[Write, ...]:
@@ -90,13 +90,13 @@ class Binder:
             self._assumed.expect_deletion(pod.ref, evicted=False)
         return (
             *(Remove(pod.ref, message) for pod in pods),
-            Tell(survey.ref, WARNING, "PlacementUndone", f"{message}; {len(pods)} pods are deleted"),
+            RecordEvent(survey.ref, WARNING, "PlacementUndone", f"{message}; {len(pods)} pods are deleted"),
         )
 
     def _to_groups(self, decision: Decision) -> Iterator[Write]:
         for each in decision.groups:
             live = self._store.group(each.group.kind, each.group.namespace, each.group.name)
-            if live is None or live.landed or each.status not in _FAILED:
+            if live is None or live.binds_acknowledged or each.status not in _FAILED:
                 continue
             for found in each.conditions:
                 there = live.condition(found.type)
@@ -111,9 +111,9 @@ class Binder:
             # Why a pod with gates waits is told by the API server.
             if message is None or self._whose.opens(pod) or decision.status not in {*_TOLD, Status.SUCCESS}:
                 continue
-            if not afresh and pod.told is not None and (pod.told.status, pod.told.reason) == ("False", reason):
+            if not afresh and pod.pod_scheduled is not None and (pod.pod_scheduled.status, pod.pod_scheduled.reason) == ("False", reason):
                 continue
-            yield from self._told(pod.ref, pod.told, SCHEDULED, "False", reason, message)
+            yield from self._told(pod.ref, pod.pod_scheduled, SCHEDULED, "False", reason, message)
 
     def _told(self, target: Ref, before: Condition | None, type_: str, status: str, reason: str, message: str) -> list[Write]:
         """The condition, unless it stands so."""
@@ -121,7 +121,7 @@ class Binder:
             return []
         since = before.since if before is not None and before.status == status else ""
         condition = Condition(type_, status, reason, message, since)
-        self._assumed.presume(target, condition)
+        self._assumed.assume_condition(target, condition)
         return [SetCondition(target, condition)]
 
 

@@ -56,8 +56,8 @@ def decide(
         view, scheduling_queue.QueueOptions(order=tuple(spellings(root)[-1] for root in roots), gates=options.gates)
     )
     placing = options.effective_placing
-    site = store.site(placing, options.ignore, options.plugins)
-    decider = Decider(store.lazy_snapshot(), forest.conditions, placing, options.ignore, options.steps, state=site)
+    state = store.start_cycle(placing, options.ignore, options.plugins)
+    decider = Decider(store.lazy_snapshot(), forest.conditions, placing, options.ignore, options.steps, state=state)
     decided = []
     try:
         for root in forest.roots:
@@ -66,14 +66,14 @@ def decide(
             else:
                 pods = (pod for leaf in root.leaves() for pod in leaf.waiting)
                 # The verdict of a placement plugin can depend on anything.
-                events = frozenset(ClusterEvent) if options.plugins else frozenset().union(*map(site.stateful.events, pods))
+                events = frozenset(ClusterEvent) if options.plugins else frozenset().union(*map(state.stateful.events, pods))
                 decided.append(Decided(decider.decide(root), events, root.preempts))
             if stop():
                 break
     finally:
-        site.stateful.give_back()
+        state.stateful.give_back()
         if looked is not None:
-            looked.join(site.looked)
+            looked.join(state.looked)
     return tuple(decided)
 
 

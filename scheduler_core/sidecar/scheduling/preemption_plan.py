@@ -20,15 +20,15 @@ from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.pod_cache import LivePod
 from scheduler_core.sidecar.queue.states import Preempting, PreemptionPlan
 from scheduler_core.sidecar.scheduling.binding import NORMAL
-from scheduler_core.sidecar.writes import Condition, Evict, Evicting, Nominate, Ref, SetCondition, Tell, Write
+from scheduler_core.sidecar.writes import Condition, Evict, EvictionMethod, Nominate, RecordEvent, Ref, SetCondition, Write
 
 
 class PreemptionPlans:
     """Makes plans of decisions, and the writes of plans."""
 
-    def __init__(self, store: Cache, assumed: AssumedPods, evicting: Evicting, told_by: str) -> None:
+    def __init__(self, store: Cache, assumed: AssumedPods, eviction_method: EvictionMethod, told_by: str) -> None:
         self._store, self._assumed = store, assumed
-        self._evicting, self._told_by = evicting, told_by
+        self._evicting, self._told_by = eviction_method, told_by
 
     def plan(self, decision: Decision, now: float) -> PreemptionPlan | None:
         """The plan that *decision* has; None where there is none, or where the API server would refuse it.
@@ -45,7 +45,7 @@ class PreemptionPlans:
 
     def is_allowed(self, decision: Decision) -> bool:
         """Return whether disruption budgets allow all evictions, as far as the decision knows."""
-        return self._evicting is not Evicting.EVICT or decision.preemption is None or not decision.preemption.violating
+        return self._evicting is not EvictionMethod.EVICT or decision.preemption is None or not decision.preemption.violating
 
     def evictions(self, plan: PreemptionPlan) -> tuple[Evict, ...]:
         """Return the writes that evict the victims."""
@@ -54,14 +54,14 @@ class PreemptionPlans:
 
     def is_proved(self, plan: PreemptionPlan) -> bool:
         """Return whether nothing has changed since the proof."""
-        return plan.changes == self._store.report.changes
+        return plan.change_count == self._store.reporter.change_count
 
     def release(self, plan: PreemptionPlan) -> None:
         """The plan does not come about: its victims stay, and its room is kept no more."""
         for ref in plan.victims.values():
             self._assumed.cancel_deletion(ref)
         for pod in self._nominated(plan.nominations):
-            self._assumed.unpromise(pod.ref)
+            self._assumed.forget_nomination(pod.ref)
 
     def renew(self, plan: PreemptionPlan, decision: Decision) -> PreemptionPlan | None:
         """Return what *decision*, which proved it again, leaves of a plan that was released; None if nothing is left of it."""
@@ -84,9 +84,9 @@ class PreemptionPlans:
             *(Nominate(pod.ref, plan.nominations[pod.key]) for pod in self._nominated(plan.nominations)),
             *(SetCondition(target, wanted) for target in groups),
             *self.evictions(plan),
-            *(Tell(target, NORMAL, "Preempted", by) for target in groups),
-            *(Tell(target, NORMAL, "Preempted", f"{by}: {count} of its pods") for target, count in self._thinned(pods, groups)),
-            *(Tell(pod.ref, NORMAL, "Preempted", f"{by} on node {self._store.standing.place_of(pod)}") for pod in pods),
+            *(RecordEvent(target, NORMAL, "Preempted", by) for target in groups),
+            *(RecordEvent(target, NORMAL, "Preempted", f"{by}: {count} of its pods") for target, count in self._thinned(pods, groups)),
+            *(RecordEvent(pod.ref, NORMAL, "Preempted", f"{by} on node {self._store.usage.node_of(pod)}") for pod in pods),
         )
         return Preempting(plan, groups), writes
 
@@ -107,23 +107,23 @@ class PreemptionPlans:
 
     def _nominations(self, decision: Decision) -> dict[str, str]:
         """Return the nominations of *decision* that the plan holds capacity for."""
-        standing, nominated = self._store.standing, decision.nominations
+        usage, nominated = self._store.usage, decision.nominations
 
         def placed(group: Name) -> int:
             name = group.namespace, group.name
-            there = [pod for pod in standing.pods.members(*name) if pod.key in nominated or standing.place_of(pod)]
-            return len(there) + standing.pods.ended(*name)
+            there = [pod for pod in usage.pods.members(*name) if pod.key in nominated or usage.node_of(pod)]
+            return len(there) + usage.pods.ended(*name)
 
-        pods = (pod for key in nominated if (pod := standing.pods.pods.get(key)) is not None)
+        pods = (pod for key in nominated if (pod := usage.pods.pods.get(key)) is not None)
         groups = {pod.key: Name("PodGroup", pod.name[0], pod.draft.group) for pod in pods}
         return held_nominations(decision, self._store.tree(decision.root), groups, placed)
 
     def _victims(self, decision: Decision) -> list[LivePod]:
-        pods = self._store.standing.pods.pods
+        pods = self._store.usage.pods.pods
         return [pods[key] for key in decision.victims if key in pods]
 
     def _nominated(self, nominations: Iterable[str]) -> list[LivePod]:
-        pods = self._store.standing.pods.pods
+        pods = self._store.usage.pods.pods
         return [pods[key] for key in sorted(nominations) if key in pods]
 
     def _hold(self, decision: Decision, since: float) -> PreemptionPlan:
@@ -132,13 +132,13 @@ class PreemptionPlans:
         for pod in pods:
             self._assumed.expect_deletion(pod.ref, evicted=True)
         for pod in self._nominated(nominations):
-            self._assumed.promise(pod.ref, nominations[pod.key])
-        return PreemptionPlan(decision.root, {pod.key: pod.ref for pod in pods}, nominations, since, self._store.report.changes)
+            self._assumed.assume_nomination(pod.ref, nominations[pod.key])
+        return PreemptionPlan(decision.root, {pod.key: pod.ref for pod in pods}, nominations, since, self._store.reporter.change_count)
 
     def _disrupted(self, pods: list[LivePod]) -> dict[Ref, frozenset[Ref]]:
         """The groups of disruption mode ``all`` that leave as a whole, in the order of their names, each with those of *pods* in it."""
         store = self._store
-        snapshot = store.snapshot({root for pod in pods if (root := store.report.root(pod)) is not None})
+        snapshot = store.snapshot({root for pod in pods if (root := store.reporter.root(pod)) is not None})
         units = Units((), snapshot.groups, snapshot.priorities)
         found: dict[Ref, set[Ref]] = {}
         for pod in pods:

@@ -25,7 +25,7 @@ from scheduler_core.sidecar.scheduling.binding import Binder
 from scheduler_core.sidecar.scheduling.decide import decide, refused
 from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlans
 from scheduler_core.sidecar.scheduling.write_results import WriteResults
-from scheduler_core.sidecar.writes import Evict, Ref, Tell, Write, WriteOutcome
+from scheduler_core.sidecar.writes import Evict, RecordEvent, Ref, Write, WriteOutcome
 
 __all__ = ["Attempt", "Scheduler", "SchedulerOptions"]
 
@@ -53,7 +53,7 @@ class Scheduler:
 
     def due(self, now: float) -> float | None:
         """When there is something to be done: at most *now*: at once; None: not before the next event."""
-        return now if self._store.report.news else self._queue.entities.due(now, full=self._is_full())
+        return now if self._store.reporter.changes else self._queue.entities.due(now, full=self._is_full())
 
     def attempt(self, now: float, clock: Clock | None = None) -> tuple[Attempt, ...]:
         """One cycle over some of the roots whose turn it is; with a *clock*, none is begun after ``options.seconds``."""
@@ -86,7 +86,7 @@ class Scheduler:
 
     def done(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> tuple[Write, ...]:
         """Handle the result of *write* and return the next writes."""
-        return () if isinstance(write, Tell) else self._landing.handle_result(write, outcome, why, now)
+        return () if isinstance(write, RecordEvent) else self._landing.handle_result(write, outcome, why, now)
 
     def awaits(self, root: Root, evictions: tuple[Evict, ...]) -> bool:
         """Return whether the current plan of *root* waits for the dry run of exactly these evictions."""
@@ -122,7 +122,7 @@ class Scheduler:
         queue.evictions_refused(entity, frozenset({pod}), now, survey)
         if survey is None:
             return ()
-        return (Tell(survey.ref, "Warning", "FailedScheduling", f"{pod.key} would have to leave, and must not: {why}"),)
+        return (RecordEvent(survey.ref, "Warning", "FailedScheduling", f"{pod.key} would have to leave, and must not: {why}"),)
 
     def explain(self, namespace: str, name: str) -> Decision | None:
         """The last decision on the root of that name, or on that which a group or pod of that name is in; None if there is none."""
@@ -151,18 +151,18 @@ class Scheduler:
         options = self._options
         self._assumed = AssumedPods(self._store)
         binder = Binder(self._store, self._assumed, options.whose)
-        self._preemption = PreemptionPlans(self._store, self._assumed, options.evicting, options.scheduler_name)
+        self._preemption = PreemptionPlans(self._store, self._assumed, options.eviction_method, options.scheduler_name)
         self._queue = SchedulingQueue(self._store, options, self._assumed, self._preemption)
         self._outcomes = DecisionApplier(self._queue, binder, self._preemption)
         self._landing = WriteResults(self._queue, binder, self._preemption, self._assumed)
-        self._store.report.news.roots.update(self._all_roots())
+        self._store.reporter.changes.roots.update(self._all_roots())
 
     def _all_roots(self) -> Iterator[Root]:
         for live in self._store.groups():
-            if (root := self._store.book.root_of(live.key)) is not None:
+            if (root := self._store.group_cache.root_of(live.key)) is not None:
                 yield root
-        for pod in self._store.standing.pods.pods.values():
-            if not pod.draft.group and not pod.draft.node and (root := self._store.report.root(pod)) is not None:
+        for pod in self._store.usage.pods.pods.values():
+            if not pod.draft.group and not pod.draft.node and (root := self._store.reporter.root(pod)) is not None:
                 yield root
 
     def _gathered(self, now: float) -> tuple[tuple[Attempt, ...], list[tuple[QueuedEntity, RootStatus]]]:
@@ -201,7 +201,7 @@ class Scheduler:
 
     def _stray(self, namespace: str, name: str) -> Decision | None:
         """Return the decision on a pod whose group does not exist."""
-        pod = self._store.standing.pods.pods.get(f"{namespace}/{name}")
+        pod = self._store.usage.pods.pods.get(f"{namespace}/{name}")
         if pod is None or not pod.draft.group or not self._queue.whose.has(pod):
             return None
         why = f'waiting for pods\'s pod group "{pod.draft.group}" to appear in scheduling queue'
@@ -209,7 +209,7 @@ class Scheduler:
 
     def _root_named(self, namespace: str, name: str) -> Root | None:
         for kind in _ROOTS[:2]:
-            if (root := self._store.book.root_of((kind, namespace, name))) is not None:
+            if (root := self._store.group_cache.root_of((kind, namespace, name))) is not None:
                 return root
-        pod = self._store.standing.pods.pods.get(f"{namespace}/{name}")
-        return self._store.report.root(pod) if pod is not None else None
+        pod = self._store.usage.pods.pods.get(f"{namespace}/{name}")
+        return self._store.reporter.root(pod) if pod is not None else None

@@ -15,9 +15,9 @@ from scheduler_core.sidecar.writes import (
     Bind,
     Evict,
     Nominate,
+    RecordEvent,
     Remove,
     SetCondition,
-    Tell,
     Ungate,
     Write,
     WriteOutcome,
@@ -82,7 +82,7 @@ class WriteResults:
         writes: tuple[Write, ...] = ()
         if survey is not None and not binding.unconfirmed:
             if (live := queue.store.group(root.kind, root.namespace, root.name)) is not None:
-                live.landed |= bool(survey.finished) and survey.finished[0] is live
+                live.binds_acknowledged |= bool(survey.finished) and survey.finished[0] is live
             writes = self._binder.committed(survey, binding.decision)
             survey = survey.recorded()
         if root.kind == "Pod" and not binding.failed:
@@ -94,8 +94,8 @@ class WriteResults:
         if outcome is WriteOutcome.DONE:
             return
         target, condition = write.target, write.condition
-        self._assumed.unpresume(target, condition.type)
-        root = self._queue.store.book.root_of((target.kind, target.namespace, target.name))
+        self._assumed.forget_condition(target, condition.type)
+        root = self._queue.store.group_cache.root_of((target.kind, target.namespace, target.name))
         commits = condition.status == "True" and condition.type == INITIALLY_SCHEDULED.get(target.kind)
         if root is not None and outcome is not WriteOutcome.GONE and commits:
             self._queue.record_failed(root, now)
@@ -104,7 +104,7 @@ class WriteResults:
         """A nomination that could not be written is none, but what a plan has promised holds as long as the plan."""
         queue = self._queue
         if outcome is not WriteOutcome.DONE and not any(write.pod.key in plan.nominations for plan in queue.entities.plans.values()):
-            self._assumed.unpromise(write.pod)
+            self._assumed.forget_nomination(write.pod)
 
     def _evicted(self, write: Evict, outcome: WriteOutcome, now: float) -> tuple[Write, ...]:
         if outcome in {WriteOutcome.DONE, WriteOutcome.GONE}:
@@ -127,11 +127,11 @@ def _failure(write: Bind | Ungate, outcome: WriteOutcome, why: str) -> tuple[Wri
     """The event of a bind that failed."""
     if outcome in {WriteOutcome.DONE, WriteOutcome.GONE, WriteOutcome.DROPPED}:
         return ()
-    return (Tell(write.pod, WARNING, "FailedScheduling", f"binding {write.pod.key} to {write.node} failed: {why}"),)
+    return (RecordEvent(write.pod, WARNING, "FailedScheduling", f"binding {write.pod.key} to {write.node} failed: {why}"),)
 
 
 def _of_single(write: Bind | Ungate) -> tuple[Write, ...]:
     """The event of a single pod that was bound; of one that is pinned only, its scheduler tells."""
     if isinstance(write, Ungate):
         return ()
-    return (Tell(write.pod, NORMAL, "Scheduled", f"Successfully assigned {write.pod.key} to {write.node}"),)
+    return (RecordEvent(write.pod, NORMAL, "Scheduled", f"Successfully assigned {write.pod.key} to {write.node}"),)

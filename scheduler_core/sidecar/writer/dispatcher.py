@@ -18,7 +18,7 @@ from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.client.requests import Paths
 from scheduler_core.sidecar.writer.executor import REQUEST_SECONDS, Executor, NotLeadingError
 from scheduler_core.sidecar.writer.work_queue import EvictionRehearsal, QueuedWrite, WorkQueue
-from scheduler_core.sidecar.writes import Evict, Tell, Write, WriteOutcome
+from scheduler_core.sidecar.writes import Evict, RecordEvent, Write, WriteOutcome
 
 TRIED_SECONDS = 60.0
 FORBIDDEN_SECONDS = 10.0
@@ -135,7 +135,7 @@ class Dispatcher:
         if task.plan is not None:
             if over:
                 task.plan.told(task.plan.refused, task.plan.why)
-        elif not isinstance(task.write, Tell):
+        elif not isinstance(task.write, RecordEvent):
             self._told(task.write, outcome, why)
 
     def _attempt(self, task: QueuedWrite) -> tuple[WriteOutcome | None, str]:
@@ -197,7 +197,7 @@ class Dispatcher:
         # A rehearsal changes nothing.
         if self._remaining() <= 0 or (task.plan is None and task.term != self._term()):
             return WriteOutcome.DROPPED, _LOST
-        if task.looked and not isinstance(write, Tell):
+        if task.looked and not isinstance(write, RecordEvent):
             task.looked = False
             if (found := outcome_from_object(write, self._executor.get_object(write))) is not None:
                 return found

@@ -24,12 +24,12 @@ from scheduler_core.sidecar.writes import (
     AddFinalizer,
     Bind,
     Evict,
-    Evicting,
+    EvictionMethod,
     Nominate,
+    RecordEvent,
     Remove,
     RemoveFinalizer,
     SetCondition,
-    Tell,
     Ungate,
     Write,
     WriteOutcome,
@@ -77,7 +77,7 @@ class Executor:
                 self._send(requests.set_condition(write, self._paths, _now()))
             case Evict() | Remove():
                 self._leave(write, rehearsal=rehearsal)
-            case Tell():
+            case RecordEvent():
                 self._tell(write)
             case Ungate() | AddFinalizer() | RemoveFinalizer():
                 return self._by_content(write)
@@ -88,7 +88,7 @@ class Executor:
         leave, disrupt = requests.evict_or_delete(write, self._paths, dry_run=rehearsal), requests.disrupt(write, self._paths, _now())
         if rehearsal:
             self._send(leave)
-        elif isinstance(write, Evict) and write.by is Evicting.EVICT:
+        elif isinstance(write, Evict) and write.method is EvictionMethod.EVICT:
             self._send(leave)
             with contextlib.suppress(ReplyError, NotLeadingError):
                 # It leaves whatever its condition says, and may be gone already.
@@ -126,7 +126,7 @@ class Executor:
             raise ValueError("the answer is no object")  # noqa: TRY004 - nobody here has called anything wrongly
         return content
 
-    def _tell(self, tell: Tell) -> None:
+    def _tell(self, tell: RecordEvent) -> None:
         version = self._paths.api_version(tell.target.kind)
         with self._recording:
             posting = self._recorder.posting(tell, version, time.monotonic(), _now())

@@ -11,7 +11,7 @@ import heapq
 import itertools
 from collections.abc import Callable, Collection
 
-from scheduler_core.sidecar.writes import Evict, Ref, Tell, Write
+from scheduler_core.sidecar.writes import Evict, RecordEvent, Ref, Write
 
 LONGEST_QUEUE_OF_EVENTS = 1000
 
@@ -70,7 +70,7 @@ class WorkQueue:
 
     def add(self, task: QueuedWrite) -> bool:
         """Add a task; False for an event where there are too many, and for what waits already."""
-        if isinstance(task.write, Tell):
+        if isinstance(task.write, RecordEvent):
             if self._events >= LONGEST_QUEUE_OF_EVENTS:
                 return False
             self._events += 1
@@ -103,7 +103,7 @@ class WorkQueue:
         name = _lane(task.write)
         lane = self._lanes[name]
         lane.popleft()
-        if isinstance(task.write, Tell):
+        if isinstance(task.write, RecordEvent):
             self._events -= 1
         if lane:
             self._offer(name)
@@ -120,7 +120,7 @@ class WorkQueue:
 
 
 def _lane(write: Write) -> Lane:
-    return write.target, isinstance(write, Tell)
+    return write.target, isinstance(write, RecordEvent)
 
 
 def _waits(task: QueuedWrite, lane: Collection[QueuedWrite]) -> bool:

@@ -19,7 +19,7 @@ from scheduler_core.sidecar.scheduling.apply_decision import Attempt, DecisionAp
 from scheduler_core.sidecar.scheduling.binding import Binder
 from scheduler_core.sidecar.scheduling.decide import Decided
 from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlans
-from scheduler_core.sidecar.writes import Bind, Evict, Nominate, Ref, Remove, SetCondition, Tell, WriteOutcome
+from scheduler_core.sidecar.writes import Bind, Evict, Nominate, RecordEvent, Ref, Remove, SetCondition, WriteOutcome
 from tests.scheduler_core.builders import HOST, leaf, node, pod, pods
 from tests.scheduler_core.sidecar.histories import Json, Watched
 from tests.scheduler_core.sidecar.test_preemption_plan import budget
@@ -35,11 +35,11 @@ class Office(Watched):
         super().__init__(node("n1"), node("n2"), *objects)
         wanted = SchedulerOptions(**{"settle_seconds": 0.0, **options})
         assumed = AssumedPods(self.store)
-        preemption = PreemptionPlans(self.store, assumed, wanted.evicting, wanted.scheduler_name)
+        preemption = PreemptionPlans(self.store, assumed, wanted.eviction_method, wanted.scheduler_name)
         self.queue = SchedulingQueue(self.store, wanted, assumed, preemption)
         self.outcomes = DecisionApplier(self.queue, Binder(self.store, assumed, wanted.whose), preemption)
         self.root = root
-        self.store.report.pop_changes()
+        self.store.reporter.pop_changes()
 
     @property
     def survey(self) -> RootStatus:
@@ -162,16 +162,18 @@ def test_root_that_failed_is_left_alone_longer_each_time_and_waits_for_what_coul
 def test_room_wakes_a_root_that_could_use_it(status, want):
     office = Office(*waiting())
     office.comes(failed(status=status))
-    assert want == office.wakes(freed={"n1"})
+    assert want == office.wakes(freed_nodes={"n1"})
 
 
 @pytest.mark.parametrize(
     ("cpu", "options", "more", "news", "want"),
     [
-        pytest.param("1", {}, {}, {"freed": {"n1"}}, True, id="room for a pod"),
-        pytest.param("9", {}, {}, {"freed": {"n1"}}, False, id="room that is too small"),
-        pytest.param("1", {}, {}, {"moved": True}, False, id="another pod"),
-        pytest.param("1", {}, {"events": frozenset({ClusterEvent.POD})}, {"moved": True}, True, id="another pod, of which it keeps away"),
+        pytest.param("1", {}, {}, {"freed_nodes": {"n1"}}, True, id="room for a pod"),
+        pytest.param("9", {}, {}, {"freed_nodes": {"n1"}}, False, id="room that is too small"),
+        pytest.param("1", {}, {}, {"pods_moved": True}, False, id="another pod"),
+        pytest.param(
+            "1", {}, {"events": frozenset({ClusterEvent.POD})}, {"pods_moved": True}, True, id="another pod, of which it keeps away"
+        ),
         pytest.param("1", {}, {"preempts": True}, {"budgets": True}, False, id="a budget where nobody may preempt"),
         pytest.param("1", {"preempt": True}, {}, {"budgets": True}, False, id="a budget, and it may not preempt"),
         pytest.param("1", {"preempt": True}, {"preempts": True}, {"budgets": True}, True, id="a budget, and it may"),
@@ -225,7 +227,7 @@ def test_nobody_is_asked_to_leave(status, options):
 def test_refused_eviction_is_not_asked_for_again_as_things_stand(victim, now, change, want):
     office = preempting(flush_seconds=300.0)
     office.happens(budget(0))
-    refused = office.store.standing.pods.pods["default/low-0"].ref
+    refused = office.store.usage.pods.pods["default/low-0"].ref
     office.queue.evictions_refused(office.entity, frozenset({refused}), 10.0)
     if change:
         office.happens(budget(1))
@@ -234,7 +236,7 @@ def test_refused_eviction_is_not_asked_for_again_as_things_stand(victim, now, ch
 
 def test_plan_of_which_one_victim_was_refused_is_not_made_with_others_besides():
     office = preempting()
-    office.queue.evictions_refused(office.entity, frozenset({office.store.standing.pods.pods["default/low-0"].ref}), 0.0)
+    office.queue.evictions_refused(office.entity, frozenset({office.store.usage.pods.pods["default/low-0"].ref}), 0.0)
     assert [] == evicts(office.comes(failed("low-0", "low-1")))
     assert G in office.queue.entities.unschedulable
 
@@ -266,7 +268,7 @@ def test_pods_are_pinned_to_no_node_without_a_host_name():
     decision = Decision(G, Status.SUCCESS, assignments={"default/g-0": "n1"}, groups=(verdict,))
     writes = office.comes(decision).writes
     (event,) = writes
-    assert isinstance(event, Tell)
+    assert isinstance(event, RecordEvent)
     assert (True, True) == ("node n1" in event.message, HOST in event.message)
     found = office.queue.decisions.get(G)
     assert found is not None
@@ -298,7 +300,7 @@ def test_gang_that_is_partial_and_finds_no_room_is_undone(decision, want):
 
 def test_gang_that_is_partial_and_whose_victims_refuse_is_undone():
     office = partial()
-    office.queue.evictions_refused(office.entity, frozenset({office.store.standing.pods.pods["default/low-0"].ref}), 0.0)
+    office.queue.evictions_refused(office.entity, frozenset({office.store.usage.pods.pods["default/low-0"].ref}), 0.0)
     writes = [*office.comes(failed("low-0", nominated=("g-0",))).writes]
     assert ["g-1"] == [write.pod.name for write in of(Remove, writes)]
 
@@ -361,7 +363,7 @@ def test_nomination_of_a_root_that_failed_is_taken_back(root, policy, options, w
 def test_single_pod_keeps_its_nomination_where_it_may_not_preempt(policy, want):
     root = Name("Pod", "default", "one")
     office = Office(pod("one", nominated="n1", priority=5, preemptionPolicy=policy, **MUSTER), root=root, preempt=True)
-    office.store.standing.record(office.survey.to_place[0])
+    office.store.usage.record(office.survey.to_place[0])
     decision = Decision(root, Status.UNSCHEDULABLE, NO_ROOM, pending={"default/one": NO_ROOM})
     assert want == [write.pod.name for write in of(Nominate, [*office.comes(decision).writes])]
 
@@ -372,4 +374,4 @@ def test_refusal_names_who_would_not_leave():
     office.queue.evictions_refused(office.entity, frozenset({ref}), 3.0)
     refusal = office.entity.refusal
     assert refusal is not None
-    assert (frozenset({ref}), office.store.report.budgets, 303.0) == (refusal.victims, refusal.budgets, refusal.until)
+    assert (frozenset({ref}), office.store.reporter.budgets, 303.0) == (refusal.victims, refusal.budgets, refusal.until)

@@ -20,25 +20,25 @@ TRUE = Condition(PLACED, "True", "Scheduled", "")
 FALSE = Condition(PLACED, "False", "Unschedulable", "no room")
 
 
-class Known(Watched):
+class CachedObjects(Watched):
     """A store with two nodes and a group with a pod that waits and one that runs, and what is presumed of them."""
 
     def __init__(self, *more: Json) -> None:
         super().__init__(node("n1"), node("n2"), leaf("g", 2), pod("g-0", "g"), pod("g-1", "g", on="n2"), *more)
         self.assumed = AssumedPods(self.store)
-        self.store.report.pop_changes()
-        self.store.standing.ground()
+        self.store.reporter.pop_changes()
+        self.store.usage.placement_state()
 
     def pod(self, name: str = "g-0") -> LivePod:
-        return self.store.standing.pods.pods[f"default/{name}"]
+        return self.store.usage.pods.pods[f"default/{name}"]
 
     def where(self, name: str = "g-0") -> str:
-        return self.store.standing.place_of(self.pod(name))
+        return self.store.usage.node_of(self.pod(name))
 
-    def taken(self, where: str) -> int:
+    def requested(self, where: str) -> int:
         """Millicores that are taken on a node."""
-        ground = self.store.standing.ground()
-        return int(ground.taken.sums()[ground.nodes.row["cpu"], ground.nodes.index[where]])
+        ground = self.store.usage.placement_state()
+        return int(ground.requested.sums()[ground.nodes.row["cpu"], ground.nodes.index[where]])
 
     def condition(self) -> Condition | None:
         live = self.store.group("PodGroup", "default", "g")
@@ -47,8 +47,8 @@ class Known(Watched):
 
 
 @pytest.fixture
-def known() -> Known:
-    return Known()
+def known() -> CachedObjects:
+    return CachedObjects()
 
 
 def gone(name: str, kind: str = "Pod") -> tuple[str, str, str]:
@@ -62,7 +62,7 @@ def with_condition(condition: Condition) -> Json:
 
 def test_pod_takes_room_where_it_is_assumed_to_be(known):
     assert known.assumed.assume(known.pod().ref, "n1")
-    assert ("n1", 1000) == (known.where(), known.taken("n1"))
+    assert ("n1", 1000) == (known.where(), known.requested("n1"))
     assert not known.pod().acknowledged
 
 
@@ -84,7 +84,7 @@ def test_pod_that_cannot_be_bound_is_not_assumed(known, spoil, name, where):
     ref = known.pod(name).ref
     spoil(known)
     assert not known.assumed.assume(ref, where)
-    assert 0 == known.taken("n1")
+    assert 0 == known.requested("n1")
 
 
 def deleted(each: Json) -> Json:
@@ -94,11 +94,11 @@ def deleted(each: Json) -> Json:
 def test_pod_that_did_not_get_there_gives_its_room_back_and_its_root_is_looked_at(known):
     known.assumed.assume(known.pod().ref, "n1")
     known.assumed.acknowledge(known.pod().ref)
-    known.store.report.pop_changes()
+    known.store.reporter.pop_changes()
     known.assumed.forget(known.pod().ref)
-    news = known.store.report.pop_changes()
-    assert ("", 0, False) == (known.where(), known.taken("n1"), known.pod().acknowledged)
-    assert ({"n1"}, {G}, True) == (news.freed, news.roots, news.moved)
+    news = known.store.reporter.pop_changes()
+    assert ("", 0, False) == (known.where(), known.requested("n1"), known.pod().acknowledged)
+    assert ({"n1"}, {G}, True) == (news.freed_nodes, news.roots, news.pods_moved)
 
 
 @pytest.mark.parametrize(
@@ -107,16 +107,16 @@ def test_pod_that_did_not_get_there_gives_its_room_back_and_its_root_is_looked_a
         pytest.param(lambda known: known.assumed.forget(known.pod().ref), id="a bind that was not begun"),
         pytest.param(lambda known: known.assumed.forget(known.pod("g-1").ref), id="a bind that shows"),
         pytest.param(lambda known: known.assumed.cancel_deletion(known.pod("g-1").ref), id="a deletion that was not begun"),
-        pytest.param(lambda known: known.assumed.unpromise(known.pod().ref), id="a nomination that was not begun"),
+        pytest.param(lambda known: known.assumed.forget_nomination(known.pod().ref), id="a nomination that was not begun"),
         pytest.param(lambda known: known.assumed.forget(Ref("Pod", "default", "none", "1")), id="a bind of a pod that is not there"),
-        pytest.param(lambda known: known.assumed.promise(known.pod("g-1").ref, "n1"), id="a nomination of a pod with a node"),
+        pytest.param(lambda known: known.assumed.assume_nomination(known.pod("g-1").ref, "n1"), id="a nomination of a pod with a node"),
     ],
 )
 def test_nothing_changes_where_nothing_was_presumed(known, take_back):
-    before = known.store.report.changes
+    before = known.store.reporter.change_count
     take_back(known)
-    assert (before, False) == (known.store.report.changes, bool(known.store.report.news))
-    assert (0, 1000) == (known.taken("n1"), known.taken("n2"))
+    assert (before, False) == (known.store.reporter.change_count, bool(known.store.reporter.changes))
+    assert (0, 1000) == (known.requested("n1"), known.requested("n2"))
 
 
 def test_only_what_was_assumed_is_acknowledged(known):
@@ -130,21 +130,21 @@ def test_only_what_was_assumed_is_acknowledged(known):
 def test_bind_that_shows_takes_the_place_of_what_was_assumed(known):
     known.assumed.assume(known.pod().ref, "n1")
     known.happens(bound(pod("g-0", "g"), "n2"))
-    assert ("n2", "", 0, 2000) == (known.where(), known.pod().assumed, known.taken("n1"), known.taken("n2"))
+    assert ("n2", "", 0, 2000) == (known.where(), known.pod().assumed, known.requested("n1"), known.requested("n2"))
 
 
 def test_event_that_does_not_show_the_bind_yet_leaves_the_pod_where_it_is_assumed(known):
     known.assumed.assume(known.pod().ref, "n1")
     known.assumed.acknowledge(known.pod().ref)
     known.happens(pod("g-0", "g", labels={"app": "a"}))
-    assert ("n1", True, 1000) == (known.where(), known.pod().acknowledged, known.taken("n1"))
+    assert ("n1", True, 1000) == (known.where(), known.pod().acknowledged, known.requested("n1"))
 
 
 def test_pod_of_the_same_name_made_since_has_none_of_it(known):
     known.assumed.assume(known.pod().ref, "n1")
     known.assumed.expect_deletion(known.pod("g-1").ref, evicted=True)
     known.happens(gone("g-0"), pod("g-0", "g"), gone("g-1"), pod("g-1", "g", on="n2"))
-    assert ("", 0, False, False) == (known.where(), known.taken("n1"), known.pod("g-1").leaving, known.pod("g-1").evicted)
+    assert ("", 0, False, False) == (known.where(), known.requested("n1"), known.pod("g-1").deletion_assumed, known.pod("g-1").evicted)
 
 
 def test_node_that_goes_takes_along_what_was_assumed_on_it(known):
@@ -152,35 +152,35 @@ def test_node_that_goes_takes_along_what_was_assumed_on_it(known):
     known.happens(gone("n1", "Node"))
     assert "" == known.where()
     assert known.assumed.assume(known.pod().ref, "n2")
-    assert 2000 == known.taken("n2")
+    assert 2000 == known.requested("n2")
 
 
 @pytest.mark.parametrize("evicted", [pytest.param(True, id="for a preemption"), pytest.param(False, id="with its gang")])
 def test_pod_that_is_about_to_be_deleted_counts_as_terminating(known, evicted):
     known.assumed.expect_deletion(known.pod("g-1").ref, evicted=evicted)
-    record = known.store.standing.record(known.pod("g-1"))
-    assert (True, evicted, 1000) == (record.terminating, record.preempted, known.taken("n2"))
+    record = known.store.usage.record(known.pod("g-1"))
+    assert (True, evicted, 1000) == (record.terminating, record.preempted, known.requested("n2"))
 
 
 def test_pod_that_is_being_deleted_already_is_not_leaving_for_us():
-    known = Known(deleted(pod("old", on="n1")))
+    known = CachedObjects(deleted(pod("old", on="n1")))
     known.assumed.expect_deletion(known.pod("old").ref, evicted=True)
-    assert (False, False) == (known.pod("old").leaving, known.store.standing.record(known.pod("old")).preempted)
+    assert (False, False) == (known.pod("old").deletion_assumed, known.store.usage.record(known.pod("old")).preempted)
 
 
 def test_pod_that_is_not_deleted_after_all_counts_as_before_and_its_root_is_looked_at(known):
     known.assumed.expect_deletion(known.pod("g-1").ref, evicted=True)
-    known.store.report.pop_changes()
+    known.store.reporter.pop_changes()
     known.assumed.cancel_deletion(known.pod("g-1").ref)
-    record = known.store.standing.record(known.pod("g-1"))
-    assert (False, False, {G}) == (record.terminating, record.preempted, known.store.report.pop_changes().roots)
+    record = known.store.usage.record(known.pod("g-1"))
+    assert (False, False, {G}) == (record.terminating, record.preempted, known.store.reporter.pop_changes().roots)
 
 
 def test_eviction_that_shows_is_still_known_to_be_a_preemption(known):
     known.assumed.expect_deletion(known.pod("g-1").ref, evicted=True)
     known.happens(deleted(pod("g-1", "g", on="n2")))
-    record = known.store.standing.record(known.pod("g-1"))
-    assert (True, True, False) == (record.terminating, record.preempted, known.pod("g-1").leaving)
+    record = known.store.usage.record(known.pod("g-1"))
+    assert (True, True, False) == (record.terminating, record.preempted, known.pod("g-1").deletion_assumed)
 
 
 @pytest.mark.parametrize(
@@ -193,28 +193,28 @@ def test_eviction_that_shows_is_still_known_to_be_a_preemption(known):
     ],
 )
 def test_promise_counts_until_it_is_taken_back(stands, node_, want):
-    known = Known(pod("one", nominated=stands))
+    known = CachedObjects(pod("one", nominated=stands))
     ref = known.pod("one").ref
-    known.assumed.promise(ref, node_)
+    known.assumed.assume_nomination(ref, node_)
     assert want == known.pod("one").nominated
-    assert (want != "") == ("default/one" in known.store.standing.pods.nominated)
-    known.assumed.unpromise(ref)
+    assert (want != "") == ("default/one" in known.store.usage.pods.nominated)
+    known.assumed.forget_nomination(ref)
     assert stands == known.pod("one").nominated
 
 
 def test_node_of_a_promise_that_is_taken_back_is_told_to_be_freer(known):
-    known.assumed.promise(known.pod().ref, "n1")
-    assert set() == known.store.report.pop_changes().freed
-    known.assumed.promise(known.pod().ref, "n1")
-    assert set() == known.store.report.pop_changes().freed
-    known.assumed.promise(known.pod().ref, "n2")
-    assert {"n1"} == known.store.report.pop_changes().freed
-    known.assumed.unpromise(known.pod().ref)
-    assert {"n2"} == known.store.report.pop_changes().freed
+    known.assumed.assume_nomination(known.pod().ref, "n1")
+    assert set() == known.store.reporter.pop_changes().freed_nodes
+    known.assumed.assume_nomination(known.pod().ref, "n1")
+    assert set() == known.store.reporter.pop_changes().freed_nodes
+    known.assumed.assume_nomination(known.pod().ref, "n2")
+    assert {"n1"} == known.store.reporter.pop_changes().freed_nodes
+    known.assumed.forget_nomination(known.pod().ref)
+    assert {"n2"} == known.store.reporter.pop_changes().freed_nodes
 
 
 def test_promise_lasts_over_events_that_do_not_show_it_and_no_longer_than_the_one_that_does(known):
-    known.assumed.promise(known.pod().ref, "n1")
+    known.assumed.assume_nomination(known.pod().ref, "n1")
     known.happens(pod("g-0", "g", labels={"app": "a"}))
     assert "n1" == known.pod().nominated
     known.happens(pod("g-0", "g", nominated="n1"))
@@ -223,10 +223,10 @@ def test_promise_lasts_over_events_that_do_not_show_it_and_no_longer_than_the_on
 
 
 def test_condition_that_is_being_written_counts_until_an_event_shows_the_group():
-    known = Known(with_condition(FALSE))
+    known = CachedObjects(with_condition(FALSE))
     live = known.store.group("PodGroup", "default", "g")
     assert live is not None
-    known.assumed.presume(Ref("PodGroup", "default", "g", live.uid), TRUE)
+    known.assumed.assume_condition(Ref("PodGroup", "default", "g", live.uid), TRUE)
     assert TRUE == known.condition()
     known.happens(with_condition(FALSE))
     assert FALSE == known.condition()
@@ -240,49 +240,49 @@ def test_condition_that_is_being_written_counts_until_an_event_shows_the_group()
     ],
 )
 def test_condition_is_presumed_of_the_group_that_is_written_alone(uid, want):
-    known = Known(with_condition(FALSE))
-    known.assumed.presume(Ref("PodGroup", "default", "none", uid), TRUE)
-    known.assumed.presume(Ref("PodGroup", "default", "g", uid), TRUE)
+    known = CachedObjects(with_condition(FALSE))
+    known.assumed.assume_condition(Ref("PodGroup", "default", "none", uid), TRUE)
+    known.assumed.assume_condition(Ref("PodGroup", "default", "g", uid), TRUE)
     assert want == known.condition()
 
 
 def test_condition_that_was_not_written_leaves_what_stands():
-    known = Known(with_condition(FALSE))
-    known.assumed.presume(Ref("PodGroup", "default", "g"), TRUE)
-    known.assumed.unpresume(Ref("PodGroup", "default", "g"), "OfAnotherType")
+    known = CachedObjects(with_condition(FALSE))
+    known.assumed.assume_condition(Ref("PodGroup", "default", "g"), TRUE)
+    known.assumed.forget_condition(Ref("PodGroup", "default", "g"), "OfAnotherType")
     assert TRUE == known.condition()
-    known.assumed.unpresume(Ref("PodGroup", "default", "g"), PLACED)
+    known.assumed.forget_condition(Ref("PodGroup", "default", "g"), PLACED)
     assert FALSE == known.condition()
 
 
 def test_condition_that_is_taken_away_is_none():
-    known = Known(with_condition(FALSE))
-    known.assumed.presume(Ref("PodGroup", "default", "g"), Condition(PLACED, "", "", ""))
+    known = CachedObjects(with_condition(FALSE))
+    known.assumed.assume_condition(Ref("PodGroup", "default", "g"), Condition(PLACED, "", "", ""))
     assert known.condition() is None
 
 
 def test_what_a_pod_is_told_counts_until_it_could_not_be_written(known):
     ref, why = known.pod().ref, Condition(SCHEDULED, "False", "Unschedulable", "no room")
-    known.assumed.presume(ref, why)
-    assert why == known.pod().told
-    known.assumed.unpresume(ref, SCHEDULED)
-    assert known.pod().told is None
+    known.assumed.assume_condition(ref, why)
+    assert why == known.pod().pod_scheduled
+    known.assumed.forget_condition(ref, SCHEDULED)
+    assert known.pod().pod_scheduled is None
 
 
 def test_nothing_is_presumed_after_a_reset():
-    known = Known(with_condition(FALSE), pod("one", nominated="n2"))
+    known = CachedObjects(with_condition(FALSE), pod("one", nominated="n2"))
     known.assumed.assume(known.pod().ref, "n1")
     known.assumed.acknowledge(known.pod().ref)
     known.assumed.expect_deletion(known.pod("g-1").ref, evicted=False)
-    known.assumed.promise(known.pod("one").ref, "n1")
-    known.assumed.presume(Ref("PodGroup", "default", "g"), TRUE)
-    known.store.report.pop_changes()
+    known.assumed.assume_nomination(known.pod("one").ref, "n1")
+    known.assumed.assume_condition(Ref("PodGroup", "default", "g"), TRUE)
+    known.store.reporter.pop_changes()
     known.assumed.reset()
     running = known.pod("g-1")
-    assert ("", False, 0) == (known.where(), known.pod().acknowledged, known.taken("n1"))
-    assert (False, False, False) == (running.leaving, running.evicted, known.store.standing.record(running).terminating)
+    assert ("", False, 0) == (known.where(), known.pod().acknowledged, known.requested("n1"))
+    assert (False, False, False) == (running.deletion_assumed, running.evicted, known.store.usage.record(running).terminating)
     assert ("n2", FALSE) == (known.pod("one").nominated, known.condition())
-    assert {"n1"} == known.store.report.pop_changes().freed
+    assert {"n1"} == known.store.reporter.pop_changes().freed_nodes
 
 
 @pytest.mark.parametrize(
@@ -290,40 +290,40 @@ def test_nothing_is_presumed_after_a_reset():
     [
         pytest.param(lambda known, ref: known.assumed.assume(ref, "n1"), id="a bind"),
         pytest.param(lambda known, ref: known.assumed.expect_deletion(ref, evicted=True), id="an eviction"),
-        pytest.param(lambda known, ref: known.assumed.promise(ref, "n1"), id="a nomination"),
+        pytest.param(lambda known, ref: known.assumed.assume_nomination(ref, "n1"), id="a nomination"),
     ],
 )
 def test_presumption_and_its_end_both_count_as_changes(known, presumption):
-    def changes() -> int:
-        return known.store.report.changes
+    def change_count() -> int:
+        return known.store.reporter.change_count
 
     ref: Any = known.pod().ref
-    before = changes()
+    before = change_count()
     presumption(known, ref)
-    between = changes()
+    between = change_count()
     known.assumed.forget(ref)
     known.assumed.cancel_deletion(ref)
-    known.assumed.unpromise(ref)
-    assert before < between < changes()
+    known.assumed.forget_nomination(ref)
+    assert before < between < change_count()
 
 
 def test_root_of_a_single_pod_is_the_pod():
-    known = Known(pod("one"))
+    known = CachedObjects(pod("one"))
     known.assumed.assume(known.pod("one").ref, "n1")
     known.assumed.forget(known.pod("one").ref)
-    assert {Name("Pod", "default", "one")} == known.store.report.pop_changes().roots
+    assert {Name("Pod", "default", "one")} == known.store.reporter.pop_changes().roots
 
 
 def test_single_pod_that_runs_on_waits_for_nothing():
-    known = Known(pod("one", on="n1"))
+    known = CachedObjects(pod("one", on="n1"))
     known.assumed.expect_deletion(known.pod("one").ref, evicted=True)
     known.assumed.cancel_deletion(known.pod("one").ref)
-    assert (set(), False) == (known.store.report.pop_changes().roots, known.pod("one").leaving)
+    assert (set(), False) == (known.store.reporter.pop_changes().roots, known.pod("one").deletion_assumed)
 
 
 def test_pod_whose_group_is_gone_has_no_root_to_be_looked_at(known):
     known.assumed.assume(known.pod().ref, "n1")
     known.happens(gone("g", "PodGroup"))
-    known.store.report.pop_changes()
+    known.store.reporter.pop_changes()
     known.assumed.forget(known.pod().ref)
-    assert (set(), 0) == (known.store.report.pop_changes().roots, known.taken("n1"))
+    assert (set(), 0) == (known.store.reporter.pop_changes().roots, known.requested("n1"))

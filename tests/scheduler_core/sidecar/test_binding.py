@@ -14,7 +14,7 @@ from scheduler_core.sidecar.cache.pod_cache import SCHEDULED
 from scheduler_core.sidecar.client.requests import HOSTNAME
 from scheduler_core.sidecar.queue.root_status import OurPods, RootStatus, survey
 from scheduler_core.sidecar.scheduling.binding import Binder
-from scheduler_core.sidecar.writes import Bind, Condition, Nominate, Ref, Remove, SetCondition, Tell, Ungate
+from scheduler_core.sidecar.writes import Bind, Condition, Nominate, RecordEvent, Ref, Remove, SetCondition, Ungate
 from tests.scheduler_core.builders import composite, leaf, node, pod, pods
 from tests.scheduler_core.sidecar.histories import Json, Server
 from tests.scheduler_core.sidecar.test_scheduler import GATED, MUSTER, G, bound, of, said, told
@@ -32,7 +32,7 @@ class Placing:
         for each in (node("n1"), node("n2"), *objects):
             server.put(each)
         server.fill(self.store)
-        self.store.standing.ungate(ungates=ungates)
+        self.store.usage.set_ungating(ungates=ungates)
         self.assumed = AssumedPods(self.store)
         self.placer = Binder(self.store, self.assumed, self.whose)
 
@@ -43,7 +43,7 @@ class Placing:
         return found
 
     def nominated(self, name: str) -> str:
-        return self.store.standing.pods.pods[f"default/{name}"].nominated
+        return self.store.usage.pods.pods[f"default/{name}"].nominated
 
     def told(self, decision: Decision, *, afresh: bool = True) -> list[Any]:
         return [*self.placer.report_failure(decision, self.survey, afresh=afresh)]
@@ -103,7 +103,7 @@ def test_what_is_bound_is_assumed_there_and_not_bound_again():
     placing = Placing(leaf("g", 2), *pods("g", 2, **MUSTER))
     before, decision = placing.survey, placed(g_0="n1", g_1="n2")
     placing.placer.binds(decision, before)
-    assert ["n1", "n2"] == [placing.store.standing.place_of(each) for each in sorted(placing.survey.placed, key=lambda each: each.key)]
+    assert ["n1", "n2"] == [placing.store.usage.node_of(each) for each in sorted(placing.survey.placed, key=lambda each: each.key)]
     assert () == placing.placer.binds(decision, before)
 
 
@@ -165,7 +165,7 @@ def test_groups_are_said_to_be_placed_children_before_parents_and_then_the_root_
     assert order.index("low") < order.index("mid")
     assert {"True"} == {status for _, _, status in said(writes)}
     assert [("top", "Scheduled")] == told(writes)
-    assert isinstance(writes[-1], Tell)
+    assert isinstance(writes[-1], RecordEvent)
 
 
 def test_groups_below_a_root_that_lacks_members_are_not_said_to_be_placed():
@@ -206,14 +206,16 @@ def test_group_that_was_not_placed_before_has_the_moment_of_writing():
 )
 def test_event_tells_how_many_pods_and_where(decision, want):
     placing = Placing(leaf("g", 2), *(bound(each, "n1") for each in pods("g", 2, **MUSTER)))
-    assert [want] == [each.message for each in of(Tell, placing.committed(decision))]
+    assert [want] == [each.message for each in of(RecordEvent, placing.committed(decision))]
 
 
 @pytest.mark.parametrize(
     "say",
     [
-        pytest.param(lambda placing: placing.assumed.presume(Ref("PodGroup", "default", "g"), standing("True")), id="it is being written"),
-        pytest.param(lambda placing: setattr(live(placing), "landed", True), id="all its binds were acknowledged"),
+        pytest.param(
+            lambda placing: placing.assumed.assume_condition(Ref("PodGroup", "default", "g"), standing("True")), id="it is being written"
+        ),
+        pytest.param(lambda placing: setattr(live(placing), "binds_acknowledged", True), id="all its binds were acknowledged"),
     ],
 )
 def test_condition_that_is_or_will_be_true_is_not_overwritten(say):
@@ -320,7 +322,7 @@ def test_event_of_a_single_pod_has_a_reason(message, want):
     root = Name("Pod", "default", "one")
     placing = Placing(pod("one", **MUSTER), root=root)
     decision = Decision(root, Status.UNSCHEDULABLE, message, pending={"default/one": NO_ROOM})
-    assert [want] == [each.message for each in of(Tell, placing.told(decision))]
+    assert [want] == [each.message for each in of(RecordEvent, placing.told(decision))]
 
 
 def test_nomination_that_the_decision_does_not_renew_is_taken_back():
@@ -356,8 +358,8 @@ def test_pods_of_a_gang_that_is_undone_count_as_leaving_and_are_not_asked_for_tw
     placing = Placing(leaf("g", 3), *(bound(each, "n1") for each in pods("g", 2, **MUSTER)), pod("g-2", "g", **MUSTER))
     placing.placer.undone(placing.survey, "so it is")
     found = placing.survey
-    assert ((), (), True) == (found.loose, found.placed, found.leaving)
-    assert {(True, False)} == {(each.leaving, each.evicted) for each in placing.store.members("default", "g") if each.draft.node}
+    assert ((), (), True) == (found.loose, found.placed, found.terminating)
+    assert {(True, False)} == {(each.deletion_assumed, each.evicted) for each in placing.store.members("default", "g") if each.draft.node}
 
 
 def test_gang_without_loose_pods_is_undone_by_deleting_those_of_ours():

@@ -48,7 +48,7 @@ def fed(draw, *, apart=True):
         if number % looks == 0:
             # What is kept between two looks must not show in the second.
             store.snapshot()
-            store.site(CycleOptions(strategy="complete").effective_placing, frozenset()).stateful.give_back()
+            store.start_cycle(CycleOptions(strategy="complete").effective_placing, frozenset()).stateful.give_back()
     return server, store
 
 
@@ -80,7 +80,7 @@ def json_of(decisions):
 
 
 def keys(store):
-    return {pod.key: store.standing.place_of(pod) for pod in store.standing.pods.pods.values()}
+    return {pod.key: store.usage.node_of(pod) for pod in store.usage.pods.pods.values()}
 
 
 def full(*objects):
@@ -103,7 +103,7 @@ def test_store_is_synced_once_every_kind_was_listed_or_is_not_served():
         assert not store.synced
         store.replace(kind, [])
     assert not store.synced
-    store.unserved(KINDS[-1])
+    store.mark_unserved(KINDS[-1])
     assert store.synced
 
 
@@ -127,17 +127,17 @@ def test_event_of_an_older_pod_of_the_same_name_changes_nothing():
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
 def test_pod_that_has_ended_gives_its_room_back_and_is_counted_once(phase):
     server, store = full(node("n1"), leaf("g", 2), pod("a", "g", on="n1"))
-    assert 1000 == store.standing.ground().taken.sums()[0, 0]
+    assert 1000 == store.usage.placement_state().requested.sums()[0, 0]
     done = pod("a", "g", on="n1")
     done["status"] = {"phase": phase}
     for _ in range(2):
         server.put(done)
         histories.feed(store, server.events[-1:])
-        assert 1 == store.standing.pods.ended("default", "g")
-    assert ({}, 0) == (keys(store), store.standing.ground().taken.sums()[0, 0])
+        assert 1 == store.usage.pods.ended("default", "g")
+    assert ({}, 0) == (keys(store), store.usage.placement_state().requested.sums()[0, 0])
     server.delete(("Pod", "default", "a"))
     histories.feed(store, server.events[-1:])
-    assert 0 == store.standing.pods.ended("default", "g")
+    assert 0 == store.usage.pods.ended("default", "g")
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_pod_that_has_ended_gives_its_room_back_and_is_counted_once(phase):
 def test_pod_is_a_member_by_its_spec_or_by_label(membership, labels, group, want):
     store = Cache(membership)
     store.apply("Pod", "ADDED", histories.raw(pod("a", group, labels=labels)))
-    (found,) = store.standing.pods.pods.values()
+    (found,) = store.usage.pods.pods.values()
     assert want == found.draft.group
 
 
@@ -191,23 +191,23 @@ def test_object_that_comes_to_be_unusable_is_used_no_more():
 
 def test_heartbeat_of_a_node_leaves_the_ground_as_it_is():
     server, store = full(node("n1"), pod("a", on="n1"))
-    ground, changes = store.standing.ground(), store.report.changes
+    ground, changes = store.usage.placement_state(), store.reporter.change_count
     beat = node("n1")
     beat["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
     beat["status"]["images"] = [{"names": ["x"]}]
     server.put(beat)
     histories.feed(store, server.events[-1:])
-    assert (True, changes) == (store.standing.ground() is ground, store.report.changes)
+    assert (True, changes) == (store.usage.placement_state() is ground, store.reporter.change_count)
 
 
 def test_label_of_a_node_changes_the_ground_and_not_what_is_taken():
     server, store = full(node("n1"), pod("a", on="n1"))
-    before = store.standing.ground()
+    before = store.usage.placement_state()
     server.put(node("n1", rack="r9"))
     histories.feed(store, server.events[-1:])
-    after = store.standing.ground()
-    assert (True, False, ("r9",)) == (before.taken is after.taken, before is after, after.nodes.column("rack").values)
-    assert 1000 == after.taken.sums()[0, 0]
+    after = store.usage.placement_state()
+    assert (True, False, ("r9",)) == (before.requested is after.requested, before is after, after.nodes.column("rack").values)
+    assert 1000 == after.requested.sums()[0, 0]
 
 
 def test_pod_counts_where_it_is_pinned_only_if_its_selector_says_so():
@@ -217,17 +217,17 @@ def test_pod_counts_where_it_is_pinned_only_if_its_selector_says_so():
     gone = stranger(pod("d", nodeSelector={HOST: "n9"}), annotations={GATE: "n9"})
     _, store = full(node("n1"), marked, loose, gated, gone)
     assert {""} == set(keys(store).values()), "where nobody pins, anybody may have written the mark"
-    store.standing.ungate(ungates=True)
+    store.usage.set_ungating(ungates=True)
     assert {"default/a": "n1", "default/b": "", "default/c": "", "default/d": ""} == keys(store)
 
 
 def test_pod_that_is_marked_takes_no_room_where_nobody_pins():
     greedy = stranger(pod("a", cpu="1000", nodeSelector={HOST: "n1"}), annotations={GATE: "n1"})
     _, store = full(node("n1"), greedy)
-    sums = [int(store.standing.ground().taken.sums()[0, 0])]
+    sums = [int(store.usage.placement_state().requested.sums()[0, 0])]
     for ungates in (True, False):
-        store.standing.ungate(ungates=ungates)
-        sums.append(int(store.standing.ground().taken.sums()[0, 0]))
+        store.usage.set_ungating(ungates=ungates)
+        sums.append(int(store.usage.placement_state().requested.sums()[0, 0]))
     assert [0, 1_000_000, 0] == sums
 
 
@@ -265,7 +265,7 @@ def test_churn_leaves_nothing_behind():
         store.apply("Pod", "ADDED", histories.raw(made))
         made["metadata"]["resourceVersion"] = str(2 * number + 2)
         store.apply("Pod", "DELETED", histories.raw(made))
-    standing, reader = store.standing, store._reader
+    standing, reader = store.usage, store._reader
     assert (0, 0) == (len(standing.pods.pods), store.counts()["Pod"])
     assert max(len(reader), len(standing._shapes), len(store._versions["Pod"]._gone)) <= REMEMBERED
-    assert 0 == standing.ground().taken.sums().sum()
+    assert 0 == standing.placement_state().requested.sums().sum()

@@ -70,8 +70,8 @@ class Cluster:
         for each in objects:
             self.server.put(each)
         self.server.fill(self.store)
-        self.store.standing.ground()
-        self.store.report.pop_changes()
+        self.store.usage.placement_state()
+        self.store.reporter.pop_changes()
 
     def after(self, change, *, of=None):
         """What is told once *change* is there, or *of* is gone."""
@@ -80,7 +80,7 @@ class Cluster:
         else:
             self.server.put(change)
         histories.feed(self.store, self.server.events[-1:])
-        return self.store.report.pop_changes()
+        return self.store.reporter.pop_changes()
 
 
 def change_of(before, after, *others):
@@ -97,33 +97,38 @@ G, H = group("g"), group("h")
     [
         pytest.param(None, pod("a"), ClusterChanges(roots={single("a")}), id="one comes that is a root of its own"),
         pytest.param(None, pod("a", "g"), ClusterChanges(roots={G}), id="a member comes"),
-        pytest.param(None, pod("a", "g", on="n1"), ClusterChanges(roots={G}, moved=True), id="a member comes with its node"),
-        pytest.param(None, pod("a", on="n1"), ClusterChanges(moved=True), id="a single one comes with its node"),
+        pytest.param(None, pod("a", "g", on="n1"), ClusterChanges(roots={G}, pods_moved=True), id="a member comes with its node"),
+        pytest.param(None, pod("a", on="n1"), ClusterChanges(pods_moved=True), id="a single one comes with its node"),
         pytest.param(None, pod("a", "unknown"), ClusterChanges(), id="one comes whose group is not there"),
-        pytest.param(None, pod("a", on="elsewhere"), ClusterChanges(moved=True), id="one comes with a node that is not there"),
-        pytest.param(pod("a", "g"), pod("a", "g", on="n1"), ClusterChanges(roots={G}, moved=True), id="a member is bound"),
-        pytest.param(pod("a"), pod("a", on="n1"), ClusterChanges(roots={single("a")}, moved=True), id="a single one is bound"),
+        pytest.param(None, pod("a", on="elsewhere"), ClusterChanges(pods_moved=True), id="one comes with a node that is not there"),
+        pytest.param(pod("a", "g"), pod("a", "g", on="n1"), ClusterChanges(roots={G}, pods_moved=True), id="a member is bound"),
+        pytest.param(pod("a"), pod("a", on="n1"), ClusterChanges(roots={single("a")}, pods_moved=True), id="a single one is bound"),
         pytest.param(pod("a", "g"), GONE, ClusterChanges(roots={G}), id="a pending member is gone"),
-        pytest.param(pod("a", "g", on="n1"), GONE, ClusterChanges(roots={G}, freed={"n1"}, moved=True), id="a member that ran is gone"),
+        pytest.param(
+            pod("a", "g", on="n1"), GONE, ClusterChanges(roots={G}, freed_nodes={"n1"}, pods_moved=True), id="a member that ran is gone"
+        ),
         pytest.param(
             pod("a", "g", on="n1"),
             ended(pod("a", "g", on="n1")),
-            ClusterChanges(roots={G}, freed={"n1"}, moved=True),
+            ClusterChanges(roots={G}, freed_nodes={"n1"}, pods_moved=True),
             id="a member has ended",
         ),
         pytest.param(
             pod("a", "g", on="n1"),
             leaving(pod("a", "g", on="n1")),
-            ClusterChanges(roots={G}, moved=True),
+            ClusterChanges(roots={G}, pods_moved=True),
             id="a member leaves, its room not free yet",
         ),
         pytest.param(
-            pod("a", "g", "2", on="n1"), pod("a", "g", on="n1"), ClusterChanges({G}, {"n1"}, moved=True), id="one takes less where it is"
+            pod("a", "g", "2", on="n1"),
+            pod("a", "g", on="n1"),
+            ClusterChanges({G}, {"n1"}, pods_moved=True),
+            id="one takes less where it is",
         ),
         pytest.param(
             pod("a", on="n1"),
             pod("a", on="n1", labels={"x": "y"}),
-            ClusterChanges(moved=True),
+            ClusterChanges(pods_moved=True),
             id="the labels change of one that has a node",
         ),
         pytest.param(
@@ -134,23 +139,23 @@ G, H = group("g"), group("h")
         pytest.param(pod("a", "g", priority=1), pod("a", "g", priority=2), ClusterChanges(roots={G}), id="the priority changes"),
         pytest.param(pod("a", "g"), with_metadata(pod("a", "g"), annotations={"x": "y"}), ClusterChanges(), id="an annotation of others"),
         pytest.param(pod("a", "g"), pod("a", "g", nominated="n1"), ClusterChanges(), id="one is promised a node"),
-        pytest.param(pod("a", "g", nominated="n1"), pod("a", "g"), ClusterChanges(freed={"n1"}), id="a promise is taken back"),
+        pytest.param(pod("a", "g", nominated="n1"), pod("a", "g"), ClusterChanges(freed_nodes={"n1"}), id="a promise is taken back"),
         pytest.param(
-            pod("a", "g", nominated="n1"), pod("a", "g", nominated="n2"), ClusterChanges(freed={"n1"}), id="another node is promised"
+            pod("a", "g", nominated="n1"), pod("a", "g", nominated="n2"), ClusterChanges(freed_nodes={"n1"}), id="another node is promised"
         ),
         pytest.param(
-            pod("a", "g", nominated="n1"), GONE, ClusterChanges(roots={G}, freed={"n1"}), id="one that was promised a node is gone"
+            pod("a", "g", nominated="n1"), GONE, ClusterChanges(roots={G}, freed_nodes={"n1"}), id="one that was promised a node is gone"
         ),
         pytest.param(
             pod("a", "g", nominated="n1"),
             pod("a", "g", nominated="n1", on="n1"),
-            ClusterChanges(roots={G}, moved=True),
+            ClusterChanges(roots={G}, pods_moved=True),
             id="a promise is kept",
         ),
         pytest.param(
             pod("a", "g", nominated="n1"),
             pod("a", "g", nominated="", on="n2"),
-            ClusterChanges(roots={G}, freed={"n1"}, moved=True),
+            ClusterChanges(roots={G}, freed_nodes={"n1"}, pods_moved=True),
             id="it went elsewhere than promised",
         ),
     ],
@@ -170,7 +175,7 @@ def test_what_a_pod_is_told_helps_nobody(each):
 
 
 def test_a_single_pod_that_is_gone_is_told_to_whoever_remembers_it():
-    assert ClusterChanges(roots={single("a")}, freed={"n1"}, moved=True) == change_of(pod("a", on="n1"), GONE)
+    assert ClusterChanges(roots={single("a")}, freed_nodes={"n1"}, pods_moved=True) == change_of(pod("a", on="n1"), GONE)
 
 
 def test_a_pod_made_anew_under_its_name_is_another():
@@ -179,7 +184,7 @@ def test_a_pod_made_anew_under_its_name_is_another():
     found.server.put(pod("a", "g"))
     histories.feed(found.store, found.server.events[-1:])
 
-    assert ClusterChanges(roots={G}, freed={"n1"}, moved=True) == found.store.report.pop_changes()
+    assert ClusterChanges(roots={G}, freed_nodes={"n1"}, pods_moved=True) == found.store.reporter.pop_changes()
 
 
 @pytest.mark.parametrize(
@@ -281,9 +286,9 @@ def test_a_group_that_is_being_deleted_is_another():
 @pytest.mark.parametrize(
     ("before", "after", "want"),
     [
-        pytest.param(None, priority_class(5), ClusterChanges(ranks=True), id="a priority class comes"),
-        pytest.param(priority_class(5), priority_class(6), ClusterChanges(ranks=True), id="a priority class changes"),
-        pytest.param(priority_class(5), GONE, ClusterChanges(ranks=True), id="a priority class goes"),
+        pytest.param(None, priority_class(5), ClusterChanges(priorities_changed=True), id="a priority class comes"),
+        pytest.param(priority_class(5), priority_class(6), ClusterChanges(priorities_changed=True), id="a priority class changes"),
+        pytest.param(priority_class(5), GONE, ClusterChanges(priorities_changed=True), id="a priority class goes"),
         pytest.param(None, budget(0), ClusterChanges(budgets=True), id="a budget comes"),
         pytest.param(budget(0), budget(1), ClusterChanges(budgets=True), id="a budget allows more"),
         pytest.param(budget(0), GONE, ClusterChanges(budgets=True), id="a budget goes"),
@@ -307,30 +312,30 @@ def test_news_are_added_up_until_they_are_taken_and_told_once():
     found.server.put(node("n2"))
     found.server.put(pod("b"))
     histories.feed(found.store, found.server.events[-3:])
-    taken = found.store.report.pop_changes()
+    taken = found.store.reporter.pop_changes()
 
-    assert ClusterChanges(roots={G, single("b")}, freed={"n1"}, nodes={"n2"}, moved=True) == taken
-    assert (True, False) == (bool(taken), bool(found.store.report.pop_changes()))
+    assert ClusterChanges(roots={G, single("b")}, freed_nodes={"n1"}, nodes={"n2"}, pods_moved=True) == taken
+    assert (True, False) == (bool(taken), bool(found.store.reporter.pop_changes()))
 
 
 def test_changes_of_budgets_are_numbered():
     found = Cluster(budget(0))
-    before = found.store.report.budgets
+    before = found.store.reporter.budgets
     found.after(budget(1))
     found.after(budget(1, labels={"x": "y"}))
 
-    assert before + 1 == found.store.report.budgets
+    assert before + 1 == found.store.reporter.budgets
 
 
 @pytest.mark.parametrize(
     "news",
     [
         pytest.param(ClusterChanges(roots={G}), id="a root"),
-        pytest.param(ClusterChanges(freed={"n"}), id="room"),
+        pytest.param(ClusterChanges(freed_nodes={"n"}), id="room"),
         pytest.param(ClusterChanges(nodes={"n"}), id="a node"),
-        pytest.param(ClusterChanges(moved=True), id="a move"),
+        pytest.param(ClusterChanges(pods_moved=True), id="a move"),
         pytest.param(ClusterChanges(budgets=True), id="a budget"),
-        pytest.param(ClusterChanges(ranks=True), id="a class"),
+        pytest.param(ClusterChanges(priorities_changed=True), id="a class"),
         pytest.param(ClusterChanges(units=True), id="a unit"),
     ],
 )

@@ -19,13 +19,13 @@ from scheduler_core.sidecar.writes import (
     Bind,
     Condition,
     Evict,
-    Evicting,
+    EvictionMethod,
     Nominate,
+    RecordEvent,
     Ref,
     Remove,
     RemoveFinalizer,
     SetCondition,
-    Tell,
     Ungate,
     WriteOutcome,
 )
@@ -309,7 +309,9 @@ class Lead:
         pytest.param(
             RemoveFinalizer(GROUP, "f"), [content(GROUP, leaving=True, finalizers=["f"])], ["GET"], WriteOutcome.DROPPED, id="finalizer"
         ),
-        pytest.param(Evict(pod(), "x", Evicting.DELETE), [None], ["PATCH"], WriteOutcome.DROPPED, id="between the reason and the deletion"),
+        pytest.param(
+            Evict(pod(), "x", EvictionMethod.DELETE), [None], ["PATCH"], WriteOutcome.DROPPED, id="between the reason and the deletion"
+        ),
         pytest.param(Remove(pod(), "x"), [None], ["PATCH"], WriteOutcome.DROPPED, id="between the reason and the removal"),
         pytest.param(Evict(pod(), "x"), [None], ["POST"], WriteOutcome.DONE, id="between the eviction and its reason"),
         pytest.param(Nominate(pod(), "n1"), [reply(422)], ["PATCH"], WriteOutcome.DROPPED, id="before it is told whose it is"),
@@ -404,7 +406,7 @@ def test_a_plan_is_rehearsed_by_asking_for_each_and_told_once(publishing, answer
 def test_a_plan_of_deletions_is_rehearsed_by_deletions(publishing):
     server = Server()
 
-    assert [(None, "")] == rehearsed(publishing(server), Evict(pod(), "x", Evicting.DELETE))
+    assert [(None, "")] == rehearsed(publishing(server), Evict(pod(), "x", EvictionMethod.DELETE))
     assert [("DELETE", True)] == [(each.method, each.dry) for each in server.asked]
 
 
@@ -418,7 +420,7 @@ def test_a_plan_cannot_be_rehearsed_by_who_does_not_lead(publishing):
     assert [(victims("a")[0], "another leads")] == rehearsed(found, *victims("a", "b"))
 
 
-TELL = Tell(GROUP, "Warning", "FailedScheduling", "no room")
+TELL = RecordEvent(GROUP, "Warning", "FailedScheduling", "no room")
 
 
 def test_events_are_not_told_of(publishing):

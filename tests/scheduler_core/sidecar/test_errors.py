@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core.sidecar.client.errors import Next, next_step, outcome_from_object
-from scheduler_core.sidecar.writes import Bind, Condition, Evict, Nominate, Ref, Remove, SetCondition, Tell, WriteOutcome
+from scheduler_core.sidecar.writes import Bind, Condition, Evict, Nominate, RecordEvent, Ref, Remove, SetCondition, WriteOutcome
 
 POD = Ref("Pod", "a", "p", "uid-p")
 BIND, EVICT = Bind(POD, "n1"), Evict(POD, "")
-TELL = Tell(POD, "Normal", "R", "")
+TELL = RecordEvent(POD, "Normal", "R", "")
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core.sidecar.client.event_recorder import BURST, FORGET_SECONDS, REFILL_SECONDS, REMEMBERED, EventRecorder
-from scheduler_core.sidecar.writes import Ref, Tell
+from scheduler_core.sidecar.writes import RecordEvent, Ref
 
 STAMP = "2026-01-01T00:00:00.000000Z"
 GROUP = Ref("PodGroup", "a", "g", "uid-g")
-NO_ROOM = Tell(GROUP, "Warning", "FailedScheduling", "no room")
+NO_ROOM = RecordEvent(GROUP, "Warning", "FailedScheduling", "no room")
 
 
 def recorder():
@@ -37,7 +37,7 @@ def test_an_equal_event_is_counted():
 
 def test_another_message_is_another_event():
     told = recorder()
-    names = {posting(told).name, posting(told, Tell(GROUP, "Warning", "FailedScheduling", "other")).name}
+    names = {posting(told).name, posting(told, RecordEvent(GROUP, "Warning", "FailedScheduling", "other")).name}
 
     assert 2 == len(names)
 
@@ -65,33 +65,33 @@ def test_an_event_that_is_not_there_is_none_of_too_many():
     for _ in range(3 * BURST):
         assert posting(told) is not None
         told.forget_event(NO_ROOM)
-    found = [posting(told, Tell(GROUP, "Normal", "R", str(number))) for number in range(BURST + 1)]
+    found = [posting(told, RecordEvent(GROUP, "Normal", "R", str(number))) for number in range(BURST + 1)]
 
     assert BURST == sum(each is not None for each in found)
 
 
 def test_an_object_with_too_many_events_is_told_no_more_until_later():
     told = recorder()
-    found = [posting(told, Tell(GROUP, "Normal", "R", str(number))) for number in range(BURST + 1)]
+    found = [posting(told, RecordEvent(GROUP, "Normal", "R", str(number))) for number in range(BURST + 1)]
 
     assert BURST == sum(each is not None for each in found)
     assert None is found[-1]
-    assert posting(told, Tell(Ref("PodGroup", "a", "other", "u"), "Normal", "R", "")) is not None
+    assert posting(told, RecordEvent(Ref("PodGroup", "a", "other", "u"), "Normal", "R", "")) is not None
     assert None is posting(told, now=REFILL_SECONDS - 1)
     assert posting(told, now=REFILL_SECONDS) is not None
 
 
 def test_a_name_is_a_legal_one_however_long_the_objects():
-    assert len(posting(recorder(), Tell(Ref("PodGroup", "a", "x" * 253, "u"), "Normal", "R", "")).name) <= 253
+    assert len(posting(recorder(), RecordEvent(Ref("PodGroup", "a", "x" * 253, "u"), "Normal", "R", "")).name) <= 253
 
 
 def test_what_is_remembered_is_bounded():
     told = recorder()
     for number in range(REMEMBERED + 10):
-        posting(told, Tell(Ref("PodGroup", "a", str(number), "u"), "Normal", "R", ""))
+        posting(told, RecordEvent(Ref("PodGroup", "a", str(number), "u"), "Normal", "R", ""))
 
-    assert 1 == posting(told, Tell(Ref("PodGroup", "a", "0", "u"), "Normal", "R", "")).count
-    assert 2 == posting(told, Tell(Ref("PodGroup", "a", str(REMEMBERED), "u"), "Normal", "R", "")).count
+    assert 1 == posting(told, RecordEvent(Ref("PodGroup", "a", "0", "u"), "Normal", "R", "")).count
+    assert 2 == posting(told, RecordEvent(Ref("PodGroup", "a", str(REMEMBERED), "u"), "Normal", "R", "")).count
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_what_is_remembered_is_bounded():
     ],
 )
 def test_a_note_has_no_more_bytes_than_the_server_takes(message, want):
-    assert want == posting(recorder(), Tell(GROUP, "Warning", "FailedScheduling", message)).body["note"]
+    assert want == posting(recorder(), RecordEvent(GROUP, "Warning", "FailedScheduling", message)).body["note"]
 
 
 def test_who_reports_has_no_more_bytes_than_the_server_takes():
@@ -116,6 +116,6 @@ def test_who_reports_has_no_more_bytes_than_the_server_takes():
 @pytest.mark.parametrize("end", ["-", ".", "-."])
 def test_an_event_of_an_object_with_a_long_name_has_a_name_that_is_one(end):
     name = "x" * (200 - len(end)) + end + "y"
-    found = posting(recorder(), Tell(Ref("PodGroup", "a", name, "u"), "Normal", "Scheduled", "")).name
+    found = posting(recorder(), RecordEvent(Ref("PodGroup", "a", name, "u"), "Normal", "Scheduled", "")).name
 
     assert "x" * (200 - len(end)) == found.rpartition(".")[0]

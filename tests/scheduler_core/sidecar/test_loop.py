@@ -19,14 +19,14 @@ from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.queue.states import Active
 from scheduler_core.sidecar.scheduling.apply_decision import Attempt
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
-from scheduler_core.sidecar.writes import AddFinalizer, Bind, Evict, Ref, Tell, WriteOutcome
+from scheduler_core.sidecar.writes import AddFinalizer, Bind, Evict, RecordEvent, Ref, WriteOutcome
 from tests.scheduler_core.builders import leaf, node, pod
 from tests.scheduler_core.sidecar import histories
 
 PATIENCE = 20
 ROOT = Name("PodGroup", "default", "g")
 GROUP, POD = Ref("PodGroup", "default", "g", "u"), Ref("Pod", "default", "p", "u")
-TELL = Tell(GROUP, "Normal", "R", "")
+TELL = RecordEvent(GROUP, "Normal", "R", "")
 
 
 @pytest.fixture(autouse=True)
@@ -276,7 +276,7 @@ def test_what_changes_is_not_remembered_for_ever(leads, real):
     turning = Turning(leads=leads, real=real)
     churn(turning, 20)
 
-    assert not turning.store.report.news
+    assert not turning.store.reporter.changes
 
 
 def test_who_begins_to_lead_tries_what_came_while_another_led(clock):

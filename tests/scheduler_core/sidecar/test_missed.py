@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core.model.nodes import OTHERS
-from scheduler_core.sidecar.cache.node_cache import MOST_MISSED
+from scheduler_core.sidecar.cache.node_cache import MAX_UNKNOWN_RESOURCES
 from scheduler_core.sidecar.writes import Bind
 from tests.scheduler_core.builders import node, pod
 from tests.scheduler_core.sidecar.test_scheduler import MUSTER, Scene, nodes_of, of
@@ -30,7 +30,7 @@ def many(count=1000):
 
 
 def rows(scene):
-    return scene.store.standing.ground().nodes.resources
+    return scene.store.usage.placement_state().nodes.resources
 
 
 def why(scene, name):
@@ -49,7 +49,7 @@ def test_many_share_a_row_and_fit_nowhere():
     scene = Scene(node("n1"), asking("p", *many()), pod("q", **MUSTER))
     assert {"q": "n1"} == nodes_of(scene.writes())
 
-    assert BUILT_IN + MOST_MISSED + 1 == len(rows(scene))
+    assert BUILT_IN + MAX_UNKNOWN_RESOURCES + 1 == len(rows(scene))
     # After those with a row, by name.
     assert "example.com/r0000" in why(scene, "p")
 
@@ -64,11 +64,11 @@ def test_one_that_has_no_row_of_its_own_is_missed_all_the_same():
 def test_who_asks_for_another_then_does_not_have_all_counted_anew():
     scene = Scene(node("n1"), asking("p", *many()))
     scene.writes()
-    before = scene.store.standing.ground()
+    before = scene.store.usage.placement_state()
     scene.put(asking("q", "zzz"))
     scene.writes()
 
-    assert before is scene.store.standing.ground()
+    assert before is scene.store.usage.placement_state()
 
 
 @pytest.mark.parametrize("name", ["r0000", "r0999", "zzz"])

@@ -46,12 +46,12 @@ class Room(Watched):
         wanted = SchedulerOptions(**{"settle_seconds": 0.0, **options})
         self.assumed = AssumedPods(self.store)
         self.binder = Binder(self.store, self.assumed, wanted.whose)
-        self.preemption = PreemptionPlans(self.store, self.assumed, wanted.evicting, wanted.scheduler_name)
+        self.preemption = PreemptionPlans(self.store, self.assumed, wanted.eviction_method, wanted.scheduler_name)
         self.queue = SchedulingQueue(self.store, wanted, self.assumed, self.preemption)
-        self.store.report.pop_changes()
+        self.store.reporter.pop_changes()
 
     def pod(self, name: str) -> LivePod:
-        return self.store.standing.pods.pods[f"default/{name}"]
+        return self.store.usage.pods.pods[f"default/{name}"]
 
     def looks(self, now: float = 0.0, *, hint: bool = True, root: Name = G) -> type[State] | None:
         """The state of a root once it was looked at; None if it is not there any more."""
@@ -99,7 +99,7 @@ class Room(Watched):
 
     def _goes_on(self) -> None:
         """It waits for what was begun."""
-        self.store.report.pop_changes()
+        self.store.reporter.pop_changes()
         self.looks()
 
 
@@ -155,7 +155,7 @@ UNSURE: Any = {"a bind": None}
         pytest.param({"to_place": "waits", "backoff_expiration": 5.0}, 4.75, None, id="before its back-off is over"),
         pytest.param({"to_place": "waits", "backoff_expiration": 5.0}, 5.0, Action.TRY, id="once its back-off is over"),
         pytest.param({"to_place": "waits", "ready": False}, 0.0, None, id="members are missing"),
-        pytest.param({"to_place": "waits", "leaving": True}, 0.0, None, id="a member leaves first"),
+        pytest.param({"to_place": "waits", "terminating": True}, 0.0, None, id="a member leaves first"),
         pytest.param({"to_place": "waits", "parked": True}, 0.0, None, id="nothing could help it"),
         pytest.param(
             {"to_place": "waits", "unsure": UNSURE, "backoff_expiration": 5.0},
@@ -187,7 +187,7 @@ LOOSE = {"loose": "runs", "partial_since": 0.0}
         pytest.param(LOOSE, 29.75, None, id="it may still be finished"),
         pytest.param(LOOSE, 30.0, Action.UNDO, id="what it needs did not come"),
         pytest.param({**LOOSE, "partial_since": None}, 99.0, None, id="it is not known since when"),
-        pytest.param({**LOOSE, "leaving": True}, 99.0, None, id="it is being undone"),
+        pytest.param({**LOOSE, "terminating": True}, 99.0, None, id="it is being undone"),
         pytest.param({**LOOSE, "awaits_victims": True}, 99.0, None, id="others leave for it"),
         pytest.param({**LOOSE, "to_place": "waits"}, 99.0, Action.TRY, id="the rest can be tried"),
         pytest.param({**LOOSE, "to_place": "waits", "backoff_expiration": 100.0}, 99.0, None, id="the rest can be tried later"),
@@ -338,7 +338,7 @@ def test_plan_that_was_proposed_for_too_long_holds_nothing_any_more_and_one_that
         here = room(plan_seconds=600.0)
         here.plans(under_way=under_way)
         here.looks(600.0)
-        assert (under_way, "n2" if under_way else "") == (here.pod("low").leaving, here.pod("g-0").nominated)
+        assert (under_way, "n2" if under_way else "") == (here.pod("low").deletion_assumed, here.pod("g-0").nominated)
 
 
 def test_root_whose_victims_have_left_does_not_wait_for_its_back_off():
@@ -366,7 +366,7 @@ def test_victims_of_a_root_that_is_gone(under_way, want):
     here.plans(under_way=under_way)
     here.happens(gone("g", "PodGroup"))
     assert None is here.looks()
-    assert (want, {}) == (here.pod("low").leaving, here.queue.entities.plans)
+    assert (want, {}) == (here.pod("low").deletion_assumed, here.queue.entities.plans)
 
 
 # What is forgotten.
@@ -386,7 +386,7 @@ def test_room_of_a_bind_of_which_nothing_is_known_is_given_back_with_the_root(ch
     here.queue.bind_ended(write, WriteOutcome.FAILED, 0.0)
     change(here)
     here.looks(1.0)
-    assert "" == here.store.standing.place_of(here.pod("g-0"))
+    assert "" == here.store.usage.node_of(here.pod("g-0"))
 
 
 def test_pod_whose_room_is_given_back_is_placed_for_the_group_that_was_made_anew():

@@ -11,7 +11,7 @@ from scheduler_core.model.nodes import CPU, MEMORY, PODS
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.plugins.stateful_plugins import StatefulPlugins
-from scheduler_core.sidecar.cache.placement_state import MOST_CHANGES, LivePlacementState, TakenByPods
+from scheduler_core.sidecar.cache.placement_state import MAX_PENDING_CHANGES, LivePlacementState, RequestedByPods
 from tests.sampling import sampled
 from tests.scheduler_core.builders import record, shape, table
 from validators.lookup import KnownObjects
@@ -33,7 +33,7 @@ def ports(taken):
 
 
 def test_what_pods_request_is_added_up_by_node_and_beside_it_as_scores_count_it():
-    taken = TakenByPods(nodes())
+    taken = RequestedByPods(nodes())
     taken.add(BIG, 0, 2)
     taken.add(SMALL, 0, 1)
     taken.add(SMALL, 2, 3)
@@ -51,7 +51,7 @@ CHANGES = st.lists(st.tuples(st.sampled_from([BIG, SMALL]), st.integers(0, 2), s
 @settings(max_examples=sampled(50), deadline=None)
 @given(CHANGES)
 def test_it_does_not_matter_when_the_sums_are_asked_for(changes):
-    often, seldom = TakenByPods(nodes()), TakenByPods(nodes())
+    often, seldom = RequestedByPods(nodes()), RequestedByPods(nodes())
     for what, node, count, leaves in changes:
         for taken in (often, seldom):
             taken.add(what, node, -count if leaves else count)
@@ -63,7 +63,7 @@ def test_it_does_not_matter_when_the_sums_are_asked_for(changes):
 @settings(max_examples=sampled(50), deadline=None)
 @given(CHANGES)
 def test_what_comes_and_goes_leaves_nothing(changes):
-    taken = TakenByPods(nodes())
+    taken = RequestedByPods(nodes())
     for sign in (1, -1):
         for what, node, count, _ in changes:
             taken.add(what, node, sign * count)
@@ -72,7 +72,7 @@ def test_what_comes_and_goes_leaves_nothing(changes):
 
 
 def test_a_port_is_taken_until_the_last_pod_that_has_it_is_gone():
-    taken = TakenByPods(nodes())
+    taken = RequestedByPods(nodes())
     web, both = shape(ports=(PORT,)), shape(serial=1, ports=(PORT, OTHER))
     taken.add(web, 0, 1)
     taken.add(both, 0, 1)
@@ -87,13 +87,13 @@ def test_a_port_is_taken_until_the_last_pod_that_has_it_is_gone():
 
 
 def test_what_is_not_asked_for_does_not_grow_for_ever():
-    taken = TakenByPods(nodes())
-    for serial in range(MOST_CHANGES + 500):
+    taken = RequestedByPods(nodes())
+    for serial in range(MAX_PENDING_CHANGES + 500):
         once = shape(serial + 1, serial=serial)
         taken.add(once, 0, 1)
         taken.add(once, 0, -1)
 
-    assert sum(map(len, taken._changes.values())) <= MOST_CHANGES
+    assert sum(map(len, taken._changes.values())) <= MAX_PENDING_CHANGES
     assert not taken.sums().any()
 
 
@@ -105,13 +105,13 @@ def site(here, *nominated, ignore=frozenset()):
     cluster = ClusterSnapshot(
         nodes=here.nodes, pods=(), groups=(), priorities={}, desired={}, budgets=(), known=KnownObjects((), complete=False)
     )
-    return here.site(PlacingOptions(), ignore, StatefulPlugins(cluster), nominated)
+    return here.start_cycle(PlacingOptions(), ignore, StatefulPlugins(cluster), nominated)
 
 
 def test_a_site_begins_with_what_is_taken():
     here = ground()
-    here.taken.add(BIG, 1, 1)
-    here.taken.add(shape(serial=2, ports=(PORT,)), 2, 1)
+    here.requested.add(BIG, 1, 1)
+    here.requested.add(shape(serial=2, ports=(PORT,)), 2, 1)
     found = site(here)
 
     assert [0, 2000, 0] == found.ledger.used[CPU].tolist()
@@ -122,15 +122,15 @@ def test_a_site_begins_with_what_is_taken():
 def test_what_is_tried_on_a_site_leaves_the_ground_as_it_is():
     here = ground()
     web = shape(1000, serial=2, ports=(PORT,))
-    here.taken.add(web, 0, 1)
+    here.requested.add(web, 0, 1)
     found = site(here)
     for node in (0, 1):
         found.ledger.assume((PodLoad(shape(700, serial=3, ports=(OTHER,)), here.nodes.everything[node : node + 1]),), found.ledger.fresh())
     found.ledger.forget()
 
     assert [1700, 700, 0] == found.ledger.used[CPU].tolist()
-    assert [1000, 0, 0] == used(here.taken, CPU)
-    assert {0: {PORT: 1}} == ports(here.taken)
+    assert [1000, 0, 0] == used(here.requested, CPU)
+    assert {0: {PORT: 1}} == ports(here.requested)
     assert [1000, 0, 0] == site(here).ledger.used[CPU].tolist()
 
 
@@ -140,7 +140,7 @@ def test_room_is_kept_for_pods_that_are_promised_a_node_and_only_on_that_site():
 
     assert [0, 0, 2000] == site(here, promised).ledger.held[CPU].tolist()
     assert [0, 0, 0] == site(here).ledger.held[CPU].tolist()
-    assert [0, 0, 0] == used(here.taken, CPU)
+    assert [0, 0, 0] == used(here.requested, CPU)
 
 
 def test_where_pods_may_run_is_worked_out_once_for_the_same_fields():
@@ -161,4 +161,4 @@ def test_where_pods_may_run_is_worked_out_once_for_the_same_fields():
     ],
 )
 def test_it_is_known_whether_every_node_has_some_of_both(more, want):
-    assert want == ground(**more).whole == site(ground(**more)).whole
+    assert want == ground(**more).has_cpu_and_memory == site(ground(**more)).whole

@@ -32,22 +32,22 @@ class Live:
     """Pods as the store has them: counted when they come, met while all are counted."""
 
     def __init__(self):
-        self.neighbours = PodAffinityCache()
+        self.affinity = PodAffinityCache()
         self.there = {}
 
     def come(self, name, what, node=-1):
         pod = self.there[name] = record(name, what, node=node)
-        self.neighbours.count(what, 1)
-        self.neighbours.add_pod(pod)
+        self.affinity.count(what, 1)
+        self.affinity.add_pod(pod)
 
     def go(self, name):
         pod = self.there.pop(name)
-        self.neighbours.count(pod.shape, -1)
-        self.neighbours.remove_pod(pod)
+        self.affinity.count(pod.shape, -1)
+        self.affinity.remove_pod(pod)
 
     def free(self, what=QUIET):
         """The nodes where a pod of *what* may run, as far as others have a say; None where they have none."""
-        relations = self.neighbours.stateful(EMPTY, RACKS, self.there.values)
+        relations = self.affinity.stateful(EMPTY, RACKS, self.there.values)
         try:
             pod = record("candidate", what)
             if not relations.touches(pod):
@@ -66,7 +66,7 @@ def test_nothing_is_counted_while_no_pod_says_anything_about_others():
         live.come(str(number), QUIET, number)
 
     assert None is live.free()
-    assert (False, False) == (live.neighbours.active, live.neighbours.counting)
+    assert (False, False) == (live.affinity.active, live.affinity.counting)
 
 
 def test_who_keeps_away_keeps_others_away_from_when_it_comes_until_it_goes():
@@ -80,7 +80,7 @@ def test_who_keeps_away_keeps_others_away_from_when_it_comes_until_it_goes():
     live.go("shy")
 
     assert None is live.free()
-    assert not live.neighbours.active
+    assert not live.affinity.active
 
 
 def test_who_says_nothing_counts_for_those_who_do():
@@ -109,7 +109,7 @@ def test_what_is_counted_anew_is_the_same(begin_anew):
     live = Live()
     live.come("shy", SHY, 0)
     live.free()
-    begin_anew(live.neighbours)
+    begin_anew(live.affinity)
     live.come("loner", LONER, 2)
 
     assert {1} == live.free()
@@ -119,10 +119,10 @@ def test_after_a_reset_nobody_is_there():
     live = Live()
     live.come("shy", SHY, 0)
     live.free()
-    live.neighbours.reset()
+    live.affinity.reset()
     live.there.clear()
 
-    assert (False, False) == (live.neighbours.active, live.neighbours.counting)
+    assert (False, False) == (live.affinity.active, live.affinity.counting)
     assert None is live.free()
 
 
@@ -130,8 +130,8 @@ def test_a_shape_that_is_swept_up_and_comes_again_still_speaks():
     live = Live()
     live.come("shy", SHY, 0)
     live.go("shy")
-    live.neighbours.sweep({QUIET})
-    assert {} == live.neighbours._says
+    live.affinity.sweep({QUIET})
+    assert {} == live.affinity._has_terms_by_shape
     live.come("shy", SHY, 0)
 
     assert {1, 2} == live.free()
@@ -159,19 +159,19 @@ def test_what_is_kept_from_cycle_to_cycle_is_what_is_counted_anew(steps, often):
     ("changes", "counting"), [pytest.param(10 + 4, True, id="as many as may be"), pytest.param(10 + 5, False, id="one more")]
 )
 def test_all_is_counted_anew_after_so_many_changes(monkeypatch, changes, counting):
-    monkeypatch.setattr(module, "_SLACK", 10)
+    monkeypatch.setattr(module, "_MIN_CHANGES", 10)
     live = Live()
     live.come("shy", SHY, 0)
     live.free()
     for _ in range(changes):
-        live.neighbours.count(QUIET, 0)
+        live.affinity.count(QUIET, 0)
 
-    assert counting == live.neighbours.counting
+    assert counting == live.affinity.counting
 
 
 def test_what_nobody_asks_about_does_not_grow_for_ever(monkeypatch):
     """A follower, or a leader with nothing to place, is not asked while pods of others come and go."""
-    monkeypatch.setattr(module, "_SLACK", 100)
+    monkeypatch.setattr(module, "_MIN_CHANGES", 100)
     live = Live()
     live.come("shy", SHY, 0)
     live.free()
@@ -179,5 +179,5 @@ def test_what_nobody_asks_about_does_not_grow_for_ever(monkeypatch):
         live.come(f"p{number}", shape(number + 1, serial=10 + number), 1)
         live.go(f"p{number}")
 
-    assert not live.neighbours.counting
+    assert not live.affinity.counting
     assert {1, 2} == live.free()

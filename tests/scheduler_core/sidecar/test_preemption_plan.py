@@ -10,7 +10,7 @@ from scheduler_core.model.decision import Decision, Eviction, Status
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.queue.states import Preempting, PreemptionPlan
 from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlans
-from scheduler_core.sidecar.writes import Evict, Evicting, Nominate, Ref, SetCondition, Tell
+from scheduler_core.sidecar.writes import Evict, EvictionMethod, Nominate, RecordEvent, Ref, SetCondition
 from tests.scheduler_core.builders import composite, leaf, node, pod, pods
 from tests.scheduler_core.sidecar.histories import Json, Watched
 from tests.scheduler_core.sidecar.test_scheduler import MUSTER, G, of, said, told
@@ -20,12 +20,12 @@ from tests.scheduler_core.sidecar.world import TERMINATING
 class Scarce(Watched):
     """A node that is full, a gang that needs half of it, and what makes plans."""
 
-    def __init__(self, *more: Json, by: Evicting = Evicting.EVICT) -> None:
+    def __init__(self, *more: Json, by: EvictionMethod = EvictionMethod.EVICT) -> None:
         low = [pod(f"low-{number}", on="n1", priority=0) for number in range(4)]
         super().__init__(node("n1", cpu="4"), *low, leaf("g", 2, priority=10), *pods("g", 2, priority=10, **MUSTER), *more)
         self.assumed = AssumedPods(self.store)
         self.preempting = PreemptionPlans(self.store, self.assumed, by, "muster")
-        self.store.standing.ground()
+        self.store.usage.placement_state()
 
     def goes(self, name: str, kind: str = "Pod") -> None:
         self.happens((kind, "default", name))
@@ -40,10 +40,10 @@ class Scarce(Watched):
         return [*writes]
 
     def leaving(self) -> list[str]:
-        return sorted(each.name[1] for each in self.store.standing.pods.pods.values() if each.leaving and each.evicted)
+        return sorted(each.name[1] for each in self.store.usage.pods.pods.values() if each.deletion_assumed and each.evicted)
 
     def nominated(self) -> dict[str, str]:
-        return {each.name[1]: each.nominated for each in self.store.standing.pods.pods.values() if each.nominated}
+        return {each.name[1]: each.nominated for each in self.store.usage.pods.pods.values() if each.nominated}
 
 
 BOTH = {"g-0": "n1", "g-1": "n1"}
@@ -69,10 +69,10 @@ def scarce() -> Scarce:
 @pytest.mark.parametrize(
     ("by", "violating", "want"),
     [
-        pytest.param(Evicting.EVICT, 0, True, id="evictions that break no budget"),
-        pytest.param(Evicting.EVICT, 1, False, id="one that does"),
-        pytest.param(Evicting.EVICT, None, True, id="evictions of which that is not told"),
-        pytest.param(Evicting.DELETE, 1, True, id="deletions, which no budget forbids"),
+        pytest.param(EvictionMethod.EVICT, 0, True, id="evictions that break no budget"),
+        pytest.param(EvictionMethod.EVICT, 1, False, id="one that does"),
+        pytest.param(EvictionMethod.EVICT, None, True, id="evictions of which that is not told"),
+        pytest.param(EvictionMethod.DELETE, 1, True, id="deletions, which no budget forbids"),
     ],
 )
 def test_plan_that_the_api_server_would_refuse_is_none(by, violating, want):
@@ -107,12 +107,12 @@ def test_promise_to_a_pod_that_is_gone_is_none():
     assert {"g-0": "n1"} == scarce.nominated()
 
 
-@pytest.mark.parametrize("by", list(Evicting))
+@pytest.mark.parametrize("by", list(EvictionMethod))
 def test_evictions_come_by_name_and_say_by_whom_and_for_what(by):
     scarce = Scarce(by=by)
     evictions = scarce.preempting.evictions(scarce.plan("low-2", "low-0", "low-1"))
     assert ["low-0", "low-1", "low-2"] == [each.pod.name for each in evictions]
-    assert {("muster: preempting to accommodate a higher priority podgroup", by)} == {(each.message, each.by) for each in evictions}
+    assert {("muster: preempting to accommodate a higher priority podgroup", by)} == {(each.message, each.method) for each in evictions}
 
 
 def budget(allowed: int) -> Json:
@@ -222,7 +222,7 @@ def whole(name: str = "w", parent: str = "", **more: Any) -> list[Json]:
 def test_room_is_promised_before_groups_are_told_before_pods_leave_before_events():
     scarce = Scarce(*whole())
     kinds = [type(write) for write in scarce.begin()]
-    assert [Nominate] * 2 + [SetCondition] + [Evict] * 2 + [Tell] * 3 == kinds
+    assert [Nominate] * 2 + [SetCondition] + [Evict] * 2 + [RecordEvent] * 3 == kinds
 
 
 def test_nominations_say_where_each_pod_of_the_root_goes_by_name(scarce):
@@ -271,13 +271,13 @@ def test_groups_are_told_by_name():
 def test_events_tell_groups_and_pods_by_whom_they_are_preempted_and_where():
     writes = Scarce(*whole()).begin("low-0")
     assert [("w", "Preempted"), ("low-0", "Preempted")] == told(writes)
-    messages = [each.message for each in of(Tell, writes)]
+    messages = [each.message for each in of(RecordEvent, writes)]
     assert ["Preempted by PodGroup default/g", "Preempted by PodGroup default/g on node n1"] == messages
 
 
 def test_a_group_that_only_some_pods_leave_is_told_how_many():
     members = [pod(f"low-{each}", group, on="n1", priority=0) for each, group in enumerate("wvw")]
-    told = of(Tell, Scarce(leaf("w", 1, priority=0), leaf("v", 1, priority=0), *members).begin("low-0", "low-1", "low-2", "low-3"))
+    told = of(RecordEvent, Scarce(leaf("w", 1, priority=0), leaf("v", 1, priority=0), *members).begin("low-0", "low-1", "low-2", "low-3"))
     messages = [(each.target.name, each.message) for each in told if each.target.kind == "PodGroup"]
 
     by = "Preempted by PodGroup default/g"

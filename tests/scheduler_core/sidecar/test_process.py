@@ -18,7 +18,7 @@ from kubernetes import client
 from scheduler_core.exact.step_budget import DEFAULT
 from scheduler_core.sidecar.process.main import options, run
 from scheduler_core.sidecar.settings import Mode, Settings
-from scheduler_core.sidecar.writes import Evicting
+from scheduler_core.sidecar.writes import EvictionMethod
 from tests.apiserver.fake import serving
 from tests.apiserver.test_lease import Leases
 from tests.scheduler_core.builders import node, pod
@@ -257,7 +257,7 @@ def test_an_address_that_is_taken_is_told_though_no_server_is_there():
         pytest.param({"modes": frozenset({Mode.UNGATE})}, {"place": False, "ungate": True, "preempt": False}, id="ungate"),
         pytest.param({"modes": frozenset({Mode.VALIDATE})}, {"place": False, "ungate": False, "preempt": False}, id="validate"),
         pytest.param({"scheduler_name": "mine"}, {"scheduler_name": "mine"}, id="another scheduler"),
-        pytest.param({"evicting": Evicting.DELETE}, {"evicting": Evicting.DELETE}, id="deleting"),
+        pytest.param({"eviction_method": EvictionMethod.DELETE}, {"eviction_method": EvictionMethod.DELETE}, id="deleting"),
         pytest.param({"strategy": "greedy"}, {"strategy": "greedy"}, id="another strategy"),
         pytest.param({"budget": 0}, {"budget": DEFAULT}, id="the usual budget"),
         pytest.param({"budget": 7}, {"budget": 7}, id="another budget"),

@@ -142,7 +142,7 @@ def _missed(world: World) -> list[Any]:
 def _is_refused(world: World, entity: QueuedEntity, decision: Decision) -> bool:
     """Whether the server would not let one of these leave when it was asked, and no budget has changed since."""
     queue, refusal = world.scheduler._queue, entity.refusal
-    unchanged = refusal is not None and refusal.budgets == queue.store.report.budgets
+    unchanged = refusal is not None and refusal.budgets == queue.store.reporter.budgets
     return refusal is not None and unchanged and bool(world.scheduler._preemption.victims(decision) & refusal.victims)
 
 
@@ -161,19 +161,24 @@ def parked(interest_of: Any) -> tuple[UnschedulableEntities, Cache]:
     store = Cache()
     server.fill(store)
     found = UnschedulableEntities(store, frozenset())
-    found.park(ROOT, interest_of(frozenset({store.standing.pods.pods["default/g-0"].draft.form})))
+    found.park(ROOT, interest_of(frozenset({store.usage.pods.pods["default/g-0"].draft.form})))
     return found, store
 
 
 @pytest.mark.parametrize(
     ("interest_of", "news", "want"),
     [
-        pytest.param(QueueingHint, ClusterChanges(freed={"n2"}), True, id="room for a pod of it"),
-        pytest.param(QueueingHint, ClusterChanges(freed={"n1"}), False, id="too little room"),
+        pytest.param(QueueingHint, ClusterChanges(freed_nodes={"n2"}), True, id="room for a pod of it"),
+        pytest.param(QueueingHint, ClusterChanges(freed_nodes={"n1"}), False, id="too little room"),
         pytest.param(
-            lambda forms: QueueingHint(forms, preempts=True), ClusterChanges(freed={"n1"}), True, id="too little room, and others may leave"
+            lambda forms: QueueingHint(forms, preempts=True),
+            ClusterChanges(freed_nodes={"n1"}),
+            True,
+            id="too little room, and others may leave",
         ),
-        pytest.param(lambda forms: QueueingHint(forms, preempts=True), ClusterChanges(freed={"n3"}), False, id="room where it may not run"),
+        pytest.param(
+            lambda forms: QueueingHint(forms, preempts=True), ClusterChanges(freed_nodes={"n3"}), False, id="room where it may not run"
+        ),
         pytest.param(QueueingHint, ClusterChanges(nodes={"n2"}), True, id="a node that changed"),
         pytest.param(QueueingHint, ClusterChanges(nodes={"n9"}), False, id="a node that went"),
         pytest.param(
@@ -182,10 +187,10 @@ def parked(interest_of: Any) -> tuple[UnschedulableEntities, Cache]:
             True,
             id="a node that went with members",
         ),
-        pytest.param(QueueingHint, ClusterChanges(moved=True), False, id="a pod that moved"),
+        pytest.param(QueueingHint, ClusterChanges(pods_moved=True), False, id="a pod that moved"),
         pytest.param(
             lambda forms: QueueingHint(forms, events=frozenset({ClusterEvent.NODE, ClusterEvent.POD})),
-            ClusterChanges(moved=True),
+            ClusterChanges(pods_moved=True),
             True,
             id="a pod that moved, and it hangs on others",
         ),
@@ -202,9 +207,12 @@ def parked(interest_of: Any) -> tuple[UnschedulableEntities, Cache]:
         pytest.param(
             lambda forms: QueueingHint(forms, preempts=True), ClusterChanges(units=True), True, id="a group, and others may leave"
         ),
-        pytest.param(lambda _: NOTHING, ClusterChanges(ranks=True), True, id="a priority class"),
+        pytest.param(lambda _: NOTHING, ClusterChanges(priorities_changed=True), True, id="a priority class"),
         pytest.param(
-            lambda _: NOTHING, ClusterChanges(freed={"n2"}, nodes={"n2"}, moved=True), False, id="anything, and only its own can help"
+            lambda _: NOTHING,
+            ClusterChanges(freed_nodes={"n2"}, nodes={"n2"}, pods_moved=True),
+            False,
+            id="anything, and only its own can help",
         ),
         pytest.param(QueueingHint, ClusterChanges(roots={ROOT}), False, id="nothing but its own"),
         pytest.param(QueueingHint, ClusterChanges(), False, id="nothing"),

@@ -8,7 +8,7 @@ import pytest
 
 from scheduler_core.sidecar.client import requests
 from scheduler_core.sidecar.client.requests import GATE, HOSTNAME, JSON, MERGE_PATCH, STRATEGIC_PATCH, Paths
-from scheduler_core.sidecar.writes import Bind, Condition, Evict, Evicting, Nominate, Ref, Remove, SetCondition, Ungate
+from scheduler_core.sidecar.writes import Bind, Condition, Evict, EvictionMethod, Nominate, Ref, Remove, SetCondition, Ungate
 
 PATHS = Paths({"Pod": "/api/v1/pods", "PodGroup": "/apis/scheduling.k8s.io/v1beta1/podgroups"})
 POD, GROUP = Ref("Pod", "a", "p", "uid-p"), Ref("PodGroup", "a", "g", "uid-g")
@@ -149,7 +149,7 @@ def test_a_victim_is_told_as_kube_scheduler_tells_it():
     ("write", "method", "suffix", "kind"),
     [
         pytest.param(Evict(POD, ""), "POST", "/eviction", "Eviction", id="evicted"),
-        pytest.param(Evict(POD, "", Evicting.DELETE), "DELETE", "", "DeleteOptions", id="a victim, deleted"),
+        pytest.param(Evict(POD, "", EvictionMethod.DELETE), "DELETE", "", "DeleteOptions", id="a victim, deleted"),
         pytest.param(Remove(POD, ""), "DELETE", "", "DeleteOptions", id="of a gang that did not come about"),
     ],
 )

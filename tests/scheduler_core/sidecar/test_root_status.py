@@ -23,7 +23,7 @@ def surveyed(*objects: Json, root: tuple[str, str] = ("PodGroup", "g"), whose: O
     for each in (node("n1"), *objects):
         server.put(each)
     server.fill(store)
-    store.standing.ungate(ungates=whose.ungates)
+    store.usage.set_ungating(ungates=whose.ungates)
     return survey(store, Name(root[0], "default", root[1]), whose)
 
 
@@ -150,8 +150,8 @@ def test_circle_of_parents_has_no_end_and_nothing_of_it_is_touched():
 def test_root_in_which_a_member_leaves_before_it_was_placed_waits():
     going = pod("g-0", "g", on="n1", **OURS)
     going["metadata"]["deletionTimestamp"] = "2026-08-01T00:00:00Z"
-    assert found(leaf("g", 2), going, *two(0)[1:]).leaving
-    assert not found(said(leaf("g", 2)), going, *two(0)[1:]).leaving
+    assert found(leaf("g", 2), going, *two(0)[1:]).terminating
+    assert not found(said(leaf("g", 2)), going, *two(0)[1:]).terminating
 
 
 def test_partial_roots_come_first_then_by_priority_age_and_name():

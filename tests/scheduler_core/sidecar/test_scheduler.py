@@ -13,7 +13,7 @@ from scheduler_core.sidecar.cache.pod_cache import SCHEDULED
 from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.queue.states import Active, Gated, Preempting, Unschedulable
 from scheduler_core.sidecar.scheduling.scheduler import MOST_EAGER, Scheduler, SchedulerOptions
-from scheduler_core.sidecar.writes import Bind, Evict, Nominate, Remove, SetCondition, Tell, Ungate, WriteOutcome
+from scheduler_core.sidecar.writes import Bind, Evict, Nominate, RecordEvent, Remove, SetCondition, Ungate, WriteOutcome
 from tests.scheduler_core.builders import HOST, composite, leaf, node, pod, pods, racks
 from tests.scheduler_core.sidecar import histories
 from tests.scheduler_core.sidecar.histories import Json, Server
@@ -89,7 +89,7 @@ def said(writes: list[Any]) -> list[tuple[str, str, str]]:
 
 
 def told(writes: list[Any]) -> list[tuple[str, str]]:
-    return [(write.target.name, write.reason) for write in of(Tell, writes)]
+    return [(write.target.name, write.reason) for write in of(RecordEvent, writes)]
 
 
 def gang(name: str, count: int, cpu: str = "1", *, minimum: int = 0, key: str = "", **more: Any) -> list[Json]:
@@ -473,7 +473,7 @@ def test_node_without_a_host_name_cannot_be_pinned_to():
     del bare["metadata"]["labels"][HOST]
     scene = Scene(bare, leaf("g", 1), pod("g-0", "g", **GATED), place=False, ungate=True)
     writes = scene.writes()
-    assert ([], True) == (of(Ungate, writes), "kubernetes.io/hostname" in of(Tell, writes)[0].message)
+    assert ([], True) == (of(Ungate, writes), "kubernetes.io/hostname" in of(RecordEvent, writes)[0].message)
 
 
 class Crowded(Scene):

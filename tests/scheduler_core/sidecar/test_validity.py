@@ -6,7 +6,7 @@ from scheduler_core.loading.load import load
 from scheduler_core.queueing.trees import Trees
 from scheduler_core.sidecar.controllers.pending_writes import AGAIN_SECONDS
 from scheduler_core.sidecar.controllers.validity import PATIENCE, PREFIX, SETTLE_SECONDS, VALID, Validity
-from scheduler_core.sidecar.writes import SetCondition, Tell
+from scheduler_core.sidecar.writes import RecordEvent, SetCondition
 from validators.gates import Gates
 
 SINCE = "2026-01-01T00:00:00Z"
@@ -158,7 +158,7 @@ def test_a_condition_of_another_is_left_and_ours_tells_it(standing):
     assert ("leaf", "PodGroupInitiallyScheduled") not in found
     assert ("False", "Invalid") == (found["leaf", VALID].status, found["leaf", VALID].reason)
     assert [("leaf", "Warning", found["leaf", VALID].message)] == [
-        (e.target.name, e.type, e.message) for e in writes if isinstance(e, Tell)
+        (e.target.name, e.type, e.message) for e in writes if isinstance(e, RecordEvent)
     ]
 
 

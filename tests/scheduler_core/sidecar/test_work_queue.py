@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core.sidecar.writer.work_queue import LONGEST_QUEUE_OF_EVENTS, QueuedWrite, WorkQueue
-from scheduler_core.sidecar.writes import AddFinalizer, Bind, Condition, Nominate, Ref, RemoveFinalizer, SetCondition, Tell
+from scheduler_core.sidecar.writes import AddFinalizer, Bind, Condition, Nominate, RecordEvent, Ref, RemoveFinalizer, SetCondition
 
 
 def pod(name):
@@ -45,7 +45,11 @@ def test_writes_of_several_objects_are_side_by_side():
 
 def test_a_bind_goes_before_a_condition_and_events_last():
     lanes = WorkQueue()
-    event, condition, bind = Tell(pod("e"), "Normal", "R", ""), SetCondition(pod("c"), Condition("T", "True", "R", "")), Bind(pod("b"), "n")
+    event, condition, bind = (
+        RecordEvent(pod("e"), "Normal", "R", ""),
+        SetCondition(pod("c"), Condition("T", "True", "R", "")),
+        Bind(pod("b"), "n"),
+    )
     put(lanes, event, condition, bind)
 
     assert [bind, condition, event] == drained(lanes)
@@ -67,7 +71,7 @@ def test_a_failed_write_comes_again_at_its_time_and_holds_its_lane():
 @pytest.mark.parametrize("failed", [pytest.param(True, id="that did not get through"), pytest.param(False, id="whose turn has not come")])
 def test_nothing_waits_for_an_event_of_its_object(failed):
     lanes = WorkQueue()
-    (event,) = put(lanes, Tell(pod("x"), "Warning", "FailedScheduling", "no room"))
+    (event,) = put(lanes, RecordEvent(pod("x"), "Warning", "FailedScheduling", "no room"))
     if failed:
         lanes.get(0.0)
         lanes.add_after(event, 5.0)
@@ -80,7 +84,7 @@ def test_nothing_waits_for_an_event_of_its_object(failed):
 
 def test_events_of_one_object_are_one_after_the_other():
     lanes = WorkQueue()
-    first, second = put(lanes, *(Tell(pod("x"), "Normal", reason, "") for reason in "AB"))
+    first, second = put(lanes, *(RecordEvent(pod("x"), "Normal", reason, "") for reason in "AB"))
 
     assert [first, None] == [lanes.get(0.0), lanes.get(0.0)]
     lanes.done(first)
@@ -140,7 +144,7 @@ def test_an_empty_queue_has_no_time_at_which_to_look():
 
 def test_what_is_in_hand_counts_and_events_do_not_press():
     lanes = WorkQueue()
-    put(lanes, Bind(pod("x"), "n"), Tell(pod("y"), "Normal", "R", ""))
+    put(lanes, Bind(pod("x"), "n"), RecordEvent(pod("y"), "Normal", "R", ""))
     task = lanes.get(0.0)
 
     assert (2, 1) == (len(lanes), lanes.pressing)
@@ -152,11 +156,11 @@ def test_what_is_in_hand_counts_and_events_do_not_press():
 def test_of_too_many_events_the_last_are_dropped(before, want):
     lanes = WorkQueue()
     for number in range(LONGEST_QUEUE_OF_EVENTS - 1 + before):
-        assert lanes.add(QueuedWrite(Tell(pod(str(number)), "Normal", "R", ""), 60.0))
+        assert lanes.add(QueuedWrite(RecordEvent(pod(str(number)), "Normal", "R", ""), 60.0))
 
-    assert want == lanes.add(QueuedWrite(Tell(pod("last"), "Normal", "R", ""), 60.0))
+    assert want == lanes.add(QueuedWrite(RecordEvent(pod("last"), "Normal", "R", ""), 60.0))
     assert lanes.add(QueuedWrite(Bind(pod("b"), "n"), 60.0))
 
 
 def test_a_write_is_on_its_object():
-    assert (pod("x"), pod("y")) == (Bind(pod("x"), "n").target, Tell(pod("y"), "Normal", "R", "").target)
+    assert (pod("x"), pod("y")) == (Bind(pod("x"), "n").target, RecordEvent(pod("y"), "Normal", "R", "").target)

@@ -19,11 +19,11 @@ from scheduler_core.sidecar.writes import (
     Condition,
     Evict,
     Nominate,
+    RecordEvent,
     Ref,
     Remove,
     RemoveFinalizer,
     SetCondition,
-    Tell,
     Ungate,
     WriteOutcome,
 )
@@ -59,8 +59,8 @@ def entity_of(scene: Scene, root: Name = G) -> QueuedEntity:
     return queue_of(scene).entities.by_root[root]
 
 
-def place_of(scene: Scene, name: str = "g-0") -> str:
-    return scene.store.standing.place_of(scene.store.standing.pods.pods[f"default/{name}"])
+def node_of(scene: Scene, name: str = "g-0") -> str:
+    return scene.store.usage.node_of(scene.store.usage.pods.pods[f"default/{name}"])
 
 
 def flying(count: int = 1, *more: Json, **options: Any) -> tuple[Scene, list[Any]]:
@@ -85,7 +85,7 @@ def flying(count: int = 1, *more: Json, **options: Any) -> tuple[Scene, list[Any
 def test_room_is_given_back_only_where_it_is_known_that_the_bind_was_not_made(outcome, want):
     scene, binds = flying()
     scene.end(binds, outcome)
-    assert want == place_of(scene)
+    assert want == node_of(scene)
     assert {} == queue_of(scene).in_flight
 
 
@@ -101,7 +101,7 @@ def test_room_is_given_back_only_where_it_is_known_that_the_bind_was_not_made(ou
 )
 def test_event_on_the_pod_tells_of_a_bind_that_was(outcome, want):
     scene, binds = flying(2)
-    events = of(Tell, scene.end(binds[:1], outcome))
+    events = of(RecordEvent, scene.end(binds[:1], outcome))
     assert [("g-0", "FailedScheduling")] * want == told(events)
     assert ["binding default/g-0 to n1 failed: so it is"] * want == [each.message for each in events]
 
@@ -163,7 +163,7 @@ def test_bind_of_a_root_that_is_forgotten_gives_its_room_back_unless_it_was_made
         scene.delete("PodGroup", "g")
         scene.wait(0)
         assert [] == said(scene.end(binds, outcome))
-        assert ("n1" if outcome is WriteOutcome.DONE else "") == place_of(scene)
+        assert ("n1" if outcome is WriteOutcome.DONE else "") == node_of(scene)
         assert {} == queue_of(scene).in_flight
 
 
@@ -175,7 +175,7 @@ def test_pod_whose_bind_fails_after_its_group_was_made_anew_is_bound_for_the_new
     scene.put(leaf("g", 1))
     scene.wait(0)
     scene.end(binds, outcome)
-    assert (0, "") == (entity_of(scene).bind_failures, place_of(scene))
+    assert (0, "") == (entity_of(scene).bind_failures, node_of(scene))
     assert {"g-0": "n1"} == nodes_of(scene.wait(0))
 
 
@@ -188,7 +188,7 @@ def test_bind_of_before_a_restart_is_not_taken_for_the_one_that_was_begun_since(
     new = of(Bind, scene.wait(0))
     assert {old[0].node, new[0].node} == {"n1", "n2"}
     assert [] == said(scene.end(old, outcome))
-    assert (new[0].node, Binding) == (place_of(scene), type(entity_of(scene).state))
+    assert (new[0].node, Binding) == (node_of(scene), type(entity_of(scene).state))
     assert TRUE == said(scene.end(new))
 
 
@@ -199,7 +199,7 @@ def test_same_bind_of_before_a_restart_counts():
     assert old == new
     assert TRUE == said(scene.end(old))
     assert [] == scene.end(new)
-    assert "n1" == place_of(scene)
+    assert "n1" == node_of(scene)
 
 
 def test_single_pod_has_its_event_whether_or_not_the_bind_shows_already():
@@ -231,7 +231,7 @@ def test_tree_is_remembered_as_placed_only_where_its_root_is():
     tree = [composite("top", 1), leaf("a", 1, parent="top"), leaf("b", 2, parent="top"), *pods("a", 1, **MUSTER), *pods("b", 1, **MUSTER)]
     scene = Scene(node("n1"), *tree)
     scene.end(of(Bind, scene.writes()))
-    found = {each.key[2]: each.landed for each in scene.store.groups()}
+    found = {each.key[2]: each.binds_acknowledged for each in scene.store.groups()}
     assert {"top": True, "a": False, "b": False} == found
 
 
@@ -244,7 +244,7 @@ def test_gang_that_lacks_members_in_the_end_is_not_remembered_as_placed():
     scene, binds = flying(2)
     scene.end(binds[:1])
     scene.end(binds[1:], WriteOutcome.REFUSED)
-    assert [False] == [each.landed for each in scene.store.groups()]
+    assert [False] == [each.binds_acknowledged for each in scene.store.groups()]
 
 
 # Conditions.
@@ -357,7 +357,7 @@ def test_nomination_that_could_not_be_taken_back_stands(outcome, want):
         node("n1", cpu="1"), pod("other", on="n1", priority=9), leaf("g", 1), pod("g-0", "g", nominated="n1", **MUSTER), preempt=True
     )
     scene.end(of(Nominate, scene.writes()), outcome)
-    assert want == scene.store.standing.pods.pods["default/g-0"].nominated
+    assert want == scene.store.usage.pods.pods["default/g-0"].nominated
 
 
 # Evictions.
@@ -372,7 +372,7 @@ def under_way(**options: Any) -> tuple[Crowded, list[Evict]]:
 
 def leaves(scene: Scene, write: Evict) -> bool:
     found = scene.store.pod(write.pod)
-    return found is not None and found.leaving
+    return found is not None and found.deletion_assumed
 
 
 @pytest.mark.parametrize(("outcome", "want"), [*((each, True) for each in ENDED), *((each, False) for each in OPEN)])
@@ -516,7 +516,7 @@ def test_gang_that_is_undone_is_left_alone_for_a_while_and_its_failures_count_no
         writes = scene.wait(20)
         removals = of(Remove, writes)
         scene.end(of(Bind, writes), WriteOutcome.REFUSED)
-    assert "what it still needs did not come" in of(Tell, writes)[-1].message
+    assert "what it still needs did not come" in of(RecordEvent, writes)[-1].message
     entity = entity_of(scene)
     assert (0, True) == (entity.bind_failures, scene.now < entity.backoff_expiration)
 
@@ -565,7 +565,7 @@ def test_task_that_cannot_be_done_without_a_decision_is_a_mistake(task):
 @pytest.mark.parametrize(
     "write",
     [
-        pytest.param(Tell(Ref("PodGroup", "default", "g"), "Normal", "Reason", ""), id="an event"),
+        pytest.param(RecordEvent(Ref("PodGroup", "default", "g"), "Normal", "Reason", ""), id="an event"),
         pytest.param(AddFinalizer(Ref("PodGroup", "default", "g"), "f"), id="a finalizer"),
         pytest.param(RemoveFinalizer(Ref("PodGroup", "default", "g"), "f"), id="the end of a finalizer"),
     ],

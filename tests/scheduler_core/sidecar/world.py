@@ -11,7 +11,7 @@ from typing import Any
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.client.requests import GATE, HOSTNAME
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
-from scheduler_core.sidecar.writes import Bind, Evict, Nominate, Ref, Remove, SetCondition, Tell, Ungate, Write, WriteOutcome
+from scheduler_core.sidecar.writes import Bind, Evict, Nominate, RecordEvent, Ref, Remove, SetCondition, Ungate, Write, WriteOutcome
 from tests.scheduler_core.sidecar import histories
 from tests.scheduler_core.sidecar.gangs import is_bound, is_complete, tree_of
 from tests.scheduler_core.sidecar.histories import Json, Server
@@ -58,7 +58,7 @@ class World:
         self.placed: set[str] = set()
         """Roots for which others left, and which were placed then, or whose room one of higher priority has taken."""
         self.removed: list[str] = []
-        self.told: list[Tell] = []
+        self.told: list[RecordEvent] = []
         self.written: list[Write] = []
         self.budget = -1
         """Writes until the crash; -1 for no crash."""
@@ -146,7 +146,7 @@ class World:
 
     def write(self, write: Write) -> None:
         """Carry a write out, or not, and tell how it ended."""
-        if isinstance(write, Tell):
+        if isinstance(write, RecordEvent):
             self.told.append(write)
             return
         if self.budget == 0:
