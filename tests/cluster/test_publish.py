@@ -212,12 +212,12 @@ def test_a_rehearsal_tells_what_a_budget_forbids_and_evicts_nobody(writing, api,
     api.create(budget("keep", namespace, "kept"))
     kept, other = running(api, namespace, "kept", {"app": "kept"}), running(api, namespace, "other")
     answers = queue.Queue()
-    writing.publisher.rehearse([Evict(other, "x"), Evict(kept, "x")], lambda *told: answers.put(told))
+    writing.publisher.dry_run_evictions([Evict(other, "x"), Evict(kept, "x")], lambda *told: answers.put(told))
     refused, why = answers.get(timeout=WAIT_SECONDS)
 
     assert "kept" == refused.pod.name
     assert "disruption budget" in why
-    writing.publisher.rehearse([Evict(other, "x")], lambda *told: answers.put(told))
+    writing.publisher.dry_run_evictions([Evict(other, "x")], lambda *told: answers.put(told))
     assert (None, "") == answers.get(timeout=WAIT_SECONDS)
     for name in ("kept", "other"):
         left = api.get("Pod", name, namespace)

@@ -11,7 +11,7 @@ import dataclasses
 
 from scheduler_core.loading.gather import Name
 
-REMEMBERED = 10_000
+MAX_REMEMBERED = 10_000
 """Deletions that are remembered, the oldest forgotten first: a watch is late by far fewer events."""
 
 
@@ -80,5 +80,5 @@ class Freshness:
     def _remember_deletion(self, name: Name, stamp: Stamp) -> None:
         self._gone[name] = stamp
         self._gone.move_to_end(name)
-        while len(self._gone) > REMEMBERED:
+        while len(self._gone) > MAX_REMEMBERED:
             self._gone.popitem(last=False)

@@ -50,7 +50,7 @@ class Unserved:
 class Receiver(Protocol):
     """Takes news, from any thread."""
 
-    def enqueue(self, news: Listed | Changed | Unserved, /) -> None:
+    def enqueue(self, message: Listed | Changed | Unserved, /) -> None:
         """Add *news* to what is to be heard."""
 
 

@@ -122,7 +122,7 @@ def set_condition(write: SetCondition, paths: Paths, now: str, version: str = ""
     return _status(write.target, {"conditions": [_condition(condition, now)]}, paths, version)
 
 
-def disrupt(write: Evict | Remove, paths: Paths, now: str) -> Request:
+def disruption_target(write: Evict | Remove, paths: Paths, now: str) -> Request:
     """Tell on a pod why it is about to leave (KEP-5710; the condition that kube-scheduler writes)."""
     condition = Condition("DisruptionTarget", "True", "PreemptionByScheduler", write.message)
     return _status(write.pod, {"conditions": [_condition(condition, now)]}, paths)
@@ -153,8 +153,8 @@ def finalizers(target: Ref, content: Mapping[str, Json], wanted: tuple[str, ...]
 
 
 def _status(target: Ref, status: Mapping[str, Json], paths: Paths, version: str = "") -> Request:
-    must_be = {"uid": target.uid, "resourceVersion": version}
-    body = {"metadata": {name: value for name, value in must_be.items() if value}, "status": status}
+    preconditions = {"uid": target.uid, "resourceVersion": version}
+    body = {"metadata": {name: value for name, value in preconditions.items() if value}, "status": status}
     return Request("PATCH", f"{paths.object_path(target)}/status", _ENCODE(body), STRATEGIC_PATCH)
 
 

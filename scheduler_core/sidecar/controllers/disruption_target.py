@@ -37,11 +37,11 @@ class DisruptionTargets:
     def wanted(self, store: Cache, now: float) -> tuple[SetCondition, ...]:
         """The writes that are missing at *now*, by kind and name."""
         self._pending.expire(now)
-        told = [live for live in store.groups() if self._is_told(live) and _has_running_pods(store, live)]
-        writes = [SetCondition(Ref(*live.key, live.uid), _GONE) for live in sorted(told, key=lambda live: live.key)]
+        outdated = [live for live in store.groups() if self._has_our_condition(live) and _has_running_pods(store, live)]
+        writes = [SetCondition(Ref(*live.key, live.uid), _GONE) for live in sorted(outdated, key=lambda live: live.key)]
         return tuple(write for write in writes if self._pending.add(write, now))
 
-    def _is_told(self, live: LiveGroup) -> bool:
+    def _has_our_condition(self, live: LiveGroup) -> bool:
         """Return whether the group has the condition with status True, written by us."""
         condition = live.condition(DISRUPTION_TARGET)
         if condition is None or condition.status != "True":

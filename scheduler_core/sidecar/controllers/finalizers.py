@@ -50,13 +50,13 @@ class Finalizers:
         *groups* are all that can be read.
         """
         everything = sorted(groups, key=lambda each: (each.kind, namespace_of(each), each.metadata.name))
-        parents = {_parent(each) for each in everything if each.spec.parent_composite_pod_group_name} - _circles(everything)
+        parents = {_parent(each) for each in everything if each.spec.parent_composite_pod_group_name} - _deleted_cycles(everything)
         self._pending.expire(now)
         missing = (_wanted(group, parents, members) for group in everything)
         return tuple(write for write in missing if write is not None and self._pending.add(write, now))
 
 
-def _circles(groups: Sequence[Group]) -> set[Key]:
+def _deleted_cycles(groups: Sequence[Group]) -> set[Key]:
     """Composites that are kept by each other alone: each the parent of the next, all being deleted, and nothing else below them.
 
     None of them is a leaf to begin with; no API server refuses such parents, and none lets them be changed.
@@ -72,9 +72,9 @@ def _circles(groups: Sequence[Group]) -> set[Key]:
             path.append(key)
             key = _parent(composites[key])
         if key in path:
-            circle = path[path.index(key) :]
-            if all(children[each] == 1 and composites[each].metadata.deletion_timestamp is not None for each in circle):
-                found.update(circle)
+            cycle = path[path.index(key) :]
+            if all(children[each] == 1 and composites[each].metadata.deletion_timestamp is not None for each in cycle):
+                found.update(cycle)
     return found
 
 

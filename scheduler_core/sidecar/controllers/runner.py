@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 
 from scheduler_core.sidecar.writes import Write
 
-SHARE = 10
+PAUSE_FACTOR = 10
 """A run that took a second is not repeated for so many."""
-SHORTEST_SECONDS = 0.2
-LONGEST_DELAY = 1.0
+MIN_INTERVAL_SECONDS = 0.2
+MAX_DELAY_SECONDS = 1.0
 """A run is put off after a change for as long as the last one took, but no longer."""
 
 Reconcile = Callable[[float], tuple[tuple[Write, ...], float | None]]
@@ -34,7 +34,7 @@ class Controller:
     """
 
     kinds: frozenset[str]
-    shortest_seconds: float
+    min_interval_seconds: float
     begin: Callable[[], Reconcile]
 
 
@@ -43,10 +43,10 @@ class _Schedule:
 
     def __init__(self, controller: Controller) -> None:
         self._controller = controller
-        self._noticed: float | None = None
+        self._changed_at: float | None = None
         self._delay = 0.0
         self._earliest = 0.0
-        self._again: float | None = None
+        self._next_retry: float | None = None
         self.begin()
 
     def begin(self) -> None:
@@ -58,20 +58,20 @@ class _Schedule:
 
     def due(self, now: float) -> float:
         """When to run next; infinite if only after a change."""
-        if self._changed and self._noticed is None:
-            self._noticed = now
-        wanted = float("inf") if self._again is None else self._again
-        if self._noticed is not None:
-            wanted = min(wanted, self._noticed + self._delay)
+        if self._changed and self._changed_at is None:
+            self._changed_at = now
+        wanted = float("inf") if self._next_retry is None else self._next_retry
+        if self._changed_at is not None:
+            wanted = min(wanted, self._changed_at + self._delay)
         return max(wanted, self._earliest)
 
     def run(self, now: float, clock: Callable[[], float]) -> tuple[Write, ...]:
         began = clock()
-        writes, self._again = self._reconcile(now)
+        writes, self._next_retry = self._reconcile(now)
         seconds = clock() - began
-        self._changed, self._noticed = False, None
-        self._delay = min(seconds, LONGEST_DELAY)
-        self._earliest = now + max(self._controller.shortest_seconds, SHARE * seconds)
+        self._changed, self._changed_at = False, None
+        self._delay = min(seconds, MAX_DELAY_SECONDS)
+        self._earliest = now + max(self._controller.min_interval_seconds, PAUSE_FACTOR * seconds)
         return writes
 
 

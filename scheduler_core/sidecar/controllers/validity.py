@@ -23,14 +23,14 @@ from scheduler_core.sidecar.controllers.pending_writes import PendingWrites
 from scheduler_core.sidecar.settings import Settings
 from scheduler_core.sidecar.writes import Condition, RecordEvent, Ref, SetCondition, Write
 from validators.gates import Gates
-from validators.model.group import Condition as Held
+from validators.model.group import Condition as GroupCondition
 from validators.model.group import Group
 from validators.versions.releases import FIRST_WITH_COMPOSITE_CONDITIONS, TODAY
 
 VALID = "muster.dev/Valid"
 """Our own condition, where the one that the API has for it is taken."""
 SETTLE_SECONDS = Settings.settle_seconds
-PATIENCE = 5
+MAX_SETTLE_FACTOR = 5
 """A tree that keeps changing and stays invalid is told after so many times the settling."""
 PREFIX = "the tree is invalid: "
 """What all our messages begin with, by which we know them for ours."""
@@ -42,20 +42,20 @@ _NOT_PLACED = frozenset({"Unschedulable", "SchedulerError"})
 
 
 @dataclasses.dataclass(slots=True)
-class _Watched:
+class _InvalidTree:
     """An invalid tree: what was wrong when it was last looked at."""
 
-    told: Mapping[Name, str]
+    messages: Mapping[Name, str]
     since: float
     changed: float
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Judgement:
+class ValidityResult:
     """Writes, and the time of the next validation without a change; None: only after a change."""
 
     writes: tuple[Write, ...]
-    again: float | None
+    next_retry: float | None
 
 
 class Validity:
@@ -64,8 +64,8 @@ class Validity:
     def __init__(self, gates: Gates, *, kubernetes: int = TODAY, settle: float = SETTLE_SECONDS) -> None:
         self._gates, self._settle = gates, settle
         self._reasons = _INVALID if kubernetes < FIRST_WITH_COMPOSITE_CONDITIONS else _INVALID_LATER
-        self._alone_on_composites = kubernetes < FIRST_WITH_COMPOSITE_CONDITIONS
-        self._invalid: dict[Name, _Watched] = {}
+        self._only_writer_for_composites = kubernetes < FIRST_WITH_COMPOSITE_CONDITIONS
+        self._invalid: dict[Name, _InvalidTree] = {}
         self._pending = PendingWrites()
 
     @property
@@ -73,36 +73,36 @@ class Validity:
         """Trees that were invalid when they were last judged."""
         return len(self._invalid)
 
-    def judge(self, trees: Trees, now: float) -> Judgement:
+    def reconcile(self, trees: Trees, now: float) -> ValidityResult:
         """Judge all trees at *now*, in seconds of a clock that never goes back."""
         self._pending.expire(now)
-        found: dict[Name, _Watched] = {}
+        found: dict[Name, _InvalidTree] = {}
         writes: list[Write] = []
-        moments: list[float] = []
+        times: list[float] = []
         for tree in trees.all:
             messages = _messages(tree, tree_violations.find_violations(tree, trees, self._gates))
             if messages:
-                watched = found[tree.name] = self._watched(tree.name, messages, now)
-                due = self._due(watched)
+                invalid = found[tree.name] = self._update_tree(tree.name, messages, now)
+                due = self._due(invalid)
                 if due > now:
-                    moments.append(due)
+                    times.append(due)
                     continue
-            writes += self._told(tree, messages, now)
+            writes += self._tree_writes(tree, messages, now)
         self._invalid = found
         if self._pending.next_retry is not None:
-            moments.append(self._pending.next_retry)
-        return Judgement(tuple(writes), min(moments, default=None))
+            times.append(self._pending.next_retry)
+        return ValidityResult(tuple(writes), min(times, default=None))
 
-    def _watched(self, name: Name, messages: Mapping[Name, str], now: float) -> _Watched:
+    def _update_tree(self, name: Name, messages: Mapping[Name, str], now: float) -> _InvalidTree:
         before = self._invalid.get(name)
         if before is None:
-            return _Watched(messages, now, now)
-        return before if before.told == messages else _Watched(messages, before.since, now)
+            return _InvalidTree(messages, now, now)
+        return before if before.messages == messages else _InvalidTree(messages, before.since, now)
 
-    def _due(self, watched: _Watched) -> float:
-        return min(watched.changed + self._settle, watched.since + PATIENCE * self._settle)
+    def _due(self, invalid: _InvalidTree) -> float:
+        return min(invalid.changed + self._settle, invalid.since + MAX_SETTLE_FACTOR * self._settle)
 
-    def _told(self, tree: Tree, messages: Mapping[Name, str], now: float) -> Iterator[Write]:
+    def _tree_writes(self, tree: Tree, messages: Mapping[Name, str], now: float) -> Iterator[Write]:
         for node in tree.nodes:
             group = node.group
             name = name_of(group)
@@ -116,44 +116,44 @@ class Validity:
     def _wanted(self, group: Group, ref: Ref, message: str) -> Iterator[SetCondition]:
         """Return the writes that give *group* the condition with *message*; without a message, those that remove our condition."""
         kind = INITIALLY_SCHEDULED[group.kind]
-        held = {each.type: each for each in group.status.conditions or ()}
-        own, ours = held.get(kind), held.get(VALID)
-        taken = own is not None and not _is_ours(own) and not (message and self._may_replace(group, own))
+        current = {each.type: each for each in group.status.conditions or ()}
+        own, ours = current.get(kind), current.get(VALID)
+        not_ours = own is not None and not _is_ours(own) and not (message and self._may_replace(group, own))
         wanted = {kind: "", VALID: ""}
         if message:
-            wanted[VALID if taken else kind] = message
-        if not taken:
+            wanted[VALID if not_ours else kind] = message
+        if not not_ours:
             yield from _change(ref, own, kind, self._reasons[group.kind], wanted[kind])
         yield from _change(ref, ours, VALID, self._reasons[group.kind], wanted[VALID])
 
-    def _may_replace(self, group: Group, own: Held) -> bool:
+    def _may_replace(self, group: Group, own: GroupCondition) -> bool:
         """Return whether *own* reports an unschedulable composite, a condition that only we write."""
-        ours = self._alone_on_composites and group.kind == "CompositePodGroup"
+        ours = self._only_writer_for_composites and group.kind == "CompositePodGroup"
         return ours and own.status != "True" and own.reason in _NOT_PLACED
 
 
-def _change(ref: Ref, held: Held | None, kind: str, reason: str, message: str) -> Iterator[SetCondition]:
+def _change(ref: Ref, current: GroupCondition | None, kind: str, reason: str, message: str) -> Iterator[SetCondition]:
     if not message:
-        if held is not None:
+        if current is not None:
             yield SetCondition(ref, Condition(kind, "", "", ""))
-    elif held is None or (held.status, held.reason, held.message) != ("False", reason, message):
-        since = held.last_transition_time if held is not None and held.status == "False" else None
+    elif current is None or (current.status, current.reason, current.message) != ("False", reason, message):
+        since = current.last_transition_time if current is not None and current.status == "False" else None
         yield SetCondition(ref, Condition(kind, "False", reason, message, since or ""))
 
 
-def _is_ours(condition: Held) -> bool:
+def _is_ours(condition: GroupCondition) -> bool:
     return condition.status != "True" and condition.reason in _OUR_REASONS and condition.message.startswith(PREFIX)
 
 
-def _messages(tree: Tree, breaches: Mapping[Name, list[str]]) -> dict[Name, str]:
+def _messages(tree: Tree, violations: Mapping[Name, list[str]]) -> dict[Name, str]:
     """Return the message for each group of an invalid tree: its own errors, or those of other groups; empty for a valid tree."""
-    if not breaches:
+    if not violations:
         return {}
     longest = LONGEST - len(PREFIX)
-    everything = listed([f'{name.kind} "{name.name}": {each}' for name, found in breaches.items() for each in found], longest=longest)
-    told = {}
+    everything = listed([f'{name.kind} "{name.name}": {each}' for name, found in violations.items() for each in found], longest=longest)
+    messages = {}
     for node in tree.nodes:
         name = name_of(node.group)
-        own = breaches.get(name)
-        told[name] = PREFIX + (listed(own, longest=longest) if own else everything)
-    return told
+        own = violations.get(name)
+        messages[name] = PREFIX + (listed(own, longest=longest) if own else everything)
+    return messages

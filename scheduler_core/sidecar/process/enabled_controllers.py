@@ -10,7 +10,7 @@ from scheduler_core.queueing.trees import Trees
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.controllers.disruption_target import DisruptionTargets
 from scheduler_core.sidecar.controllers.finalizers import Finalizers
-from scheduler_core.sidecar.controllers.runner import SHORTEST_SECONDS, Controller, Reconcile
+from scheduler_core.sidecar.controllers.runner import MIN_INTERVAL_SECONDS, Controller, Reconcile
 from scheduler_core.sidecar.controllers.validity import Validity
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.settings import Mode, Settings
@@ -20,7 +20,7 @@ FRAGMENTATION_SECONDS = 60.0
 DISRUPTION_SECONDS = 5.0
 """Nobody waits for it."""
 _GROUPS = frozenset({"PodGroup", "CompositePodGroup"})
-_JUDGED = frozenset({*_GROUPS, "Workload", "Pod", "PriorityClass"})
+_VALIDATED = frozenset({*_GROUPS, "Workload", "Pod", "PriorityClass"})
 _PROTECTED = frozenset({*_GROUPS, "Pod"})
 
 Reconciled = tuple[tuple[Write, ...], float | None]
@@ -29,9 +29,9 @@ Reconciled = tuple[tuple[Write, ...], float | None]
 def enabled_controllers(settings: Settings, cache: Cache, metrics: SidecarMetrics, minor: int) -> Iterator[Controller]:
     """The controllers of *settings*; *minor* is the API server's minor version."""
     if Mode.VALIDATE in settings.modes:
-        yield Controller(_JUDGED, SHORTEST_SECONDS, lambda: _validity(settings, cache, metrics, minor))
+        yield Controller(_VALIDATED, MIN_INTERVAL_SECONDS, lambda: _validity(settings, cache, metrics, minor))
     if Mode.PROTECT in settings.modes:
-        yield Controller(_PROTECTED, SHORTEST_SECONDS, lambda: _finalizers(cache))
+        yield Controller(_PROTECTED, MIN_INTERVAL_SECONDS, lambda: _finalizers(cache))
     if Mode.PREEMPT in settings.modes:
         yield Controller(_PROTECTED, DISRUPTION_SECONDS, lambda: _disruption_targets(settings, cache))
     yield Controller(frozenset({"Node", "Pod"}), FRAGMENTATION_SECONDS, lambda: _fragmentation(cache, metrics))
@@ -41,9 +41,9 @@ def _validity(settings: Settings, cache: Cache, metrics: SidecarMetrics, minor: 
     validity = Validity(settings.gates, kubernetes=minor, settle=settings.settle_seconds)
 
     def reconcile(now: float) -> Reconciled:
-        judgement = validity.judge(Trees(apply_feature_gates(cache.lazy_snapshot(), settings.gates)), now)
+        result = validity.reconcile(Trees(apply_feature_gates(cache.lazy_snapshot(), settings.gates)), now)
         metrics.invalid.set(validity.count)
-        return judgement.writes, judgement.again
+        return result.writes, result.next_retry
 
     return reconcile
 

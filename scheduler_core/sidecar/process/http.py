@@ -19,11 +19,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from scheduler_core.sidecar.process.metrics import CONTENT_TYPE
 
-LONGEST_NAME = 253
+MAX_NAME_LENGTH = 253
 THREADS = 4
-SILENCE_SECONDS = 10
+IDLE_TIMEOUT_SECONDS = 10
 """How long a connection may be without a request."""
-MOST_EXPLAINED = 4
+MAX_LOOKUPS = 4
 """Decisions that are looked up at once: the thread that decides looks them up, and anybody in the cluster may ask."""
 
 
@@ -50,7 +50,7 @@ class Answers:
         self.dead, self.unready, self.explain, self.metrics = other.dead, other.unready, other.explain, other.metrics
 
 
-def unreached(host: str) -> Answers:
+def unreached_answers(host: str) -> Answers:
     """Those of a process that waits for the API server: it is not ready, but not dead, and not to be started anew."""
     why = f"the API server at {host} has not been reached yet"
 
@@ -63,7 +63,7 @@ def unreached(host: str) -> Answers:
 def create_app(answers: Answers) -> flask.Flask:
     """The application."""
     app = flask.Flask("muster-sidecar", static_folder=None)
-    turnstile = threading.BoundedSemaphore(MOST_EXPLAINED)
+    lookups = threading.BoundedSemaphore(MAX_LOOKUPS)
 
     @app.get("/healthz")
     def healthz() -> flask.Response:
@@ -79,18 +79,20 @@ def create_app(answers: Answers) -> flask.Flask:
 
     @app.get("/explain/<namespace>/<name>")
     def explain(namespace: str, name: str) -> flask.Response:
-        if not turnstile.acquire(blocking=False):
-            return _error(503, f"{MOST_EXPLAINED} questions are being answered, which is as many as may be: ask again in a second")
+        if not lookups.acquire(blocking=False):
+            return _error(503, f"{MAX_LOOKUPS} questions are being answered, which is as many as may be: ask again in a second")
         try:
-            found = answers.explain(namespace[:LONGEST_NAME], name[:LONGEST_NAME])
+            found = answers.explain(namespace[:MAX_NAME_LENGTH], name[:MAX_NAME_LENGTH])
         except LookupError as error:
             return _error(404, str(error))
         except TimeoutError:
             return _error(503, "there is more to decide than there is time to tell of it: ask again in a second")
         finally:
-            turnstile.release()
+            lookups.release()
         if found is None:
-            return _error(404, f"there is no decision on {namespace[:LONGEST_NAME]}/{name[:LONGEST_NAME]}: no root of that name was tried")
+            return _error(
+                404, f"there is no decision on {namespace[:MAX_NAME_LENGTH]}/{name[:MAX_NAME_LENGTH]}: no root of that name was tried"
+            )
         return flask.jsonify(found)
 
     return app
@@ -133,7 +135,7 @@ class Server:
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            timeout_keep_alive=SILENCE_SECONDS,
+            timeout_keep_alive=IDLE_TIMEOUT_SECONDS,
             timeout_graceful_shutdown=1,
         )
         self._server = uvicorn.Server(config)
@@ -160,4 +162,4 @@ class _Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
         super().connection_made(transport)
-        self.timeout_keep_alive_task = self.loop.call_later(SILENCE_SECONDS, self.timeout_keep_alive_handler)
+        self.timeout_keep_alive_task = self.loop.call_later(IDLE_TIMEOUT_SECONDS, self.timeout_keep_alive_handler)

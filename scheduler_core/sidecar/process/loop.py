@@ -17,14 +17,14 @@ from scheduler_core.model.decision import Status
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.informers import Changed, Listed, Unserved
 from scheduler_core.sidecar.controllers.runner import ControllerRunner
-from scheduler_core.sidecar.process.mailbox import Asked, Done, Mailbox, News, Rehearsed
+from scheduler_core.sidecar.process.mailbox import Call, Done, DryRunDone, Mailbox, Message
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.process.write_failures import WriteFailures
 from scheduler_core.sidecar.scheduling.scheduler import Attempt, Scheduler
 from scheduler_core.sidecar.writer.dispatcher import Dispatcher
 from scheduler_core.sidecar.writes import Evict, RecordEvent, Write, WriteOutcome
 
-MOST_NEWS = 5000
+MAX_MESSAGES = 5000
 """News that are heard before anything is decided."""
 IDLE_SECONDS = 1.0
 SETTLE_SECONDS = 1.0
@@ -59,7 +59,7 @@ class Loop:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._stopped = threading.Event()
-        self._turned = time.monotonic()
+        self._last_run = time.monotonic()
         self._frozen = False
         self._term = parts.term()
         self._leading_since = float("-inf")
@@ -70,7 +70,7 @@ class Loop:
         """Turn after turn, in this thread."""
         wait = 0.0
         while not self._stopped.is_set():
-            wait = self.turn(wait)
+            wait = self.run_once(wait)
 
     def stop(self) -> None:
         """End after this turn."""
@@ -79,10 +79,10 @@ class Loop:
 
     def dead(self) -> tuple[str, ...]:
         """Return the reasons why the loop does not work; thread-safe."""
-        silent = time.monotonic() - self._turned
+        silent = time.monotonic() - self._last_run
         return (f"the loop has not turned for {silent:.0f} s",) if silent > STUCK_SECONDS else ()
 
-    def ask(self, look: Callable[[], Any]) -> Any:
+    def call(self, function: Callable[[], Any]) -> Any:
         """Return the result of *look*, called by the loop's thread.  For other threads only.
 
         Raises:
@@ -90,14 +90,14 @@ class Loop:
 
         """
         answer: Future[Any] = Future()
-        self._parts.mailbox.enqueue(Asked(look, answer))
+        self._parts.mailbox.enqueue(Call(function, answer))
         return answer.result(ANSWER_SECONDS)
 
-    def turn(self, wait: float) -> float:
+    def run_once(self, wait: float) -> float:
         """Hear what is new, waiting up to *wait* seconds for it, and do what is due; the seconds until more is."""
         parts = self._parts
-        rehearsed = [each for each in map(self._hear, parts.mailbox.dequeue(wait, MOST_NEWS)) if each is not None]
-        now = self._turned = time.monotonic()
+        dry_runs = [each for each in map(self._handle, parts.mailbox.dequeue(wait, MAX_MESSAGES)) if each is not None]
+        now = self._last_run = time.monotonic()
         leads = self._leads(now)
         if not leads or parts.scheduler is None:
             # Nobody asks what changed, and who begins to lead looks at everything: what is kept would only grow.
@@ -108,8 +108,8 @@ class Loop:
             # What was listed mostly stays: to search it for garbage takes long, and nothing is decided meanwhile.
             gc.freeze()
             self._frozen = True
-        for each in rehearsed:
-            self._rehearsed(each, now)
+        for each in dry_runs:
+            self._dry_run_done(each, now)
         if not leads:
             return IDLE_SECONDS
         if now - self._leading_since < SETTLE_SECONDS:
@@ -117,7 +117,7 @@ class Loop:
         # What waits for a place waits for nothing else.
         self._place(now)
         self._submit(parts.controllers.wanted(time.monotonic()))
-        return self._rest(time.monotonic())
+        return self._seconds_until_due(time.monotonic())
 
     def _leads(self, now: float) -> bool:
         term = self._parts.term()
@@ -131,9 +131,9 @@ class Loop:
         self._parts.metrics.leader.set(term > 0)
         return term > 0
 
-    def _hear(self, news: News) -> Rehearsed | None:
+    def _handle(self, message: Message) -> DryRunDone | None:
         store = self._parts.store
-        match news:
+        match message:
             case Changed(kind, event, content):
                 store.apply(kind, event, content)
                 self._parts.metrics.events.labels(kind=kind).inc()
@@ -146,30 +146,30 @@ class Loop:
                 self._parts.controllers.changed(kind)
             case Done(write, outcome, why):
                 self._done(write, outcome, why, time.monotonic())
-            case Asked(look, answer):
-                answer.set_result(look())
-            case Rehearsed():
-                return news
+            case Call(function, answer):
+                answer.set_result(function())
+            case DryRunDone():
+                return message
         return None
 
     def _done(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> None:
         parts = self._parts
         parts.metrics.writes.labels(kind=type(write).__name__, outcome=outcome.value).inc()
-        if (told := self._write_failures.log_fields(write, outcome, why, now)) is not None:
-            parts.log("warning", "write", told)
+        if (fields := self._write_failures.log_fields(write, outcome, why, now)) is not None:
+            parts.log("warning", "write", fields)
         if parts.scheduler is not None:
             self._submit(parts.scheduler.done(write, outcome, why, now))
 
-    def _rehearsed(self, news: Rehearsed, now: float) -> None:
+    def _dry_run_done(self, message: DryRunDone, now: float) -> None:
         scheduler = self._parts.scheduler
-        if scheduler is None or not scheduler.awaits(news.root, news.plan):
+        if scheduler is None or not scheduler.awaits(message.root, message.plan):
             return
-        if news.refused is not None:
-            self._parts.metrics.preempted(news.root, 0)
-            self._submit(scheduler.eviction_refused(news.root, news.refused.pod, news.why, now))
+        if message.refused is not None:
+            self._parts.metrics.preempted(message.root, 0)
+            self._submit(scheduler.eviction_refused(message.root, message.refused.pod, message.why, now))
             return
-        writes = scheduler.approve(news.root, now)
-        self._parts.metrics.preempted(news.root, sum(isinstance(each, Evict) for each in writes))
+        writes = scheduler.approve(message.root, now)
+        self._parts.metrics.preempted(message.root, sum(isinstance(each, Evict) for each in writes))
         self._submit(writes)
 
     def _submit(self, writes: Iterable[Write]) -> None:
@@ -187,12 +187,12 @@ class Loop:
             attempts = parts.scheduler.attempt(now, time.monotonic)
             seconds = time.monotonic() - began
             parts.metrics.decided([each.decision for each in attempts if each.decision is not None], seconds)
-            parts.metrics.looked_at(parts.scheduler.looked, seconds)
+            parts.metrics.placements_evaluated(parts.scheduler.counters, seconds)
             for each in attempts:
                 self._attempted(each, (time.monotonic() - began) / len(attempts))
         parts.metrics.waiting(parts.scheduler.counts())
 
-    def _rest(self, now: float) -> float:
+    def _seconds_until_due(self, now: float) -> float:
         """The seconds until something is due."""
         due = self._parts.scheduler.due(now) if self._parts.scheduler is not None else None
         return max(0.0, min(self._parts.controllers.due(now), IDLE_SECONDS, IDLE_SECONDS if due is None else due - now))
@@ -202,7 +202,7 @@ class Loop:
         self._submit(attempt.writes)
         if attempt.plan:
             root, plan = attempt.root, attempt.plan
-            parts.dispatcher.rehearse(plan, lambda refused, why: parts.mailbox.enqueue(Rehearsed(root, plan, refused, why)))
+            parts.dispatcher.dry_run_evictions(plan, lambda refused, why: parts.mailbox.enqueue(DryRunDone(root, plan, refused, why)))
         if attempt.decision is not None:
             parts.metrics.attempted(attempt.decision, seconds, planned=bool(attempt.plan))
             # What becomes of a plan is told when its dry run has ended.

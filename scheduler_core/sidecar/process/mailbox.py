@@ -26,7 +26,7 @@ class Done:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Rehearsed:
+class DryRunDone:
     """The server would allow every eviction of a root's *plan*; or would not allow *refused*, or cannot be asked."""
 
     root: Name
@@ -36,32 +36,32 @@ class Rehearsed:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Asked:
+class Call:
     """Something to be looked up by the thread that keeps the store; *answer* takes it."""
 
-    look: Callable[[], Any]
+    function: Callable[[], Any]
     answer: Future[Any]
 
 
-News = Listed | Changed | Unserved | Done | Rehearsed | Asked
+Message = Listed | Changed | Unserved | Done | DryRunDone | Call
 
 
 class Mailbox:
     """News, in the order of arrival."""
 
     def __init__(self) -> None:
-        self._news: queue.SimpleQueue[News | None] = queue.SimpleQueue()
+        self._messages: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
 
-    def enqueue(self, news: News | None) -> None:
+    def enqueue(self, message: Message | None) -> None:
         """Add news; None only wakes up who waits."""
-        self._news.put(news)
+        self._messages.put(message)
 
-    def dequeue(self, seconds: float, most: int) -> Iterator[News]:
+    def dequeue(self, seconds: float, max_messages: int) -> Iterator[Message]:
         """Yield at most *most* messages; wait up to *seconds* for the first."""
         try:
-            first = self._news.get(timeout=seconds) if seconds > 0 else self._news.get_nowait()
+            first = self._messages.get(timeout=seconds) if seconds > 0 else self._messages.get_nowait()
             yield from filter(None, (first,))
-            for _ in range(most - 1):
-                yield from filter(None, (self._news.get_nowait(),))
+            for _ in range(max_messages - 1):
+                yield from filter(None, (self._messages.get_nowait(),))
         except queue.Empty:
             return

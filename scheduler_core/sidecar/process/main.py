@@ -29,7 +29,7 @@ from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.client.requests import Paths, field_manager
 from scheduler_core.sidecar.controllers.runner import ControllerRunner
 from scheduler_core.sidecar.process.enabled_controllers import enabled_controllers
-from scheduler_core.sidecar.process.http import Answers, Server, create_app, unreached
+from scheduler_core.sidecar.process.http import Answers, Server, create_app, unreached_answers
 from scheduler_core.sidecar.process.loop import Log, Loop, Parts
 from scheduler_core.sidecar.process.mailbox import Done, Mailbox
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
@@ -41,7 +41,7 @@ CONTROLLER = "muster.dev/sidecar"
 FOREVER = 3600.0
 SWITCH_SECONDS = 0.0005
 """How long one thread may keep the others waiting: what decides would hold up each write at every step of it."""
-MOST_OF_A_TRACE = 3000
+MAX_TRACE_LENGTH = 3000
 """Characters of a log line that say where a thread died."""
 CONNECT_SECONDS = 5.0
 """Between two attempts to reach the API server at the start."""
@@ -66,7 +66,7 @@ class Sidecar:
         self._dispatcher = Dispatcher(
             api,
             Paths(self._informers.paths),
-            lambda *told: self._mailbox.enqueue(Done(*told)),
+            lambda *trace: self._mailbox.enqueue(Done(*trace)),
             remaining=self._remaining,
             term=self._term,
             recorder=EventRecorder(CONTROLLER, settings.identity),
@@ -120,7 +120,7 @@ class Sidecar:
         if not self._term():
             raise LookupError("this replica does not lead, and decides nothing: ask the one that does")
         # Raises TimeoutError.
-        found = self.loop.ask(lambda: scheduler.explain(namespace, name))
+        found = self.loop.call(lambda: scheduler.explain(namespace, name))
         return None if found is None else as_json(found)
 
 
@@ -151,16 +151,16 @@ def run(
     """
     stopping = threading.Event()
     sys.setswitchinterval(SWITCH_SECONDS)
-    answers = unreached(configuration.host)
-    with _signals(stopping), _deaths(stopping, log) as dead, _served(bind, answers) as address:
+    answers = unreached_answers(configuration.host)
+    with _signals(stopping), _thread_failures(stopping, log) as failed, _served(bind, answers) as address:
         log("info", "listening", {"address": address, "modes": ",".join(sorted(settings.modes))})
-        minor = _minor(Api(configuration), stopping, log)
+        minor = _wait_for_minor_version(Api(configuration), stopping, log)
         if minor is not None:
             log("info", "connected", {"server": configuration.host, "kubernetes": f"1.{minor}"})
             sidecar = Sidecar(configuration, settings, minor, log)
             answers.switch_to(sidecar.answers(as_json))
             _work(sidecar, stopping, log)
-    if dead:
+    if failed:
         raise SystemExit(1)
 
 
@@ -188,24 +188,24 @@ def _served(bind: tuple[str, int], answers: Answers) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def _deaths(stopping: threading.Event, log: Log) -> Iterator[list[str]]:
+def _thread_failures(stopping: threading.Event, log: Log) -> Iterator[list[str]]:
     """The names of the threads that died of what nobody expected; with the first the process is to stop, and to be started anew."""
-    dead: list[str] = []
+    failed: list[str] = []
 
-    def died(args: threading.ExceptHookArgs) -> None:
-        dead.append(args.thread.name if args.thread is not None else "")
-        told = "".join(traceback.format_exception(args.exc_type, args.exc_value, args.exc_traceback))
-        log("error", "died", {"thread": dead[-1], "reason": told[-MOST_OF_A_TRACE:]})
+    def thread_failed(args: threading.ExceptHookArgs) -> None:
+        failed.append(args.thread.name if args.thread is not None else "")
+        trace = "".join(traceback.format_exception(args.exc_type, args.exc_value, args.exc_traceback))
+        log("error", "died", {"thread": failed[-1], "reason": trace[-MAX_TRACE_LENGTH:]})
         stopping.set()
 
-    before, threading.excepthook = threading.excepthook, died
+    before, threading.excepthook = threading.excepthook, thread_failed
     try:
-        yield dead
+        yield failed
     finally:
         threading.excepthook = before
 
 
-def _minor(api: Api, stopping: threading.Event, log: Log) -> int | None:
+def _wait_for_minor_version(api: Api, stopping: threading.Event, log: Log) -> int | None:
     """The server's minor version, asked until there is an answer; None if told to stop meanwhile."""
     while not stopping.is_set():
         try:

@@ -41,7 +41,7 @@ _GROUP_VICTIMS = (*_POD_VICTIMS, 128, 256, 512, 1024)
 _SCHEDULED, _UNSCHEDULABLE, _PREEMPTING, _ERROR = "scheduled", "unschedulable", "waiting_on_preemption", "error"
 _RESULTS = {Status.SUCCESS: _SCHEDULED, Status.UNSCHEDULABLE: _UNSCHEDULABLE, Status.UNRESOLVABLE: _UNSCHEDULABLE}
 """kube-scheduler's results; all else is an error."""
-_OF_A_ROOT = ("result", "profile")
+_RESULT_LABELS = ("result", "profile")
 _QUEUES: dict[type[State], str] = {
     Active: "active",
     Scheduling: "active",
@@ -70,15 +70,15 @@ class SidecarMetrics:
     def __init__(self, profile: str = Settings.scheduler_name) -> None:
         """*profile* is what kube-scheduler calls so: the name of the scheduler."""
         self._profile = profile
-        self._looked = Counters()
+        self._counters = Counters()
         self.registry = prometheus_client.CollectorRegistry()
         # Memory, files and when it was started, as every component tells them.
         prometheus_client.ProcessCollector(registry=self.registry)
-        self._of_attempts()
-        self._of_queues()
-        self._of_placements()
-        self._of_preemption()
-        self._of_the_process()
+        self._add_attempt_metrics()
+        self._add_queue_metrics()
+        self._add_placement_metrics()
+        self._add_preemption_metrics()
+        self._add_process_metrics()
 
     def _counter(self, name: str, about: str, labels: Sequence[str] = ()) -> prometheus_client.Counter:
         return prometheus_client.Counter(f"muster_{name}", about, labels, registry=self.registry)
@@ -91,15 +91,15 @@ class SidecarMetrics:
     ) -> prometheus_client.Histogram:
         return prometheus_client.Histogram(f"muster_{name}", about, labels, buckets=buckets, registry=self.registry)
 
-    def _of_attempts(self) -> None:
+    def _add_attempt_metrics(self) -> None:
         self.pod_attempts = self._counter(
-            "schedule_attempts", "Number of attempts to schedule pods, by the result. Members of groups count too.", _OF_A_ROOT
+            "schedule_attempts", "Number of attempts to schedule pods, by the result. Members of groups count too.", _RESULT_LABELS
         )
         self.pod_seconds = self._histogram(
             "scheduling_attempt_duration_seconds",
             "Scheduling attempt latency in seconds (scheduling algorithm + binding) up to where the writes begin. "
             "The pods of a group have equal shares of its attempt.",
-            _OF_A_ROOT,
+            _RESULT_LABELS,
         )
         self.pod_algorithm_seconds = self._histogram(
             "scheduling_algorithm_duration_seconds",
@@ -108,19 +108,19 @@ class SidecarMetrics:
         self.attempts = self._counter(
             "podgroup_schedule_attempts",
             "Number of attempts to schedule pod group, by the result. A tree of groups counts once.",
-            _OF_A_ROOT,
+            _RESULT_LABELS,
         )
         self.attempt_seconds = self._histogram(
             "podgroup_scheduling_attempt_duration_seconds",
             "Pod group scheduling attempt latency in seconds, from the snapshot to the writes.",
-            _OF_A_ROOT,
+            _RESULT_LABELS,
         )
         self.algorithm_seconds = self._histogram(
             "podgroup_scheduling_algorithm_duration_seconds",
             "Pod group scheduling algorithm latency in seconds: its share of the time of a cycle.",
         )
 
-    def _of_queues(self) -> None:
+    def _add_queue_metrics(self) -> None:
         self.queued = self._gauge(
             "queued_entities",
             "Number of queued scheduling entities ('pod' or 'podgroup', which a tree of groups is too) by the queue type: 'active': it "
@@ -134,7 +134,7 @@ class SidecarMetrics:
             ("work", "type"),
         )
 
-    def _of_placements(self) -> None:
+    def _add_placement_metrics(self) -> None:
         self.placements = self._counter("placement", "Candidate placements of groups: generated_placements_total by its name in KEP-5732.")
         self.generated = self._counter(
             "generated_placements", "Number of candidate placements generated when scheduling pod groups.", ("profile",)
@@ -142,16 +142,16 @@ class SidecarMetrics:
         self.evaluations = self._counter(
             "placement_evaluations",
             "Number of candidate placements evaluated when scheduling pod groups, by result ('feasible' or 'infeasible').",
-            _OF_A_ROOT,
+            _RESULT_LABELS,
         )
         self.evaluation_seconds = self._histogram(
             "placement_evaluation_duration_seconds",
             "Latency in seconds of evaluating a single candidate placement when scheduling pod groups, by result: "
             "its share of the time of a cycle, since they are evaluated together.",
-            _OF_A_ROOT,
+            _RESULT_LABELS,
         )
 
-    def _of_preemption(self) -> None:
+    def _add_preemption_metrics(self) -> None:
         self.pod_victims = self._histogram(
             "preemption_victims",
             "Number of selected preemption victims for preemption initiated by a single pod, as they begin to leave.",
@@ -170,7 +170,7 @@ class SidecarMetrics:
             ("result",),
         )
 
-    def _of_the_process(self) -> None:
+    def _add_process_metrics(self) -> None:
         self.writes = self._counter("writes", "Writes, by kind and by what became of them.", ("kind", "outcome"))
         self.events = self._counter("watch_events", "Changes that were watched.", ("kind",))
         self.invalid = self._gauge("invalid_trees", "Trees that break a rule.")
@@ -179,19 +179,19 @@ class SidecarMetrics:
             "largest_gang", "The largest gang of pods of a shape that fits into one domain of a level now.", ("level", "shape")
         )
 
-    def looked_at(self, looked: Counters, seconds: float) -> None:
+    def placements_evaluated(self, counters: Counters, seconds: float) -> None:
         """Tell what was looked at until now, and that the last of it took *seconds*."""
-        generated = looked.generated - self._looked.generated
+        generated = counters.generated - self._counters.generated
         for result, count in (
-            ("feasible", looked.feasible - self._looked.feasible),
-            ("infeasible", looked.infeasible - self._looked.infeasible),
+            ("feasible", counters.feasible - self._counters.feasible),
+            ("infeasible", counters.infeasible - self._counters.infeasible),
         ):
             if count:
                 self.evaluations.labels(result, self._profile).inc(count)
                 _observe(self.evaluation_seconds.labels(result, self._profile), seconds / generated, count)
         self.placements.inc(generated)
         self.generated.labels(self._profile).inc(generated)
-        self._looked = dataclasses.replace(looked)
+        self._counters = dataclasses.replace(counters)
 
     def fragmentation(self, fragments: Iterable[Fragment]) -> None:
         """Tell these, and none of those told before."""
@@ -202,8 +202,8 @@ class SidecarMetrics:
     def decided(self, decisions: Sequence[Decision], seconds: float) -> None:
         """Tell that it took *seconds* to decide on all of these."""
         for each in decisions:
-            of_its_kind = self.pod_algorithm_seconds if _is_pod(each.root) else self.algorithm_seconds
-            of_its_kind.observe(seconds / len(decisions))
+            histogram = self.pod_algorithm_seconds if _is_pod(each.root) else self.algorithm_seconds
+            histogram.observe(seconds / len(decisions))
 
     def attempted(self, decision: Decision, seconds: float, *, planned: bool = False) -> None:
         """Count an attempt that took so long; *planned*: others are to leave for it."""
@@ -212,9 +212,9 @@ class SidecarMetrics:
             return
         result = _RESULTS.get(decision.status, _ERROR)
         pods = {result: 1} if _is_pod(decision.root) else _members(decision, result)
-        for of_pods, count in pods.items():
-            self.pod_attempts.labels(of_pods, self._profile).inc(count)
-            _observe(self.pod_seconds.labels(of_pods, self._profile), seconds / sum(pods.values()), count)
+        for pod_result, count in pods.items():
+            self.pod_attempts.labels(pod_result, self._profile).inc(count)
+            _observe(self.pod_seconds.labels(pod_result, self._profile), seconds / sum(pods.values()), count)
         if _is_pod(decision.root):
             return
         # Room that is promised by a decision that makes nobody leave is that of victims that have not left yet.

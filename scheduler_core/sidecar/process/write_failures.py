@@ -11,7 +11,7 @@ from scheduler_core.sidecar.writes import Write, WriteOutcome
 
 EVERY_SECONDS = 60.0
 """For which one kind of write is told of once; how many more there were is told with the next."""
-_TOLD = frozenset({WriteOutcome.REFUSED, WriteOutcome.FAILED})
+_LOGGED = frozenset({WriteOutcome.REFUSED, WriteOutcome.FAILED})
 _LONGEST = 500
 _Key = tuple[str, str, WriteOutcome]
 
@@ -21,22 +21,22 @@ class WriteFailures:
 
     def __init__(self) -> None:
         self._until: dict[_Key, float] = {}
-        self._untold: dict[_Key, int] = {}
+        self._suppressed: dict[_Key, int] = {}
 
     def log_fields(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> dict[str, Any] | None:
         """The fields of the line that tells of it; None where there is nothing to tell, or it has just been told of its like."""
-        if outcome not in _TOLD:
+        if outcome not in _LOGGED:
             return None
-        about = write.target
-        key = type(write).__name__, about.kind, outcome
+        target = write.target
+        key = type(write).__name__, target.kind, outcome
         if now < self._until.get(key, now):
-            self._untold[key] = self._untold.get(key, 0) + 1
+            self._suppressed[key] = self._suppressed.get(key, 0) + 1
             return None
         self._until[key] = now + EVERY_SECONDS
         return {
             "write": key[0],
-            "object": f"{about.kind} {about.key}",
+            "object": f"{target.kind} {target.key}",
             "outcome": outcome.value,
             "reason": why[:_LONGEST],
-            "untold": self._untold.pop(key, 0),
+            "untold": self._suppressed.pop(key, 0),
         }

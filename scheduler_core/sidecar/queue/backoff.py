@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 
-FIRST_SECONDS, LONGEST_SECONDS = 1.0, 10.0
+INITIAL_SECONDS, MAX_SECONDS = 1.0, 10.0
 SMALL = 8
 """Roots of so many pods wait as a pod does."""
-MOST_TIMES = 8.0
+MAX_FACTOR = 8.0
 
 
 def seconds(attempts: int, pods: int) -> float:
     """Return the backoff in seconds after *attempts* (at least one) failed attempts in a row on a root of *pods* pods."""
-    times = 1.0 + math.log2(pods / SMALL) if pods > SMALL else 1.0
-    return min(LONGEST_SECONDS, FIRST_SECONDS * 2.0 ** min(attempts - 1, 16)) * min(MOST_TIMES, times)
+    factor = 1.0 + math.log2(pods / SMALL) if pods > SMALL else 1.0
+    return min(MAX_SECONDS, INITIAL_SECONDS * 2.0 ** min(attempts - 1, 16)) * min(MAX_FACTOR, factor)

@@ -7,17 +7,17 @@ import collections
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.decision import Name as Root
 
-MOST = 4096
+MAX_DECISIONS = 4096
 """Decisions."""
-MOST_PODS = 200_000
+MAX_PODS = 200_000
 """Pods that they name."""
 
 
 class DecisionLog:
     """Forgets what was decided longest ago first, but never the last decision of all."""
 
-    def __init__(self, most: int = MOST, most_pods: int = MOST_PODS) -> None:
-        self._most, self._most_pods = most, most_pods
+    def __init__(self, max_decisions: int = MAX_DECISIONS, max_pods: int = MAX_PODS) -> None:
+        self._most, self._most_pods = max_decisions, max_pods
         self._decisions: collections.OrderedDict[Root, Decision] = collections.OrderedDict()
         self._pods = 0
 

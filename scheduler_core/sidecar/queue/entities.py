@@ -61,13 +61,13 @@ class QueuedEntity:
     """Attempts in a row in which a bind failed."""
     awaits_victims: bool = False
     """Whether the last attempt found capacity that victims of an earlier preemption are about to free."""
-    settled: bool = False
+    waited_for_members: bool = False
     """Whether it has waited for further members."""
     commit_after: float = 0.0
     """When it may be recorded as placed again, after that failed."""
     commit_failures: int = 0
     partial_since: float | None = None
-    hanging_since: float | None = None
+    awaits_binding_since: float | None = None
     reported_at: float = float("-inf")
     """When its pods were last told another reason."""
     refusal: RefusedEvictions | None = None
@@ -131,7 +131,7 @@ class EntityQueue:
         entity.state = state
         waiting = entity.waiting
         if isinstance(waiting, Unschedulable):
-            self.unschedulable.park(entity.root, waiting.hint)
+            self.unschedulable.add(entity.root, waiting.hint)
         else:
             self.unschedulable.remove(entity.root)
         if isinstance(state, PreemptionProposed | Preempting):

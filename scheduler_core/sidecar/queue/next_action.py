@@ -18,24 +18,24 @@ class Action(enum.Enum):
     COMMIT = "record that it was placed"
     UNDO = "take back what was bound of it"
     REBIND = "repeat binds of which is not known whether they were carried out"
-    TRY = "find nodes for its pods"
+    SCHEDULE = "find nodes for its pods"
 
 
 def next_action(entity: QueuedEntity, waiting: Waiting, status: RootStatus, options: SchedulerOptions, now: float) -> Action | None:
     """Return what is to be done about *entity* now; None: nothing but to wait."""
     unconfirmed = isinstance(waiting, Backoff) and bool(waiting.unconfirmed)
     backing_off = now < entity.backoff_expiration
-    trying = bool(status.to_place) and status.ready and isinstance(waiting, Backoff)
+    schedulable = bool(status.to_place) and status.ready and isinstance(waiting, Backoff)
     if unconfirmed and not backing_off:
         return Action.REBIND
-    if status.finished and now >= entity.commit_after:
+    if status.to_commit and now >= entity.commit_after:
         return Action.COMMIT
-    if _is_lost(entity, status, options, now, trying=trying):
+    if _must_undo(entity, status, options, now, schedulable=schedulable):
         return Action.UNDO
-    return Action.TRY if trying and not (status.terminating or unconfirmed or backing_off) else None
+    return Action.SCHEDULE if schedulable and not (status.terminating or unconfirmed or backing_off) else None
 
 
-def waiting_now(entity: QueuedEntity, store: Cache, *, hint: bool) -> Waiting:
+def current_waiting(entity: QueuedEntity, store: Cache, *, hint: bool) -> Waiting:
     """Return what a scheduling attempt waits for by now: nothing after a *hint*; binds of which it shows what became are left out."""
     waiting = entity.waiting
     if isinstance(waiting, Unschedulable):
@@ -44,29 +44,29 @@ def waiting_now(entity: QueuedEntity, store: Cache, *, hint: bool) -> Waiting:
     return Backoff(unconfirmed, waiting.decision)
 
 
-def watch_over(entity: QueuedEntity, status: RootStatus, options: SchedulerOptions, now: float) -> list[float]:
+def update_timers(entity: QueuedEntity, status: RootStatus, options: SchedulerOptions, now: float) -> list[float]:
     """Note since when *entity* is partial, and since when it hangs; return when that has to be looked at again."""
-    if status.to_place and status.ready and not status.loose and not entity.settled:
-        entity.settled = True
+    if status.to_place and status.ready and not status.partially_bound and not entity.waited_for_members:
+        entity.waited_for_members = True
         entity.backoff_expiration = max(entity.backoff_expiration, now + options.settle_seconds)
-    entity.partial_since = _since(entity.partial_since, now, there=bool(status.loose))
-    entity.hanging_since = _since(entity.hanging_since, now, there=status.hanging)
-    times = [entity.commit_after] if status.finished else []
-    times += [entity.partial_since + options.patience_seconds] if entity.partial_since is not None else []
-    times += [entity.hanging_since + options.pinned_seconds] if entity.hanging_since is not None else []
+    entity.partial_since = _since(entity.partial_since, now, there=bool(status.partially_bound))
+    entity.awaits_binding_since = _since(entity.awaits_binding_since, now, there=status.awaits_binding)
+    times = [entity.commit_after] if status.to_commit else []
+    times += [entity.partial_since + options.partial_seconds] if entity.partial_since is not None else []
+    times += [entity.awaits_binding_since + options.pinned_seconds] if entity.awaits_binding_since is not None else []
     return times
 
 
-def _is_lost(entity: QueuedEntity, status: RootStatus, options: SchedulerOptions, now: float, *, trying: bool) -> bool:
+def _must_undo(entity: QueuedEntity, status: RootStatus, options: SchedulerOptions, now: float, *, schedulable: bool) -> bool:
     """Return whether the bound pods of a gang must be undone without another attempt."""
-    if entity.hanging_since is not None and now >= entity.hanging_since + options.pinned_seconds:
-        return any(map(options.whose.has, status.placed))
-    if not status.loose or status.terminating or entity.awaits_victims or entity.partial_since is None:
+    if entity.awaits_binding_since is not None and now >= entity.awaits_binding_since + options.pinned_seconds:
+        return any(map(options.our_pods.has, status.placed))
+    if not status.partially_bound or status.terminating or entity.awaits_victims or entity.partial_since is None:
         return False
     # Where an attempt finds no room it is undone at once; what is unschedulable all the same, an attempt could not judge.
-    if trying:
-        return entity.bind_failures >= options.most_failures
-    return now >= entity.partial_since + options.patience_seconds
+    if schedulable:
+        return entity.bind_failures >= options.max_bind_failures
+    return now >= entity.partial_since + options.partial_seconds
 
 
 def _since(since: float | None, now: float, *, there: bool) -> float | None:

@@ -15,9 +15,9 @@ from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.queue import backoff
 from scheduler_core.sidecar.queue.decision_log import DecisionLog
 from scheduler_core.sidecar.queue.entities import EntityQueue, QueuedEntity, RefusedEvictions
-from scheduler_core.sidecar.queue.next_action import Action, next_action, waiting_now, watch_over
+from scheduler_core.sidecar.queue.next_action import Action, current_waiting, next_action, update_timers
 from scheduler_core.sidecar.queue.queueing_hints import QueueingHint, UnschedulableEntities
-from scheduler_core.sidecar.queue.root_status import RootStatus, survey
+from scheduler_core.sidecar.queue.root_status import RootStatus, root_status
 from scheduler_core.sidecar.queue.scheduler_options import SchedulerOptions
 from scheduler_core.sidecar.queue.states import (
     Backoff,
@@ -33,7 +33,7 @@ from scheduler_core.sidecar.queue.states import (
 from scheduler_core.sidecar.writes import Bind, Ref, Ungate, WriteOutcome
 
 
-class HeldPlans(Protocol):
+class PlanReservations(Protocol):
     """The capacity that plans of preemption hold."""
 
     def prune(self, plan: PreemptionPlan) -> PreemptionPlan:
@@ -53,17 +53,17 @@ class SchedulingQueue:
 
     """
 
-    def __init__(self, store: Cache, options: SchedulerOptions, assumed: AssumedPods, held: HeldPlans) -> None:
+    def __init__(self, store: Cache, options: SchedulerOptions, assumed: AssumedPods, reservations: PlanReservations) -> None:
         store.usage.set_ungating(ungates=options.ungate, binds=options.scheduler_name if options.place else "")
-        self.store, self.options, self.whose = store, options, options.whose
-        self._assumed, self._held = assumed, held
+        self.store, self.options, self.our_pods = store, options, options.our_pods
+        self._assumed, self._reservations = assumed, reservations
         self.entities = EntityQueue(UnschedulableEntities(store, options.ignore))
         self.in_flight: dict[Ref, QueuedEntity] = {}
         self.decisions = DecisionLog()
 
-    def survey(self, root: Root) -> RootStatus | None:
+    def status_of(self, root: Root) -> RootStatus | None:
         """Return the current status of *root*."""
-        return survey(self.store, root, self.whose)
+        return root_status(self.store, root, self.our_pods)
 
     def get(self, root: Root) -> QueuedEntity | None:
         """Return the entity of *root*; None if it is not in the queue."""
@@ -88,21 +88,21 @@ class SchedulingQueue:
     def reconsider(self, root: Root, now: float, *, hint: bool, status: RootStatus | None = None) -> None:
         """See what is to be done about *root*; *hint*: something changed that could help it; *status*: as it is now, if that is known."""
         known = self.get(root)
-        if known is not None and self._binds_on(known):
+        if known is not None and self._is_binding(known):
             return
-        status = status or self.survey(root)
+        status = status or self.status_of(root)
         if status is None or (known is not None and known.uid != status.ref.uid):
             self.forget(root)
         if status is None:
             return
         entity = self.entities.add(status)
-        if not isinstance(entity.state, Binding) and not self._preempts_on(entity, now):
+        if not isinstance(entity.state, Binding) and not self._is_preempting(entity, now):
             self.route(entity, status, now, hint=hint)
 
     def route(self, entity: QueuedEntity, status: RootStatus, now: float, *, hint: bool = False) -> None:
         """Put *entity* into activeQ, or where it waits; take it out if nothing is left to do."""
-        entities, waiting = self.entities, waiting_now(entity, self.store, hint=hint)
-        for at in watch_over(entity, status, self.options, now):
+        entities, waiting = self.entities, current_waiting(entity, self.store, hint=hint)
+        for at in update_timers(entity, status, self.options, now):
             entities.wake_at(entity, at, now)
         if next_action(entity, waiting, status, self.options, now) is not None:
             entities.activate(entity, waiting, status.order)
@@ -112,7 +112,7 @@ class SchedulingQueue:
         elif waiting.unconfirmed or (status.to_place and status.ready and not status.terminating):
             entities.move(entity, Event.BACKOFF, waiting)
             entities.wake_at(entity, entity.backoff_expiration, now)
-        elif status.to_place or status.loose or status.hanging or status.finished:
+        elif status.to_place or status.partially_bound or status.awaits_binding or status.to_commit:
             entities.move(entity, Event.GATE, Gated())
         elif entity.commit_failures and now < (until := entity.commit_after + self.options.flush_seconds):
             # Should the record fail again, that it failed before counts.
@@ -131,12 +131,12 @@ class SchedulingQueue:
                 # Nobody is left to repeat the bind: if it was carried out after all, that will show.
                 self._assumed.forget(ref)
         if isinstance(entity.state, PreemptionProposed):
-            self._held.release(entity.state.plan)
+            self._reservations.release(entity.state.plan)
         self.entities.delete(entity)
 
     # Attempts.
 
-    def task(self, entity: QueuedEntity, status: RootStatus, now: float) -> Action | None:
+    def next_action(self, entity: QueuedEntity, status: RootStatus, now: float) -> Action | None:
         """Return what is to be done about *entity* now; None: nothing but to wait."""
         return next_action(entity, entity.waiting, status, self.options, now)
 
@@ -149,17 +149,17 @@ class SchedulingQueue:
         self.entities.move(entity, Event.ADD_UNSCHEDULABLE, Unschedulable(hint, now + self.options.flush_seconds))
         self.reconsider(entity.root, now, hint=False, status=status)
 
-    def undone(self, entity: QueuedEntity, now: float) -> None:
+    def record_undone(self, entity: QueuedEntity, now: float) -> None:
         """Record that the bound pods of *entity* are being deleted."""
         entity.bind_failures = 0
         # What cannot be deleted is not asked for again at once.
-        entity.hanging_since = None
+        entity.awaits_binding_since = None
         entity.back_off(now)
         self.reconsider(entity.root, now, hint=False)
 
-    def record_failed(self, root: Root, now: float) -> None:
+    def commit_failed(self, root: Root, now: float) -> None:
         """That *root* was placed could not be recorded: it is recorded again later."""
-        status = self.survey(root)
+        status = self.status_of(root)
         if self.get(root) is None:
             self.reconsider(root, now, hint=False, status=status)
         # The conditions of a tree are written together, and fail together.
@@ -168,9 +168,9 @@ class SchedulingQueue:
             entity.commit_after = now + backoff.seconds(entity.commit_failures, 1)
         self.reconsider(root, now, hint=False, status=status)
 
-    def reports_again(self, entity: QueuedEntity, now: float) -> bool:
+    def should_report(self, entity: QueuedEntity, now: float) -> bool:
         """Return whether pods that know that they are unschedulable are told another reason now, which is seldom."""
-        due = now - entity.reported_at >= self.options.retell_seconds
+        due = now - entity.reported_at >= self.options.report_seconds
         if due:
             entity.reported_at = now
         return due
@@ -248,7 +248,7 @@ class SchedulingQueue:
         entity.refusal = RefusedEvictions(victims, self.store.reporter.budgets, now + self.options.flush_seconds)
         self.reconsider(entity.root, now, hint=True, status=status)
 
-    def _preempts_on(self, entity: QueuedEntity, now: float) -> bool:
+    def _is_preempting(self, entity: QueuedEntity, now: float) -> bool:
         """Return whether *entity* still waits for its victims."""
         state = entity.state
         if not isinstance(state, PreemptionProposed | Preempting):
@@ -259,7 +259,7 @@ class SchedulingQueue:
                 self.preemption_done(entity, retry_at=now)
                 return False
         elif now >= end:
-            self._held.release(state.plan)
+            self._reservations.release(state.plan)
             self.preemption_done(entity)
             return False
         self.entities.wake_at(entity, end, now)
@@ -267,14 +267,14 @@ class SchedulingQueue:
 
     def _prune(self, entity: QueuedEntity, preempting: Preempting) -> PreemptionPlan:
         """Leave out the victims that are gone."""
-        plan = self._held.prune(preempting.plan)
+        plan = self._reservations.prune(preempting.plan)
         if plan != preempting.plan:
             self.entities.move(entity, Event.VICTIM_GONE, Preempting(plan, preempting.disrupted))
         return plan
 
     # Facts.
 
-    def _binds_on(self, entity: QueuedEntity) -> bool:
+    def _is_binding(self, entity: QueuedEntity) -> bool:
         """Return whether binds are under way and the root of the tree is the same.
 
         Each bind shows in an event, and to survey a tree takes as long as it is large: the last of them is waited for.

@@ -38,7 +38,7 @@ class QueueingHint:
     preempts: bool = False
 
 
-NOTHING = QueueingHint()
+NO_HINT = QueueingHint()
 """Of a root that only a change of its own can help."""
 
 
@@ -55,9 +55,9 @@ class UnschedulableEntities:
     def __contains__(self, root: Root) -> bool:
         return root in self._roots
 
-    def park(self, root: Root, interest: QueueingHint) -> None:
+    def add(self, root: Root, hint: QueueingHint) -> None:
         """*root* waits for what *interest* says."""
-        self._roots[root] = interest
+        self._roots[root] = hint
 
     def remove(self, root: Root) -> None:
         """*root* waits no more."""
@@ -67,24 +67,24 @@ class UnschedulableEntities:
         """The roots that *news* could help; they are not parked any more."""
         if not self._roots or not changes:
             return []
-        woken = list(self._roots) if changes.priorities_changed else list(self._helped(changes))
+        woken = list(self._roots) if changes.priorities_changed else list(self._roots_helped(changes))
         for root in woken:
             del self._roots[root]
         return woken
 
-    def _helped(self, changes: ClusterChanges) -> Iterator[Root]:
-        room = _Room(self._store.usage.placement_state(), self._store, self._ignore, changes)
-        for root, interest in self._roots.items():
+    def _roots_helped(self, changes: ClusterChanges) -> Iterator[Root]:
+        fit_check = _FitCheck(self._store.usage.placement_state(), self._store, self._ignore, changes)
+        for root, hint in self._roots.items():
             if (
-                not changes.nodes.isdisjoint(interest.hosts)
-                or not interest.events.isdisjoint(changes.events)
-                or (interest.preempts and (changes.budgets or changes.units))
-                or room.helps(interest)
+                not changes.nodes.isdisjoint(hint.hosts)
+                or not hint.events.isdisjoint(changes.events)
+                or (hint.preempts and (changes.budgets or changes.units))
+                or fit_check.any_pod_fits(hint)
             ):
                 yield root
 
 
-class _Room:
+class _FitCheck:
     """Check of pod forms against the nodes that changed; evaluated once for each form."""
 
     def __init__(self, placement_state: LivePlacementState, store: Cache, ignore: frozenset[str], changes: ClusterChanges) -> None:
@@ -93,24 +93,24 @@ class _Room:
         self._nodes = _indices(placement_state, changes.freed_nodes | changes.nodes)
         self._known: dict[tuple[PodForm, bool], bool] = {}
 
-    def helps(self, interest: QueueingHint) -> bool:
+    def any_pod_fits(self, hint: QueueingHint) -> bool:
         """Return whether any pod of the root fits on a changed node."""
-        return bool(len(self._nodes)) and any(self._fits(form, free=not interest.preempts) for form in interest.forms)
+        return bool(len(self._nodes)) and any(self._fits(form, free=not hint.preempts) for form in hint.forms)
 
     def _fits(self, form: PodForm, *, free: bool) -> bool:
         if (known := self._known.get((form, free))) is None:
-            known = self._known[form, free] = self._has_room(form, free=free)
+            known = self._known[form, free] = self._fits_uncached(form, free=free)
         return known
 
-    def _has_room(self, form: PodForm, *, free: bool) -> bool:
+    def _fits_uncached(self, form: PodForm, *, free: bool) -> bool:
         if (shape := self._store.usage.shape(form)) is None:
             return False
         profile = self._profile.compile(shape)
         nodes = self._nodes if profile.mask is None else self._nodes[profile.mask[self._nodes]]
-        left = self._placement_state.nodes.allocatable[profile.rows][:, nodes]
+        free_capacity = self._placement_state.nodes.allocatable[profile.rows][:, nodes]
         if free:
-            left = left - self._placement_state.requested.sums()[profile.rows][:, nodes]
-        return bool((left >= profile.amounts).all(axis=0).any())
+            free_capacity = free_capacity - self._placement_state.requested.sums()[profile.rows][:, nodes]
+        return bool((free_capacity >= profile.amounts).all(axis=0).any())
 
 
 def _indices(state: LivePlacementState, names: Iterable[str]) -> Nodes:

@@ -35,9 +35,9 @@ class OurPods:
 
     def places(self, pod: LivePod) -> bool:
         """Return whether *pod* is ours to place while it has no node; an ungated pod is bound by its own scheduler."""
-        return self.opens(pod) or bool(self.scheduler and pod.draft.scheduler == self.scheduler)
+        return self.placed_by_ungating(pod) or bool(self.scheduler and pod.draft.scheduler == self.scheduler)
 
-    def opens(self, pod: LivePod) -> bool:
+    def placed_by_ungating(self, pod: LivePod) -> bool:
         """Return whether the pod is placed by removing our gate."""
         return self.ungates and GATE in pod.draft.gates
 
@@ -70,61 +70,63 @@ class RootStatus:
     priority: int
     age: Age
     to_place: tuple[LivePod, ...]
-    held: frozenset[str] = frozenset()
+    excluded: frozenset[str] = frozenset()
     ready: bool = True
     placed: tuple[LivePod, ...] = ()
     terminating: bool = False
-    loose: tuple[LivePod, ...] = ()
-    hanging: bool = False
-    finished: tuple[LiveGroup, ...] = ()
-    settled: bool = False
+    partially_bound: tuple[LivePod, ...] = ()
+    awaits_binding: bool = False
+    to_commit: tuple[LiveGroup, ...] = ()
+    was_scheduled: bool = False
 
     @property
     def order(self) -> tuple[bool, int, Age, str, str, str]:
         """Partial roots first, then as the queue has it: priority, age, name."""
-        return not self.loose, -self.priority, self.age, self.root.namespace, self.root.name, self.root.kind
+        return not self.partially_bound, -self.priority, self.age, self.root.namespace, self.root.name, self.root.kind
 
     def recorded(self) -> RootStatus:
         """Return the same once its finished groups are recorded as placed."""
-        return dataclasses.replace(self, finished=(), settled=True, hanging=False, terminating=False) if self.finished else self
+        return (
+            dataclasses.replace(self, to_commit=(), was_scheduled=True, awaits_binding=False, terminating=False) if self.to_commit else self
+        )
 
 
-def survey(store: Cache, root: Root, whose: OurPods) -> RootStatus | None:
+def root_status(store: Cache, root: Root, our_pods: OurPods) -> RootStatus | None:
     """Return the status of *root*; None if it does not exist or none of its pods is ours."""
     if root.kind == "Pod":
-        return _of_pod(store, root, whose)
+        return _pod_status(store, root, our_pods)
     if store.group_cache.root_of((root.kind, root.namespace, root.name)) != root:
         # It has come to be a part of another tree.
         return None
-    return _Tree(store, root, store.group_cache.tree(root), whose).survey()
+    return _Tree(store, root, store.group_cache.tree(root), our_pods).status_of()
 
 
-def _of_pod(store: Cache, root: Root, whose: OurPods) -> RootStatus | None:
+def _pod_status(store: Cache, root: Root, our_pods: OurPods) -> RootStatus | None:
     usage = store.usage
     pod = usage.pods.pods.get(f"{root.namespace}/{root.name}")
-    if pod is None or pod.draft.group or pod.draft.reference is not None or not whose.has(pod):
+    if pod is None or pod.draft.group or pod.draft.reference is not None or not our_pods.has(pod):
         return None
     draft = pod.draft
-    if draft.node or _leaves(pod):
+    if draft.node or _is_terminating(pod):
         return None
     priority = store.group_cache.priorities.rank(draft.priority, draft.class_name, draft.policy).value
     if usage.node_of(pod):
         return RootStatus(root, pod.ref, 1, priority, age(draft.created), (), placed=(pod,))
-    if not whose.places(pod):
+    if not our_pods.places(pod):
         return None
-    return RootStatus(root, pod.ref, 1, priority, age(draft.created), (pod,), ready=not _closed(pod, whose))
+    return RootStatus(root, pod.ref, 1, priority, age(draft.created), (pod,), ready=not _has_other_gate(pod, our_pods))
 
 
 class _Tree:
     """The groups of one tree with their members, looked through once."""
 
-    def __init__(self, store: Cache, root: Root, groups: list[LiveGroup], whose: OurPods) -> None:
-        self._store, self._root, self._whose = store, root, whose
+    def __init__(self, store: Cache, root: Root, groups: list[LiveGroup], our_pods: OurPods) -> None:
+        self._store, self._root, self._our_pods = store, root, our_pods
         self._groups = {live.key: live for live in groups}
         self._top = groups[0]
         self._members: dict[Key, list[LivePod]] = {}
         self._placed: Counter[Key] = Counter()
-        self._firm: Counter[Key] = Counter()
+        self._bound: Counter[Key] = Counter()
         usage = store.usage
         for live in groups:
             if live.key[0] == "PodGroup":
@@ -132,23 +134,23 @@ class _Tree:
                 self._members[live.key] = found
                 ended = usage.pods.ended(*live.key[1:])
                 self._placed[live.key] = ended + sum(bool(usage.node_of(pod)) for pod in found)
-                self._firm[live.key] = ended + sum(map(_is_firm, found))
+                self._bound[live.key] = ended + sum(map(_is_bound, found))
 
-    def survey(self) -> RootStatus | None:
+    def status_of(self) -> RootStatus | None:
         """None if nothing of it is ours."""
-        store, whose, node_of = self._store, self._whose, self._store.usage.node_of
+        store, our_pods, node_of = self._store, self._our_pods, self._store.usage.node_of
         members = [pod for found in self._members.values() for pod in found]
-        if not any(map(whose.has, members)):
+        if not any(map(our_pods.has, members)):
             return None
-        placed = [pod for pod in members if node_of(pod) or self._is_astray(pod)]
-        pending = [pod for pod in members if not node_of(pod) and not _leaves(pod) and not self._is_astray(pod)]
-        gated = any(map(whose.opens, pending))
-        ours = [pod for pod in pending if whose.places(pod)]
+        placed = [pod for pod in members if node_of(pod) or self._is_pinned_to_deleted_node(pod)]
+        pending = [pod for pod in members if not node_of(pod) and not _is_terminating(pod) and not self._is_pinned_to_deleted_node(pod)]
+        some_gated_by_us = any(map(our_pods.placed_by_ungating, pending))
+        ours = [pod for pod in pending if our_pods.places(pod)]
         # Beside pods that our gate holds others are placed by their scheduler; beside pods of our scheduler there are to be none.
-        held = frozenset(pod.key for pod in pending if not whose.places(pod)) if gated else frozenset()
-        closed = any(_closed(pod, whose) for pod in pending if pod.key not in held)
-        settled = any(map(_was_placed, self._groups.values()))
-        sound = self._is_sound()
+        excluded = frozenset(pod.key for pod in pending if not our_pods.places(pod)) if some_gated_by_us else frozenset()
+        gated = any(_has_other_gate(pod, our_pods) for pod in pending if pod.key not in excluded)
+        was_scheduled = any(map(_was_scheduled, self._groups.values()))
+        valid = self._is_valid()
         completed = store.group_cache.completed(self._top)
         return RootStatus(
             root=self._root,
@@ -157,20 +159,20 @@ class _Tree:
             priority=self._top.priority,
             age=age(completed.metadata.creation_timestamp),
             to_place=tuple(ours),
-            held=held,
-            ready=sound and not closed and not self._top.parent and self._has_quorum(self._top),
-            placed=tuple(pod for pod in placed if not _leaves(pod)),
-            terminating=not settled and any(map(_leaves, placed)),
-            loose=tuple(self._loose_pods()) if sound else (),
-            hanging=sound and not settled and self._hangs(placed),
-            finished=tuple(self._finished(self._top)) if sound else (),
-            settled=settled,
+            excluded=excluded,
+            ready=valid and not gated and not self._top.parent and self._has_quorum(self._top),
+            placed=tuple(pod for pod in placed if not _is_terminating(pod)),
+            terminating=not was_scheduled and any(map(_is_terminating, placed)),
+            partially_bound=tuple(self._partially_bound_pods()) if valid else (),
+            awaits_binding=valid and not was_scheduled and self._awaits_binding(placed),
+            to_commit=tuple(self._groups_to_commit(self._top)) if valid else (),
+            was_scheduled=was_scheduled,
         )
 
     def _children(self, live: LiveGroup) -> list[LiveGroup]:
         return [self._groups[child.key] for child in self._store.group_cache.children(*live.key[1:])] if live.key[0] != "PodGroup" else []
 
-    def _is_sound(self) -> bool:
+    def _is_valid(self) -> bool:
         """Return whether the tree has a root and at most the allowed number of levels; any other tree is invalid and not touched."""
         level, levels = [self._top], 0
         while level:
@@ -184,7 +186,7 @@ class _Tree:
         wanted = minimum(live.group)
         if live.key[0] == "PodGroup":
             # One that is being deleted before it had a node fills no place; its successor is about to come.
-            return sum(bool(self._store.usage.node_of(pod)) or not _leaves(pod) for pod in self._members[live.key]) >= wanted
+            return sum(bool(self._store.usage.node_of(pod)) or not _is_terminating(pod) for pod in self._members[live.key]) >= wanted
         return sum(map(self._has_quorum, self._children(live))) >= wanted
 
     def _is_complete(self, live: LiveGroup, counts: Counter[Key]) -> bool:
@@ -194,66 +196,68 @@ class _Tree:
             return counts[live.key] >= wanted
         return sum(self._is_complete(child, counts) for child in self._children(live)) >= wanted
 
-    def _is_astray(self, pod: LivePod) -> bool:
+    def _is_pinned_to_deleted_node(self, pod: LivePod) -> bool:
         """Return whether the pod was pinned to a deleted node: it cannot run, and its selector is immutable."""
-        gone = self._whose.ungates and bool(pod.pinned_node) and not pod.draft.node and pod.pinned_node not in self._store.usage.nodes.nodes
+        gone = (
+            self._our_pods.ungates and bool(pod.pinned_node) and not pod.draft.node and pod.pinned_node not in self._store.usage.nodes.nodes
+        )
         return gone and bool(pinned_hostname(pod))
 
-    def _hangs(self, placed: list[LivePod]) -> bool:
+    def _awaits_binding(self, placed: list[LivePod]) -> bool:
         gang = self._top.group.spec.scheduling_policy.gang is not None
-        return gang and not all(map(_is_firm, placed)) and not self._is_complete(self._top, self._firm)
+        return gang and not all(map(_is_bound, placed)) and not self._is_complete(self._top, self._bound)
 
-    def _is_settled(self, live: LiveGroup) -> bool:
-        return _was_placed(live) or any(map(self._is_settled, self._children(live)))
+    def _any_scheduled(self, live: LiveGroup) -> bool:
+        return _was_scheduled(live) or any(map(self._any_scheduled, self._children(live)))
 
-    def _loose_pods(self) -> Iterator[LivePod]:
+    def _partially_bound_pods(self) -> Iterator[LivePod]:
         """Return the pods to delete; pods bound by another scheduler are not ours to undo."""
-        for live in self._loose(self._top):
+        for live in self._partial_leaves(self._top):
             for pod in self._members[live.key]:
-                if self._store.usage.node_of(pod) and not _leaves(pod) and self._whose.has(pod):
+                if self._store.usage.node_of(pod) and not _is_terminating(pod) and self._our_pods.has(pod):
                     yield pod
 
-    def _loose(self, live: LiveGroup) -> Iterator[LiveGroup]:
+    def _partial_leaves(self, live: LiveGroup) -> Iterator[LiveGroup]:
         """The leaves whose pods are part of a gang that is partial."""
-        if self._is_settled(live) or self._is_complete(live, self._placed):
+        if self._any_scheduled(live) or self._is_complete(live, self._placed):
             for child in self._children(live):
-                yield from self._loose(child)
+                yield from self._partial_leaves(child)
         else:
-            yield from self._occupied(live)
+            yield from self._leaves_with_pods(live)
 
-    def _occupied(self, live: LiveGroup) -> Iterator[LiveGroup]:
+    def _leaves_with_pods(self, live: LiveGroup) -> Iterator[LiveGroup]:
         if self._placed[live.key]:
             yield live
         for child in self._children(live):
-            yield from self._occupied(child)
+            yield from self._leaves_with_pods(child)
 
-    def _finished(self, live: LiveGroup) -> Iterator[LiveGroup]:
-        if self._is_complete(live, self._firm):
-            if not _is_true(live):
+    def _groups_to_commit(self, live: LiveGroup) -> Iterator[LiveGroup]:
+        if self._is_complete(live, self._bound):
+            if not _is_recorded(live):
                 yield live
             for child in self._children(live):
-                yield from self._finished(child)
+                yield from self._groups_to_commit(child)
 
 
-def _is_true(live: LiveGroup) -> bool:
+def _is_recorded(live: LiveGroup) -> bool:
     condition = live.condition(INITIALLY_SCHEDULED[live.key[0]])
     return condition is not None and condition.status == "True"
 
 
-def _was_placed(live: LiveGroup) -> bool:
+def _was_scheduled(live: LiveGroup) -> bool:
     """Return whether it was placed before: by its condition, or by one that is still to be written."""
-    return live.binds_acknowledged or _is_true(live)
+    return live.binds_acknowledged or _is_recorded(live)
 
 
-def _is_firm(pod: LivePod) -> bool:
+def _is_bound(pod: LivePod) -> bool:
     """Return whether the pod is certainly bound: the watch shows it or the API server has confirmed it."""
     return bool(pod.draft.node) or (pod.acknowledged and GATE not in pod.draft.gates)
 
 
-def _leaves(pod: LivePod) -> bool:
+def _is_terminating(pod: LivePod) -> bool:
     return pod.draft.terminating or pod.deletion_assumed
 
 
-def _closed(pod: LivePod, whose: OurPods) -> bool:
+def _has_other_gate(pod: LivePod, our_pods: OurPods) -> bool:
     """Return whether the pod has a scheduling gate that is not ours."""
-    return bool(pod.draft.gates) and not (whose.ungates and pod.gated_by_us)
+    return bool(pod.draft.gates) and not (our_pods.ungates and pod.gated_by_us)

@@ -57,15 +57,15 @@ class SchedulerOptions:
     plugins: Plugins = NO_PLUGINS
     batch_roots: int = 64
     batch_pods: int = 512
-    most_flying: int = 256
+    max_binds_in_flight: int = 256
     seconds: float = 0.1
     settle_seconds: float = 0.01
     flush_seconds: float = 300.0
-    patience_seconds: float = 30.0
+    partial_seconds: float = 30.0
     pinned_seconds: float = 300.0
     plan_seconds: float = 600.0
-    most_failures: int = 3
-    retell_seconds: float = 60.0
+    max_bind_failures: int = 3
+    report_seconds: float = 60.0
 
     @property
     def cycle(self) -> CycleOptions:
@@ -76,6 +76,6 @@ class SchedulerOptions:
         )
 
     @property
-    def whose(self) -> OurPods:
+    def our_pods(self) -> OurPods:
         """Selection of our pods."""
         return OurPods(self.scheduler_name if self.place else "", self.ungate)

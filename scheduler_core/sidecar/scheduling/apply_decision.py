@@ -10,7 +10,7 @@ from scheduler_core.model.decision import Name as Root
 from scheduler_core.sidecar.client.requests import HOSTNAME
 from scheduler_core.sidecar.queue.entities import QueuedEntity
 from scheduler_core.sidecar.queue.priority_queue import SchedulingQueue
-from scheduler_core.sidecar.queue.queueing_hints import NOTHING, QueueingHint
+from scheduler_core.sidecar.queue.queueing_hints import NO_HINT, QueueingHint
 from scheduler_core.sidecar.queue.root_status import RootStatus
 from scheduler_core.sidecar.queue.states import PreemptionPlan
 from scheduler_core.sidecar.scheduling.binding import Binder
@@ -45,41 +45,41 @@ class DecisionApplier:
     def __init__(self, queue: SchedulingQueue, binder: Binder, preemption: PreemptionPlans) -> None:
         self._queue, self._binder, self._preemption = queue, binder, preemption
 
-    def apply_decision(self, entity: QueuedEntity, survey: RootStatus, decided: Decided, now: float) -> Attempt:
+    def apply_decision(self, entity: QueuedEntity, status: RootStatus, decided: Decided, now: float) -> Attempt:
         """Apply *decided*, a decision on *survey*, and return the attempt."""
         decision = decided.decision
-        if decision.status is Status.SUCCESS and (node := self._binder.unpinnable(decision, survey)):
+        if decision.status is Status.SUCCESS and (node := self._binder.unpinnable(decision, status)):
             why = f"node {node} has no label {HOSTNAME}, by which a pod is pinned to it"
             decision = dataclasses.replace(decision, status=Status.ERROR, message=why, assignments={})
         self._queue.decisions.record(decision)
-        return (self._placed if decision.status is Status.SUCCESS else self._failed)(entity, survey, decided, decision, now)
+        return (self._placed if decision.status is Status.SUCCESS else self._failed)(entity, status, decided, decision, now)
 
-    def _placed(self, entity: QueuedEntity, survey: RootStatus, decided: Decided, decision: Decision, now: float) -> Attempt:
+    def _placed(self, entity: QueuedEntity, status: RootStatus, decided: Decided, decision: Decision, now: float) -> Attempt:
         queue = self._queue
-        binds = self._binder.binds(decision, survey)
-        told = self._told(entity, survey, decision, now)
+        binds = self._binder.binds(decision, status)
+        reports = self._report_failure(entity, status, decision, now)
         if binds:
             queue.bind(entity, {write.pod: write for write in binds}, decision)
         else:
-            queue.add_unschedulable(entity, self._hint(survey, decided), survey, now)
-        return Attempt(entity.root, decision, (*binds, *told))
+            queue.add_unschedulable(entity, self._hint(status, decided), status, now)
+        return Attempt(entity.root, decision, (*binds, *reports))
 
-    def _failed(self, entity: QueuedEntity, survey: RootStatus, decided: Decided, decision: Decision, now: float) -> Attempt:
+    def _failed(self, entity: QueuedEntity, status: RootStatus, decided: Decided, decision: Decision, now: float) -> Attempt:
         queue = self._queue
         awaits_victims = bool(decision.nominations) and not decision.victims
-        writes = self._told(entity, survey, decision, now)
+        writes = self._report_failure(entity, status, decision, now)
         plan = self._plan(entity, decision, now)
         if plan is not None:
             queue.propose(entity, plan, now)
             return Attempt(entity.root, decision, writes, self._preemption.evictions(plan))
-        preempts = any(pod.record is not None and pod.record.preempts for pod in survey.to_place)
+        preempts = any(pod.record is not None and pod.record.preempts for pod in status.to_place)
         if queue.options.preempt and failure_clears_nominations(entity.root, preempts=preempts):
-            writes = (*writes, *self._binder.nominations(decision, survey))
-        status: RootStatus | None = survey
-        if survey.loose and not awaits_victims and decision.status in _UNPLACED:
-            writes = (*writes, *self._binder.undone(survey, decision.message))
-            status = queue.survey(entity.root)
-        queue.add_unschedulable(entity, self._hint(survey, decided), status, now, awaits_victims=awaits_victims)
+            writes = (*writes, *self._binder.nominations(decision, status))
+        current: RootStatus | None = status
+        if status.partially_bound and not awaits_victims and decision.status in _UNPLACED:
+            writes = (*writes, *self._binder.undo(status, decision.message))
+            current = queue.status_of(entity.root)
+        queue.add_unschedulable(entity, self._hint(status, decided), current, now, awaits_victims=awaits_victims)
         return Attempt(entity.root, decision, writes)
 
     def _plan(self, entity: QueuedEntity, decision: Decision, now: float) -> PreemptionPlan | None:
@@ -92,16 +92,16 @@ class DecisionApplier:
                 return None
         return self._preemption.plan(decision, now)
 
-    def _told(self, entity: QueuedEntity, survey: RootStatus, decision: Decision, now: float) -> tuple[Write, ...]:
-        return self._binder.report_failure(decision, survey, afresh=self._queue.reports_again(entity, now))
+    def _report_failure(self, entity: QueuedEntity, status: RootStatus, decision: Decision, now: float) -> tuple[Write, ...]:
+        return self._binder.report_failure(decision, status, update_message=self._queue.should_report(entity, now))
 
-    def _hint(self, survey: RootStatus, decided: Decided) -> QueueingHint:
-        status, usage = decided.decision.status, self._queue.store.usage
-        if status in {Status.WAIT, Status.INVALID}:
-            return NOTHING
+    def _hint(self, status: RootStatus, decided: Decided) -> QueueingHint:
+        outcome, usage = decided.decision.status, self._queue.store.usage
+        if outcome in {Status.WAIT, Status.INVALID}:
+            return NO_HINT
         return QueueingHint(
-            forms=frozenset(pod.draft.form for pod in survey.to_place),
-            hosts=frozenset(usage.node_of(pod) for pod in survey.placed),
+            forms=frozenset(pod.draft.form for pod in status.to_place),
+            hosts=frozenset(usage.node_of(pod) for pod in status.placed),
             events=decided.events,
             preempts=self._queue.options.preempt and decided.preempts,
         )

@@ -20,31 +20,35 @@ from scheduler_core.sidecar.writes import Bind, Condition, Nominate, RecordEvent
 
 NORMAL, WARNING = "Normal", "Warning"
 _FAILED = frozenset({Status.UNSCHEDULABLE, Status.UNRESOLVABLE, Status.ERROR})
-_TOLD = frozenset({*_FAILED, Status.INVALID})
+_REPORTED = frozenset({*_FAILED, Status.INVALID})
 """... of which pods and events tell; what groups are told of an invalid tree is a mode of its own."""
 
 
 class Binder:
     """Makes the writes of decisions, and presumes what they will have done."""
 
-    def __init__(self, store: Cache, assumed: AssumedPods, whose: OurPods) -> None:
-        self._store, self._assumed, self._whose = store, assumed, whose
+    def __init__(self, store: Cache, assumed: AssumedPods, our_pods: OurPods) -> None:
+        self._store, self._assumed, self._our_pods = store, assumed, our_pods
 
-    def binds(self, decision: Decision, survey: RootStatus) -> tuple[Bind | Ungate, ...]:
+    def binds(self, decision: Decision, status: RootStatus) -> tuple[Bind | Ungate, ...]:
         """Return the writes that bind the pods of a root to the nodes of *decision*; the pods are assumed."""
         found: list[Bind | Ungate] = []
-        for pod in sorted(survey.to_place, key=lambda pod: (pod.draft.group, pod.key)):
+        for pod in sorted(status.to_place, key=lambda pod: (pod.draft.group, pod.key)):
             node = decision.assignments.get(pod.key)
             if node is None:
                 continue
-            opens = self._whose.opens(pod)
+            ungates = self._our_pods.placed_by_ungating(pod)
             if self._assumed.assume(pod.ref, node):
-                found.append(Ungate(pod.ref, node, self.host(node)) if opens else Bind(pod.ref, node))
+                found.append(Ungate(pod.ref, node, self.host(node)) if ungates else Bind(pod.ref, node))
         return tuple(found)
 
-    def unpinnable(self, decision: Decision, survey: RootStatus) -> str:
+    def unpinnable(self, decision: Decision, status: RootStatus) -> str:
         """The first node that a pod cannot be pinned to, as it has no host name; empty if there is none."""
-        nodes = {decision.assignments[pod.key] for pod in survey.to_place if self._whose.opens(pod) and pod.key in decision.assignments}
+        nodes = {
+            decision.assignments[pod.key]
+            for pod in status.to_place
+            if self._our_pods.placed_by_ungating(pod) and pod.key in decision.assignments
+        }
         return min((node for node in nodes if not self.host(node)), default="")
 
     def host(self, node: str) -> str:
@@ -52,45 +56,45 @@ class Binder:
         read = self._store.usage.nodes.nodes.get(node)
         return (read.node.metadata.labels or {}).get(HOSTNAME, "") if read is not None else ""
 
-    def committed(self, survey: RootStatus, decision: Decision | None) -> tuple[Write, ...]:
+    def commit(self, status: RootStatus, decision: Decision | None) -> tuple[Write, ...]:
         """That the groups that have what they need were placed, children before parents, and an event on the root."""
         writes: list[Write] = []
-        for live in reversed(survey.finished):
+        for live in reversed(status.to_commit):
             found = initially_scheduled(live.key[0], Status.SUCCESS)
-            writes += self._told(_ref(live), live.condition(found.type), found.type, found.status, found.reason, found.message)
-        if survey.finished and survey.finished[0].key == (survey.root.kind, survey.root.namespace, survey.root.name):
-            writes.append(RecordEvent(survey.ref, NORMAL, "Scheduled", _placed(survey, decision)))
+            writes += self._set_condition(_ref(live), live.condition(found.type), found.type, found.status, found.reason, found.message)
+        if status.to_commit and status.to_commit[0].key == (status.root.kind, status.root.namespace, status.root.name):
+            writes.append(RecordEvent(status.ref, NORMAL, "Scheduled", _placed(status, decision)))
         return tuple(writes)
 
-    def report_failure(self, decision: Decision, survey: RootStatus, *, afresh: bool) -> tuple[Write, ...]:
+    def report_failure(self, decision: Decision, status: RootStatus, *, update_message: bool) -> tuple[Write, ...]:
         """Return the conditions and events that report *decision* to groups and pods: not placed, with the reason.
 
         Pods that have been told that they are unschedulable are told another reason only where it is told *afresh*.
         """
-        writes = [*self._to_groups(decision), *self._to_pods(decision, survey, afresh=afresh)]
-        if decision.status in _TOLD:
-            message = decision.message or decision.pending.get(f"{survey.root.namespace}/{survey.root.name}", "")
-            writes.append(RecordEvent(survey.ref, WARNING, "FailedScheduling", message))
+        writes = [*self._to_groups(decision), *self._to_pods(decision, status, update_message=update_message)]
+        if decision.status in _REPORTED:
+            message = decision.message or decision.pending.get(f"{status.root.namespace}/{status.root.name}", "")
+            writes.append(RecordEvent(status.ref, WARNING, "FailedScheduling", message))
         return tuple(writes)
 
-    def nominations(self, decision: Decision, survey: RootStatus) -> tuple[Nominate, ...]:
+    def nominations(self, decision: Decision, status: RootStatus) -> tuple[Nominate, ...]:
         """Nominations that *decision* takes back."""
         if decision.status not in _FAILED:
             return ()
-        lost = [pod for pod in survey.to_place if pod.nominated and pod.key not in decision.nominations]
+        lost = [pod for pod in status.to_place if pod.nominated and pod.key not in decision.nominations]
         for pod in lost:
             self._assumed.assume_nomination(pod.ref, "")
         return tuple(Nominate(pod.ref, "") for pod in lost)
 
-    def undone(self, survey: RootStatus, why: str) -> tuple[Write, ...]:
+    def undo(self, status: RootStatus, why: str) -> tuple[Write, ...]:
         """Return the writes that undo a partially bound gang; its pods count as being deleted."""
-        message = f"{survey.root.kind} {survey.root.name} was placed in part and cannot be finished: {why}"
-        pods = sorted(survey.loose or filter(self._whose.has, survey.placed), key=lambda pod: pod.key)
+        message = f"{status.root.kind} {status.root.name} was placed in part and cannot be finished: {why}"
+        pods = sorted(status.partially_bound or filter(self._our_pods.has, status.placed), key=lambda pod: pod.key)
         for pod in pods:
             self._assumed.expect_deletion(pod.ref, evicted=False)
         return (
             *(Remove(pod.ref, message) for pod in pods),
-            RecordEvent(survey.ref, WARNING, "PlacementUndone", f"{message}; {len(pods)} pods are deleted"),
+            RecordEvent(status.ref, WARNING, "PlacementUndone", f"{message}; {len(pods)} pods are deleted"),
         )
 
     def _to_groups(self, decision: Decision) -> Iterator[Write]:
@@ -99,23 +103,27 @@ class Binder:
             if live is None or live.binds_acknowledged or each.status not in _FAILED:
                 continue
             for found in each.conditions:
-                there = live.condition(found.type)
+                current = live.condition(found.type)
                 # True is final, also where it was written and does not show yet.
-                if found.status == "False" and (there is None or there.status != "True"):
-                    yield from self._told(_ref(live), there, found.type, found.status, found.reason, found.message)
+                if found.status == "False" and (current is None or current.status != "True"):
+                    yield from self._set_condition(_ref(live), current, found.type, found.status, found.reason, found.message)
 
-    def _to_pods(self, decision: Decision, survey: RootStatus, *, afresh: bool) -> Iterator[Write]:
+    def _to_pods(self, decision: Decision, status: RootStatus, *, update_message: bool) -> Iterator[Write]:
         reason = "SchedulerError" if decision.status in (Status.ERROR, Status.INVALID) else "Unschedulable"
-        for pod in survey.to_place:
+        for pod in status.to_place:
             message = decision.pending.get(pod.key)
             # Why a pod with gates waits is told by the API server.
-            if message is None or self._whose.opens(pod) or decision.status not in {*_TOLD, Status.SUCCESS}:
+            if message is None or self._our_pods.placed_by_ungating(pod) or decision.status not in {*_REPORTED, Status.SUCCESS}:
                 continue
-            if not afresh and pod.pod_scheduled is not None and (pod.pod_scheduled.status, pod.pod_scheduled.reason) == ("False", reason):
+            if (
+                not update_message
+                and pod.pod_scheduled is not None
+                and (pod.pod_scheduled.status, pod.pod_scheduled.reason) == ("False", reason)
+            ):
                 continue
-            yield from self._told(pod.ref, pod.pod_scheduled, SCHEDULED, "False", reason, message)
+            yield from self._set_condition(pod.ref, pod.pod_scheduled, SCHEDULED, "False", reason, message)
 
-    def _told(self, target: Ref, before: Condition | None, type_: str, status: str, reason: str, message: str) -> list[Write]:
+    def _set_condition(self, target: Ref, before: Condition | None, type_: str, status: str, reason: str, message: str) -> list[Write]:
         """The condition, unless it stands so."""
         if before is not None and (before.status, before.reason, before.message) == (status, reason, message):
             return []
@@ -129,8 +137,8 @@ def _ref(live: LiveGroup) -> Ref:
     return Ref(*live.key, live.uid)
 
 
-def _placed(survey: RootStatus, decision: Decision | None) -> str:
+def _placed(status: RootStatus, decision: Decision | None) -> str:
     """Return the text of the event: number of pods and nodes."""
     domain = decision.groups[0].domain if decision is not None and decision.groups else None
     where = f", in {domain.key} {domain.value}" if domain is not None else ""
-    return f"{len(survey.placed)} pods have a node{where}"
+    return f"{len(status.placed)} pods have a node{where}"

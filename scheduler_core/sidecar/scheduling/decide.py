@@ -36,9 +36,9 @@ def decide(
     store: Cache,
     roots: Sequence[Name],
     options: CycleOptions,
-    held: Collection[str] = (),
+    excluded: Collection[str] = (),
     stop: Callable[[], bool] = lambda: False,
-    looked: Counters | None = None,
+    counters: Counters | None = None,
 ) -> tuple[Decided, ...]:
     """The decisions on *roots*, in this order; what one is given, the next does not find.
 
@@ -46,12 +46,12 @@ def decide(
         store: the cluster.
         roots: tops of trees, and single pods.
         options: how to decide.
-        held: keys of pending pods that are members, but are not to be placed.
+        excluded: keys of pending members that must not be placed.
         stop: asked after each root; once it says so, the roots that are left get no decision.
-        looked: counts the placements that are looked at.
+        counters: counters of evaluated placements.
 
     """
-    view = _held_back(store.snapshot(roots), held)
+    view = _without_excluded(store.snapshot(roots), excluded)
     forest = scheduling_queue.build(
         view, scheduling_queue.QueueOptions(order=tuple(spellings(root)[-1] for root in roots), gates=options.gates)
     )
@@ -72,20 +72,20 @@ def decide(
                 break
     finally:
         state.stateful.give_back()
-        if looked is not None:
-            looked.join(state.looked)
+        if counters is not None:
+            counters.join(state.looked)
     return tuple(decided)
 
 
-def refused(store: Cache, root: Name, options: CycleOptions, held: Collection[str] = ()) -> Decision | None:
+def refused(store: Cache, root: Name, options: CycleOptions, excluded: Collection[str] = ()) -> Decision | None:
     """The decision on a root that would not even be tried, as things stand; None if it would be."""
-    view = _held_back(store.snapshot((root,)), held)
+    view = _without_excluded(store.snapshot((root,)), excluded)
     return next(iter(scheduling_queue.build(view, scheduling_queue.QueueOptions(gates=options.gates)).refused), None)
 
 
-def _held_back(view: ClusterSnapshot, held: Collection[str]) -> ClusterSnapshot:
+def _without_excluded(view: ClusterSnapshot, excluded: Collection[str]) -> ClusterSnapshot:
     """*view* with the pods *held* as members that nothing is to be found for."""
-    if not held:
+    if not excluded:
         return view
-    pods = tuple(dataclasses.replace(pod, terminating=True) if pod.key in held else pod for pod in view.pods)
+    pods = tuple(dataclasses.replace(pod, terminating=True) if pod.key in excluded else pod for pod in view.pods)
     return dataclasses.replace(view, pods=pods)

@@ -26,9 +26,9 @@ from scheduler_core.sidecar.writes import Condition, Evict, EvictionMethod, Nomi
 class PreemptionPlans:
     """Makes plans of decisions, and the writes of plans."""
 
-    def __init__(self, store: Cache, assumed: AssumedPods, eviction_method: EvictionMethod, told_by: str) -> None:
+    def __init__(self, store: Cache, assumed: AssumedPods, eviction_method: EvictionMethod, scheduler_name: str) -> None:
         self._store, self._assumed = store, assumed
-        self._evicting, self._told_by = eviction_method, told_by
+        self._evicting, self._scheduler_name = eviction_method, scheduler_name
 
     def plan(self, decision: Decision, now: float) -> PreemptionPlan | None:
         """The plan that *decision* has; None where there is none, or where the API server would refuse it.
@@ -49,7 +49,7 @@ class PreemptionPlans:
 
     def evictions(self, plan: PreemptionPlan) -> tuple[Evict, ...]:
         """Return the writes that evict the victims."""
-        message = f"{self._told_by}: preempting to accommodate a higher priority {plan.root.kind.lower()}"
+        message = f"{self._scheduler_name}: preempting to accommodate a higher priority {plan.root.kind.lower()}"
         return tuple(Evict(plan.victims[key], message, self._evicting) for key in sorted(plan.victims))
 
     def is_proved(self, plan: PreemptionPlan) -> bool:
@@ -75,7 +75,7 @@ class PreemptionPlans:
         They say where the root's pods will go, who is disrupted, and who leaves.
         """
         pods = [pod for ref in plan.victims.values() if (pod := self._store.pod(ref)) is not None]
-        message = f"{self._told_by}: preempting to accommodate a higher priority {plan.root.kind.lower()}"
+        message = f"{self._scheduler_name}: preempting to accommodate a higher priority {plan.root.kind.lower()}"
         groups = self._disrupted(pods)
         condition = disruption_target(message)
         wanted = Condition(condition.type, condition.status, condition.reason, condition.message)
@@ -85,20 +85,23 @@ class PreemptionPlans:
             *(SetCondition(target, wanted) for target in groups),
             *self.evictions(plan),
             *(RecordEvent(target, NORMAL, "Preempted", by) for target in groups),
-            *(RecordEvent(target, NORMAL, "Preempted", f"{by}: {count} of its pods") for target, count in self._thinned(pods, groups)),
+            *(
+                RecordEvent(target, NORMAL, "Preempted", f"{by}: {count} of its pods")
+                for target, count in self._partially_preempted(pods, groups)
+            ),
             *(RecordEvent(pod.ref, NORMAL, "Preempted", f"{by} on node {self._store.usage.node_of(pod)}") for pod in pods),
         )
         return Preempting(plan, groups), writes
 
-    def stays(self, preempting: Preempting, ref: Ref) -> tuple[Preempting, tuple[Write, ...]]:
+    def keep_victim(self, preempting: Preempting, ref: Ref) -> tuple[Preempting, tuple[Write, ...]]:
         """Return what is under way, and written, now that the victim *ref* stays: a group of which nobody leaves is not disrupted."""
         victims = {key: victim for key, victim in preempting.plan.victims.items() if victim != ref}
         disrupted = {group: victims - {ref} for group, victims in preempting.disrupted.items()}
-        spared = sorted(group for group, victims in disrupted.items() if not victims)
-        left = Preempting(
+        undisrupted = sorted(group for group, victims in disrupted.items() if not victims)
+        remaining = Preempting(
             dataclasses.replace(preempting.plan, victims=victims), {group: victims for group, victims in disrupted.items() if victims}
         )
-        return left, tuple(SetCondition(group, Condition(disruption_target("").type, "", "", "")) for group in spared)
+        return remaining, tuple(SetCondition(group, Condition(disruption_target("").type, "", "", "")) for group in undisrupted)
 
     def prune(self, plan: PreemptionPlan) -> PreemptionPlan:
         """Return *plan* without the victims that are gone."""
@@ -111,8 +114,8 @@ class PreemptionPlans:
 
         def placed(group: Name) -> int:
             name = group.namespace, group.name
-            there = [pod for pod in usage.pods.members(*name) if pod.key in nominated or usage.node_of(pod)]
-            return len(there) + usage.pods.ended(*name)
+            placed = [pod for pod in usage.pods.members(*name) if pod.key in nominated or usage.node_of(pod)]
+            return len(placed) + usage.pods.ended(*name)
 
         pods = (pod for key in nominated if (pod := usage.pods.pods.get(key)) is not None)
         groups = {pod.key: Name("PodGroup", pod.name[0], pod.draft.group) for pod in pods}
@@ -148,7 +151,7 @@ class PreemptionPlans:
         ordered = sorted(found, key=lambda target: (target.namespace, target.name, target.kind))
         return {target: frozenset(found[target]) for target in ordered}
 
-    def _thinned(self, pods: list[LivePod], disrupted: Mapping[Ref, Collection[Ref]]) -> list[tuple[Ref, int]]:
+    def _partially_preempted(self, pods: list[LivePod], disrupted: Mapping[Ref, Collection[Ref]]) -> list[tuple[Ref, int]]:
         """The groups whose pods leave one by one, in the order of their names, each with how many of *pods* do."""
         whole = {ref for victims in disrupted.values() for ref in victims}
         owners = [Name("PodGroup", pod.name[0], pod.draft.group) for pod in pods if pod.draft.group and pod.ref not in whole]

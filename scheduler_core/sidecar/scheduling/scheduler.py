@@ -30,7 +30,7 @@ from scheduler_core.sidecar.writes import Evict, RecordEvent, Ref, Write, WriteO
 __all__ = ["Attempt", "Scheduler", "SchedulerOptions"]
 
 Clock = Callable[[], float]
-MOST_EAGER = 3
+MAX_IMMEDIATE_RETRIES = 3
 """Attempts from which on a root whose plan has come to nothing waits: where much changes, every plan may be out of date."""
 _ROOTS = ("CompositePodGroup", "PodGroup", "Pod")
 """The kinds of roots, in the order in which a name is looked for among them."""
@@ -42,14 +42,14 @@ class Scheduler:
     def __init__(self, store: Cache, options: SchedulerOptions) -> None:
         self._store, self._options = store, options
         self._parameters = options.cycle
-        self.looked = Counters()
+        self.counters = Counters()
         """Candidate placements looked at so far."""
-        self._begin()
+        self._reset()
 
     def restart(self) -> None:
         """Judge everything from the store, as after a start: leadership was gained."""
         self._assumed.reset()
-        self._begin()
+        self._reset()
 
     def due(self, now: float) -> float | None:
         """When there is something to be done: at most *now*: at once; None: not before the next event."""
@@ -59,34 +59,34 @@ class Scheduler:
         """One cycle over some of the roots whose turn it is; with a *clock*, none is begun after ``options.seconds``."""
         self._queue.handle_changes(now)
         began = clock() if clock is not None else 0.0
-        done, batch = self._gathered(now) if not self._is_full() else ((), [])
+        done, batch = self._next_batch(now) if not self._is_full() else ((), [])
         if not batch:
             return done
         stop = (lambda: clock() - began > self._options.seconds) if clock is not None else lambda: False
-        held = frozenset[str]().union(*(survey.held for _, survey in batch))
-        decided = decide(self._store, [survey.root for _, survey in batch], self._parameters, held, stop, self.looked)
+        excluded = frozenset[str]().union(*(status.excluded for _, status in batch))
+        decided = decide(self._store, [status.root for _, status in batch], self._parameters, excluded, stop, self.counters)
         by_root = {each.decision.root: each for each in decided}
         attempts = list(done)
-        kept_in_vain = False
+        plan_dropped = False
         victims: set[Ref] = set()
-        for entity, survey in batch:
-            each = by_root.get(survey.root)
-            if each is None or (kept_in_vain and each.decision.status is not Status.SUCCESS):
-                self._queue.entities.activate(entity, entity.waiting, survey.order)
+        for entity, status in batch:
+            each = by_root.get(status.root)
+            if each is None or (plan_dropped and each.decision.status is not Status.SUCCESS):
+                self._queue.entities.activate(entity, entity.waiting, status.order)
                 continue
             # Bound pods of it may leave for a root before it in this batch: its status has changed then.
-            preempted = any(pod.ref in victims for pod in survey.placed)
-            current = (self._queue.survey(entity.root) or survey) if preempted else survey
-            attempt = self._outcomes.apply_decision(entity, current, each, now)
+            preempted = any(pod.ref in victims for pod in status.placed)
+            current = (self._queue.status_of(entity.root) or status) if preempted else status
+            attempt = self._applier.apply_decision(entity, current, each, now)
             attempts.append(attempt)
             victims.update(write.pod for write in attempt.plan)
             # Those after it did not find the room that its victims were to make, though nobody leaves.
-            kept_in_vain |= bool(each.decision.victims) and not attempt.plan
+            plan_dropped |= bool(each.decision.victims) and not attempt.plan
         return tuple(attempts)
 
     def done(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> tuple[Write, ...]:
         """Handle the result of *write* and return the next writes."""
-        return () if isinstance(write, RecordEvent) else self._landing.handle_result(write, outcome, why, now)
+        return () if isinstance(write, RecordEvent) else self._write_results.handle_result(write, outcome, why, now)
 
     def awaits(self, root: Root, evictions: tuple[Evict, ...]) -> bool:
         """Return whether the current plan of *root* waits for the dry run of exactly these evictions."""
@@ -100,12 +100,12 @@ class Scheduler:
             return ()
         if not self._preemption.is_proved(plan):
             self._preemption.release(plan)
-            survey = queue.survey(root)
-            decision = self._decided_again(survey) if survey is not None else None
+            status = queue.status_of(root)
+            decision = self._decide_again(status) if status is not None else None
             plan = self._preemption.renew(plan, decision) if decision is not None else None
             if plan is None:
-                queue.preemption_done(entity, retry_at=now if entity.attempts < MOST_EAGER else None)
-                queue.reconsider(root, now, hint=True, status=survey)
+                queue.preemption_done(entity, retry_at=now if entity.attempts < MAX_IMMEDIATE_RETRIES else None)
+                queue.reconsider(root, now, hint=True, status=status)
                 return ()
         preempting, writes = self._preemption.begin(plan)
         queue.preempt(entity, preempting)
@@ -118,19 +118,19 @@ class Scheduler:
             return ()
         self._preemption.release(plan)
         queue.preemption_done(entity)
-        survey = queue.survey(root)
-        queue.evictions_refused(entity, frozenset({pod}), now, survey)
-        if survey is None:
+        status = queue.status_of(root)
+        queue.evictions_refused(entity, frozenset({pod}), now, status)
+        if status is None:
             return ()
-        return (RecordEvent(survey.ref, "Warning", "FailedScheduling", f"{pod.key} would have to leave, and must not: {why}"),)
+        return (RecordEvent(status.ref, "Warning", "FailedScheduling", f"{pod.key} would have to leave, and must not: {why}"),)
 
     def explain(self, namespace: str, name: str) -> Decision | None:
         """The last decision on the root of that name, or on that which a group or pod of that name is in; None if there is none."""
-        root = self._root_named(namespace, name)
+        root = self._root_by_name(namespace, name)
         if root is None:
-            return self._stray(namespace, name)
-        survey = self._queue.survey(root)
-        if survey is not None and survey.to_place and (found := refused(self._store, root, self._parameters, survey.held)) is not None:
+            return self._decision_without_group(namespace, name)
+        status = self._queue.status_of(root)
+        if status is not None and status.to_place and (found := refused(self._store, root, self._parameters, status.excluded)) is not None:
             return found
         return self._queue.decisions.get(root)
 
@@ -145,16 +145,16 @@ class Scheduler:
 
     def _is_full(self) -> bool:
         """Return whether too many binds are under way to begin another cycle."""
-        return len(self._queue.in_flight) >= self._options.most_flying
+        return len(self._queue.in_flight) >= self._options.max_binds_in_flight
 
-    def _begin(self) -> None:
+    def _reset(self) -> None:
         options = self._options
         self._assumed = AssumedPods(self._store)
-        binder = Binder(self._store, self._assumed, options.whose)
+        binder = Binder(self._store, self._assumed, options.our_pods)
         self._preemption = PreemptionPlans(self._store, self._assumed, options.eviction_method, options.scheduler_name)
         self._queue = SchedulingQueue(self._store, options, self._assumed, self._preemption)
-        self._outcomes = DecisionApplier(self._queue, binder, self._preemption)
-        self._landing = WriteResults(self._queue, binder, self._preemption, self._assumed)
+        self._applier = DecisionApplier(self._queue, binder, self._preemption)
+        self._write_results = WriteResults(self._queue, binder, self._preemption, self._assumed)
         self._store.reporter.changes.roots.update(self._all_roots())
 
     def _all_roots(self) -> Iterator[Root]:
@@ -165,32 +165,32 @@ class Scheduler:
             if not pod.draft.group and not pod.draft.node and (root := self._store.reporter.root(pod)) is not None:
                 yield root
 
-    def _gathered(self, now: float) -> tuple[tuple[Attempt, ...], list[tuple[QueuedEntity, RootStatus]]]:
+    def _next_batch(self, now: float) -> tuple[tuple[Attempt, ...], list[tuple[QueuedEntity, RootStatus]]]:
         """Return the attempts that need no decision, and the roots to decide on."""
         queue, options = self._queue, self._options
         done: list[Attempt] = []
         batch: list[tuple[QueuedEntity, RootStatus]] = []
         pods = 0
         while len(batch) < options.batch_roots and pods < options.batch_pods and (entity := queue.entities.pop()) is not None:
-            survey = queue.survey(entity.root)
-            if survey is None:
+            status = queue.status_of(entity.root)
+            if status is None:
                 queue.forget(entity.root)
                 continue
-            match queue.task(entity, survey, now):
-                case Action.TRY:
-                    batch.append((entity, survey))
-                    pods += len(survey.to_place)
+            match queue.next_action(entity, status, now):
+                case Action.SCHEDULE:
+                    batch.append((entity, status))
+                    pods += len(status.to_place)
                 case None:
-                    queue.route(entity, survey, now)
-                case task:
-                    done.append(Attempt(entity.root, None, self._landing.chore(task, entity, survey, now)))
+                    queue.route(entity, status, now)
+                case action:
+                    done.append(Attempt(entity.root, None, self._write_results.perform_action(action, entity, status, now)))
         return tuple(done), batch
 
-    def _decided_again(self, survey: RootStatus) -> Decision | None:
+    def _decide_again(self, status: RootStatus) -> Decision | None:
         """The decision on a root as things stand; None if it has not to make anybody leave, or must not."""
-        if not survey.to_place or not survey.ready:
+        if not status.to_place or not status.ready:
             return None
-        (decided,) = decide(self._store, [survey.root], self._parameters, survey.held)
+        (decided,) = decide(self._store, [status.root], self._parameters, status.excluded)
         decision = decided.decision
         return decision if decision.status is not Status.SUCCESS and self._preemption.is_allowed(decision) else None
 
@@ -199,15 +199,15 @@ class Scheduler:
         entity = self._queue.get(root)
         return entity.state.plan if entity is not None and isinstance(entity.state, PreemptionProposed) else None
 
-    def _stray(self, namespace: str, name: str) -> Decision | None:
+    def _decision_without_group(self, namespace: str, name: str) -> Decision | None:
         """Return the decision on a pod whose group does not exist."""
         pod = self._store.usage.pods.pods.get(f"{namespace}/{name}")
-        if pod is None or not pod.draft.group or not self._queue.whose.has(pod):
+        if pod is None or not pod.draft.group or not self._queue.our_pods.has(pod):
             return None
         why = f'waiting for pods\'s pod group "{pod.draft.group}" to appear in scheduling queue'
         return Decision(Root("Pod", namespace, name), Status.WAIT, why, pending={pod.key: why})
 
-    def _root_named(self, namespace: str, name: str) -> Root | None:
+    def _root_by_name(self, namespace: str, name: str) -> Root | None:
         for kind in _ROOTS[:2]:
             if (root := self._store.group_cache.root_of((kind, namespace, name))) is not None:
                 return root

@@ -34,13 +34,13 @@ class WriteResults:
         """Return the next writes."""
         match write:
             case Bind() | Ungate():
-                return (*_failure(write, outcome, why), *self._bound(write, outcome, now))
+                return (*_failure(write, outcome, why), *self._bind_sent(write, outcome, now))
             case SetCondition():
-                self._told(write, outcome, now)
+                self._condition_written(write, outcome, now)
             case Nominate():
-                self._nominated(write, outcome)
+                self._nomination_written(write, outcome)
             case Evict():
-                return self._evicted(write, outcome, now)
+                return self._eviction_sent(write, outcome, now)
             case Remove():
                 if outcome not in {WriteOutcome.DONE, WriteOutcome.GONE}:
                     self._assumed.cancel_deletion(write.pod)
@@ -48,7 +48,7 @@ class WriteResults:
                 pass
         return ()
 
-    def chore(self, task: Action, entity: QueuedEntity, survey: RootStatus, now: float) -> tuple[Write, ...]:
+    def perform_action(self, action: Action, entity: QueuedEntity, status: RootStatus, now: float) -> tuple[Write, ...]:
         """Return the writes of a *task* that needs no decision.
 
         Raises:
@@ -56,57 +56,57 @@ class WriteResults:
 
         """
         queue = self._queue
-        match task, entity.waiting:
+        match action, entity.waiting:
             case Action.REBIND, Backoff(unconfirmed, decision) if unconfirmed:
                 writes: tuple[Write, ...] = tuple(unconfirmed.values())
                 queue.bind(entity, unconfirmed, decision)
             case Action.COMMIT, _:
-                writes = self._binder.committed(survey, queue.decisions.get(entity.root))
-                queue.reconsider(entity.root, now, hint=False, status=survey.recorded())
+                writes = self._binder.commit(status, queue.decisions.get(entity.root))
+                queue.reconsider(entity.root, now, hint=False, status=status.recorded())
             case Action.UNDO, _:
-                why = "what it still needs did not come" if survey.loose else "its pods were not bound where they are pinned to"
-                writes = self._binder.undone(survey, why)
-                queue.undone(entity, now)
+                why = "what it still needs did not come" if status.partially_bound else "its pods were not bound where they are pinned to"
+                writes = self._binder.undo(status, why)
+                queue.record_undone(entity, now)
             case _:
-                raise ValueError(f"internal error: {task} of {entity.root} in {entity.state}")
+                raise ValueError(f"internal error: {action} of {entity.root} in {entity.state}")
         return writes
 
-    def _bound(self, write: Bind | Ungate, outcome: WriteOutcome, now: float) -> tuple[Write, ...]:
+    def _bind_sent(self, write: Bind | Ungate, outcome: WriteOutcome, now: float) -> tuple[Write, ...]:
         ended = self._queue.bind_ended(write, outcome, now)
-        return self._landed(*ended, write, now) if ended is not None else ()
+        return self._binding_done(*ended, write, now) if ended is not None else ()
 
-    def _landed(self, entity: QueuedEntity, binding: Binding, write: Bind | Ungate, now: float) -> tuple[Write, ...]:
+    def _binding_done(self, entity: QueuedEntity, binding: Binding, write: Bind | Ungate, now: float) -> tuple[Write, ...]:
         """All binds of a root have ended."""
         queue, root = self._queue, entity.root
-        survey = queue.survey(root)
+        status = queue.status_of(root)
         writes: tuple[Write, ...] = ()
-        if survey is not None and not binding.unconfirmed:
+        if status is not None and not binding.unconfirmed:
             if (live := queue.store.group(root.kind, root.namespace, root.name)) is not None:
-                live.binds_acknowledged |= bool(survey.finished) and survey.finished[0] is live
-            writes = self._binder.committed(survey, binding.decision)
-            survey = survey.recorded()
+                live.binds_acknowledged |= bool(status.to_commit) and status.to_commit[0] is live
+            writes = self._binder.commit(status, binding.decision)
+            status = status.recorded()
         if root.kind == "Pod" and not binding.failed:
-            writes = (*writes, *_of_single(write))
-        queue.reconsider(root, now, hint=True, status=survey)
+            writes = (*writes, *_single_pod_event(write))
+        queue.reconsider(root, now, hint=True, status=status)
         return writes
 
-    def _told(self, write: SetCondition, outcome: WriteOutcome, now: float) -> None:
+    def _condition_written(self, write: SetCondition, outcome: WriteOutcome, now: float) -> None:
         if outcome is WriteOutcome.DONE:
             return
         target, condition = write.target, write.condition
         self._assumed.forget_condition(target, condition.type)
         root = self._queue.store.group_cache.root_of((target.kind, target.namespace, target.name))
-        commits = condition.status == "True" and condition.type == INITIALLY_SCHEDULED.get(target.kind)
-        if root is not None and outcome is not WriteOutcome.GONE and commits:
-            self._queue.record_failed(root, now)
+        is_commit = condition.status == "True" and condition.type == INITIALLY_SCHEDULED.get(target.kind)
+        if root is not None and outcome is not WriteOutcome.GONE and is_commit:
+            self._queue.commit_failed(root, now)
 
-    def _nominated(self, write: Nominate, outcome: WriteOutcome) -> None:
+    def _nomination_written(self, write: Nominate, outcome: WriteOutcome) -> None:
         """A nomination that could not be written is none, but what a plan has promised holds as long as the plan."""
         queue = self._queue
         if outcome is not WriteOutcome.DONE and not any(write.pod.key in plan.nominations for plan in queue.entities.plans.values()):
             self._assumed.forget_nomination(write.pod)
 
-    def _evicted(self, write: Evict, outcome: WriteOutcome, now: float) -> tuple[Write, ...]:
+    def _eviction_sent(self, write: Evict, outcome: WriteOutcome, now: float) -> tuple[Write, ...]:
         if outcome in {WriteOutcome.DONE, WriteOutcome.GONE}:
             return ()
         queue, victim = self._queue, write.pod
@@ -117,9 +117,9 @@ class WriteResults:
             if entity is None or plan.victims.get(victim.key) != victim:
                 continue
             if isinstance(entity.state, Preempting):
-                left, more = self._preemption.stays(entity.state, victim)
-                queue.victim_stays(entity, left, victim, now)
-                writes += more
+                remaining, new_writes = self._preemption.keep_victim(entity.state, victim)
+                queue.victim_stays(entity, remaining, victim, now)
+                writes += new_writes
         return tuple(writes)
 
 
@@ -130,7 +130,7 @@ def _failure(write: Bind | Ungate, outcome: WriteOutcome, why: str) -> tuple[Wri
     return (RecordEvent(write.pod, WARNING, "FailedScheduling", f"binding {write.pod.key} to {write.node} failed: {why}"),)
 
 
-def _of_single(write: Bind | Ungate) -> tuple[Write, ...]:
+def _single_pod_event(write: Bind | Ungate) -> tuple[Write, ...]:
     """The event of a single pod that was bound; of one that is pinned only, its scheduler tells."""
     if isinstance(write, Ungate):
         return ()

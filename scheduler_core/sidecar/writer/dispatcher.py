@@ -13,22 +13,30 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 
 from apiserver.api import TRANSPORT, Api, ReplyError
-from scheduler_core.sidecar.client.errors import FORBIDDING, QUIETING, SERVERS_OWN, TOO_MANY, Next, next_step, outcome_from_object
+from scheduler_core.sidecar.client.errors import (
+    AUTH_ERRORS,
+    FIRST_SERVER_ERROR,
+    TOO_MANY,
+    WITH_RETRY_AFTER,
+    NextStep,
+    next_step,
+    outcome_from_object,
+)
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.client.requests import Paths
 from scheduler_core.sidecar.writer.executor import REQUEST_SECONDS, Executor, NotLeadingError
-from scheduler_core.sidecar.writer.work_queue import EvictionRehearsal, QueuedWrite, WorkQueue
+from scheduler_core.sidecar.writer.work_queue import EvictionDryRun, QueuedWrite, WorkQueue
 from scheduler_core.sidecar.writes import Evict, RecordEvent, Write, WriteOutcome
 
-TRIED_SECONDS = 60.0
+WRITE_SECONDS = 60.0
 FORBIDDEN_SECONDS = 10.0
 """A server that has just begun knows no roles yet, and forbids what it will allow."""
-FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
-LONGEST_QUIET = 30.0
+INITIAL_BACKOFF, MAX_BACKOFF = 0.1, 5.0
+MAX_PAUSE = 30.0
 """For which all writes are put off at most, however long the server asks for."""
 _LOST = "another leads"
 
-Told = Callable[[Write, WriteOutcome, str], None]
+ResultHandler = Callable[[Write, WriteOutcome, str], None]
 """Hears once of each write but events, and of equal ones that waited: what became of it, and why.  Called by the pool's threads."""
 
 
@@ -39,13 +47,13 @@ class Dispatcher:
         self,
         api: Api,
         paths: Paths,
-        told: Told,
+        on_done: ResultHandler,
         *,
         remaining: Callable[[], float],
         term: Callable[[], int],
         recorder: EventRecorder,
     ) -> None:
-        self._told, self._remaining, self._term = told, remaining, term
+        self._on_result, self._remaining, self._term = on_done, remaining, term
         self._executor = Executor(api, paths, recorder, remaining)
         self._work_queue = WorkQueue()
         self._changed = threading.Condition()
@@ -73,18 +81,18 @@ class Dispatcher:
         What is left of them in another term than *term*, in which they were decided on (None: now), is dropped.
         """
         decided = self._term() if term is None else term
-        self._put(QueuedWrite(each, term=decided) for each in writes)
+        self._enqueue(QueuedWrite(each, term=decided) for each in writes)
 
-    def rehearse(self, writes: Sequence[Evict], told: Callable[[Evict | None, str], None]) -> None:
+    def dry_run_evictions(self, writes: Sequence[Evict], on_done: Callable[[Evict | None, str], None]) -> None:
         """Ask the server whether it would allow these, and evict nobody.
 
         *told* hears once, when all have been asked: the first that it would not allow, and why; None if there is none.
         """
         if not writes:
-            told(None, "")
+            on_done(None, "")
             return
-        plan = EvictionRehearsal(told, len(writes))
-        self._put(QueuedWrite(each, plan=plan) for each in writes)
+        plan = EvictionDryRun(on_done, len(writes))
+        self._enqueue(QueuedWrite(each, plan=plan) for each in writes)
 
     @property
     def requests(self) -> int:
@@ -92,12 +100,12 @@ class Dispatcher:
         return self._executor.requests
 
     @property
-    def pressing(self) -> int:
+    def pending(self) -> int:
         """Writes that are not done, without events."""
         with self._changed:
-            return self._work_queue.pressing
+            return self._work_queue.pending
 
-    def _put(self, tasks: Iterable[QueuedWrite]) -> None:
+    def _enqueue(self, tasks: Iterable[QueuedWrite]) -> None:
         new = tuple(tasks)
         if not new:
             return
@@ -107,10 +115,10 @@ class Dispatcher:
             self._changed.notify(len(new))
 
     def _work(self) -> None:
-        while (task := self._take()) is not None:
-            self._settle(task, *self._attempt(task))
+        while (task := self._next()) is not None:
+            self._finish(task, *self._attempt(task))
 
-    def _take(self) -> QueuedWrite | None:
+    def _next(self) -> QueuedWrite | None:
         with self._changed:
             while not self._stopped:
                 now = time.monotonic()
@@ -120,92 +128,92 @@ class Dispatcher:
                 self._changed.wait(None if moment is None else max(0.0, moment - now))
             return None
 
-    def _settle(self, task: QueuedWrite, outcome: WriteOutcome | None, why: str) -> None:
+    def _finish(self, task: QueuedWrite, outcome: WriteOutcome | None, why: str) -> None:
         """Note what became of a task; without an outcome it is tried again."""
         with self._changed:
             if outcome is None:
-                wait = min(FIRST_WAIT * 2 ** (task.tries - 1), LONGEST_WAIT) * random.uniform(0.5, 1.0)  # noqa: S311 - not for secrets
+                wait = min(INITIAL_BACKOFF * 2 ** (task.tries - 1), MAX_BACKOFF) * random.uniform(0.5, 1.0)  # noqa: S311 - not for secrets
                 self._work_queue.add_after(task, time.monotonic() + wait)
                 self._changed.notify()
                 return
             self._work_queue.done(task)
-            over = task.plan is None or _rehearsed(task.plan, task.write, outcome, why)
+            finished = task.plan is None or _record_dry_run(task.plan, task.write, outcome, why)
             # What was next in the lane: one thread is enough for it.
             self._changed.notify()
         if task.plan is not None:
-            if over:
-                task.plan.told(task.plan.refused, task.plan.why)
+            if finished:
+                task.plan.on_done(task.plan.refused, task.plan.why)
         elif not isinstance(task.write, RecordEvent):
-            self._told(task.write, outcome, why)
+            self._on_result(task.write, outcome, why)
 
     def _attempt(self, task: QueuedWrite) -> tuple[WriteOutcome | None, str]:
         """Carry a task out; without an outcome it is to be tried again."""
         if not task.tries:
             # Not since it was submitted: where many writes wait, one bad moment would be the end of it.
-            task.until = time.monotonic() + TRIED_SECONDS
+            task.until = time.monotonic() + WRITE_SECONDS
         task.tries += 1
         try:
-            return self._carry(task)
+            return self._execute(task)
         except ReplyError as error:
-            return self._answered(task, error)
+            return self._handle_error(task, error)
         except NotLeadingError:
             return WriteOutcome.DROPPED, _LOST
         except KeyError as error:
             return WriteOutcome.REFUSED, f"the server does not have {error}"
         except (ValueError, *TRANSPORT) as error:
-            task.looked = task.unknown = True
-            return self._later(task, f"{type(error).__name__}: {error}")
+            task.read_first = task.maybe_done = True
+            return self._retry(task, f"{type(error).__name__}: {error}")
 
-    def _answered(self, task: QueuedWrite, error: ReplyError) -> tuple[WriteOutcome | None, str]:
+    def _handle_error(self, task: QueuedWrite, error: ReplyError) -> tuple[WriteOutcome | None, str]:
         match next_step(error.code, error.causes, task.write):
-            case Next.GONE:
+            case NextStep.GONE:
                 return WriteOutcome.GONE, str(error)
-            case Next.OVER:
+            case NextStep.GIVE_UP:
                 return WriteOutcome.REFUSED, str(error)
-            case Next.WHOSE:
-                return self._whose(task, error)
-            case Next.LOOK:
-                task.looked = True
-            case Next.AGAIN:
-                if error.retry_after is not None and error.code in QUIETING:
-                    self._pause(min(error.retry_after, LONGEST_QUIET))
-                if error.code in FORBIDDING:
+            case NextStep.CHECK_UID:
+                return self._check_uid(task, error)
+            case NextStep.READ_OBJECT:
+                task.read_first = True
+            case NextStep.RETRY:
+                if error.retry_after is not None and error.code in WITH_RETRY_AFTER:
+                    self._pause(min(error.retry_after, MAX_PAUSE))
+                if error.code in AUTH_ERRORS:
                     task.until = min(task.until, time.monotonic() + FORBIDDEN_SECONDS)
-                task.looked |= error.code != TOO_MANY
-                task.unknown |= error.code >= SERVERS_OWN
-        certain = error.code in FORBIDDING and not task.unknown
-        return self._later(task, str(error), WriteOutcome.REFUSED if certain else WriteOutcome.FAILED)
+                task.read_first |= error.code != TOO_MANY
+                task.maybe_done |= error.code >= FIRST_SERVER_ERROR
+        certain = error.code in AUTH_ERRORS and not task.maybe_done
+        return self._retry(task, str(error), WriteOutcome.REFUSED if certain else WriteOutcome.FAILED)
 
     def _pause(self, seconds: float) -> None:
         with self._changed:
             # Requests that were on their way together may be told different times.
             self._work_queue.paused_until = max(self._work_queue.paused_until, time.monotonic() + seconds)
 
-    def _whose(self, task: QueuedWrite, error: ReplyError) -> tuple[WriteOutcome | None, str]:
+    def _check_uid(self, task: QueuedWrite, error: ReplyError) -> tuple[WriteOutcome | None, str]:
         """A patch that names another's uid is invalid: then the object is not there; otherwise the write is."""
         try:
             found = outcome_from_object(task.write, self._executor.get_object(task.write))
         except (ReplyError, NotLeadingError, ValueError, *TRANSPORT):
-            return self._later(task, str(error))
+            return self._retry(task, str(error))
         return found if found is not None and found[0] is WriteOutcome.GONE else (WriteOutcome.REFUSED, str(error))
 
-    def _later(self, task: QueuedWrite, why: str, otherwise: WriteOutcome = WriteOutcome.FAILED) -> tuple[WriteOutcome | None, str]:
+    def _retry(self, task: QueuedWrite, why: str, otherwise: WriteOutcome = WriteOutcome.FAILED) -> tuple[WriteOutcome | None, str]:
         return (None, why) if time.monotonic() < task.until else (otherwise, why)
 
-    def _carry(self, task: QueuedWrite) -> tuple[WriteOutcome | None, str]:
+    def _execute(self, task: QueuedWrite) -> tuple[WriteOutcome | None, str]:
         write = task.write
         # A rehearsal changes nothing.
         if self._remaining() <= 0 or (task.plan is None and task.term != self._term()):
             return WriteOutcome.DROPPED, _LOST
-        if task.looked and not isinstance(write, RecordEvent):
-            task.looked = False
+        if task.read_first and not isinstance(write, RecordEvent):
+            task.read_first = False
             if (found := outcome_from_object(write, self._executor.get_object(write))) is not None:
                 return found
-            task.unknown = False
-        return self._executor.carry(write, rehearsal=task.plan is not None)
+            task.maybe_done = False
+        return self._executor.execute(write, dry_run=task.plan is not None)
 
 
-def _rehearsed(plan: EvictionRehearsal, write: Write, outcome: WriteOutcome, why: str) -> bool:
+def _record_dry_run(plan: EvictionDryRun, write: Write, outcome: WriteOutcome, why: str) -> bool:
     """Note what the server would do with one eviction of a plan; whether it was the last."""
     plan.waiting -= 1
     # A victim that is gone already stands in nobody's way.

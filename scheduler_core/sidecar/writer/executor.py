@@ -56,7 +56,7 @@ class Executor:
         self.requests = 0
         """Requests made so far, about."""
 
-    def carry(self, write: Write, *, rehearsal: bool) -> tuple[WriteOutcome, str]:
+    def execute(self, write: Write, *, dry_run: bool) -> tuple[WriteOutcome, str]:
         """Carry *write* out; of a rehearsal only ask.
 
         Raises:
@@ -71,31 +71,34 @@ class Executor:
                 self._send(requests.bind(write, self._paths))
             case Nominate():
                 self._send(requests.nominate(write, self._paths))
-            case SetCondition() if _takes_back(write):
+            case SetCondition() if _reports_not_placed(write):
                 return self._by_content(write)
             case SetCondition():
                 self._send(requests.set_condition(write, self._paths, _now()))
             case Evict() | Remove():
-                self._leave(write, rehearsal=rehearsal)
+                self._evict_or_delete(write, dry_run=dry_run)
             case RecordEvent():
-                self._tell(write)
+                self._record_event(write)
             case Ungate() | AddFinalizer() | RemoveFinalizer():
                 return self._by_content(write)
         return WriteOutcome.DONE, ""
 
-    def _leave(self, write: Evict | Remove, *, rehearsal: bool) -> None:
+    def _evict_or_delete(self, write: Evict | Remove, *, dry_run: bool) -> None:
         """Make a pod leave.  The eviction API writes a reason of its own, which ours replaces; a deletion writes none."""
-        leave, disrupt = requests.evict_or_delete(write, self._paths, dry_run=rehearsal), requests.disrupt(write, self._paths, _now())
-        if rehearsal:
-            self._send(leave)
+        eviction, condition = (
+            requests.evict_or_delete(write, self._paths, dry_run=dry_run),
+            requests.disruption_target(write, self._paths, _now()),
+        )
+        if dry_run:
+            self._send(eviction)
         elif isinstance(write, Evict) and write.method is EvictionMethod.EVICT:
-            self._send(leave)
+            self._send(eviction)
             with contextlib.suppress(ReplyError, NotLeadingError):
                 # It leaves whatever its condition says, and may be gone already.
-                self._send(disrupt)
+                self._send(condition)
         else:
-            self._send(disrupt)
-            self._send(leave)
+            self._send(condition)
+            self._send(eviction)
 
     def _by_content(self, write: Ungate | AddFinalizer | RemoveFinalizer | SetCondition) -> tuple[WriteOutcome, str]:
         """Carry out a write that depends on the current object: read it, and change it only at that resourceVersion."""
@@ -126,20 +129,20 @@ class Executor:
             raise ValueError("the answer is no object")  # noqa: TRY004 - nobody here has called anything wrongly
         return content
 
-    def _tell(self, tell: RecordEvent) -> None:
-        version = self._paths.api_version(tell.target.kind)
+    def _record_event(self, event: RecordEvent) -> None:
+        version = self._paths.api_version(event.target.kind)
         with self._recording:
-            posting = self._recorder.posting(tell, version, time.monotonic(), _now())
-        if posting is None:
+            event_request = self._recorder.event_request(event, version, time.monotonic(), _now())
+        if event_request is None:
             return
-        path, body = f"{EVENTS_PATH}/{posting.namespace}/events", _ENCODE(posting.body)
-        again = Request("PATCH", f"{path}/{posting.name}", body, requests.MERGE_PATCH)
+        path, body = f"{EVENTS_PATH}/{event_request.namespace}/events", _ENCODE(event_request.body)
+        again = Request("PATCH", f"{path}/{event_request.name}", body, requests.MERGE_PATCH)
         try:
-            self._send(again if posting.count > 1 else Request("POST", path, body))
+            self._send(again if event_request.count > 1 else Request("POST", path, body))
         except (ReplyError, NotLeadingError, ValueError, *TRANSPORT):
             # There may be nothing that could be counted.
             with self._recording:
-                self._recorder.forget_event(tell)
+                self._recorder.forget_event(event)
             raise
 
     def _send(self, request: Request) -> bytes:
@@ -156,7 +159,7 @@ class Executor:
         )
 
 
-def _takes_back(write: SetCondition) -> bool:
+def _reports_not_placed(write: SetCondition) -> bool:
     """Return whether the write reports a group as not placed, or removes such a report: the group may have been placed since."""
     return write.condition.status != "True" and write.condition.type == INITIALLY_SCHEDULED.get(write.target.kind)
 
@@ -172,13 +175,13 @@ def _unless_true(write: SetCondition, content: Any, paths: Paths) -> Request | N
 def _finalizers(write: AddFinalizer | RemoveFinalizer, content: Any, paths: Paths) -> Request | None:
     """The request that adds or removes the finalizer; None where that is so already, or must not be."""
     metadata = content["metadata"]
-    have = tuple(metadata.get("finalizers") or ())
-    leaving = bool(metadata.get("deletionTimestamp"))
+    current = tuple(metadata.get("finalizers") or ())
+    terminating = bool(metadata.get("deletionTimestamp"))
     adding = isinstance(write, AddFinalizer)
     # The server takes no new finalizer for an object that is being deleted, and one that is not keeps its protection.
-    if adding in (write.finalizer in have, leaving):
+    if adding in (write.finalizer in current, terminating):
         return None
-    wanted = (*have, write.finalizer) if adding else tuple(each for each in have if each != write.finalizer)
+    wanted = (*current, write.finalizer) if adding else tuple(each for each in current if each != write.finalizer)
     return requests.finalizers(write.target, content, wanted, paths)
 
 

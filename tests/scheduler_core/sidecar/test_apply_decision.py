@@ -37,13 +37,13 @@ class Office(Watched):
         assumed = AssumedPods(self.store)
         preemption = PreemptionPlans(self.store, assumed, wanted.eviction_method, wanted.scheduler_name)
         self.queue = SchedulingQueue(self.store, wanted, assumed, preemption)
-        self.outcomes = DecisionApplier(self.queue, Binder(self.store, assumed, wanted.whose), preemption)
+        self.outcomes = DecisionApplier(self.queue, Binder(self.store, assumed, wanted.our_pods), preemption)
         self.root = root
         self.store.reporter.pop_changes()
 
     @property
     def survey(self) -> RootStatus:
-        found = self.queue.survey(self.root)
+        found = self.queue.status_of(self.root)
         assert found is not None
         return found
 
@@ -331,13 +331,13 @@ def test_root_awaits_only_those_who_leave_already(first, then, want):
     [pytest.param(59.9, [], id="too soon"), pytest.param(60.0, ["g-0"], id="in time")],
 )
 def test_pods_are_told_another_reason_seldom(now, want):
-    office = Office(*waiting(), retell_seconds=60.0)
+    office = Office(*waiting(), report_seconds=60.0)
     assert ["g-0"] == [name for name, _, _ in said([*office.comes(failed()).writes])]
     assert want == [name for name, _, _ in said([*office.comes(failed(why="another reason"), now).writes])]
 
 
 def test_time_to_tell_pods_is_counted_from_when_they_were_told():
-    office = Office(*waiting(), retell_seconds=60.0)
+    office = Office(*waiting(), report_seconds=60.0)
     told_at = []
     for now in range(0, 200, 25):
         if said([*office.comes(failed(why=f"reason {now}"), float(now)).writes]):

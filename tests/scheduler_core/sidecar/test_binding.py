@@ -12,7 +12,7 @@ from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.pod_cache import SCHEDULED
 from scheduler_core.sidecar.client.requests import HOSTNAME
-from scheduler_core.sidecar.queue.root_status import OurPods, RootStatus, survey
+from scheduler_core.sidecar.queue.root_status import OurPods, RootStatus, root_status
 from scheduler_core.sidecar.scheduling.binding import Binder
 from scheduler_core.sidecar.writes import Bind, Condition, Nominate, RecordEvent, Ref, Remove, SetCondition, Ungate
 from tests.scheduler_core.builders import composite, leaf, node, pod, pods
@@ -38,18 +38,18 @@ class Placing:
 
     @property
     def survey(self) -> RootStatus:
-        found = survey(self.store, self.root, self.whose)
+        found = root_status(self.store, self.root, self.whose)
         assert found is not None
         return found
 
     def nominated(self, name: str) -> str:
         return self.store.usage.pods.pods[f"default/{name}"].nominated
 
-    def told(self, decision: Decision, *, afresh: bool = True) -> list[Any]:
-        return [*self.placer.report_failure(decision, self.survey, afresh=afresh)]
+    def told(self, decision: Decision, *, update_message: bool = True) -> list[Any]:
+        return [*self.placer.report_failure(decision, self.survey, update_message=update_message)]
 
     def committed(self, decision: Decision | None = None) -> list[Any]:
-        return [*self.placer.committed(self.survey, decision)]
+        return [*self.placer.commit(self.survey, decision)]
 
 
 def placed(**nodes: str) -> Decision:
@@ -283,7 +283,7 @@ def test_group_that_has_its_place_in_a_tree_that_has_not_is_not_told_that_it_fai
 
 
 @pytest.mark.parametrize(
-    ("before", "afresh", "want"),
+    ("before", "update_message", "want"),
     [
         pytest.param(None, False, True, id="what was told nothing"),
         pytest.param(("False", "Unschedulable", "another reason"), False, False, id="the same in other words, too soon"),
@@ -293,12 +293,12 @@ def test_group_that_has_its_place_in_a_tree_that_has_not_is_not_told_that_it_fai
         pytest.param(("False", "SchedulingGated", "another reason"), False, True, id="a gate that is gone"),
     ],
 )
-def test_pod_is_told_why_it_waits(before, afresh, want):
+def test_pod_is_told_why_it_waits(before, update_message, want):
     member = pod("g-0", "g", **MUSTER)
     if before is not None:
         member = conditioned(member, Condition(SCHEDULED, *before))
     placing = Placing(leaf("g", 1), member)
-    writes = [each for each in of(SetCondition, placing.told(failed("g-0"), afresh=afresh)) if each.target.kind == "Pod"]
+    writes = [each for each in of(SetCondition, placing.told(failed("g-0"), update_message=update_message)) if each.target.kind == "Pod"]
     assert want == bool(writes)
 
 
@@ -348,7 +348,7 @@ def test_gang_is_undone_by_deleting_what_of_it_is_loose_and_nothing_else():
     members = [bound(pod(name, name[0], **MUSTER), "n1") for name in ("a-0", "b-1", "b-0")]
     foreign = bound(pod("b-2", "b"), "n1")
     placing = Placing(composite("top", 0), settled, leaf("b", 9, parent="top"), *members, foreign, pod("b-3", "b", **MUSTER), root=top)
-    writes = placing.placer.undone(placing.survey, "no room is left")
+    writes = placing.placer.undo(placing.survey, "no room is left")
     assert ["b-0", "b-1"] == names(of(Remove, [*writes]))
     assert [("top", "PlacementUndone")] == told([*writes])
     assert (True, True) == ("no room is left" in writes[-1].message, "2 pods are deleted" in writes[-1].message)  # type: ignore[union-attr]
@@ -356,12 +356,12 @@ def test_gang_is_undone_by_deleting_what_of_it_is_loose_and_nothing_else():
 
 def test_pods_of_a_gang_that_is_undone_count_as_leaving_and_are_not_asked_for_twice():
     placing = Placing(leaf("g", 3), *(bound(each, "n1") for each in pods("g", 2, **MUSTER)), pod("g-2", "g", **MUSTER))
-    placing.placer.undone(placing.survey, "so it is")
+    placing.placer.undo(placing.survey, "so it is")
     found = placing.survey
-    assert ((), (), True) == (found.loose, found.placed, found.terminating)
+    assert ((), (), True) == (found.partially_bound, found.placed, found.terminating)
     assert {(True, False)} == {(each.deletion_assumed, each.evicted) for each in placing.store.members("default", "g") if each.draft.node}
 
 
 def test_gang_without_loose_pods_is_undone_by_deleting_those_of_ours():
     placing = Placing(leaf("g", 2), bound(pod("g-0", "g", **MUSTER), "n1"), bound(pod("g-1", "g"), "n1"))
-    assert ["g-0"] == names(of(Remove, [*placing.placer.undone(placing.survey, "so it is")]))
+    assert ["g-0"] == names(of(Remove, [*placing.placer.undo(placing.survey, "so it is")]))

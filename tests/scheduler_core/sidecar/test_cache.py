@@ -13,7 +13,7 @@ from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Name, Status
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.sidecar.cache.cache import KINDS, LABELS, Cache
-from scheduler_core.sidecar.cache.freshness import REMEMBERED
+from scheduler_core.sidecar.cache.freshness import MAX_REMEMBERED
 from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.scheduling.decide import decide
 from tests.sampling import sampled
@@ -267,5 +267,5 @@ def test_churn_leaves_nothing_behind():
         store.apply("Pod", "DELETED", histories.raw(made))
     standing, reader = store.usage, store._reader
     assert (0, 0) == (len(standing.pods.pods), store.counts()["Pod"])
-    assert max(len(reader), len(standing._shapes), len(store._versions["Pod"]._gone)) <= REMEMBERED
+    assert max(len(reader), len(standing._shapes), len(store._versions["Pod"]._gone)) <= MAX_REMEMBERED
     assert 0 == standing.placement_state().requested.sums().sum()

@@ -12,7 +12,7 @@ import pytest
 from apiserver.api import ReplyError
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.client.requests import GATE, Paths
-from scheduler_core.sidecar.writer.dispatcher import FIRST_WAIT, FORBIDDEN_SECONDS, LONGEST_QUIET, LONGEST_WAIT, TRIED_SECONDS, Dispatcher
+from scheduler_core.sidecar.writer.dispatcher import FORBIDDEN_SECONDS, INITIAL_BACKOFF, MAX_BACKOFF, MAX_PAUSE, WRITE_SECONDS, Dispatcher
 from scheduler_core.sidecar.writer.executor import REQUEST_SECONDS
 from scheduler_core.sidecar.writes import (
     AddFinalizer,
@@ -98,7 +98,7 @@ class Publishing:
         lanes = self.publisher._work_queue
         while True:
             if (task := lanes.get(self.clock.now)) is not None:
-                self.publisher._settle(task, *self.publisher._attempt(task))
+                self.publisher._finish(task, *self.publisher._attempt(task))
             elif (moment := lanes.next_at()) is not None:
                 assert moment > self.clock.now
                 self.clock.now = moment
@@ -171,14 +171,14 @@ def test_each_try_waits_twice_as_long_as_the_last_up_to_a_limit(publishing):
     publishing(server).submit(BIND)
     waits = [round(late.at - early.at, 6) for early, late in zip(server.asked, server.asked[1:], strict=False)]
 
-    assert [FIRST_WAIT * 2**number for number in range(6)] == waits[:6]
-    assert [LONGEST_WAIT] * 3 == waits[6:]
+    assert [INITIAL_BACKOFF * 2**number for number in range(6)] == waits[:6]
+    assert [MAX_BACKOFF] * 3 == waits[6:]
 
 
 @pytest.mark.parametrize(
     ("failure", "seconds"),
     [
-        pytest.param(reply(429), TRIED_SECONDS, id="a busy server"),
+        pytest.param(reply(429), WRITE_SECONDS, id="a busy server"),
         pytest.param(reply(403), FORBIDDEN_SECONDS, id="one that forbids it"),
     ],
 )
@@ -188,7 +188,7 @@ def test_what_cannot_be_done_in_time_is_given_up_and_told_so_once(publishing, fa
 
     assert 1 == len(found.submit(BIND))
     assert "HTTP 4" in found.told[0][2]
-    assert seconds <= server.asked[-1].at < seconds + LONGEST_WAIT
+    assert seconds <= server.asked[-1].at < seconds + MAX_BACKOFF
     assert server.asked[-2].at < seconds
 
 
@@ -196,7 +196,7 @@ def test_what_waited_long_for_its_turn_is_tried_as_long_as_all_else(publishing):
     server = Server(reply(429))
     found = publishing(server)
     found.publisher.submit([BIND])
-    server.clock.now = 10 * TRIED_SECONDS
+    server.clock.now = 10 * WRITE_SECONDS
     found.work()
 
     assert [WriteOutcome.DONE] == [outcome for _, outcome, _ in found.told]
@@ -219,7 +219,7 @@ def test_what_is_forbidden_to_the_last_was_refused_unless_an_earlier_try_may_hav
 
 @pytest.mark.parametrize("code", [429, 503])
 @pytest.mark.parametrize(
-    ("asked", "want"), [pytest.param(3.0, 3.0, id="so long"), pytest.param(60.0, LONGEST_QUIET, id="longer than anybody may ask")]
+    ("asked", "want"), [pytest.param(3.0, 3.0, id="so long"), pytest.param(60.0, MAX_PAUSE, id="longer than anybody may ask")]
 )
 def test_the_servers_word_to_wait_holds_for_writes_of_all_objects(publishing, code, asked, want):
     server = Server(reply(code, retry_after=asked))
@@ -234,7 +234,7 @@ def test_a_shorter_word_does_not_end_a_longer_wait(publishing):
     found.publisher.submit([BIND, Bind(pod("other"), "n2")])
     both = [found.publisher._work_queue.get(0.0) for _ in range(2)]
     for each in both:
-        found.publisher._settle(each, *found.publisher._attempt(each))
+        found.publisher._finish(each, *found.publisher._attempt(each))
     found.work()
 
     assert [0.0, 0.0, 4.0, 4.0] == [each.at for each in server.asked]
@@ -335,8 +335,8 @@ def test_what_a_follower_is_given_is_dropped_without_a_request(publishing):
 
 
 def test_what_was_decided_is_not_carried_out_by_who_leads_again(publishing):
-    server = Server(reply(429, retry_after=LONGEST_QUIET))
-    found = publishing(server, term=lambda: 1 if server.clock.now < LONGEST_QUIET else 2)
+    server = Server(reply(429, retry_after=MAX_PAUSE))
+    found = publishing(server, term=lambda: 1 if server.clock.now < MAX_PAUSE else 2)
 
     assert [WriteOutcome.DROPPED] * 2 == found.submit(BIND, Evict(pod("v"), "x"))
     assert ["POST"] == server.methods
@@ -351,8 +351,8 @@ def test_what_was_decided_before_is_dropped_though_it_is_handed_on_only_now(publ
 
 
 def test_a_rehearsal_changes_nothing_and_may_end_in_another_term(publishing):
-    server = Server(reply(429, retry_after=LONGEST_QUIET))
-    found = publishing(server, term=lambda: 1 if server.clock.now < LONGEST_QUIET else 2)
+    server = Server(reply(429, retry_after=MAX_PAUSE))
+    found = publishing(server, term=lambda: 1 if server.clock.now < MAX_PAUSE else 2)
 
     assert [(None, "")] == rehearsed(found, *victims("a"))
 
@@ -370,7 +370,7 @@ def test_an_answer_is_waited_for(publishing, left, want):
 
 def rehearsed(found, *writes):
     answers = []
-    found.publisher.rehearse(writes, lambda *told: answers.append(told))
+    found.publisher.dry_run_evictions(writes, lambda *told: answers.append(told))
     found.work()
     return answers
 
@@ -497,14 +497,14 @@ class Threaded:
 
 
 def test_its_threads_carry_out_each_write_once_and_end_when_stopped(monkeypatch):
-    monkeypatch.setattr("scheduler_core.sidecar.writer.dispatcher.FIRST_WAIT", 0.001)
+    monkeypatch.setattr("scheduler_core.sidecar.writer.dispatcher.INITIAL_BACKOFF", 0.001)
     server = Server(*[reply(429), None] * 10)
     found = Threaded(server)
     found.publisher.start(4)
     found.publisher.submit(Bind(pod(str(number)), "n1") for number in range(30))
 
     assert [WriteOutcome.DONE] * 30 == found.outcomes(30)
-    assert (40, 0) == (len(server.asked), found.publisher.pressing)
+    assert (40, 0) == (len(server.asked), found.publisher.pending)
     found.publisher.stop(PATIENCE)
     assert not any(each.is_alive() for each in found.publisher._threads)
     found.publisher.submit([BIND])

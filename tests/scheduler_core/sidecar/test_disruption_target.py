@@ -10,7 +10,7 @@ import pytest
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.controllers.disruption_target import DisruptionTargets
-from scheduler_core.sidecar.controllers.pending_writes import AGAIN_SECONDS
+from scheduler_core.sidecar.controllers.pending_writes import RETRY_SECONDS
 from scheduler_core.sidecar.writes import Condition, Ref, SetCondition
 from tests.scheduler_core.builders import composite, leaf, node, pod
 from tests.scheduler_core.sidecar.histories import Json, Server
@@ -156,7 +156,7 @@ def test_victims_of_a_plan_leave_from_the_first():
 
 def test_write_that_is_not_seen_is_made_again_after_a_while():
     store, spared = filled(told(leaf("w", 1)), RUNNING), DisruptionTargets("muster")
-    found: list[Any] = [spared.wanted(store, moment) for moment in (0.0, AGAIN_SECONDS - 0.1, AGAIN_SECONDS)]
+    found: list[Any] = [spared.wanted(store, moment) for moment in (0.0, RETRY_SECONDS - 0.1, RETRY_SECONDS)]
     assert [1, 0, 1] == [len(each) for each in found]
     assert {SetCondition} == {type(write) for each in found for write in each}
-    assert 2 * AGAIN_SECONDS == spared.next_retry
+    assert 2 * RETRY_SECONDS == spared.next_retry

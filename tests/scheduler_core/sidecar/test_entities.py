@@ -7,7 +7,7 @@ import dataclasses
 from scheduler_core.model.decision import Name
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.queue.entities import EntityQueue, QueuedEntity
-from scheduler_core.sidecar.queue.queueing_hints import NOTHING, UnschedulableEntities
+from scheduler_core.sidecar.queue.queueing_hints import NO_HINT, UnschedulableEntities
 from scheduler_core.sidecar.queue.root_status import RootStatus
 from scheduler_core.sidecar.queue.states import Active, Backoff, Event, Gated, Unschedulable
 from scheduler_core.sidecar.writes import Ref
@@ -70,7 +70,7 @@ def test_timer_that_is_past_is_none():
 
 def test_roots_are_counted_by_what_they_wait_for():
     turns = empty()
-    turns.move(begun(turns, "a"), Event.ADD_UNSCHEDULABLE, Unschedulable(NOTHING, 300.0))
+    turns.move(begun(turns, "a"), Event.ADD_UNSCHEDULABLE, Unschedulable(NO_HINT, 300.0))
     begun(turns, "b")
     assert (1, 1, 0) == tuple(turns.counts[state, "PodGroup"] for state in (Unschedulable, Active, Gated))
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.sidecar.client.errors import Next, next_step, outcome_from_object
+from scheduler_core.sidecar.client.errors import NextStep, next_step, outcome_from_object
 from scheduler_core.sidecar.writes import Bind, Condition, Evict, Nominate, RecordEvent, Ref, Remove, SetCondition, WriteOutcome
 
 POD = Ref("Pod", "a", "p", "uid-p")
@@ -13,19 +13,19 @@ TELL = RecordEvent(POD, "Normal", "R", "")
 @pytest.mark.parametrize(
     ("code", "write", "causes", "want"),
     [
-        pytest.param(429, BIND, (), Next.AGAIN, id="too many requests"),
-        pytest.param(429, EVICT, (), Next.AGAIN, id="too many requests for an eviction"),
-        pytest.param(429, EVICT, ("DisruptionBudget",), Next.OVER, id="a budget forbids it"),
-        pytest.param(500, BIND, (), Next.AGAIN, id="an internal error"),
-        pytest.param(503, BIND, (), Next.AGAIN, id="unavailable"),
-        pytest.param(504, BIND, (), Next.AGAIN, id="a timeout"),
-        pytest.param(520, BIND, (), Next.AGAIN, id="a failure of what stands between"),
-        pytest.param(404, BIND, (), Next.GONE, id="not there"),
-        pytest.param(409, BIND, (), Next.LOOK, id="a conflict"),
-        pytest.param(422, BIND, (), Next.WHOSE, id="invalid, or of another uid"),
-        pytest.param(422, TELL, (), Next.OVER, id="an invalid event"),
-        pytest.param(403, BIND, (), Next.AGAIN, id="forbidden, perhaps by a server that knows no roles yet"),
-        pytest.param(400, BIND, (), Next.OVER, id="malformed"),
+        pytest.param(429, BIND, (), NextStep.RETRY, id="too many requests"),
+        pytest.param(429, EVICT, (), NextStep.RETRY, id="too many requests for an eviction"),
+        pytest.param(429, EVICT, ("DisruptionBudget",), NextStep.GIVE_UP, id="a budget forbids it"),
+        pytest.param(500, BIND, (), NextStep.RETRY, id="an internal error"),
+        pytest.param(503, BIND, (), NextStep.RETRY, id="unavailable"),
+        pytest.param(504, BIND, (), NextStep.RETRY, id="a timeout"),
+        pytest.param(520, BIND, (), NextStep.RETRY, id="a failure of what stands between"),
+        pytest.param(404, BIND, (), NextStep.GONE, id="not there"),
+        pytest.param(409, BIND, (), NextStep.READ_OBJECT, id="a conflict"),
+        pytest.param(422, BIND, (), NextStep.CHECK_UID, id="invalid, or of another uid"),
+        pytest.param(422, TELL, (), NextStep.GIVE_UP, id="an invalid event"),
+        pytest.param(403, BIND, (), NextStep.RETRY, id="forbidden, perhaps by a server that knows no roles yet"),
+        pytest.param(400, BIND, (), NextStep.GIVE_UP, id="malformed"),
     ],
 )
 def test_what_an_error_means(code, write, causes, want):

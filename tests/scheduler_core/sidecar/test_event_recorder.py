@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.sidecar.client.event_recorder import BURST, FORGET_SECONDS, REFILL_SECONDS, REMEMBERED, EventRecorder
+from scheduler_core.sidecar.client.event_recorder import BURST, FORGET_SECONDS, MAX_REMEMBERED, REFILL_SECONDS, EventRecorder
 from scheduler_core.sidecar.writes import RecordEvent, Ref
 
 STAMP = "2026-01-01T00:00:00.000000Z"
@@ -15,7 +15,7 @@ def recorder():
 
 
 def posting(told, tell=NO_ROOM, now=0.0):
-    return told.posting(tell, "scheduling.k8s.io/v1beta1", now, STAMP)
+    return told.event_request(tell, "scheduling.k8s.io/v1beta1", now, STAMP)
 
 
 def test_an_event_says_of_what_why_and_by_whom():
@@ -87,11 +87,11 @@ def test_a_name_is_a_legal_one_however_long_the_objects():
 
 def test_what_is_remembered_is_bounded():
     told = recorder()
-    for number in range(REMEMBERED + 10):
+    for number in range(MAX_REMEMBERED + 10):
         posting(told, RecordEvent(Ref("PodGroup", "a", str(number), "u"), "Normal", "R", ""))
 
     assert 1 == posting(told, RecordEvent(Ref("PodGroup", "a", "0", "u"), "Normal", "R", "")).count
-    assert 2 == posting(told, RecordEvent(Ref("PodGroup", "a", str(REMEMBERED), "u"), "Normal", "R", "")).count
+    assert 2 == posting(told, RecordEvent(Ref("PodGroup", "a", str(MAX_REMEMBERED), "u"), "Normal", "R", "")).count
 
 
 @pytest.mark.parametrize(

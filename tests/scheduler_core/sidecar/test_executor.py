@@ -36,8 +36,8 @@ class Held:
 def carried(held: Held, condition: Condition, target: Ref = GROUP) -> tuple[WriteOutcome, list[str]]:
     """The outcome, and the methods of the requests."""
     with serving(held) as (server, api):
-        outcome, _ = Executor(api, PATHS, EventRecorder("muster.dev/sidecar", "test"), lambda: 100.0).carry(
-            SetCondition(target, condition), rehearsal=False
+        outcome, _ = Executor(api, PATHS, EventRecorder("muster.dev/sidecar", "test"), lambda: 100.0).execute(
+            SetCondition(target, condition), dry_run=False
         )
         return outcome, [method for method, *_ in server.requests]
 

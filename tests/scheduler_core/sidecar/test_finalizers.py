@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core.sidecar.controllers.finalizers import FINALIZERS, Finalizers
-from scheduler_core.sidecar.controllers.pending_writes import AGAIN_SECONDS
+from scheduler_core.sidecar.controllers.pending_writes import RETRY_SECONDS
 from scheduler_core.sidecar.writes import AddFinalizer, RemoveFinalizer
 from validators.model.decode import decode
 
@@ -121,8 +121,8 @@ def test_a_parent_of_the_same_name_elsewhere_is_none():
 def test_a_write_not_seen_yet_is_not_repeated_before_its_time():
     protection = Finalizers()
     assert 1 == len(wanted(group("leaf"), protection=protection))
-    assert [] == wanted(group("leaf"), protection=protection, now=AGAIN_SECONDS - 0.1)
-    assert 1 == len(wanted(group("leaf"), protection=protection, now=AGAIN_SECONDS))
+    assert [] == wanted(group("leaf"), protection=protection, now=RETRY_SECONDS - 0.1)
+    assert 1 == len(wanted(group("leaf"), protection=protection, now=RETRY_SECONDS))
 
 
 def test_a_write_names_the_uid():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core.sidecar.cache import freshness
-from scheduler_core.sidecar.cache.freshness import REMEMBERED, Freshness, Stamp, number
+from scheduler_core.sidecar.cache.freshness import MAX_REMEMBERED, Freshness, Stamp, number
 
 A, B = ("default", "a"), ("default", "b")
 
@@ -72,7 +72,7 @@ def test_late_event_of_what_was_deleted_brings_nothing_back():
 
 def test_deletions_are_remembered_up_to_a_number():
     kept = Freshness()
-    for each in range(REMEMBERED + 1):
+    for each in range(MAX_REMEMBERED + 1):
         kept.delete(("default", str(each)), Stamp(f"u{each}", 5))
     assert kept.add_or_update(("default", "0"), Stamp("u0", 6))
     assert not kept.add_or_update(("default", "1"), Stamp("u1", 6))

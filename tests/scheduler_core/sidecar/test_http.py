@@ -5,7 +5,7 @@ import urllib.request
 
 import pytest
 
-from scheduler_core.sidecar.process.http import MOST_EXPLAINED, Answers, Server, create_app
+from scheduler_core.sidecar.process.http import MAX_LOOKUPS, Answers, Server, create_app
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 
 
@@ -61,10 +61,10 @@ def test_no_more_is_looked_up_at_once_than_may_be():
 
     app = create_app(Answers(tuple, tuple, explain, bytes))
     assert 200 == app.test_client().get("/explain/a/b").status_code
-    assert [503, *[200] * (MOST_EXPLAINED - 1)] == asked
+    assert [503, *[200] * (MAX_LOOKUPS - 1)] == asked
     asked.clear()
     app.test_client().get("/explain/a/b")
-    assert MOST_EXPLAINED == len(asked), "whoever was turned away and whoever was answered make room for others"
+    assert MAX_LOOKUPS == len(asked), "whoever was turned away and whoever was answered make room for others"
 
 
 def test_figures_are_told_as_prometheus_reads_them():
@@ -100,7 +100,7 @@ def test_a_server_takes_a_free_port_and_ends():
 
 
 def test_a_client_that_says_nothing_is_let_go(monkeypatch):
-    monkeypatch.setattr("scheduler_core.sidecar.process.http.SILENCE_SECONDS", 0.2)
+    monkeypatch.setattr("scheduler_core.sidecar.process.http.IDLE_TIMEOUT_SECONDS", 0.2)
     server = Server(create_app(Answers(tuple, tuple, lambda *_: None, bytes)), "127.0.0.1", 0)
     server.start()
     host, _, port = server.address.partition(":")

@@ -14,7 +14,7 @@ from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
 from scheduler_core.sidecar.cache.informers import Changed, Listed, Unserved
 from scheduler_core.sidecar.process.loop import IDLE_SECONDS, SETTLE_SECONDS, STUCK_SECONDS, Loop, Parts
-from scheduler_core.sidecar.process.mailbox import Done, Mailbox, Rehearsed
+from scheduler_core.sidecar.process.mailbox import Done, DryRunDone, Mailbox
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.queue.states import Active
 from scheduler_core.sidecar.scheduling.apply_decision import Attempt
@@ -46,7 +46,7 @@ class Publisher:
         self.written += writes
         self.terms.append(term)
 
-    def rehearse(self, plan, told):
+    def dry_run_evictions(self, plan, told):
         self.plans.append((plan, told))
 
 
@@ -77,7 +77,7 @@ class Planner:
         self.attempts, self.follow = list(attempts), follow
         self.calls: list[Any] = []
         self.next: float | None = None
-        self.looked = SimpleNamespace(generated=0, feasible=0, infeasible=0)
+        self.counters = SimpleNamespace(generated=0, feasible=0, infeasible=0)
         self.see = lambda: None
         self.plan: tuple[Evict, ...] = (EVICT,)
         self.preempts = preempts
@@ -128,7 +128,7 @@ class Turning:
             Scheduler(self.store, SchedulerOptions(scheduler_name="default-scheduler", settle_seconds=0.0)) if real else scheduler
         )
         if isinstance(self.scheduler, Planner):
-            self.scheduler.looked = Looked()
+            self.scheduler.counters = Looked()
         self.keeping = keeping or Keeping()
         self.publisher, self.inbox, self.telemetry = Publisher(), Mailbox(), SidecarMetrics()
         self.loop = Loop(
@@ -153,7 +153,7 @@ class Turning:
     def turn(self, *news):
         for each in news:
             self.inbox.enqueue(each)
-        return self.loop.turn(0.0)
+        return self.loop.run_once(0.0)
 
     def figure(self, name, *absent):
         lines = self.telemetry.text().decode().splitlines()
@@ -349,7 +349,7 @@ def test_what_became_of_a_write_is_counted_where_nothing_is_placed():
 )
 def test_a_plan_that_would_be_allowed_is_carried_out_and_counted_if_it_still_stands(follow, result, victims):
     turning = Turning(scheduler=Planner(follow=follow))
-    turning.turn(Rehearsed(ROOT, (EVICT,), None, ""))
+    turning.turn(DryRunDone(ROOT, (EVICT,), None, ""))
 
     assert [*follow] == turning.publisher.written
     assert [("approve", ROOT, None)] == turning.scheduler.calls
@@ -361,14 +361,14 @@ def test_a_plan_is_judged_by_all_that_was_heard_by_then():
     planner = Planner()
     turning = Turning(scheduler=planner)
     planner.see = lambda: turning.store.counts()["Pod"]
-    turning.turn(Rehearsed(ROOT, (EVICT,), None, ""), Changed("Pod", "ADDED", raw(pod("a"))))
+    turning.turn(DryRunDone(ROOT, (EVICT,), None, ""), Changed("Pod", "ADDED", raw(pod("a"))))
 
     assert [("approve", ROOT, 1)] == planner.calls
 
 
 def test_a_plan_that_would_not_be_allowed_is_dropped():
     turning = Turning(scheduler=Planner(follow=(TELL,)))
-    turning.turn(Rehearsed(ROOT, (EVICT,), EVICT, "a budget"))
+    turning.turn(DryRunDone(ROOT, (EVICT,), EVICT, "a budget"))
 
     assert [("refused", ROOT, POD, "a budget")] == turning.scheduler.calls
     in_vain = turning.figure('muster_workload_preemption_attempts_total{result="Unschedulable"}')
@@ -380,7 +380,7 @@ def test_what_was_answered_of_an_earlier_plan_says_nothing_of_this_one(refused):
     planner = Planner(follow=(TELL,))
     planner.plan = (dataclasses.replace(EVICT, pod=dataclasses.replace(POD, name="another")),)
     turning = Turning(scheduler=planner)
-    turning.turn(Rehearsed(ROOT, (EVICT,), refused, ""))
+    turning.turn(DryRunDone(ROOT, (EVICT,), refused, ""))
 
     assert ([], []) == (planner.calls, turning.publisher.written)
 
@@ -392,7 +392,7 @@ def test_evictions_are_rehearsed_and_the_answer_comes_by_the_inbox():
     told(EVICT, "why")
 
     assert (EVICT,) == plan
-    assert [Rehearsed(ROOT, (EVICT,), EVICT, "why")] == [*turning.inbox.dequeue(0.0, 9)]
+    assert [DryRunDone(ROOT, (EVICT,), EVICT, "why")] == [*turning.inbox.dequeue(0.0, 9)]
     assert 1.0 == turning.figure('muster_podgroup_schedule_attempts_total{profile="muster",result="waiting_on_preemption"}')
 
 
@@ -526,7 +526,7 @@ def test_what_is_asked_is_looked_up_by_the_thread_of_the_loop(running):
     turning = Turning()
     thread = running(turning)
 
-    assert thread.ident == turning.loop.ask(threading.get_ident)
+    assert thread.ident == turning.loop.call(threading.get_ident)
     assert thread.ident != threading.get_ident()
 
 
@@ -535,14 +535,14 @@ def test_what_is_asked_of_a_loop_that_has_no_time_has_no_answer(monkeypatch):
     turning = Turning()
 
     with pytest.raises(TimeoutError):
-        turning.loop.ask(lambda: "late")
+        turning.loop.call(lambda: "late")
     turning.turn()
 
 
 def test_a_loop_that_rests_ends_when_it_is_stopped(running):
     turning = Turning()
     thread = running(turning)
-    assert 1 == turning.loop.ask(lambda: 1)
+    assert 1 == turning.loop.call(lambda: 1)
     turning.loop.stop()
     thread.join(PATIENCE)
 

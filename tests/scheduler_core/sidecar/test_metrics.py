@@ -227,10 +227,10 @@ def test_tries_of_groups_to_make_others_leave_are_counted_by_what_came_of_them()
 def test_placements_are_counted_as_far_as_they_were_not_counted_before():
     telemetry, looked = SidecarMetrics("mine"), Counters()
     looked.add(10, 4)
-    telemetry.looked_at(looked, 1.0)
+    telemetry.placements_evaluated(looked, 1.0)
     looked.add(2, 2)
-    telemetry.looked_at(looked, 1.0)
-    telemetry.looked_at(looked, 1.0)
+    telemetry.placements_evaluated(looked, 1.0)
+    telemetry.placements_evaluated(looked, 1.0)
 
     assert {"muster_placement_total": 12.0} == told(telemetry, "muster_placement_total")
     assert {'muster_generated_placements_total{profile="mine"}': 12.0} == told(telemetry, "muster_generated_placements_total")
@@ -251,7 +251,7 @@ def test_placements_are_counted_as_far_as_they_were_not_counted_before():
 def test_the_time_of_a_cycle_is_shared_out_among_the_placements_looked_at_in_it(seconds, buckets):
     telemetry, looked = SidecarMetrics("mine"), Counters()
     looked.add(10, 10)
-    telemetry.looked_at(looked, seconds)
+    telemetry.placements_evaluated(looked, seconds)
     name, of = "muster_placement_evaluation_duration_seconds", 'profile="mine",result="feasible"'
     found = figures(telemetry)
 
@@ -262,7 +262,7 @@ def test_the_time_of_a_cycle_is_shared_out_among_the_placements_looked_at_in_it(
 
 def test_a_cycle_that_looked_at_nothing_tells_nothing():
     telemetry = SidecarMetrics()
-    telemetry.looked_at(Counters(), 1.0)
+    telemetry.placements_evaluated(Counters(), 1.0)
 
     assert {} == {**told(telemetry, "muster_placement_total"), **told(telemetry, "muster_placement_evaluations_total")}
 
@@ -320,7 +320,7 @@ def exercised():
     """Figures after everything has happened once."""
     telemetry, looked = SidecarMetrics("mine"), Counters()
     looked.add(2, 1)
-    telemetry.looked_at(looked, 1.0)
+    telemetry.placements_evaluated(looked, 1.0)
     for root in (ROOT, TREE, LONE):
         for status in Status:
             decision = Decision(root, status, assignments={"a/b": "n"}, pending={"a/c": "why"})

@@ -15,7 +15,7 @@ from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.queue.entities import QueuedEntity
 from scheduler_core.sidecar.queue.next_action import Action
 from scheduler_core.sidecar.queue.priority_queue import SchedulingQueue
-from scheduler_core.sidecar.queue.queueing_hints import NOTHING, QueueingHint
+from scheduler_core.sidecar.queue.queueing_hints import NO_HINT, QueueingHint
 from scheduler_core.sidecar.queue.root_status import RootStatus
 from scheduler_core.sidecar.queue.scheduler_options import SchedulerOptions
 from scheduler_core.sidecar.queue.states import (
@@ -45,7 +45,7 @@ class Room(Watched):
         super().__init__(node("n1"), node("n2"), pod("low", on="n2", priority=0), *objects)
         wanted = SchedulerOptions(**{"settle_seconds": 0.0, **options})
         self.assumed = AssumedPods(self.store)
-        self.binder = Binder(self.store, self.assumed, wanted.whose)
+        self.binder = Binder(self.store, self.assumed, wanted.our_pods)
         self.preemption = PreemptionPlans(self.store, self.assumed, wanted.eviction_method, wanted.scheduler_name)
         self.queue = SchedulingQueue(self.store, wanted, self.assumed, self.preemption)
         self.store.reporter.pop_changes()
@@ -126,22 +126,22 @@ class Case:
 
     def __init__(self, *, parked: bool = False, unsure: Any = None, **facts: Any) -> None:
         objects = [leaf("g", 3), pod("g-0", "g", **MUSTER), bound(pod("g-1", "g", **MUSTER), "n1"), bound(pod("g-2", "g"), "n1")]
-        self.room = Room(*objects, pinned_seconds=300.0, patience_seconds=30.0, most_failures=3)
+        self.room = Room(*objects, pinned_seconds=300.0, partial_seconds=30.0, max_bind_failures=3)
         waits, runs, foreign = (self.room.pod(f"g-{number}") for number in range(3))
         live = self.room.store.group("PodGroup", "default", "g")
         named = {"waits": (waits,), "runs": (runs,), "foreign": (foreign,), "g": (live,)}
-        found = self.room.queue.survey(G)
+        found = self.room.queue.status_of(G)
         assert found is not None
         fields = {field.name for field in dataclasses.fields(RootStatus)}
-        blank = {"to_place": (), "loose": (), "placed": (), "finished": (), "hanging": False}
+        blank = {"to_place": (), "partially_bound": (), "placed": (), "to_commit": (), "awaits_binding": False}
         of_survey = {name: named[value] if isinstance(value, str) else value for name, value in facts.items() if name in fields}
         self.survey = dataclasses.replace(found, **{**blank, **of_survey})
-        waiting = Unschedulable(NOTHING, 300.0) if parked else Backoff(unsure or {})
+        waiting = Unschedulable(NO_HINT, 300.0) if parked else Backoff(unsure or {})
         counted = {name: value for name, value in facts.items() if name not in fields}
         self.entity = QueuedEntity(G, found.ref.uid, state=waiting, **counted)
 
-    def task(self, now: float) -> Action | None:
-        return self.room.queue.task(self.entity, self.survey, now)
+    def next_action(self, now: float) -> Action | None:
+        return self.room.queue.next_action(self.entity, self.survey, now)
 
 
 UNSURE: Any = {"a bind": None}
@@ -151,9 +151,9 @@ UNSURE: Any = {"a bind": None}
     ("facts", "now", "want"),
     [
         pytest.param({}, 0.0, None, id="nothing"),
-        pytest.param({"to_place": "waits"}, 0.0, Action.TRY, id="pods wait"),
+        pytest.param({"to_place": "waits"}, 0.0, Action.SCHEDULE, id="pods wait"),
         pytest.param({"to_place": "waits", "backoff_expiration": 5.0}, 4.75, None, id="before its back-off is over"),
-        pytest.param({"to_place": "waits", "backoff_expiration": 5.0}, 5.0, Action.TRY, id="once its back-off is over"),
+        pytest.param({"to_place": "waits", "backoff_expiration": 5.0}, 5.0, Action.SCHEDULE, id="once its back-off is over"),
         pytest.param({"to_place": "waits", "ready": False}, 0.0, None, id="members are missing"),
         pytest.param({"to_place": "waits", "terminating": True}, 0.0, None, id="a member leaves first"),
         pytest.param({"to_place": "waits", "parked": True}, 0.0, None, id="nothing could help it"),
@@ -164,21 +164,24 @@ UNSURE: Any = {"a bind": None}
             id="a bind is unknown, before its back-off is over",
         ),
         pytest.param({"to_place": "waits", "unsure": UNSURE, "backoff_expiration": 5.0}, 5.0, Action.REBIND, id="a bind is unknown"),
-        pytest.param({"finished": "g"}, 0.0, Action.COMMIT, id="it has what it needs"),
-        pytest.param({"finished": "g", "commit_after": 5.0}, 4.75, None, id="before it may be recorded again"),
-        pytest.param({"finished": "g", "commit_after": 5.0}, 5.0, Action.COMMIT, id="once it may be recorded again"),
-        pytest.param({"finished": "g", "to_place": "waits"}, 0.0, Action.COMMIT, id="it has what it needs, and more waits"),
+        pytest.param({"to_commit": "g"}, 0.0, Action.COMMIT, id="it has what it needs"),
+        pytest.param({"to_commit": "g", "commit_after": 5.0}, 4.75, None, id="before it may be recorded again"),
+        pytest.param({"to_commit": "g", "commit_after": 5.0}, 5.0, Action.COMMIT, id="once it may be recorded again"),
+        pytest.param({"to_commit": "g", "to_place": "waits"}, 0.0, Action.COMMIT, id="it has what it needs, and more waits"),
         pytest.param(
-            {"finished": "g", "to_place": "waits", "commit_after": 5.0}, 0.0, Action.TRY, id="it is to be recorded later, and more waits"
+            {"to_commit": "g", "to_place": "waits", "commit_after": 5.0},
+            0.0,
+            Action.SCHEDULE,
+            id="it is to be recorded later, and more waits",
         ),
-        pytest.param({"finished": "g", "unsure": UNSURE}, 0.0, Action.REBIND, id="it has what it needs, and a bind is unknown"),
+        pytest.param({"to_commit": "g", "unsure": UNSURE}, 0.0, Action.REBIND, id="it has what it needs, and a bind is unknown"),
     ],
 )
 def test_what_is_to_be_done_next(facts, now, want):
-    assert want is Case(**facts).task(now)
+    assert want is Case(**facts).next_action(now)
 
 
-LOOSE = {"loose": "runs", "partial_since": 0.0}
+LOOSE = {"partially_bound": "runs", "partial_since": 0.0}
 
 
 @pytest.mark.parametrize(
@@ -189,21 +192,21 @@ LOOSE = {"loose": "runs", "partial_since": 0.0}
         pytest.param({**LOOSE, "partial_since": None}, 99.0, None, id="it is not known since when"),
         pytest.param({**LOOSE, "terminating": True}, 99.0, None, id="it is being undone"),
         pytest.param({**LOOSE, "awaits_victims": True}, 99.0, None, id="others leave for it"),
-        pytest.param({**LOOSE, "to_place": "waits"}, 99.0, Action.TRY, id="the rest can be tried"),
+        pytest.param({**LOOSE, "to_place": "waits"}, 99.0, Action.SCHEDULE, id="the rest can be tried"),
         pytest.param({**LOOSE, "to_place": "waits", "backoff_expiration": 100.0}, 99.0, None, id="the rest can be tried later"),
-        pytest.param({**LOOSE, "to_place": "waits", "bind_failures": 2}, 0.0, Action.TRY, id="binds of the rest failed twice"),
+        pytest.param({**LOOSE, "to_place": "waits", "bind_failures": 2}, 0.0, Action.SCHEDULE, id="binds of the rest failed twice"),
         pytest.param({**LOOSE, "to_place": "waits", "bind_failures": 3}, 0.0, Action.UNDO, id="binds of the rest failed too often"),
         pytest.param({**LOOSE, "to_place": "waits", "parked": True}, 29.75, None, id="nothing could help the rest, for a while"),
         pytest.param({**LOOSE, "to_place": "waits", "parked": True}, 30.0, Action.UNDO, id="nothing could help the rest"),
         pytest.param({**LOOSE, "to_place": "waits", "ready": False}, 30.0, Action.UNDO, id="the rest has a gate"),
-        pytest.param({"hanging_since": 0.0, "placed": "runs"}, 299.75, None, id="pinned pods may still be bound"),
-        pytest.param({"hanging_since": 0.0, "placed": "runs"}, 300.0, Action.UNDO, id="pinned pods were not bound"),
-        pytest.param({"hanging_since": 0.0, "placed": "foreign"}, 300.0, None, id="none of ours is there to be deleted"),
-        pytest.param({"hanging_since": 0.0}, 300.0, None, id="none is there to be deleted"),
+        pytest.param({"awaits_binding_since": 0.0, "placed": "runs"}, 299.75, None, id="pinned pods may still be bound"),
+        pytest.param({"awaits_binding_since": 0.0, "placed": "runs"}, 300.0, Action.UNDO, id="pinned pods were not bound"),
+        pytest.param({"awaits_binding_since": 0.0, "placed": "foreign"}, 300.0, None, id="none of ours is there to be deleted"),
+        pytest.param({"awaits_binding_since": 0.0}, 300.0, None, id="none is there to be deleted"),
     ],
 )
 def test_gang_is_undone_when_it_cannot_be_finished(facts, now, want):
-    assert want is Case(**facts).task(now)
+    assert want is Case(**facts).next_action(now)
 
 
 # What a root waits for.
@@ -259,9 +262,9 @@ def test_root_for_which_nothing_is_left_to_do_is_dropped():
     assert Gated is here.looks(), "until it is bound"
     here.happens(bound(pod("g-0", "g", **MUSTER), "n1"))
     assert Active is here.looks(), "until that is recorded"
-    found = here.queue.survey(G)
+    found = here.queue.status_of(G)
     assert found is not None
-    here.binder.committed(found, None)
+    here.binder.commit(found, None)
     assert None is here.looks()
 
 
@@ -274,7 +277,7 @@ def test_root_whose_binds_are_under_way_is_left_alone_whatever_happens():
 def test_root_whose_binds_are_under_way_is_not_gone_through_for_each_of_them(monkeypatch):
     here = room()
     here.flies()
-    monkeypatch.setattr(here.queue, "survey", None)
+    monkeypatch.setattr(here.queue, "status_of", None)
     assert Binding is here.looks()
 
 
@@ -303,7 +306,7 @@ def test_parked_root_is_tried_again_on_a_hint_alone(hint, want):
 
 def test_root_that_is_made_anew_has_nothing_of_the_one_before():
     here = room()
-    here.parks(NOTHING)
+    here.parks(NO_HINT)
     here.happens(gone("g", "PodGroup"), leaf("g", 2))
     assert Active is here.looks()
     assert (0, 0.0, False) == (here.entity.attempts, here.entity.backoff_expiration, G in here.queue.entities.unschedulable)
@@ -431,7 +434,7 @@ def test_root_of_whose_binds_nothing_is_known_is_woken_to_repeat_them():
 
 def test_root_that_is_gone_is_not_parked_any_more():
     here = room()
-    here.parks(NOTHING)
+    here.parks(NO_HINT)
     here.happens(gone("g", "PodGroup"))
     here.looks(hint=False)
     assert 0 == len(here.queue.entities.unschedulable)
@@ -455,7 +458,7 @@ def test_decision_on_a_root_that_is_gone_is_not_told_any_more():
 
 
 def test_gang_is_partial_since_it_was_first_seen_so_and_no_more_once_it_is_not():
-    here = Room(leaf("g", 2), bound(pod("g-0", "g", **MUSTER), "n1"), patience_seconds=30.0)
+    here = Room(leaf("g", 2), bound(pod("g-0", "g", **MUSTER), "n1"), partial_seconds=30.0)
     here.looks(5.0)
     here.looks(9.0)
     assert (5.0, 35.0) == (here.entity.partial_since, here.queue.entities.due(9.0))
@@ -469,10 +472,10 @@ def test_gang_hangs_since_it_was_first_seen_pinned_and_no_more_once_it_is_bound(
     pinned["metadata"]["annotations"] = {GATE: "n1"}
     here = Room(leaf("g", 1), pinned, place=False, ungate=True, pinned_seconds=300.0)
     assert Gated is here.looks(5.0)
-    assert (5.0, 305.0) == (here.entity.hanging_since, here.queue.entities.due(5.0))
+    assert (5.0, 305.0) == (here.entity.awaits_binding_since, here.queue.entities.due(5.0))
     here.happens(bound(pinned, "n1"))
     here.looks(9.0)
-    assert None is here.entity.hanging_since
+    assert None is here.entity.awaits_binding_since
 
 
 def test_record_that_may_be_made_again_later_wakes_the_root():
@@ -488,7 +491,7 @@ def test_record_that_may_be_made_again_later_wakes_the_root():
 
 def test_root_is_woken_once_its_time_has_come_though_nothing_happened():
     here = room()
-    here.parks(NOTHING)
+    here.parks(NO_HINT)
     here.looks(hint=False)
     here.queue.handle_changes(299.75)
     assert Unschedulable is here.state
@@ -505,8 +508,8 @@ def test_parked_root_is_tried_when_news_come_that_could_help_it():
 
 
 def test_parked_root_is_woken_early_without_being_tried_where_it_is_not_time_to_try_it():
-    here = room(patience_seconds=30.0)
-    here.parks(NOTHING)
+    here = room(partial_seconds=30.0)
+    here.parks(NO_HINT)
     here.looks(hint=False)
     here.queue.entities.wake_at(here.entity, 30.0, 0.0)
     here.queue.handle_changes(30.0)

@@ -15,7 +15,7 @@ from scheduler_core.plugins.base import ClusterEvent
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.cluster_changes import ClusterChanges
 from scheduler_core.sidecar.queue.entities import QueuedEntity
-from scheduler_core.sidecar.queue.queueing_hints import NOTHING, QueueingHint, UnschedulableEntities
+from scheduler_core.sidecar.queue.queueing_hints import NO_HINT, QueueingHint, UnschedulableEntities
 from scheduler_core.sidecar.queue.states import Unschedulable
 from scheduler_core.sidecar.scheduling.decide import decide
 from scheduler_core.sidecar.scheduling.scheduler import SchedulerOptions
@@ -108,7 +108,7 @@ def test_root_that_waits_could_not_be_placed(objects, seed, strategy, preempt):
         preempt=preempt,
         strategy=strategy,
         flush_seconds=LONG,
-        patience_seconds=LONG,
+        partial_seconds=LONG,
         plan_seconds=LONG,
     )
     world = Lenient(objects, options, Luck(chance))
@@ -129,9 +129,9 @@ def _missed(world: World) -> list[Any]:
             continue
         fresh = Cache()
         world.server.fill(fresh)
-        survey = queue.survey(root)
+        survey = queue.status_of(root)
         assert survey is not None
-        (found,) = decide(fresh, [root], world.scheduler._parameters, survey.held)
+        (found,) = decide(fresh, [root], world.scheduler._parameters, survey.excluded)
         decision = found.decision
         allowed = world.scheduler._preemption.is_allowed(decision) and not _is_refused(world, entity, decision)
         if decision.status is Status.SUCCESS or (decision.victims and allowed):
@@ -161,7 +161,7 @@ def parked(interest_of: Any) -> tuple[UnschedulableEntities, Cache]:
     store = Cache()
     server.fill(store)
     found = UnschedulableEntities(store, frozenset())
-    found.park(ROOT, interest_of(frozenset({store.usage.pods.pods["default/g-0"].draft.form})))
+    found.add(ROOT, interest_of(frozenset({store.usage.pods.pods["default/g-0"].draft.form})))
     return found, store
 
 
@@ -207,9 +207,9 @@ def parked(interest_of: Any) -> tuple[UnschedulableEntities, Cache]:
         pytest.param(
             lambda forms: QueueingHint(forms, preempts=True), ClusterChanges(units=True), True, id="a group, and others may leave"
         ),
-        pytest.param(lambda _: NOTHING, ClusterChanges(priorities_changed=True), True, id="a priority class"),
+        pytest.param(lambda _: NO_HINT, ClusterChanges(priorities_changed=True), True, id="a priority class"),
         pytest.param(
-            lambda _: NOTHING,
+            lambda _: NO_HINT,
             ClusterChanges(freed_nodes={"n2"}, nodes={"n2"}, pods_moved=True),
             False,
             id="anything, and only its own can help",

@@ -140,7 +140,7 @@ def test_a_message_is_cut_to_what_the_server_takes(length, want):
 
 
 def test_a_victim_is_told_as_kube_scheduler_tells_it():
-    found = condition_of(requests.disrupt(Evict(POD, "room for a/g"), PATHS, NOW))
+    found = condition_of(requests.disruption_target(Evict(POD, "room for a/g"), PATHS, NOW))
 
     assert ("DisruptionTarget", "True", "PreemptionByScheduler") == (found["type"], found["status"], found["reason"])
 

@@ -10,7 +10,7 @@ from scheduler_core.model.conditions import INITIALLY_SCHEDULED
 from scheduler_core.model.decision import Name
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.client.requests import GATE
-from scheduler_core.sidecar.queue.root_status import OurPods, RootStatus, survey
+from scheduler_core.sidecar.queue.root_status import OurPods, RootStatus, root_status
 from tests.scheduler_core.builders import HOST, composite, leaf, node, pod, pods
 from tests.scheduler_core.sidecar.histories import Json, Server
 
@@ -24,7 +24,7 @@ def surveyed(*objects: Json, root: tuple[str, str] = ("PodGroup", "g"), whose: O
         server.put(each)
     server.fill(store)
     store.usage.set_ungating(ungates=whose.ungates)
-    return survey(store, Name(root[0], "default", root[1]), whose)
+    return root_status(store, Name(root[0], "default", root[1]), whose)
 
 
 def found(*objects: Json, **more: Any) -> RootStatus:
@@ -43,7 +43,7 @@ def names(pods_: Any) -> list[str]:
 
 
 def groups(survey_: RootStatus) -> list[str]:
-    return [each.key[2] for each in survey_.finished]
+    return [each.key[2] for each in survey_.to_commit]
 
 
 def two(placed: int, count: int = 4, **more: Any) -> list[Json]:
@@ -72,7 +72,7 @@ def test_group_that_is_below_another_is_no_root():
     ],
 )
 def test_gang_is_loose_while_fewer_are_bound_than_it_needs(minimum, placed, want):
-    assert want == names(found(leaf("g", minimum), *two(placed)).loose)
+    assert want == names(found(leaf("g", minimum), *two(placed)).partially_bound)
 
 
 @pytest.mark.parametrize(
@@ -80,17 +80,17 @@ def test_gang_is_loose_while_fewer_are_bound_than_it_needs(minimum, placed, want
     [pytest.param("True", [], id="it was placed once"), pytest.param("False", ["g-0"], id="it was not")],
 )
 def test_gang_that_was_placed_once_is_not_loose(status, want):
-    assert want == names(found(said(leaf("g", 4), status), *two(1)).loose)
+    assert want == names(found(said(leaf("g", 4), status), *two(1)).partially_bound)
 
 
 def test_child_that_is_partial_is_loose_by_itself_where_its_root_was_placed():
     objects = [said(composite("top", 1)), leaf("a", 1, parent="top"), leaf("g", 2, parent="top"), pod("a-0", "a", on="n1", **OURS), *two(1)]
-    assert ["g-0"] == names(found(*objects, root=("CompositePodGroup", "top")).loose)
+    assert ["g-0"] == names(found(*objects, root=("CompositePodGroup", "top")).partially_bound)
 
 
 def test_every_child_is_loose_where_the_root_lacks_one():
     objects = [composite("top", 2), leaf("a", 1, parent="top"), leaf("g", 2, parent="top"), pod("a-0", "a", on="n1", **OURS), *two(1)]
-    assert ["a-0", "g-0"] == names(found(*objects, root=("CompositePodGroup", "top")).loose)
+    assert ["a-0", "g-0"] == names(found(*objects, root=("CompositePodGroup", "top")).partially_bound)
 
 
 def test_root_is_finished_with_those_of_its_groups_that_have_what_they_need():
@@ -144,7 +144,7 @@ def test_tree_with_too_many_levels_is_not_ready(levels, want):
 def test_circle_of_parents_has_no_end_and_nothing_of_it_is_touched():
     circle = [composite("a", 1, parent="b"), composite("b", 1, parent="a"), leaf("g", 2, parent="b"), *two(1)]
     result = found(*circle, root=("CompositePodGroup", "a"))
-    assert (False, (), ()) == (result.ready, result.loose, result.finished)
+    assert (False, (), ()) == (result.ready, result.partially_bound, result.to_commit)
 
 
 def test_root_in_which_a_member_leaves_before_it_was_placed_waits():
@@ -166,16 +166,16 @@ def test_members_that_no_gate_of_ours_holds_are_left_to_their_scheduler():
     gated = pods("g", 2, schedulingGates=[{"name": GATE}])
     free = pod("free", "g")
     result = found(leaf("g", 3), *gated, free, whose=OurPods("", ungates=True))
-    assert (["g-0", "g-1"], {"default/free"}, True) == (names(result.to_place), set(result.held), result.ready)
+    assert (["g-0", "g-1"], {"default/free"}, True) == (names(result.to_place), set(result.excluded), result.ready)
 
 
 def test_gang_hangs_while_members_that_it_needs_are_pinned_and_not_bound():
     pinned = pod("g-0", "g", nodeSelector={HOST: "n1"})
     pinned["metadata"]["annotations"] = {GATE: "n1"}
     whose = OurPods("", ungates=True)
-    assert found(leaf("g", 1), pinned, whose=whose).hanging
-    assert not found(said(leaf("g", 1)), pinned, whose=whose).hanging
-    assert not found(leaf("g"), pinned, whose=whose).hanging
+    assert found(leaf("g", 1), pinned, whose=whose).awaits_binding
+    assert not found(said(leaf("g", 1)), pinned, whose=whose).awaits_binding
+    assert not found(leaf("g"), pinned, whose=whose).awaits_binding
 
 
 UNGATING = OurPods("", ungates=True)
@@ -200,7 +200,7 @@ def test_pod_that_is_open_is_left_to_its_own_scheduler(where, more):
 
 def test_member_that_was_pinned_to_a_node_that_is_gone_hangs_and_can_be_taken_back():
     got = found(leaf("g", 2), pinned("g-0", "n1", "g"), pinned("g-1", "n9", "g"), whose=UNGATING)
-    assert (True, ["g-0", "g-1"], ["g-0"]) == (got.hanging, names(got.placed), names(got.loose))
+    assert (True, ["g-0", "g-1"], ["g-0"]) == (got.awaits_binding, names(got.placed), names(got.partially_bound))
 
 
 def test_member_that_carries_a_mark_and_is_not_pinned_is_not_taken_back():
@@ -211,4 +211,4 @@ def test_member_that_carries_a_mark_and_is_not_pinned_is_not_taken_back():
 def test_beside_pods_that_our_gate_holds_those_of_our_scheduler_are_placed_too_and_others_are_held():
     gated = pod("g-0", "g", schedulingGates=[{"name": GATE}])
     got = found(leaf("g", 2), gated, pod("g-1", "g", **OURS), pod("g-2", "g"), whose=OurPods("muster", ungates=True))
-    assert (["g-0", "g-1"], {"default/g-2"}) == (names(got.to_place), set(got.held))
+    assert (["g-0", "g-1"], {"default/g-2"}) == (names(got.to_place), set(got.excluded))

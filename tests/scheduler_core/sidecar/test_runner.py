@@ -5,7 +5,7 @@ import json
 import pytest
 
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
-from scheduler_core.sidecar.controllers.runner import LONGEST_DELAY, SHARE, SHORTEST_SECONDS, ControllerRunner
+from scheduler_core.sidecar.controllers.runner import MAX_DELAY_SECONDS, MIN_INTERVAL_SECONDS, PAUSE_FACTOR, ControllerRunner
 from scheduler_core.sidecar.controllers.validity import SETTLE_SECONDS
 from scheduler_core.sidecar.process.enabled_controllers import enabled_controllers
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
@@ -106,10 +106,10 @@ def test_nothing_is_looked_at_before_something_changes():
 
     assert found.due(1000.0) == 0.0  # the figures
     found.wanted(1000.0)
-    assert found.due(1000.1) > SHORTEST_SECONDS
+    assert found.due(1000.1) > MIN_INTERVAL_SECONDS
     store.apply("PodGroup", "ADDED", raw(group("leaf", "top")))
     found.changed("PodGroup")
-    assert found.due(1000.1) <= SHORTEST_SECONDS
+    assert found.due(1000.1) <= MIN_INTERVAL_SECONDS
 
 
 def test_a_look_that_takes_long_is_taken_seldom():
@@ -117,11 +117,12 @@ def test_a_look_that_takes_long_is_taken_seldom():
     found.wanted(0.0)
     found.changed("PodGroup")
 
-    assert 3.0 * SHARE == found.due(0.0)
+    assert 3.0 * PAUSE_FACTOR == found.due(0.0)
 
 
 @pytest.mark.parametrize(
-    ("took", "want"), [pytest.param(0.25, 0.25, id="as long as the last took"), pytest.param(5.0, LONGEST_DELAY, id="no longer than that")]
+    ("took", "want"),
+    [pytest.param(0.25, 0.25, id="as long as the last took"), pytest.param(5.0, MAX_DELAY_SECONDS, id="no longer than that")],
 )
 def test_a_look_that_takes_long_is_put_off_after_a_change(took, want):
     _, found, _ = keeping(composite("top"), modes=frozenset({Mode.VALIDATE}), clock=Clock(step=took))

@@ -12,7 +12,7 @@ from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.pod_cache import SCHEDULED
 from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.queue.states import Active, Gated, Preempting, Unschedulable
-from scheduler_core.sidecar.scheduling.scheduler import MOST_EAGER, Scheduler, SchedulerOptions
+from scheduler_core.sidecar.scheduling.scheduler import MAX_IMMEDIATE_RETRIES, Scheduler, SchedulerOptions
 from scheduler_core.sidecar.writes import Bind, Evict, Nominate, RecordEvent, Remove, SetCondition, Ungate, WriteOutcome
 from tests.scheduler_core.builders import HOST, composite, leaf, node, pod, pods, racks
 from tests.scheduler_core.sidecar import histories
@@ -140,7 +140,7 @@ def test_what_is_bound_takes_room_before_it_shows():
 
 
 def test_while_many_binds_are_under_way_no_more_are_begun_and_the_most_urgent_are_the_next():
-    scene = Scene(node("n1", cpu="16"), *gang("a", 3), *gang("b", 3), *gang("c", 1), most_flying=4, batch_roots=1)
+    scene = Scene(node("n1", cpu="16"), *gang("a", 3), *gang("b", 3), *gang("c", 1), max_binds_in_flight=4, batch_roots=1)
     binds = of(Bind, scene.writes())
     assert {"a-0", "a-1", "a-2", "b-0", "b-1", "b-2"} == {*nodes_of(binds)}
     scene.put(leaf("urgent", 1, priority=5), pod("urgent-0", "urgent", priority=5, **MUSTER))
@@ -152,7 +152,7 @@ def test_while_many_binds_are_under_way_no_more_are_begun_and_the_most_urgent_ar
 
 
 def test_what_time_brings_is_seen_while_many_binds_are_under_way():
-    scene = Scene(node("n1"), *gang("big", 1, "9"), most_flying=1, batch_roots=1, flush_seconds=50.0)
+    scene = Scene(node("n1"), *gang("big", 1, "9"), max_binds_in_flight=1, batch_roots=1, flush_seconds=50.0)
     scene.writes()
     scene.put(*gang("a", 1), *gang("b", 1))
     assert {"a-0": "n1"} == nodes_of(scene.writes())
@@ -347,7 +347,7 @@ def test_pods_that_another_scheduler_has_bound_are_not_taken_back():
 
 
 def test_gang_that_lost_a_member_before_it_was_complete_waits_for_another_before_it_is_undone():
-    scene = Scene(node("n1"), *gang("g", 2), patience_seconds=30.0)
+    scene = Scene(node("n1"), *gang("g", 2), partial_seconds=30.0)
     binds = of(Bind, scene.writes())
     scene.delete("Pod", "g-1")
     scene.end(binds[:1])
@@ -358,7 +358,7 @@ def test_gang_that_lost_a_member_before_it_was_complete_waits_for_another_before
 
 
 def test_member_that_comes_in_time_completes_the_gang():
-    scene = Scene(node("n1"), leaf("g", 2), bound(pod("g-0", "g", **MUSTER), "n1"), patience_seconds=30.0)
+    scene = Scene(node("n1"), leaf("g", 2), bound(pod("g-0", "g", **MUSTER), "n1"), partial_seconds=30.0)
     assert [] == scene.wait(20)
     scene.put(pod("g-1", "g", **MUSTER))
     binds = of(Bind, scene.wait(1))
@@ -368,7 +368,7 @@ def test_member_that_comes_in_time_completes_the_gang():
 
 
 def test_gang_whose_binds_fail_again_and_again_is_undone():
-    scene = Scene(node("n1"), *gang("g", 2), most_failures=3)
+    scene = Scene(node("n1"), *gang("g", 2), max_bind_failures=3)
     scene.put(bound(pod("g-0", "g", **MUSTER), "n1"))
     removed: list[Any] = []
     for _ in range(4):
@@ -497,15 +497,15 @@ def surveyed(scene: Scene, do: Any) -> list[Name]:
     """The roots that are surveyed while *do* is done, after everything was heard."""
     queue, found = scene.scheduler._queue, []
     queue.handle_changes(scene.now)
-    survey = queue.survey
+    survey = queue.status_of
 
     def counted(root: Name) -> Any:
         found.append(root)
         return survey(root)
 
-    queue.survey = counted  # type: ignore[method-assign]
+    queue.status_of = counted  # type: ignore[method-assign]
     do()
-    queue.survey = survey  # type: ignore[method-assign]
+    queue.status_of = survey  # type: ignore[method-assign]
     return found
 
 
@@ -679,14 +679,14 @@ def test_dry_run_of_an_earlier_plan_is_not_waited_for():
 def test_root_whose_plans_are_out_of_date_again_and_again_is_left_alone_for_a_while():
     scene = Crowded()
     planned = 0
-    for number in range(MOST_EAGER + 2):
+    for number in range(MAX_IMMEDIATE_RETRIES + 2):
         planned += len([each for each in scene.scheduler.attempt(scene.now) if each.plan])
         # Who was to leave first is not there any more, and another has its place.
         for write in desk_plans(scene):
             scene.delete("Pod", write.pod.name)
             scene.put(pod(f"new-{number}-{write.pod.name}", on="n1", priority=0))
         scene.scheduler.approve(G, scene.now)
-    assert MOST_EAGER == planned
+    assert MAX_IMMEDIATE_RETRIES == planned
     assert of_plans(scene, 60)
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scheduler_core.model.decision import Name
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.queue.entities import EntityQueue, QueuedEntity
-from scheduler_core.sidecar.queue.queueing_hints import NOTHING, UnschedulableEntities
+from scheduler_core.sidecar.queue.queueing_hints import NO_HINT, UnschedulableEntities
 from scheduler_core.sidecar.queue.root_status import RootStatus
 from scheduler_core.sidecar.queue.states import (
     STATES,
@@ -46,7 +46,7 @@ ROOT = Path(__file__).parents[3]
 SIDECAR = ROOT / "scheduler_core" / "sidecar"
 POD = Ref("Pod", "default", "g-0", "uid")
 PLAN = PreemptionPlan(Name("PodGroup", "default", "g"), {"default/low": Ref("Pod", "default", "low", "uid")}, {"default/g-0": "n1"}, 0.0)
-UNSCHEDULABLE = Unschedulable(NOTHING, 300.0)
+UNSCHEDULABLE = Unschedulable(NO_HINT, 300.0)
 VALUES: tuple[State, ...] = (
     Gated(),
     Backoff(),
@@ -183,7 +183,7 @@ class Watchful(World):
         reconsider = queue.reconsider
 
         def checked(root: Name, now: float, *, hint: bool, status: RootStatus | None = None) -> None:
-            assert status in (None, queue.survey(root)), "it was surveyed before, and is so still"
+            assert status in (None, queue.status_of(root)), "it was surveyed before, and is so still"
             reconsider(root, now, hint=hint, status=status)
 
         queue.reconsider = checked  # type: ignore[method-assign]
@@ -210,7 +210,7 @@ class Watchful(World):
 @settings(max_examples=sampled(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(promising(apart=True), st.integers(0, 2**32), st.sampled_from([0, 3]), st.sampled_from([600.0, 5.0]))
 def test_whatever_fails_the_queue_refuses_nothing_that_happens(objects, seed, fails, plan_seconds):
-    options = SchedulerOptions(scheduler_name="default-scheduler", preempt=True, plan_seconds=plan_seconds, patience_seconds=5.0)
+    options = SchedulerOptions(scheduler_name="default-scheduler", preempt=True, plan_seconds=plan_seconds, partial_seconds=5.0)
     world = Watchful(objects, options, Luck(random.Random(seed), fails=fails, late=True, recreates=True))
     world.run(100)
     world.luck.fails = 0

@@ -4,8 +4,8 @@ import pytest
 
 from scheduler_core.loading.load import load
 from scheduler_core.queueing.trees import Trees
-from scheduler_core.sidecar.controllers.pending_writes import AGAIN_SECONDS
-from scheduler_core.sidecar.controllers.validity import PATIENCE, PREFIX, SETTLE_SECONDS, VALID, Validity
+from scheduler_core.sidecar.controllers.pending_writes import RETRY_SECONDS
+from scheduler_core.sidecar.controllers.validity import MAX_SETTLE_FACTOR, PREFIX, SETTLE_SECONDS, VALID, Validity
 from scheduler_core.sidecar.writes import RecordEvent, SetCondition
 from validators.gates import Gates
 
@@ -52,7 +52,7 @@ def trees(*objects):
 def judged(objects, validity=None, at=(0.0, SETTLE_SECONDS)):
     """What is written at these moments."""
     validity = validity or Validity(Gates())
-    found = [validity.judge(trees(*objects), moment) for moment in at]
+    found = [validity.reconcile(trees(*objects), moment) for moment in at]
     return [write for each in found for write in each.writes]
 
 
@@ -82,31 +82,31 @@ def test_a_server_of_138_has_reasons_of_its_own():
 
 def test_nothing_is_told_before_it_has_settled():
     validity = Validity(Gates())
-    first = validity.judge(trees(*circle()), 10.0)
-    almost = validity.judge(trees(*circle()), 10.0 + SETTLE_SECONDS - 0.01)
+    first = validity.reconcile(trees(*circle()), 10.0)
+    almost = validity.reconcile(trees(*circle()), 10.0 + SETTLE_SECONDS - 0.01)
 
-    assert ((), 10.0 + SETTLE_SECONDS) == (first.writes, first.again)
+    assert ((), 10.0 + SETTLE_SECONDS) == (first.writes, first.next_retry)
     assert () == almost.writes
-    assert validity.judge(trees(*circle()), 10.0 + SETTLE_SECONDS).writes
+    assert validity.reconcile(trees(*circle()), 10.0 + SETTLE_SECONDS).writes
 
 
 def test_a_tree_that_comes_to_be_valid_in_time_is_not_told():
     validity = Validity(Gates())
-    validity.judge(trees(*circle()), 0.0)
+    validity.reconcile(trees(*circle()), 0.0)
     valid = [composite("a"), composite("b", "a"), group("leaf", "b")]
 
-    assert () == validity.judge(trees(*valid), SETTLE_SECONDS).writes
-    assert () == validity.judge(trees(*circle()), SETTLE_SECONDS + 1).writes
+    assert () == validity.reconcile(trees(*valid), SETTLE_SECONDS).writes
+    assert () == validity.reconcile(trees(*circle()), SETTLE_SECONDS + 1).writes
 
 
 def test_a_tree_that_never_comes_to_rest_is_told_all_the_same():
     validity = Validity(Gates())
     moment, count = 0.0, 0
-    while not validity.judge(trees(*circle(), *(composite(f"c{number}", "a") for number in range(count))), moment).writes:
+    while not validity.reconcile(trees(*circle(), *(composite(f"c{number}", "a") for number in range(count))), moment).writes:
         moment, count = moment + SETTLE_SECONDS / 2, count + 1
-        assert moment <= PATIENCE * SETTLE_SECONDS
+        assert moment <= MAX_SETTLE_FACTOR * SETTLE_SECONDS
 
-    assert PATIENCE * SETTLE_SECONDS == moment
+    assert MAX_SETTLE_FACTOR * SETTLE_SECONDS == moment
 
 
 def told(objects):
@@ -186,8 +186,8 @@ def test_a_write_not_seen_yet_is_not_repeated_before_its_time():
     first = judged(circle(leaf=[SCHEDULED]), validity)
     assert 4 == len(first)
 
-    assert () == validity.judge(trees(*circle(leaf=[SCHEDULED])), SETTLE_SECONDS + 1).writes
-    later = validity.judge(trees(*circle(leaf=[SCHEDULED])), SETTLE_SECONDS + AGAIN_SECONDS)
+    assert () == validity.reconcile(trees(*circle(leaf=[SCHEDULED])), SETTLE_SECONDS + 1).writes
+    later = validity.reconcile(trees(*circle(leaf=[SCHEDULED])), SETTLE_SECONDS + RETRY_SECONDS)
     assert 4 == len(later.writes)
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.sidecar.writer.work_queue import LONGEST_QUEUE_OF_EVENTS, QueuedWrite, WorkQueue
+from scheduler_core.sidecar.writer.work_queue import MAX_EVENTS, QueuedWrite, WorkQueue
 from scheduler_core.sidecar.writes import AddFinalizer, Bind, Condition, Nominate, RecordEvent, Ref, RemoveFinalizer, SetCondition
 
 
@@ -147,15 +147,15 @@ def test_what_is_in_hand_counts_and_events_do_not_press():
     put(lanes, Bind(pod("x"), "n"), RecordEvent(pod("y"), "Normal", "R", ""))
     task = lanes.get(0.0)
 
-    assert (2, 1) == (len(lanes), lanes.pressing)
+    assert (2, 1) == (len(lanes), lanes.pending)
     lanes.done(task)
-    assert (1, 0) == (len(lanes), lanes.pressing)
+    assert (1, 0) == (len(lanes), lanes.pending)
 
 
 @pytest.mark.parametrize(("before", "want"), [pytest.param(0, True, id="the last that fits"), pytest.param(1, False, id="one too many")])
 def test_of_too_many_events_the_last_are_dropped(before, want):
     lanes = WorkQueue()
-    for number in range(LONGEST_QUEUE_OF_EVENTS - 1 + before):
+    for number in range(MAX_EVENTS - 1 + before):
         assert lanes.add(QueuedWrite(RecordEvent(pod(str(number)), "Normal", "R", ""), 60.0))
 
     assert want == lanes.add(QueuedWrite(RecordEvent(pod("last"), "Normal", "R", ""), 60.0))

@@ -146,7 +146,7 @@ def test_attempt_in_which_a_bind_failed_counts_once_however_many_failed(outcome)
 
 @pytest.mark.parametrize("outcome", [WriteOutcome.REFUSED, WriteOutcome.FAILED, WriteOutcome.DROPPED])
 def test_back_off_grows_while_binds_fail_and_begins_anew_once_they_succeed(outcome):
-    scene, binds = flying(most_failures=99)
+    scene, binds = flying(max_bind_failures=99)
     for seconds in (1.0, 2.0, 4.0, 8.0, 10.0):
         scene.end(binds, outcome)
         assert [] == of(Bind, scene.wait(seconds - 0.25))
@@ -329,7 +329,7 @@ def test_other_conditions_are_not_repeated(target, type_, status, outcome):
 
 @pytest.mark.parametrize("outcome", NOT_DONE)
 def test_condition_that_was_not_written_is_told_with_the_next_failure(outcome):
-    scene = Scene(node("n1", cpu="1"), *gang("g", 2), retell_seconds=0.0)
+    scene = Scene(node("n1", cpu="1"), *gang("g", 2), report_seconds=0.0)
     writes = of(SetCondition, scene.writes())
     assert [] == said(scene.wait(301))
     scene.end(writes, outcome)
@@ -464,7 +464,7 @@ def test_gang_of_a_victim_that_stays_after_all_is_looked_at_again():
         bound(pod("r-0", "r", priority=0, **MUSTER), "n1"),
         pod("r-1", "r", priority=0, **{**other, **MUSTER}),
     ]
-    scene = Scene(node("n1", cpu="1"), *partial, preempt=True, patience_seconds=30.0, plan_seconds=9999.0)
+    scene = Scene(node("n1", cpu="1"), *partial, preempt=True, partial_seconds=30.0, plan_seconds=9999.0)
     scene.writes()
     scene.put(leaf("g", 1, priority=10), pod("g-0", "g", priority=10, **MUSTER))
     (plan,) = [each.plan for each in scene.scheduler.attempt(scene.now) if each.plan]
@@ -509,7 +509,7 @@ def test_deletion_of_a_pod_that_is_gone_by_then_is_nothing():
 
 
 def test_gang_that_is_undone_is_left_alone_for_a_while_and_its_failures_count_no_more():
-    scene = Scene(node("n1"), *gang("g", 2), most_failures=3)
+    scene = Scene(node("n1"), *gang("g", 2), max_bind_failures=3)
     scene.put(bound(pod("g-0", "g", **MUSTER), "n1"))
     removals: list[Any] = []
     while not removals:
@@ -546,16 +546,16 @@ def test_pinned_gang_is_undone_once_where_what_is_left_of_it_is_not_ours():
     assert [] == scene.wait(1000)
 
 
-@pytest.mark.parametrize("task", [Action.TRY, Action.REBIND], ids=["it needs a decision", "there is no bind to repeat"])
+@pytest.mark.parametrize("task", [Action.SCHEDULE, Action.REBIND], ids=["it needs a decision", "there is no bind to repeat"])
 def test_task_that_cannot_be_done_without_a_decision_is_a_mistake(task):
     scene = Scene(node("n1"), *gang("g", 1))
     queue = queue_of(scene)
     queue.handle_changes(0.0)
-    entity, found = queue.entities.pop(), queue.survey(G)
+    entity, found = queue.entities.pop(), queue.status_of(G)
     assert entity is not None
     assert found is not None
     with pytest.raises(ValueError, match="internal error"):
-        scene.scheduler._landing.chore(task, entity, found, 0.0)
+        scene.scheduler._write_results.perform_action(task, entity, found, 0.0)
 
 
 # Others.

@@ -91,7 +91,7 @@ class World:
             self.write(self.queue.pop(0))
             return True
         if self.plans and self.luck.chance.random() < 0.5:
-            self.rehearse(*self.plans.pop(0))
+            self.dry_run_evictions(*self.plans.pop(0))
             return True
         due = self.scheduler.due(self.now)
         if due is not None and due <= self.now:
@@ -104,7 +104,7 @@ class World:
             self.write(self.queue.pop(0))
             return True
         if self.plans:
-            self.rehearse(*self.plans.pop(0))
+            self.dry_run_evictions(*self.plans.pop(0))
             return True
         return self.hear(everything=True)
 
@@ -118,7 +118,7 @@ class World:
         histories.feed(self.store, events)
         return bool(events)
 
-    def rehearse(self, root: Any, plan: tuple[Evict, ...]) -> None:
+    def dry_run_evictions(self, root: Any, plan: tuple[Evict, ...]) -> None:
         """Try the evictions of a plan dry, then ask for them."""
         refused = next((write for write in plan if self.forbidden(write)), None)
         self.hear(everything=True)
