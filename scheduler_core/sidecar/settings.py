@@ -100,7 +100,8 @@ class Settings:
     ] = COMPLETE
     budget: Annotated[int, Knob("--budget", "Maximum number of search steps for a root.", "STEPS", bounds=(1, None), unset="")] = 0
     eviction_method: Annotated[
-        EvictionMethod, Knob("--evict", "How victims are removed: evict respects PodDisruptionBudgets, delete does not.", choices=tuple(EvictionMethod))
+        EvictionMethod,
+        Knob("--evict", "How victims are removed: evict respects PodDisruptionBudgets, delete does not.", choices=tuple(EvictionMethod)),
     ] = EvictionMethod.EVICT
     by_label: Annotated[
         bool, Knob("--labels/--no-labels", "Find the pods of a group by label if the API server drops spec.schedulingGroup.")

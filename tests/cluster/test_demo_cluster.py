@@ -100,7 +100,7 @@ def test_the_training_run_is_placed_zone_by_rack(ended):
     assert 1 == len({zone for _, (zone, _) in places})
     assert 2 == len({(stage, rack) for stage, (_, rack) in places}) == len({rack for _, (_, rack) in places})
     assert 2 == len(re.findall(r"podgroup\S+/stage-\d +Gang +training +Scheduled ", shown))
-    assert "8 pods have a node, in topology.kubernetes.io/zone z1" in joined(
+    assert "8 pods are bound, in topology.kubernetes.io/zone z1" in joined(
         printed(shown, "kubectl describe compositepodgroup training-run")
     )
 

@@ -18,7 +18,7 @@ class AssumedPods:
         self._store = store
 
     def assume(self, ref: Ref, node: str) -> bool:
-        """*ref* is on its way to *node*.  False: it is not there any more, is leaving, or has a node."""
+        """*ref* is on its way to *node*.  False: the object no longer exists, is leaving, or has a node."""
         pod = self._store.pod(ref)
         usage = self._store.usage
         if pod is None or pod.draft.terminating or pod.deletion_assumed or usage.node_of(pod) or node not in usage.nodes.nodes:

@@ -99,7 +99,7 @@ class Informers:
         """The kinds that have not been heard of for so long, each with the reason."""
         now = time.monotonic()
         return tuple(
-            f"{kind} objects have not been heard of for {now - each.last_heard:.0f} s{f': {each.error}' if each.error else ''}"
+            f"{kind} objects: no watch event for {now - each.last_heard:.0f} s{f': {each.error}' if each.error else ''}"
             for kind, each in self.health.items()
             if each.served and each.listed and now - each.last_heard > seconds
         )

@@ -49,7 +49,7 @@ def outcome_from_object(write: Write, content: Mapping[str, Any] | None) -> tupl
     None: it is still to be done.
     """
     if content is None or _uid(content) != _target_uid(write, _uid(content)):
-        return WriteOutcome.GONE, "it is not there any more"
+        return WriteOutcome.GONE, "the object no longer exists"
     terminating = bool((content.get("metadata") or {}).get("deletionTimestamp"))
     spec = content.get("spec") or {}
     match write:
@@ -58,7 +58,7 @@ def outcome_from_object(write: Write, content: Mapping[str, Any] | None) -> tupl
         case Evict() | Remove():
             return (WriteOutcome.DONE, "") if terminating else None
         case Ungate() | Nominate() | SetCondition():
-            return (WriteOutcome.GONE, "it is being deleted") if terminating and not isinstance(write, SetCondition) else None
+            return (WriteOutcome.GONE, "the object is being deleted") if terminating and not isinstance(write, SetCondition) else None
         case _:
             return None
 
@@ -68,8 +68,8 @@ def _bound(spec: Mapping[str, Any], node: str, *, terminating: bool) -> tuple[Wr
     if current == node:
         return WriteOutcome.DONE, ""
     if current:
-        return WriteOutcome.REFUSED, f"it is on node {current}"
-    return (WriteOutcome.GONE, "it is being deleted") if terminating else None
+        return WriteOutcome.REFUSED, f"the pod is already bound to node {current}"
+    return (WriteOutcome.GONE, "the object is being deleted") if terminating else None
 
 
 def _uid(content: Mapping[str, Any]) -> str:

@@ -80,19 +80,17 @@ def create_app(answers: Answers) -> flask.Flask:
     @app.get("/explain/<namespace>/<name>")
     def explain(namespace: str, name: str) -> flask.Response:
         if not lookups.acquire(blocking=False):
-            return _error(503, f"{MAX_LOOKUPS} questions are being answered, which is as many as may be: ask again in a second")
+            return _error(503, f"{MAX_LOOKUPS} requests are in progress, which is the limit: retry in a second")
         try:
             found = answers.explain(namespace[:MAX_NAME_LENGTH], name[:MAX_NAME_LENGTH])
         except LookupError as error:
             return _error(404, str(error))
         except TimeoutError:
-            return _error(503, "there is more to decide than there is time to tell of it: ask again in a second")
+            return _error(503, "the scheduler is busy and did not answer in time: retry in a second")
         finally:
             lookups.release()
         if found is None:
-            return _error(
-                404, f"there is no decision on {namespace[:MAX_NAME_LENGTH]}/{name[:MAX_NAME_LENGTH]}: no root of that name was tried"
-            )
+            return _error(404, f"no decision on {namespace[:MAX_NAME_LENGTH]}/{name[:MAX_NAME_LENGTH]}: no root of that name was attempted")
         return flask.jsonify(found)
 
     return app

@@ -80,7 +80,7 @@ class Loop:
     def dead(self) -> tuple[str, ...]:
         """Return the reasons why the loop does not work; thread-safe."""
         silent = time.monotonic() - self._last_run
-        return (f"the loop has not turned for {silent:.0f} s",) if silent > STUCK_SECONDS else ()
+        return (f"the loop has been stuck for {silent:.0f} s",) if silent > STUCK_SECONDS else ()
 
     def call(self, function: Callable[[], Any]) -> Any:
         """Return the result of *look*, called by the loop's thread.  For other threads only.

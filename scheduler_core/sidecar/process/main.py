@@ -116,9 +116,9 @@ class Sidecar:
     def _explain(self, namespace: str, name: str, as_json: Callable[[Decision], Any]) -> Any:
         scheduler = self._scheduler
         if scheduler is None:
-            raise LookupError("nothing is decided here: neither place nor ungate is among the modes")
+            raise LookupError("this sidecar makes no decisions: its modes include neither place nor ungate")
         if not self._term():
-            raise LookupError("this replica does not lead, and decides nothing: ask the one that does")
+            raise LookupError("this replica is not the leader and makes no decisions: ask the leader")
         # Raises TimeoutError.
         found = self.loop.call(lambda: scheduler.explain(namespace, name))
         return None if found is None else as_json(found)

@@ -97,13 +97,13 @@ class SidecarMetrics:
         )
         self.pod_seconds = self._histogram(
             "scheduling_attempt_duration_seconds",
-            "Scheduling attempt latency in seconds (scheduling algorithm + binding) up to where the writes begin. "
-            "The pods of a group have equal shares of its attempt.",
+            "Scheduling attempt latency in seconds (scheduling algorithm + binding) until the writes are sent. "
+            "The time of a group is divided equally among its pods.",
             _RESULT_LABELS,
         )
         self.pod_algorithm_seconds = self._histogram(
             "scheduling_algorithm_duration_seconds",
-            "Scheduling algorithm latency in seconds of pods that are in no group: their share of the time of a cycle.",
+            "Scheduling algorithm latency in seconds of pods without a group: their share of the cycle.",
         )
         self.attempts = self._counter(
             "podgroup_schedule_attempts",
@@ -117,25 +117,27 @@ class SidecarMetrics:
         )
         self.algorithm_seconds = self._histogram(
             "podgroup_scheduling_algorithm_duration_seconds",
-            "Pod group scheduling algorithm latency in seconds: its share of the time of a cycle.",
+            "Pod group scheduling algorithm latency in seconds: its share of the cycle.",
         )
 
     def _add_queue_metrics(self) -> None:
         self.queued = self._gauge(
             "queued_entities",
-            "Number of queued scheduling entities ('pod' or 'podgroup', which a tree of groups is too) by the queue type: 'active': it "
-            "is their turn; 'backoff': left alone for some time; 'unschedulable': tried in vain, or victims are on their way; 'gated': "
-            "members, parents or open gates are lacking.",
+            "Number of queued scheduling entities ('pod' or 'podgroup'; a tree of groups is one) by the queue type: 'active': ready to be "
+            "attempted; 'backoff': waiting for the end of the backoff; 'unschedulable': the attempt failed, or victims are being evicted; "
+            "'gated': waiting for members, a parent or the removal of scheduling gates.",
             ("queue", "type"),
         )
         self.under_way = self._gauge(
             "under_way_entities",
-            "Entities of which binds ('binding'; they are in no queue) or victims ('preempting'; in 'unschedulable' too) are under way.",
+            "Entities with binds in flight ('binding'; in no queue) or with evictions in flight ('preempting'; also in 'unschedulable').",
             ("work", "type"),
         )
 
     def _add_placement_metrics(self) -> None:
-        self.placements = self._counter("placement", "Candidate placements of groups: generated_placements_total by its name in KEP-5732.")
+        self.placements = self._counter(
+            "placement", "Number of candidate placements of groups: generated_placements_total under its name in KEP-5732."
+        )
         self.generated = self._counter(
             "generated_placements", "Number of candidate placements generated when scheduling pod groups.", ("profile",)
         )
@@ -147,36 +149,36 @@ class SidecarMetrics:
         self.evaluation_seconds = self._histogram(
             "placement_evaluation_duration_seconds",
             "Latency in seconds of evaluating a single candidate placement when scheduling pod groups, by result: "
-            "its share of the time of a cycle, since they are evaluated together.",
+            "its share of the cycle, because placements are evaluated together.",
             _RESULT_LABELS,
         )
 
     def _add_preemption_metrics(self) -> None:
         self.pod_victims = self._histogram(
             "preemption_victims",
-            "Number of selected preemption victims for preemption initiated by a single pod, as they begin to leave.",
+            "Number of selected preemption victims for preemption initiated by a single pod, counted when evictions are sent.",
             buckets=_POD_VICTIMS,
         )
         self.pod_preemptions = self._counter("preemption_attempts", "Total preemption attempts in the cluster till now for single pods.")
         self.victims = self._histogram(
             "workload_preemption_victims",
-            "Number of pod preemption victims caused by workload preemption, as they begin to leave.",
+            "Number of pod preemption victims caused by workload preemption, counted when evictions are sent.",
             buckets=_GROUP_VICTIMS,
         )
         self.preemptions = self._counter(
             "workload_preemption_attempts",
             "Total preemption attempts initiated by workload (including pod groups) in the cluster till now, by the result: "
-            "'Success': victims begin to leave; 'Unschedulable': none would help, or they must not.",
+            "'Success': evictions are sent; 'Unschedulable': no victims help, or their eviction is refused.",
             ("result",),
         )
 
     def _add_process_metrics(self) -> None:
-        self.writes = self._counter("writes", "Writes, by kind and by what became of them.", ("kind", "outcome"))
-        self.events = self._counter("watch_events", "Changes that were watched.", ("kind",))
-        self.invalid = self._gauge("invalid_trees", "Trees that break a rule.")
+        self.writes = self._counter("writes", "Writes to the API server, by kind and outcome.", ("kind", "outcome"))
+        self.events = self._counter("watch_events", "Watch events received.", ("kind",))
+        self.invalid = self._gauge("invalid_trees", "Trees that are invalid.")
         self.leader = self._gauge("leader", "1 while this process may write.")
         self.largest_gang = self._gauge(
-            "largest_gang", "The largest gang of pods of a shape that fits into one domain of a level now.", ("level", "shape")
+            "largest_gang", "Size of the largest gang of pods of this shape that now fits into one domain of the level.", ("level", "shape")
         )
 
     def placements_evaluated(self, counters: Counters, seconds: float) -> None:

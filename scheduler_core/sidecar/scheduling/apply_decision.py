@@ -49,7 +49,7 @@ class DecisionApplier:
         """Apply *decided*, a decision on *survey*, and return the attempt."""
         decision = decided.decision
         if decision.status is Status.SUCCESS and (node := self._binder.unpinnable(decision, status)):
-            why = f"node {node} has no label {HOSTNAME}, by which a pod is pinned to it"
+            why = f"node {node} has no label {HOSTNAME}, which is needed to pin pods to it"
             decision = dataclasses.replace(decision, status=Status.ERROR, message=why, assignments={})
         self._queue.decisions.record(decision)
         return (self._placed if decision.status is Status.SUCCESS else self._failed)(entity, status, decided, decision, now)

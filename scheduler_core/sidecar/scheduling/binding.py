@@ -88,7 +88,7 @@ class Binder:
 
     def undo(self, status: RootStatus, why: str) -> tuple[Write, ...]:
         """Return the writes that undo a partially bound gang; its pods count as being deleted."""
-        message = f"{status.root.kind} {status.root.name} was placed in part and cannot be finished: {why}"
+        message = f"{status.root.kind} {status.root.name} is partially bound and cannot be completed: {why}"
         pods = sorted(status.partially_bound or filter(self._our_pods.has, status.placed), key=lambda pod: pod.key)
         for pod in pods:
             self._assumed.expect_deletion(pod.ref, evicted=False)
@@ -141,4 +141,4 @@ def _placed(status: RootStatus, decision: Decision | None) -> str:
     """Return the text of the event: number of pods and nodes."""
     domain = decision.groups[0].domain if decision is not None and decision.groups else None
     where = f", in {domain.key} {domain.value}" if domain is not None else ""
-    return f"{len(status.placed)} pods have a node{where}"
+    return f"{len(status.placed)} pods are bound{where}"

@@ -122,7 +122,7 @@ class Scheduler:
         queue.evictions_refused(entity, frozenset({pod}), now, status)
         if status is None:
             return ()
-        return (RecordEvent(status.ref, "Warning", "FailedScheduling", f"{pod.key} would have to leave, and must not: {why}"),)
+        return (RecordEvent(status.ref, "Warning", "FailedScheduling", f"the eviction of pod {pod.key} was refused: {why}"),)
 
     def explain(self, namespace: str, name: str) -> Decision | None:
         """The last decision on the root of that name, or on that which a group or pod of that name is in; None if there is none."""

@@ -64,7 +64,11 @@ class WriteResults:
                 writes = self._binder.commit(status, queue.decisions.get(entity.root))
                 queue.reconsider(entity.root, now, hint=False, status=status.recorded())
             case Action.UNDO, _:
-                why = "what it still needs did not come" if status.partially_bound else "its pods were not bound where they are pinned to"
+                why = (
+                    "its missing members did not appear in time"
+                    if status.partially_bound
+                    else "its pods were not bound to the nodes to which they are pinned"
+                )
                 writes = self._binder.undo(status, why)
                 queue.record_undone(entity, now)
             case _:

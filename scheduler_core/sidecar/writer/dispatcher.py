@@ -34,7 +34,7 @@ FORBIDDEN_SECONDS = 10.0
 INITIAL_BACKOFF, MAX_BACKOFF = 0.1, 5.0
 MAX_PAUSE = 30.0
 """For which all writes are put off at most, however long the server asks for."""
-_LOST = "another leads"
+_LOST = "another replica leads"
 
 ResultHandler = Callable[[Write, WriteOutcome, str], None]
 """Hears once of each write but events, and of equal ones that waited: what became of it, and why.  Called by the pool's threads."""
@@ -159,7 +159,7 @@ class Dispatcher:
         except NotLeadingError:
             return WriteOutcome.DROPPED, _LOST
         except KeyError as error:
-            return WriteOutcome.REFUSED, f"the server does not have {error}"
+            return WriteOutcome.REFUSED, f"the API server does not serve {error}"
         except (ValueError, *TRANSPORT) as error:
             task.read_first = task.maybe_done = True
             return self._retry(task, f"{type(error).__name__}: {error}")

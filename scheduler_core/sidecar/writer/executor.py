@@ -105,7 +105,7 @@ class Executor:
         content = self.get_object(write)
         ref = write.target
         if content is None or (ref.uid and content["metadata"].get("uid") != ref.uid):
-            return WriteOutcome.GONE, "it is not there any more"
+            return WriteOutcome.GONE, "the object no longer exists"
         if isinstance(write, Ungate):
             request = requests.ungate(write, content, self._paths)
         elif isinstance(write, SetCondition):
@@ -126,7 +126,7 @@ class Executor:
             raise
         if not isinstance(content, dict) or not isinstance(content.get("metadata"), dict):
             # Of what stands between us and the server.
-            raise ValueError("the answer is no object")  # noqa: TRY004 - nobody here has called anything wrongly
+            raise ValueError("the response is not an API object")  # noqa: TRY004 - nobody here has called anything wrongly
         return content
 
     def _record_event(self, event: RecordEvent) -> None:

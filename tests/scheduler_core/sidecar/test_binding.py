@@ -195,11 +195,11 @@ def test_group_that_was_not_placed_before_has_the_moment_of_writing():
 @pytest.mark.parametrize(
     ("decision", "want"),
     [
-        pytest.param(None, "2 pods have a node", id="nothing is known of where"),
-        pytest.param(Decision(G, Status.SUCCESS), "2 pods have a node", id="no group has a decision"),
+        pytest.param(None, "2 pods are bound", id="nothing is known of where"),
+        pytest.param(Decision(G, Status.SUCCESS), "2 pods are bound", id="no group has a decision"),
         pytest.param(
             Decision(G, Status.SUCCESS, groups=(GroupDecision(G, Status.SUCCESS, domain=Domain("rack", "r1")),)),
-            "2 pods have a node, in rack r1",
+            "2 pods are bound, in rack r1",
             id="in a domain",
         ),
     ],

@@ -276,7 +276,7 @@ def test_an_object_of_a_kind_that_is_not_served_is_refused(publishing):
     found = publishing(Server())
 
     assert [WriteOutcome.REFUSED] == found.submit(AddFinalizer(Ref("CompositePodGroup", "a", "c", "u"), "f"))
-    assert "the server does not have 'CompositePodGroup'" == found.told[0][2]
+    assert "the API server does not serve 'CompositePodGroup'" == found.told[0][2]
 
 
 class Lead:
@@ -417,7 +417,7 @@ def test_a_plan_of_nobody_is_allowed_at_once(publishing):
 def test_a_plan_cannot_be_rehearsed_by_who_does_not_lead(publishing):
     found = publishing(Server(), remaining=lambda: 0.0)
 
-    assert [(victims("a")[0], "another leads")] == rehearsed(found, *victims("a", "b"))
+    assert [(victims("a")[0], "another replica leads")] == rehearsed(found, *victims("a", "b"))
 
 
 TELL = RecordEvent(GROUP, "Warning", "FailedScheduling", "no room")

@@ -48,7 +48,7 @@ def test_a_decision_that_there_is_no_time_to_tell_is_not_said_to_be_missing():
         raise TimeoutError
 
     answer = create_app(Answers(tuple, tuple, explain, bytes)).test_client().get("/explain/a/b")
-    assert (503, True) == (answer.status_code, "ask again" in answer.text)
+    assert (503, True) == (answer.status_code, "retry in a second" in answer.text)
 
 
 def test_no_more_is_looked_up_at_once_than_may_be():

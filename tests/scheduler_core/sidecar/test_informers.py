@@ -121,7 +121,7 @@ def test_a_complaint_is_logged_once_until_the_kind_was_heard_of():
 
 @pytest.mark.parametrize(
     ("seconds", "want"),
-    [pytest.param(90.0, (), id="at the limit"), pytest.param(91.0, ("Pod objects have not been heard of for 91 s",), id="beyond")],
+    [pytest.param(90.0, (), id="at the limit"), pytest.param(91.0, ("Pod objects: no watch event for 91 s",), id="beyond")],
 )
 def test_a_kind_that_is_not_heard_of_is_told(clock, seconds, want):
     watching = Watching()
@@ -141,7 +141,7 @@ def test_a_failure_is_no_sign_of_life_and_is_told_with_the_silence(clock):
         watching.sinks[kind].set_status(WatchStatus.ACTIVE, "")
     watching.sinks["Pod"].set_status(WatchStatus.FAILED, "down")
 
-    assert ("Pod objects have not been heard of for 100 s: down",) == watching.feed.silent(90.0)
+    assert ("Pod objects: no watch event for 100 s: down",) == watching.feed.silent(90.0)
 
 
 @pytest.mark.parametrize("standing", [pytest.param(None, id="not listed yet"), pytest.param(WatchStatus.NOT_SERVED, id="not served")])

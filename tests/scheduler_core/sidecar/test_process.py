@@ -238,7 +238,7 @@ def test_who_can_neither_lead_nor_know_who_does_is_not_ready(monkeypatch):
     found, (ready, explained) = seen
     assert found
     assert (503, "the lease muster-system/muster-sidecar cannot be read or written: HTTP 500: not now\n") == ready
-    assert (404, True) == (explained[0], "does not lead" in explained[1])
+    assert (404, True) == (explained[0], "is not the leader" in explained[1])
 
 
 def test_an_address_that_is_taken_is_told_though_no_server_is_there():

@@ -516,7 +516,7 @@ def test_gang_that_is_undone_is_left_alone_for_a_while_and_its_failures_count_no
         writes = scene.wait(20)
         removals = of(Remove, writes)
         scene.end(of(Bind, writes), WriteOutcome.REFUSED)
-    assert "what it still needs did not come" in of(RecordEvent, writes)[-1].message
+    assert "its missing members did not appear in time" in of(RecordEvent, writes)[-1].message
     entity = entity_of(scene)
     assert (0, True) == (entity.bind_failures, scene.now < entity.backoff_expiration)
 
@@ -535,7 +535,7 @@ def test_pinned_pods_that_cannot_be_deleted_are_not_asked_for_again_at_once():
         assert [] == scene.wait(299.75)
         removals = of(Remove, scene.wait(0.25))
         assert ["g-0"] == [write.pod.name for write in removals]
-        assert "its pods were not bound where they are pinned to" in removals[0].message
+        assert "its pods were not bound to the nodes to which they are pinned" in removals[0].message
         scene.end(removals, WriteOutcome.REFUSED)
 
 
