@@ -1,7 +1,8 @@
-"""The settings of the sidecar: each is declared here, once, with its option, its bounds, its default and what it is for.
+"""Settings of the sidecar: the single declaration of each option, with its bounds, default and help text.
 
-``muster sidecar`` derives its options and their help from them, and the documentation its table; all layers above take their defaults from
-here.  The variable of a setting is ``MUSTER_`` and the name of its option.  Little is imported: ``muster sidecar --help`` is to be quick.
+``muster sidecar`` derives its options and help from these declarations, and so does the documentation.  All higher layers take their
+defaults from here.  The environment variable of a setting is ``MUSTER_`` plus the option name.  Imports are kept few so that
+``muster sidecar --help`` starts quickly.
 """
 
 import dataclasses
@@ -18,20 +19,20 @@ if TYPE_CHECKING:
 
 LEASE_NAMESPACE, LEASE_NAME = "muster-system", "muster-sidecar"
 NAMESPACE_VARIABLE = "MUSTER_LEASE_NAMESPACE"
-"""The variable with the namespace of the lease, where none is given."""
+"""Environment variable with the namespace of the lease, used without ``--lease``."""
 
 
 class Mode(enum.StrEnum):
     """Mode of the sidecar; each can be enabled by itself."""
 
     VALIDATE = "validate"
-    """Tells the groups of a tree that breaks a rule."""
+    """Reports invalid trees on their groups."""
     PLACE = "place"
     """Binds the pods whose ``spec.schedulerName`` is ours."""
     UNGATE = "ungate"
-    """Pins the pods with our scheduling gate, of any scheduler, and opens it."""
+    """Pins the pods with our scheduling gate, of any scheduler, and removes the gate."""
     PREEMPT = "preempt"
-    """Makes room for roots that are placed."""
+    """Evicts pods to free capacity for roots that are placed."""
     PROTECT = "protect"
     """Adds and removes the protection finalizers of groups."""
 
@@ -42,12 +43,12 @@ class Knob:
 
     Attributes:
         option: ``--writers``, or ``--labels/--no-labels``.
-        help: what it is for.
-        metavar: what a value is called.
-        choices: the values, where they are few.
-        bounds: the least and the largest number, whole if the least is; None: there is none.
-        unset: what holds where it is not given, in words, possibly none; None: the default of the field is shown.
-        repeatable: whether it can be given several times.
+        help: help text.
+        metavar: placeholder of the value in the help.
+        choices: allowed values; empty if not restricted.
+        bounds: minimum and maximum, of type int if the minimum is; None: no bound.
+        unset: text for the default in the help, possibly empty; None: the default of the field is shown.
+        repeatable: whether the option can be given several times.
 
     """
 
@@ -66,20 +67,20 @@ class Knob:
 
     @property
     def name(self) -> str:
-        """The option as a variable of a program: ``scheduler_name``."""
+        """The option as an identifier: ``scheduler_name``."""
         return self.flag.removeprefix("--").replace("-", "_")
 
     @property
     def variable(self) -> str:
-        """The variable of the environment: ``MUSTER_SCHEDULER_NAME``."""
+        """The environment variable: ``MUSTER_SCHEDULER_NAME``."""
         return f"MUSTER_{self.name.upper()}"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Settings of the sidecar; the knob of each field describes it.
+    """Settings of the sidecar; the ``Knob`` of each field describes it.
 
-    A *budget* of 0 is the usual one of a search.  Without a *lease* there is one replica at most.
+    A *budget* of 0 means the default search budget.  Without a *lease*, at most one replica may run.
     """
 
     kubeconfig: Annotated[
@@ -147,12 +148,12 @@ class Settings:
 
 
 def knobs() -> Mapping[str, Knob]:
-    """Return the knob of each field of Settings, in the order in which they are told."""
+    """Return the knob of each field of Settings, in the order of the documentation."""
     return {each.name: get_args(each.type)[1] for each in dataclasses.fields(Settings)}
 
 
 def default_value(field: str) -> str | float | None:
-    """Return the default of a field as its option has it; None where it has none that is shown."""
+    """Return the default of a field in the form of its option; None if no default is shown."""
     default = None if knobs()[field].unset is not None else getattr(Settings, field)
     if isinstance(default, frozenset):
         return ",".join(each for each in Mode if each in default)

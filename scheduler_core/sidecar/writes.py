@@ -1,10 +1,10 @@
 """Writes to the API server as values; only ``writer`` carries them out.
 
-Every write names the uid it was decided for, so that an object of the same name made since is left alone, and each can be
-made twice without harm: a restart repeats what it does not know to be done.
+Every write has the uid of the object that it was decided for, so it never changes a newer object of the same name.  Writes are
+idempotent: after a restart, a write with an unknown result is repeated.
 
-Each knows its *target*, the object that is written; its *urgency*, the most urgent 0; and its *slot*: what of the object it sets, by
-which a later write of the same takes the place of an earlier one.
+Each write has a *target*, the object that is written; an *urgency*, 0 for the most urgent; and a *slot*, the part of the object that
+it sets.  A later write of a slot replaces an earlier one.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ Slot = tuple[str, str]
 
 
 class EvictionMethod(enum.StrEnum):
-    """Eviction of a victim."""
+    """Method by which a victim is removed."""
 
     EVICT = "evict"
-    """By the eviction API, which honours disruption budgets."""
+    """Through the eviction API, which honours disruption budgets."""
     DELETE = "delete"
+    """By deletion of the pod, which ignores disruption budgets."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
 class Ref:
-    """One object."""
+    """Reference to one object; an empty uid matches any."""
 
     kind: str
     namespace: str
@@ -42,10 +43,9 @@ class Ref:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition to be there.
+    """Condition to write.
 
-    *since* is the ``lastTransitionTime`` to keep, of a condition of the same type and status that is there already; empty for
-    the moment of writing.
+    *since* is the ``lastTransitionTime`` of the current condition if it has the same type and status; empty for the time of writing.
     """
 
     type: str
@@ -69,7 +69,7 @@ class _PodWrite:
 
     @property
     def slot(self) -> None:
-        """None: a step, not a state that is asked for."""
+        """None: a one-time action, not a desired state."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Bind(_PodWrite):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Ungate(_PodWrite):
-    """Pin a gated pod to a node by its selector, mark it with where it goes, and remove our gate: one request."""
+    """In one request: pin a gated pod to a node by node selector, annotate it with the node, and remove our scheduling gate."""
 
     urgency: ClassVar[int] = 0
     pod: Ref
@@ -103,7 +103,7 @@ class Nominate(_PodWrite):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SetCondition:
-    """Put a condition on a group or a pod, or (*condition* without a status) take the one of that type away."""
+    """Set a condition of a group or a pod; a *condition* without a status removes the condition of that type."""
 
     urgency: ClassVar[int] = 2
     target: Ref
@@ -111,13 +111,13 @@ class SetCondition:
 
     @property
     def slot(self) -> Slot:
-        """Return the part of the object that it sets."""
+        """Return the part of the object that the write sets."""
         return "condition", self.condition.type
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Evict(_PodWrite):
-    """Make a victim leave: its condition DisruptionTarget first (reason PreemptionByScheduler), then the eviction."""
+    """Evict a victim and set its condition DisruptionTarget (reason PreemptionByScheduler)."""
 
     urgency: ClassVar[int] = 0
     pod: Ref
@@ -127,7 +127,7 @@ class Evict(_PodWrite):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Remove(_PodWrite):
-    """Delete a pod that was bound for a gang that did not come about."""
+    """Delete a bound pod of a gang that could not be bound completely."""
 
     urgency: ClassVar[int] = 1
     pod: Ref
@@ -136,7 +136,7 @@ class Remove(_PodWrite):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AddFinalizer:
-    """Add a finalizer to a group that lacks it."""
+    """Add a finalizer to a group."""
 
     urgency: ClassVar[int] = 3
     target: Ref
@@ -144,13 +144,13 @@ class AddFinalizer:
 
     @property
     def slot(self) -> Slot:
-        """Return the part of the object that it sets."""
+        """Return the part of the object that the write sets."""
         return "finalizer", self.finalizer
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RemoveFinalizer:
-    """Remove a finalizer, with the resource version at which nothing was left that it protects."""
+    """Remove a finalizer from a group that has nothing left to protect."""
 
     urgency: ClassVar[int] = 3
     target: Ref
@@ -158,13 +158,13 @@ class RemoveFinalizer:
 
     @property
     def slot(self) -> Slot:
-        """Return the part of the object that it sets."""
+        """Return the part of the object that the write sets."""
         return "finalizer", self.finalizer
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RecordEvent:
-    """An event on an object; equal ones are counted, not repeated.  Never waited for, dropped when there are too many."""
+    """Record an Event for an object.  Equal events are counted, not repeated; nothing waits for an event, and excess events are dropped."""
 
     urgency: ClassVar[int] = 4
     target: Ref
@@ -175,22 +175,22 @@ class RecordEvent:
 
     @property
     def slot(self) -> None:
-        """None: a step, not a state that is asked for."""
+        """None: a one-time action, not a desired state."""
 
 
 class WriteOutcome(enum.Enum):
     """Outcome of a write."""
 
     DONE = "done"
-    """It was carried out, now or before."""
+    """The write was carried out, now or earlier."""
     GONE = "gone"
-    """The object is not there any more, or another of its name is."""
+    """The object no longer exists, or a newer object has its name."""
     REFUSED = "refused"
-    """The server will not have it; asking again in the same way would not help."""
+    """The API server refused the write; a retry would not help."""
     FAILED = "failed"
-    """It was tried until time was up; whether it was carried out is not known."""
+    """The write timed out after retries; it may have been carried out."""
     DROPPED = "dropped"
-    """It was not tried, or not to the end: we do not lead any more, or lead anew."""
+    """The write was not completed because this process lost leadership, even if it is the leader again."""
 
 
 Write = Bind | Ungate | Nominate | SetCondition | Evict | Remove | AddFinalizer | RemoveFinalizer | RecordEvent

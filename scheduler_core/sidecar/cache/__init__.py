@@ -1,16 +1,16 @@
-"""The cluster as its API server tells it, and what was assumed on top; imports ``writes`` and ``client``.
+"""Watched objects with the assumed changes applied; imports ``writes`` and ``client``.
 
-cache            all of it: events in (of an object only the metadata is read first), changes and snapshots out
+cache            facade: takes watch events, returns changes and snapshots
 informers        list and watch of all kinds
-freshness        which event is news: uid and resourceVersion
+freshness        filter of outdated events, by uid and resourceVersion
 pod_cache        pods
 group_cache      groups, Workloads, priority classes, disruption budgets
 node_cache       nodes
-field_managers   who wrote a condition
-assumed_pods     what is being written and does not show yet
-node_usage       who is on which node, and what is taken there
+field_managers   field managers of a condition
+assumed_pods     writes in flight that the watch does not show yet
+node_usage       pods by node, and the resources they use
 placement_state  nodes, usage and pod counts in the arrays that placement reads
-pod_affinity     how live pods constrain each other
-live_snapshot    from the cache to a ClusterSnapshot, whose parts are made when they are needed
-cluster_changes  what changed since it was last asked
+pod_affinity     pod counts for affinity and topology spread
+live_snapshot    ClusterSnapshots of the cache, with parts that are created on demand
+cluster_changes  changes since the last call
 """

@@ -1,7 +1,7 @@
 """Assumed state: writes under way that the watch does not show yet, applied to the cache.
 
-So no pod is placed twice, no room is given twice, and no victim is told twice.  What is seen takes the place of what was
-presumed; what fails is taken back.
+This prevents placing a pod twice, using capacity twice, and evicting a victim twice.  A watch event replaces the assumed state; a
+failed write reverts it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class AssumedPods:
         self._store = store
 
     def assume(self, ref: Ref, node: str) -> bool:
-        """*ref* is on its way to *node*.  False: the object no longer exists, is leaving, or has a node."""
+        """Assume that *ref* is bound to *node*.  Return False if it no longer exists, is being deleted, or has a node."""
         pod = self._store.pod(ref)
         usage = self._store.usage
         if pod is None or pod.draft.terminating or pod.deletion_assumed or usage.node_of(pod) or node not in usage.nodes.nodes:
@@ -28,12 +28,12 @@ class AssumedPods:
         return True
 
     def acknowledge(self, ref: Ref) -> None:
-        """The API server says that *ref* is where it was assumed to be."""
+        """Record that the API server has confirmed the bind of *ref*."""
         if (pod := self._store.pod(ref)) is not None and pod.assumed:
             pod.acknowledged = True
 
     def forget(self, ref: Ref) -> None:
-        """*ref* did not get to where it was assumed to be."""
+        """Revert the assumed bind of *ref*."""
         if (pod := self._store.pod(ref)) is not None and pod.assumed:
             was = self._store.usage.node_of(pod)
             pod.assumed, pod.acknowledged = "", False
@@ -41,30 +41,30 @@ class AssumedPods:
             self._reconsider_root(pod)
 
     def expect_deletion(self, ref: Ref, *, evicted: bool) -> None:
-        """*ref* is about to be deleted, by a preemption (*evicted*) or not."""
+        """Assume that *ref* is being deleted; *evicted*: by a preemption."""
         if (pod := self._store.pod(ref)) is not None and not pod.draft.terminating:
             pod.deletion_assumed, pod.evicted = True, evicted
             self._update(pod, self._store.usage.node_of(pod))
 
     def cancel_deletion(self, ref: Ref) -> None:
-        """*ref* is not deleted after all."""
+        """Revert the assumed deletion of *ref*."""
         if (pod := self._store.pod(ref)) is not None and pod.deletion_assumed:
             pod.deletion_assumed = pod.evicted = False
             self._update(pod, self._store.usage.node_of(pod))
             self._reconsider_root(pod)
 
     def assume_nomination(self, ref: Ref, node: str) -> None:
-        """*ref* is nominated for *node*, or (empty) for none."""
+        """Assume that *ref* is nominated for *node*; empty clears the nomination."""
         if (pod := self._store.pod(ref)) is not None and not pod.draft.node:
             self._set_nomination(pod, node)
 
     def forget_nomination(self, ref: Ref) -> None:
-        """The nomination of *ref* that was written did not come about."""
+        """Revert the assumed nomination of *ref*."""
         if (pod := self._store.pod(ref)) is not None and pod.assumed_nomination is not None:
             self._set_nomination(pod, None)
 
     def assume_condition(self, target: Ref, condition: Condition) -> None:
-        """*target* has *condition*."""
+        """Assume that *target* has *condition*."""
         if target.kind == "Pod":
             if (pod := self._store.pod(target)) is not None:
                 pod.pod_scheduled = condition if condition.status else None
@@ -74,7 +74,7 @@ class AssumedPods:
             live.assumed_conditions[condition.type] = condition
 
     def forget_condition(self, target: Ref, type_: str) -> None:
-        """The condition of that type was not written: what stands counts again."""
+        """Revert the assumed condition of that type."""
         if target.kind == "Pod":
             if (pod := self._store.pod(target)) is not None:
                 pod.pod_scheduled = None
@@ -82,7 +82,7 @@ class AssumedPods:
             live.assumed_conditions.pop(type_, None)
 
     def reset(self) -> None:
-        """Nothing is presumed any more."""
+        """Revert all assumed changes."""
         for pod in list(self._store.usage.pods.pods.values()):
             was = self._store.usage.node_of(pod)
             if pod.assumed or pod.deletion_assumed or pod.evicted or pod.assumed_nomination is not None:
@@ -92,8 +92,8 @@ class AssumedPods:
             live.assumed_conditions.clear()
 
     def _reconsider_root(self, pod: LivePod) -> None:
-        """No event will tell that *pod* is as it was: its root, which may have waited for it, is looked at."""
-        # A single pod that has a node waits for nothing.
+        """Report the root of *pod* as changed, because no watch event follows when an assumed change is reverted."""
+        # A single pod that has a node needs no further attempt.
         if (pod.draft.group or not pod.draft.node) and (root := self._store.reporter.root(pod)) is not None:
             self._store.reporter.changes.roots.add(root)
 

@@ -1,7 +1,7 @@
-"""The cluster as its API server tells it, event by event, and on top of it what we have begun and it does not show yet.
+"""Cache of the cluster: watched objects, with the assumed changes of writes in flight applied.
 
-A snapshot of it is that of ``load`` over the same objects; what a cycle needs of it is kept, and brought up to date by what
-changed alone.  Nothing here raises for what an object contains.
+A snapshot equals that of ``load`` over the same objects.  The data that a cycle needs is updated incrementally.  Nothing here raises
+because of the content of an object.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from validators.versions.served import hub_of
 __all__ = ["KINDS", "LABELS", "Cache"]
 
 _FEW_FORMS = 2_000
-"""Forms of pods that are kept before those of pods that are gone are looked for."""
+"""Number of pod forms from which on unused forms are removed."""
 
 
 class Meta(wire.Wire, frozen=True, gc=False):
@@ -46,7 +46,7 @@ class Meta(wire.Wire, frozen=True, gc=False):
 
 
 class ObjectHead(wire.Wire, frozen=True, gc=False):
-    """An object of a cluster, read no further than to know which."""
+    """The part of an object that identifies it."""
 
     api_version: str = ""
     metadata: Meta = Meta()
@@ -59,18 +59,18 @@ class Cache:
     """The objects of a cluster.
 
     Attributes:
-        standing: pods and nodes, and what is taken.
-        book: groups, and what is said about them.
-        report: what changed that could help a root.
+        usage: pods, nodes, and the resources in use.
+        group_cache: groups, Workloads, priority classes and disruption budgets.
+        reporter: changes that can help a root.
 
     """
 
     def __init__(self, membership: tuple[str, ...] = (), versions: Mapping[str, str] | None = None) -> None:
-        """Nothing is there yet.
+        """Create an empty cache.
 
         Args:
-            membership: labels that name a pod's PodGroup where its spec names none, the first that it has counting.
-            versions: the apiVersion of items of a list, by kind, where it is not the hub of the kind.
+            membership: labels that name the PodGroup of a pod whose spec names none; the first one present counts.
+            versions: apiVersion of the items of a list, by kind, if it is not the hub version of the kind.
 
         """
         self._api_versions = {**{kind: hub_of(kind).name for kind in KINDS}, **(versions or {})}
@@ -86,15 +86,15 @@ class Cache:
 
     @property
     def synced(self) -> bool:
-        """Return whether every kind has been listed, or is not served."""
+        """Return whether every kind is listed or not served."""
         return not self._unlisted
 
     def mark_unserved(self, kind: str) -> None:
-        """The server does not have *kind*."""
+        """Record that the API server does not serve *kind*."""
         self.replace(kind, ())
 
     def replace(self, kind: str, raws: Iterable[wire.Text], resource_version: str = "") -> None:
-        """These are all objects of *kind*, as of that version."""
+        """Replace all objects of *kind* by a list at that resourceVersion."""
         versions, listed = self._versions[kind], set()
         for raw in raws:
             if (name := self._receive(kind, raw, listed=True)) is not None:
@@ -104,7 +104,7 @@ class Cache:
         self._unlisted.discard(kind)
 
     def apply(self, kind: str, event: str, raw: wire.Text) -> None:
-        """One object was ADDED, MODIFIED or DELETED; an event of another type, or about what is not readable, is passed over."""
+        """Apply a watch event ADDED, MODIFIED or DELETED; other events and unreadable objects are ignored."""
         if event in ("ADDED", "MODIFIED"):
             self._receive(kind, raw, listed=False)
         elif event == "DELETED" and (head := _read_head(kind, raw)) is not None:
@@ -114,15 +114,15 @@ class Cache:
             self._sweep()
 
     def snapshot(self, roots: Iterable[Root] | None = None) -> ClusterSnapshot:
-        """Everything, or the trees of *roots* with their pods (then without problems)."""
+        """Return a snapshot of everything, or of the trees of *roots* with their pods (then without problems)."""
         return self._snapshots.full_snapshot() if roots is None else self._snapshots.snapshot_of_roots(roots)
 
     def lazy_snapshot(self) -> ClusterSnapshot:
-        """Everything, put together as far as it is looked at, while nothing changes; without problems."""
+        """Return a snapshot of everything whose parts are created on first use, without problems; valid until the next change."""
         return self._snapshots.lazy_snapshot()
 
     def start_cycle(self, options: PlacingOptions, ignore: frozenset[str], plugins: Plugins = NO_PLUGINS) -> PlacementState:
-        """Return the placement state; its stateful plugins must be given back before anything changes."""
+        """Return the placement state for one cycle; its stateful plugins must be given back before the next change."""
         usage = self.usage
         state = usage.placement_state()
         nominated = [usage.record(usage.pods.nominated[key]) for key in sorted(usage.pods.nominated)]
@@ -130,11 +130,11 @@ class Cache:
         return state.start_cycle(options, ignore, stateful, nominated, plugins)
 
     def problems(self) -> tuple[Problem, ...]:
-        """The objects that cannot be used, or not wholly."""
+        """Return the objects that cannot be used, or only in part."""
         return self._snapshots.problems()
 
     def unreadable(self, namespace: str, *kinds: str) -> bool:
-        """Return whether an unreadable object of these kinds exists: it may refer to any group of its namespace."""
+        """Return whether the namespace has an unreadable object of these kinds: it may refer to any group there."""
         return any(key[0] in kinds and key[1] == namespace for key in (*self._unusable, *self.group_cache.unusable))
 
     def counts(self) -> dict[str, int]:
@@ -142,36 +142,36 @@ class Cache:
         return {kind: len(versions.known) for kind, versions in self._versions.items()}
 
     def pod(self, ref: Ref) -> LivePod | None:
-        """The pod of that name and uid, if it has not ended."""
+        """Return the pod of that name and uid; None if it does not exist or has ended."""
         pod = self.usage.pods.pods.get(ref.key)
         return pod if pod is not None and ref.uid in ("", pod.stamp.uid) else None
 
     def group(self, kind: str, namespace: str, name: str) -> LiveGroup | None:
-        """A group that can be used."""
+        """Return a group; None if it does not exist or cannot be used."""
         return self.group_cache.groups.get((kind, namespace, name))
 
     def groups(self) -> Iterator[LiveGroup]:
-        """All groups that can be used."""
+        """Return all usable groups."""
         return iter(tuple(self.group_cache.groups.values()))
 
     def root_of(self, kind: str, namespace: str, name: str) -> Root | None:
-        """The top of the tree that a group is in."""
+        """Return the root of the tree of a group; None if there is no such group."""
         return self.group_cache.root_of((kind, namespace, name))
 
     def tree(self, root: Root) -> tuple[Group, ...]:
-        """The groups of a tree, parents first."""
+        """Return the groups of a tree, parents first."""
         return tuple(self.group_cache.completed(live) for live in self.group_cache.tree(root))
 
     def members(self, namespace: str, group: str) -> tuple[LivePod, ...]:
-        """The pods of a PodGroup that have not ended."""
+        """Return the pods of a PodGroup that have not ended."""
         return self.usage.pods.members(namespace, group)
 
     def children(self, namespace: str, composite: str) -> tuple[Group, ...]:
-        """The groups that say they are below a composite."""
+        """Return the groups whose spec names this composite as parent."""
         return tuple(self.group_cache.completed(live) for live in self.group_cache.children(namespace, composite))
 
     def _receive(self, kind: str, raw: wire.Text, *, listed: bool) -> Name | None:
-        """The name of an object that is there, and is kept if it is news; None if it has none."""
+        """Add an object unless its event is outdated, and return its name; None if it has none."""
         head = _read_head(kind, raw)
         if head is None:
             return None
@@ -226,7 +226,7 @@ class Cache:
             self.reporter.pod(before, after, was)
 
     def _sweep(self) -> None:
-        """Forget the forms of pods that are gone, once there are twice as many as there were last time."""
+        """Remove the forms of deleted pods once the number of forms has doubled since the last time."""
         if len(self._reader) > self._sweep_at:
             forms = {pod.draft.form for pod in self.usage.pods.pods.values()}
             self._reader.sweep(forms)

@@ -1,4 +1,4 @@
-"""Cluster changes since the last call, as far as they can help a root that is not placed."""
+"""Cluster changes since the last call that can help an unschedulable root."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from validators.model.cluster import PriorityClass
 from validators.model.workload import Workload
 
 Before = tuple[LiveGroup | Workload | PriorityClass | object | None, Root | None]
-"""What there was of a name, and the root of the tree that it was in."""
+"""Object of a name before a change, and the root of its tree."""
 
 
 @dataclasses.dataclass(slots=True)
 class ClusterChanges:
-    """Facts, added up.
+    """Accumulated changes.
 
     Attributes:
-        roots: roots whose own groups or pods changed, came or went.
-        freed: nodes on which there is more room than before.
-        nodes: nodes that came, went or changed.
-        moved: whether a pod took or left a node, or changed its labels there.
+        roots: roots with a group or pod that was added, changed or removed.
+        freed_nodes: nodes with more free capacity than before.
+        nodes: nodes that were added, changed or removed.
+        pods_moved: whether a pod was added to or removed from a node, or changed its labels there.
         budgets: whether a disruption budget changed.
-        ranks: whether a priority class changed.
-        units: whether a group changed that runs, so that its pods may leave with others or by themselves.
+        priorities_changed: whether a priority class changed.
+        units: whether a group with running pods changed, so that its preemption units may differ.
 
     """
 
@@ -43,7 +43,7 @@ class ClusterChanges:
 
     @property
     def events(self) -> frozenset[ClusterEvent]:
-        """The events that plugins register for."""
+        """Return the changes as the cluster events that plugins register for."""
         happened = {ClusterEvent.NODE: self.nodes, ClusterEvent.ROOM: self.freed_nodes, ClusterEvent.POD: self.pods_moved}
         return frozenset(event for event, change in happened.items() if change)
 
@@ -54,12 +54,12 @@ class ClusterChanges:
 
 
 class ChangeReporter:
-    """Tells what a change means.
+    """Collects the relevant effects of each change.
 
     Attributes:
-        news: what was not taken yet.
-        changes: how many changes there were that matter.
-        budgets: how many of them were of disruption budgets.
+        changes: changes since the last ``pop_changes``.
+        change_count: number of relevant changes since the start.
+        budgets: number of changes of disruption budgets since the start.
 
     """
 
@@ -79,7 +79,7 @@ class ChangeReporter:
         return changes
 
     def node(self, name: str, *, added: bool = False) -> None:
-        """A node changed or went, or *came*."""
+        """Record that a node changed, was removed, or was *added*."""
         self.change_count += 1
         self.changes.nodes.add(name)
         if added:
@@ -95,7 +95,7 @@ class ChangeReporter:
         return (group_cache.classes.get(name[1]) if kind == "PriorityClass" else group_cache.budgets.get(name)), None
 
     def group(self, kind: str, name: Name, before: Before) -> None:
-        """A group, or what is said about groups, came, went or changed."""
+        """Record a change of a group, Workload, priority class or disruption budget."""
         after = self.before_change(kind, name)
         old, new = before[0], after[0]
         if kind in GROUPS:
@@ -115,7 +115,7 @@ class ChangeReporter:
         self.change_count += 1
 
     def pod(self, before: LivePod | None, after: LivePod | None, was: str) -> None:
-        """A pod came, went or changed; *was* is the node where it counted before."""
+        """Record a change of a pod; *was* is the node on which it counted before."""
         at = self._node_usage.node_of(after) if after is not None else ""
         moved = was != at or (bool(at) and _differs(before, after))
         if was and (was != at or _form(before) is not _form(after)):
@@ -127,19 +127,19 @@ class ChangeReporter:
         if _differs(before, after):
             self.change_count += 1
             for pod, where in ((before, was), (after, at)):
-                # A single pod that has a node waits for nothing; that it is gone is told to whoever remembers it.
+                # A single pod with a node needs no attempt; its deletion is reported so that the queue can remove it.
                 if pod is not None and (pod.draft.group or not where or after is None) and (root := self.root(pod)) is not None:
                     self.changes.roots.add(root)
 
     def root(self, pod: LivePod) -> Root | None:
-        """The root that *pod* is in, or is; None if its group is not there."""
+        """Return the root of *pod*, possibly the pod itself; None if its group does not exist."""
         namespace, name = pod.draft.name
         if pod.draft.group:
             return self._group_cache.root_of(("PodGroup", namespace, pod.draft.group))
         return None if pod.draft.reference is not None else Root("Pod", namespace, name)
 
     def _roots_bound_to(self, nodes: set[str]) -> Iterator[Root]:
-        """The roots of members that are bound to one of *nodes*: while it was away they did not count, and nothing told so of them."""
+        """Return the roots with members bound to one of *nodes*: they did not count while the node did not exist."""
         for pod in self._node_usage.pods.pods.values():
             if pod.draft.group and pod.draft.node in nodes and (root := self.root(pod)) is not None:
                 yield root
@@ -148,11 +148,11 @@ class ChangeReporter:
         was, new = before[0], after[0]
         if isinstance(was, LiveGroup) and isinstance(new, LiveGroup) and _same(was, new):
             return
-        # Most groups come before any pod of theirs runs: nobody can be made to leave who could not before.
+        # A new group without running pods does not change the possible victims.
         self.changes.units |= self._has_running_pods(kind, name)
         self.changes.roots.update(root for _, root in (before, after) if root is not None)
         if kind == "CompositePodGroup":
-            # Without it each of its children is the top of a tree of its own.
+            # Without this composite, each of its children is a root.
             self.changes.roots.update(Root(*child.key) for child in self._group_cache.children(*name))
 
     def _has_running_pods(self, kind: str, name: Name) -> bool:

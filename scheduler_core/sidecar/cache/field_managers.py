@@ -1,7 +1,7 @@
 """Field managers of a status condition, from ``metadata.managedFields``.
 
 Sources: metav1.ManagedFieldsEntry, and FieldsV1 of structured-merge-diff: ``f:`` and the name of a field, ``k:`` and the key of a list's
-item.  Managed fields are often the larger half of an object: they are read here where they are needed, and nothing keeps them.
+item.  Managed fields are often more than half of an object: they are decoded only on demand and are not cached.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _OBJECT: Final = msgspec.json.Decoder(_Object)
 
 
 def managers_of_condition(text: wire.Text, type_: str) -> frozenset[str]:
-    """Return the managers that own the message of the status condition of *type_*; none where the object does not say.
+    """Return the managers that own the message of the status condition of *type_*; empty if managed fields do not list it.
 
-    The message, because an update owns what it changed: of a condition that another writer overwrites with the same status, the first one
-    keeps the status.
+    The message decides, because a manager owns only the fields that it changed.  If a second writer sets the same status with another
+    message, the status stays with the first writer.
     """
     key = f'k:{{"type":"{type_}"}}'
     try:

@@ -1,7 +1,7 @@
 """Filter of outdated events of one kind, by uid and resourceVersion: late, repeated or reordered events have no effect.
 
-Resource versions of one kind are whole numbers that grow (KEP-5504); one that is no number, or is missing, is compared with
-nothing, and what bears it is taken as it comes.
+Resource versions of one kind are increasing integers (KEP-5504).  An event whose version is missing or not a number is always
+accepted.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import dataclasses
 from scheduler_core.loading.gather import Name
 
 MAX_REMEMBERED = 10_000
-"""Deletions that are remembered, the oldest forgotten first: a watch is late by far fewer events."""
+"""Maximum number of remembered deletions, the oldest removed first: a watch is late by far fewer events."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -23,12 +23,12 @@ class Stamp:
     version: int
 
     def older_than(self, other: Stamp) -> bool:
-        """Return whether this is certainly older."""
+        """Return whether this version is known to be older."""
         return 0 < self.version < other.version
 
 
 def number(version: str) -> int:
-    """A resource version as a number; 0 if it is none."""
+    """Return a resourceVersion as a number; 0 if it is not a number."""
     return int(version) if version.isascii() and version.isdecimal() and len(version) < _DIGITS else 0
 
 
@@ -36,7 +36,7 @@ _DIGITS = 25
 
 
 class Freshness:
-    """The objects of one kind that are there, each with its stamp."""
+    """Existing objects of one kind, each with its stamp."""
 
     def __init__(self) -> None:
         self.known: dict[Name, Stamp] = {}
@@ -64,7 +64,7 @@ class Freshness:
         return self.known.pop(name, None) is not None
 
     def delete_unlisted(self, listed: set[Name], version: int) -> list[Name]:
-        """The names of objects that are gone, as a list as of *version* (0: unknown) has only *listed*."""
+        """Remove and return the objects that are missing from *listed*, a list at *version* (0: unknown)."""
         gone = [name for name, stamp in self.known.items() if name not in listed and not 0 < version < stamp.version]
         for name in gone:
             del self.known[name]

@@ -1,6 +1,6 @@
-"""The groups of a live cluster with all that is said about groups: Workloads, priority classes, disruption budgets.
+"""Groups of a live cluster, with Workloads, priority classes and disruption budgets.
 
-Which tree a group is in is found by climbing, when it is asked: nothing has to be put right when parents come late or go.
+The root of a group is computed on demand by following parents, so late or deleted parents need no correction.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Key = tuple[str, str, str]
 
 GROUPS: Mapping[str, type[PodGroup | CompositePodGroup]] = {"PodGroup": PodGroup, "CompositePodGroup": CompositePodGroup}
 _MAX_PARENTS = 64
-"""Parents that are looked up before giving up: far more than the four levels that a tree may have."""
+"""Maximum number of parents to follow: far more than the four levels that a valid tree has."""
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -42,15 +42,15 @@ class LiveGroup:
     key: Key
     stamp: Stamp
     group: Group
-    """As it is read; its metadata has the finalizers."""
+    """The object as it was read; its metadata has the finalizers."""
     assumed_conditions: dict[str, Condition] = dataclasses.field(default_factory=dict)
-    """Conditions that were written and that no event has shown since, by type."""
+    """Written conditions that no watch event has shown yet, by type."""
     binds_acknowledged: bool = False
-    """Whether all binds of it were acknowledged to this process, as the root of a tree."""
+    """For a root: whether this process saw all binds of its tree confirmed."""
     disrupted_by: frozenset[str] = frozenset()
-    """The field managers of its condition DisruptionTarget."""
+    """Field managers of its condition DisruptionTarget."""
     completed_group: Group | None = None
-    """With what its priority class says; None until it is asked for."""
+    """The group completed from its priority class; None until first used."""
     priority: int = 0
 
     @property
@@ -60,17 +60,17 @@ class LiveGroup:
 
     @property
     def parent(self) -> str:
-        """The name of the composite that it says it is below; empty if none."""
+        """The name of the parent composite in its spec; empty if none."""
         return self.group.spec.parent_composite_pod_group_name or ""
 
     @property
     def workload(self) -> str:
-        """The name of the Workload that it says it is made from; empty if none."""
+        """The name of the Workload in its spec; empty if none."""
         reference = self.group.spec.workload_ref
         return reference.workload_name if reference is not None else ""
 
     def condition(self, type_: str) -> Condition | None:
-        """The condition of that type as it stands, or as it will once the last write is seen."""
+        """Return the condition of that type, after the last write that is in flight; None if there is none."""
         if (found := self.assumed_conditions.get(type_)) is not None:
             return found if found.status else None
         for each in self.group.status.conditions or ():
@@ -80,15 +80,15 @@ class LiveGroup:
 
 
 class GroupCache:
-    """Groups by kind, namespace and name, joined by their parents' names.
+    """Groups by kind, namespace and name, with an index by parent.
 
     Attributes:
-        groups: those that can be used.
-        workloads: those that can be used, by namespace and name.
-        classes: those that can be used, by name.
-        budgets: those that can be used, by namespace and name.
-        unusable: why the others cannot, by kind, namespace and name.
-        priorities: what the classes come to.
+        groups: usable groups.
+        workloads: usable Workloads, by namespace and name.
+        classes: usable priority classes, by name.
+        budgets: usable disruption budgets, by namespace and name.
+        unusable: reasons of unusable objects, by kind, namespace and name.
+        priorities: priorities by class.
 
     """
 
@@ -104,7 +104,7 @@ class GroupCache:
         self._workloads: tuple[Workload, ...] | None = None
 
     def add_or_update(self, found: GatheredObjects, name: Name, stamp: Stamp) -> None:
-        """An object of one of these kinds is there, or is another than before."""
+        """Add or replace an object of one of these kinds."""
         key = (found.kind, *name)
         self.unusable.pop(key, None)
         match found.kind:
@@ -151,7 +151,7 @@ class GroupCache:
                 self._by_workload.setdefault((key[1], live.workload), set()).add(key)
 
     def remove(self, kind: str, name: Name) -> None:
-        """An object is gone."""
+        """Remove an object."""
         self.unusable.pop((kind, *name), None)
         if kind == "PriorityClass":
             if self.classes.pop(name[1], None) is not None:
@@ -165,17 +165,17 @@ class GroupCache:
             self._unlink((kind, *name))
 
     def groups_of_workload(self, workload: Name) -> list[Key]:
-        """The groups that say they are made from a Workload."""
+        """Return the groups whose spec names this Workload."""
         return sorted(self._by_workload.get(workload, ()))
 
     def children(self, namespace: str, name: str) -> Iterable[LiveGroup]:
-        """The groups that say they are below the composite of that name."""
+        """Return the groups whose spec names this composite as parent."""
         return self._children.get((namespace, name), {}).values()
 
     def root_of(self, key: Key) -> Root | None:
-        """The top of the tree that a group is in, as the queue names it; None if there is no such group.
+        """Return the root of the tree of a group; None if there is no such group.
 
-        The topmost group that is there; of those in a circle the first by name.
+        The root is the topmost existing group; in a cycle of parents, the first group of the cycle by name.
         """
         live = self.groups.get(key)
         if live is None:
@@ -193,7 +193,7 @@ class GroupCache:
         return Root(*path[-1].key)
 
     def tree(self, root: Root) -> list[LiveGroup]:
-        """All groups of a tree, parents first; none if its root is not there."""
+        """Return all groups of a tree, parents first; empty if the root does not exist."""
         top = self.groups.get((root.kind, root.namespace, root.name))
         found: dict[Key, LiveGroup] = {}
         stack = [top] if top is not None else []
@@ -206,7 +206,7 @@ class GroupCache:
         return list(found.values())
 
     def completed(self, live: LiveGroup) -> Group:
-        """The group with what its priority class says."""
+        """Return the group completed from its priority class."""
         if live.completed_group is None:
             (live.completed_group,) = completed((live.group,), self.priorities, [])
             (live.priority,) = group_priorities((live.completed_group,), self.priorities).values()
@@ -219,7 +219,7 @@ class GroupCache:
         yield from found
 
     def list_kind(self, kind: str) -> Sequence[Object]:
-        """All objects of *kind* that can be used."""
+        """Return all usable objects of *kind*."""
         if kind == "Workload":
             if self._workloads is None:
                 self._workloads = tuple(self.workloads.values())
@@ -249,7 +249,7 @@ class GroupCache:
 
 
 class CachedObjects(KnownObjects):
-    """Lookup of the rules over the cache; objects are collected on request."""
+    """``Lookup`` of the validation rules over the cache; objects are read on demand."""
 
     def __init__(self, group_cache: GroupCache, nodes: NodeCache) -> None:
         super().__init__((), complete=False)

@@ -1,4 +1,4 @@
-"""List and watch of all kinds, whose news go to a receiver.
+"""List and watch of all kinds; events go to a receiver.
 
 Edge: the threads of ``apiserver.watch``.
 """
@@ -19,7 +19,7 @@ from validators.versions.served import Resource, resource
 
 WATCHED = tuple(map(resource, ("PriorityClass", "Node", "PodDisruptionBudget", "Workload", "CompositePodGroup", "PodGroup", "Pod")))
 NEEDED = frozenset({"Node", "Pod", "PodGroup"})
-"""Kinds without which there is nothing to do; the others may be missing."""
+"""Kinds that must be served; all other kinds are optional."""
 UNSERVED = "the API server does not serve {kind} objects: look at its flags --feature-gates (GenericWorkload) and --runtime-config"
 
 
@@ -42,16 +42,16 @@ class Changed:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Unserved:
-    """The server does not have a kind."""
+    """The API server does not serve a kind."""
 
     kind: str
 
 
 class Receiver(Protocol):
-    """Takes news, from any thread."""
+    """Thread-safe receiver of watch events."""
 
     def enqueue(self, message: Listed | Changed | Unserved, /) -> None:
-        """Add *news* to what is to be heard."""
+        """Queue *message*."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -65,30 +65,30 @@ class Health:
 
 
 class Informers:
-    """The watches of all kinds.
+    """Informers of all kinds.
 
-    ``paths`` has where each kind is served, before anything of it is told; ``health`` how it stands with each.
+    ``paths`` has the URL path of each kind, set before its first event; ``health`` the status of each informer.
     """
 
     def __init__(self, api: Api, receiver: Receiver, log: Callable[[str, str], None], *, silence: float) -> None:
-        """*log* hears, once each, of a kind that cannot be watched and why."""
+        """Call *log* once for each kind and reason for which a watch fails."""
         self._api, self.receiver, self._log, self._silence = api, receiver, log, silence
         self.paths: dict[str, str] = {}
         self.health: dict[str, Health] = {each.kind: Health() for each in WATCHED}
         self._watchers = tuple(self._watcher(each) for each in WATCHED)
 
     def start(self) -> None:
-        """Begin to list and watch."""
+        """Start to list and watch."""
         for each in self._watchers:
             each.start()
 
     def stop(self) -> None:
-        """End soon."""
+        """Request all watches to stop."""
         for each in self._watchers:
             each.stop()
 
     def unsynced(self) -> tuple[str, ...]:
-        """The kinds of which not all is known, each with the reason."""
+        """Return the kinds that are not listed yet, each with the reason."""
         return tuple(
             f"{kind} objects are not listed yet{f': {each.error}' if each.error else ''}" if each.served else each.error
             for kind, each in self.health.items()
@@ -96,7 +96,7 @@ class Informers:
         )
 
     def silent(self, seconds: float) -> tuple[str, ...]:
-        """The kinds that have not been heard of for so long, each with the reason."""
+        """Return the kinds without a watch event for *seconds*, each with the reason."""
         now = time.monotonic()
         return tuple(
             f"{kind} objects: no watch event for {now - each.last_heard:.0f} s{f': {each.error}' if each.error else ''}"
@@ -114,14 +114,14 @@ class Informers:
         return Watcher(self._api, find, _KindSink(self, watched.kind), silence=self._silence, name=watched.resource)
 
     def report_error(self, kind: str, reason: str) -> None:
-        """Note, and log once, why a kind cannot be watched."""
+        """Record why a kind cannot be watched, and log a new reason once."""
         if reason != self.health[kind].error:
             self._log(kind, reason)
         self.health[kind].error = reason
 
 
 class _KindSink:
-    """One kind's ``apiserver.watch.Sink``."""
+    """``apiserver.watch.Sink`` of one kind."""
 
     def __init__(self, informers: Informers, kind: str) -> None:
         self._informers, self._kind = informers, kind

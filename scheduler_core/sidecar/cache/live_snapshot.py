@@ -1,4 +1,4 @@
-"""From what is kept of a cluster to ClusterSnapshots: of everything, or of a few roots."""
+"""ClusterSnapshots of the cache: of everything, or of a few roots."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class LiveSnapshots:
-    """Makes snapshots of what *node_usage* and *groups* hold; *unusable* are the pods that cannot be used."""
+    """Creates snapshots of *node_usage* and *groups*; *unusable* are the pods that cannot be used."""
 
     def __init__(self, node_usage: NodeUsage, groups: GroupCache, unusable: dict[Key, str]) -> None:
         self._node_usage = node_usage
@@ -33,7 +33,7 @@ class LiveSnapshots:
         self._known = CachedObjects(groups, node_usage.nodes)
 
     def full_snapshot(self) -> ClusterSnapshot:
-        """Everything, as ``load`` has it of the same objects."""
+        """Return a snapshot of everything, equal to that of ``load`` over the same objects."""
         made, pods = self._with_v1alpha1_groups()
         groups = self._sorted((*self._complete(), *completed(made.groups, self._groups.priorities, [])))
         priorities = group_priorities(groups, self._groups.priorities)
@@ -41,11 +41,11 @@ class LiveSnapshots:
         return dataclasses.replace(found, priorities=priorities, desired=made.desired, problems=self._problems(groups, pods))
 
     def problems(self) -> tuple[Problem, ...]:
-        """The inputs that cannot be used, or not wholly."""
+        """Return the objects that cannot be used, or only in part."""
         return self.full_snapshot().problems
 
     def lazy_snapshot(self) -> ClusterSnapshot:
-        """Everything, put together as far as it is looked at, while nothing changes; without problems."""
+        """Return a snapshot of everything whose parts are created on first use, without problems; valid until the next change."""
         node_usage = self._node_usage
         node_usage.placement_state()
         found = self._of((), ())
@@ -55,7 +55,7 @@ class LiveSnapshots:
         )
 
     def snapshot_of_roots(self, roots: Iterable[Root]) -> ClusterSnapshot:
-        """The trees of *roots* alone, with their pods; and single pods that are roots."""
+        """Return a snapshot of the trees of *roots* with their pods; a root may be a single pod."""
         node_usage = self._node_usage
         node_usage.placement_state()
         groups: list[Group] = []
@@ -85,7 +85,7 @@ class LiveSnapshots:
         )
 
     def _with_v1alpha1_groups(self) -> tuple[v1alpha1.GeneratedGroups, list[PodRecord]]:
-        """The groups that v1alpha1's pods make, and all pods, these as members of them."""
+        """Return the groups generated for v1alpha1 pods, and all pods with these groups."""
         node_usage = self._node_usage
         node_usage.placement_state()
         here = sorted((pod for pod in node_usage.pods.pods.values() if node_usage.is_counted(pod)), key=lambda pod: pod.key)
@@ -128,7 +128,7 @@ class LiveSnapshots:
 
 
 class Lazy(Sequence[T], Generic[T]):
-    """A sequence that is made when it is first looked at."""
+    """Sequence that is created on first use."""
 
     def __init__(self, make: Callable[[], Sequence[T]]) -> None:
         self._make = make
@@ -154,7 +154,7 @@ class Lazy(Sequence[T], Generic[T]):
 
 
 class LivePriorities(Mapping[Key, int]):
-    """The priority of each group, worked out when it is asked for."""
+    """Priorities of the groups, computed on demand."""
 
     def __init__(self, group_cache: GroupCache) -> None:
         self._group_cache = group_cache

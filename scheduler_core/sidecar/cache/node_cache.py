@@ -1,4 +1,4 @@
-"""The nodes of a live cluster: read once, and again only where something changed that decides what can run there."""
+"""Nodes of a live cluster; a node counts as changed only if a field that placement reads has changed."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from validators.model.cluster import Node
 from validators.model.meta import ObjectMeta
 
 MAX_UNKNOWN_RESOURCES = 64
-"""Resources that no node has with a row of their own: a row is as long as there are nodes, and anybody may ask for anything."""
+"""Maximum number of rows for resources that no node has: each row has one entry per node, and pods may request any name."""
 _MAX_TEXTS = 100_000
-"""Labels that are kept once each; nodes come and go."""
+"""Maximum number of shared label strings."""
 
 
 class NodeCache:
     """Nodes by name.
 
     Attributes:
-        nodes: those that can be used.
-        unusable: why the others cannot.
+        nodes: usable nodes.
+        unusable: for each unusable node the reason.
 
     """
 
@@ -35,12 +35,12 @@ class NodeCache:
         self._texts: dict[str, str] = {}
 
     def add_or_update(self, found: GatheredObjects) -> tuple[str, bool, bool]:
-        """Its name, whether anything changed that matters, and whether there is a node more or less than before.
+        """Add or replace a node; return its name, whether a relevant field changed, and whether the set of nodes changed.
 
-        Heartbeats, conditions and images matter to nobody here.
+        Heartbeats, conditions and images are not relevant.
 
         Raises:
-            Unusable: not even its name can be told.
+            Unusable: the node has no readable name.
 
         """
         (_, name), read = attempt(found, read_node)
@@ -64,15 +64,15 @@ class NodeCache:
         return self.nodes.pop(name, None) is not None
 
     def table(self, requested: Iterable[str], problems: list[Problem]) -> NodeTable:
-        """The nodes as placement reads them; *requested* are the resources that pods ask for."""
+        """Return the node table for placement; *requested* are the resources that pods request."""
         return node_table({name: self.nodes[name] for name in sorted(self.nodes)}, requested, problems, most=MAX_UNKNOWN_RESOURCES)
 
     def resources(self) -> set[str]:
-        """All resources that a node has."""
+        """Return the resources that at least one node has."""
         return {name for each in self.nodes.values() for name in each.allocatable}
 
     def get_node(self, name: str) -> Node | None:
-        """The node as the rules look at it."""
+        """Return the node in the form that the validation rules use."""
         if (read := self.nodes.get(name)) is None:
             return None
         if (known := self._known.get(name)) is None:
@@ -80,7 +80,7 @@ class NodeCache:
         return known
 
     def list_nodes(self) -> tuple[Node, ...]:
-        """All nodes as the rules look at them."""
+        """Return all nodes in the form that the validation rules use."""
         return tuple(known for name in self.nodes if (known := self.get_node(name)) is not None)
 
     def _slim(self, read: NodeRead) -> NodeRead:

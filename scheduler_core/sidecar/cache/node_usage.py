@@ -1,6 +1,6 @@
-"""Pods by node and the resources they take: as reported by the watch, with assumed changes.
+"""Pods by node and the resources they use: as reported by the watch, with assumed changes.
 
-What is counted is counted once: a change takes out what was there of a pod, and counts what is there now.
+Every change of a pod first removes its old usage and then adds the new one.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from scheduler_core.sidecar.client.requests import GATE, HOSTNAME
 
 
 class NodeUsage:
-    """Pods on nodes.
+    """Pods on nodes, and the resources they use.
 
     Attributes:
         nodes: the nodes.
         pods: the pods that have not ended.
-        neighbours: how pods constrain each other.
+        affinity: pod counts for affinity and topology spread.
 
     """
 
@@ -40,14 +40,14 @@ class NodeUsage:
         self._ungates, self._binds = False, ""
         self._placement_state: LivePlacementState | None = None
         self._stale = False
-        """Whether a node changed since the ground was made; if nodes came or went there is no ground at all."""
+        """Whether a node changed since the placement state was built; after adding or removing nodes there is no placement state."""
         self._shapes: dict[PodForm, PodShape] = {}
         self._serials = itertools.count()
 
     def set_ungating(self, *, ungates: bool, binds: str = "") -> None:
-        """Set whether pods with only our scheduling gate count as ungated, and marked pods as assigned to their node.
+        """Set whether pods with only our scheduling gate count as ungated, and pinned pods as assigned to their node.
 
-        Pods of the scheduler *binds* are bound here: once open they are pending like any other, and fit where they are pinned.
+        Pods of the scheduler *binds* are bound by us: once ungated they are pending like other pods, and fit only on the pinned node.
         """
         if (ungates, binds) != (self._ungates, self._binds):
             self._ungates, self._binds = ungates, binds
@@ -55,12 +55,12 @@ class NodeUsage:
             self.invalidate_records()
 
     def node_of(self, pod: LivePod) -> str:
-        """The name of the node where it counts; empty while it is pending."""
+        """Return the node on which the pod counts; empty while it is pending."""
         if pod.draft.node:
             return pod.draft.node
         if pod.assumed in self.nodes.nodes:
             return pod.assumed
-        # Whoever may create pods may write the mark too: where we make none, none counts.
+        # Anyone who may create pods can write this annotation: it counts only in mode ungate.
         if (
             self._ungates
             and pod.pinned_node
@@ -72,17 +72,17 @@ class NodeUsage:
         return ""
 
     def is_counted(self, pod: LivePod) -> bool:
-        """Return whether the pod is counted: not if its node does not exist."""
+        """Return whether the pod is counted: a pod on a node that does not exist is not."""
         return not pod.draft.node or pod.draft.node in self.nodes.nodes
 
     def record(self, pod: LivePod) -> PodRecord:
-        """*pod*, which is here, as placement sees it.  The ground must be there."""
+        """Return the record of a counted pod for placement; requires an up-to-date placement state."""
         if (record := pod.record) is None:
             record = pod.record = self._record(pod, self.placement_state().nodes)
         return record
 
     def add_or_update_pod(self, pod: LivePod) -> LivePod | None:
-        """*pod* is there, or is another than before; what it was, if anything."""
+        """Add or replace *pod* and return the pod that it replaces, if any."""
         before = self.pods.add_or_update(pod)
         if before is not None:
             self._uncount(before)
@@ -91,14 +91,14 @@ class NodeUsage:
         return before
 
     def remove_pod(self, key: str) -> LivePod | None:
-        """The pod is gone; what it was, if anything."""
+        """Remove a pod and return it, if it existed."""
         before = self.pods.remove(key)
         if before is not None:
             self._uncount(before)
         return before
 
     def end(self, ended: Ended) -> LivePod | None:
-        """The pod has run; what it was while it did, if anything."""
+        """Record that a pod has ended and return its last state, if it was known."""
         before = self.remove_pod(ended.key)
         self.pods.end(ended)
         return before
@@ -110,7 +110,7 @@ class NodeUsage:
         self._count(pod)
 
     def add_or_update_node(self, found: GatheredObjects) -> tuple[str, bool]:
-        """The node's name, and whether anything changed that matters.  Raises Unusable: it has no name."""
+        """Add or replace a node; return its name and whether a relevant field changed.  Raises Unusable if it has no name."""
         name, changed, renumbered = self.nodes.add_or_update(found)
         self._stale |= changed
         if renumbered:
@@ -125,38 +125,38 @@ class NodeUsage:
         return there
 
     def invalidate_records(self) -> None:
-        """The priority classes are others."""
+        """Drop the cached records of all pods, because priority classes changed."""
         for pod in self.pods.pods.values():
             pod.record = None
 
     def placement_state(self) -> LivePlacementState:
-        """The nodes, and what is taken on them."""
+        """Return the nodes and their usage, rebuilt if needed."""
         if self._placement_state is None or (self._stale and not self._rebuild_in_place(self._placement_state)):
             self._build()
         self._stale = False
         if self._placement_state is None:
-            raise RuntimeError("the ground was just built")
+            raise RuntimeError("internal error: the placement state was just built")
         return self._placement_state
 
     def shape(self, form: PodForm) -> PodShape | None:
-        """Return the shape of pods of *form*; None if it requests a resource that no node has and no pod here requests."""
+        """Return the shape of pods of *form*; None if it requests a resource that no node has and no known pod requests."""
         nodes = self.placement_state().nodes
         known = all(nodes.row.has(name) for name, _ in form.demand.requests)
         return self._shape(form, nodes) if known else None
 
     def records(self) -> Iterator[PodRecord]:
-        """All pods that are here."""
+        """Return the records of all counted pods."""
         return (self.record(pod) for pod in self.pods.pods.values() if self.is_counted(pod))
 
     def affinity_records(self) -> Iterator[PodRecord]:
-        """The same, to be counted among those that constrain each other."""
+        """Return the same records, and remember them as counted for affinity."""
         for pod in self.pods.pods.values():
             if self.is_counted(pod):
                 pod.affinity_record = self.record(pod)
                 yield pod.affinity_record
 
     def sweep(self, forms: set[PodForm]) -> None:
-        """Forget shapes that no pod has; *forms* are those that pods have."""
+        """Remove the shapes that no pod has; *forms* are the forms of existing pods."""
         self._shapes = {form: shape for form, shape in self._shapes.items() if form in forms}
         self.affinity.sweep(set(self._shapes.values()))
         if self._placement_state is not None:
@@ -196,7 +196,7 @@ class NodeUsage:
             return
         form, nodes = pod.draft.form, state.nodes
         if form not in self._shapes and not all(nodes.row.has(name) for name, _ in form.demand.requests):
-            # A resource that nobody has asked for before: the rows are others.
+            # A resource that no pod requested before adds a row to the node table.
             self._placement_state = None
             return
         shape, node = self._shape(form, nodes), nodes.index.get(self.node_of(pod), -1)
@@ -243,7 +243,7 @@ class NodeUsage:
 
 
 def _keep_assumed(before: LivePod, pod: LivePod) -> None:
-    """Carry the assumed changes of *before* over to *pod*, unless the watch shows them by now."""
+    """Copy the assumed changes of *before* to *pod*, unless the watch already shows them."""
     if before.stamp.uid != pod.stamp.uid:
         return
     if not pod.draft.node and not pod.pinned_node:

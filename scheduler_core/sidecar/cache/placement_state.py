@@ -1,6 +1,6 @@
-"""Placement state that is kept between cycles: node table, resources taken, compiled profiles.
+"""Placement state that is kept between cycles: node table, resources requested by pods, compiled profiles.
 
-All of it is made anew only when a node changes in something that matters; what pods take is added up as they come and go.
+It is rebuilt only after a relevant change of a node; the requested resources are updated as pods are added and removed.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from scheduler_core.plugins.profile import Profile
 from scheduler_core.plugins.stateful_plugins import StatefulPlugins
 
 MAX_PENDING_CHANGES = 10_000
-"""So many at most wait to be added up: nobody may ask for the sums for long, while pods come and go."""
+"""Maximum number of changes before the sums are updated: while no cycle reads the sums, pods keep coming and going."""
 
 
 class RequestedByPods:
-    """Resources and ports taken by pods with a node.
+    """Resources and ports used by pods with a node.
 
-    Changes are added up when the sums are asked for: many pods at once cost little more than one.
+    Changes are collected and added when the sums are read, so many changes cost little more than one.
     """
 
     def __init__(self, nodes: NodeTable) -> None:
@@ -40,7 +40,7 @@ class RequestedByPods:
         self._pending_count = 0
 
     def add(self, shape: PodShape, node: int, count: int) -> None:
-        """*count* more pods of *shape* on *node*; negative for fewer."""
+        """Add *count* pods of *shape* to *node*; a negative count removes pods."""
         changes = self._changes.get(shape)
         if changes is None:
             changes = self._changes[shape] = Counter()
@@ -57,7 +57,7 @@ class RequestedByPods:
                     del self._ports[node]
 
     def sums(self) -> Ints:
-        """Shape (resources + 2, nodes): requests, and below them millicores and bytes as scores count them; not to be written to."""
+        """Return an array of shape (resources + 2, nodes): requests, then the millicores and bytes that scores use; read-only."""
         for shape, changes in self._changes.items():
             nodes: Nodes = np.fromiter(changes.keys(), dtype=np.int64, count=len(changes))
             counts: Ints = np.fromiter(changes.values(), dtype=np.int64, count=len(changes))
@@ -70,13 +70,13 @@ class RequestedByPods:
         return self._sums
 
     def fill(self, ledger: Ledger) -> None:
-        """Have *ledger* begin with this."""
+        """Initialize *ledger* with these resources and ports."""
         ledger.begin(self.sums(), self._ports)
 
 
 @dataclasses.dataclass(slots=True, eq=False)
 class LivePlacementState:
-    """The nodes of a cluster as they are until one of them changes."""
+    """Nodes of a cluster with their usage; valid until a node changes."""
 
     nodes: NodeTable
     topology: Topology
@@ -87,12 +87,12 @@ class LivePlacementState:
 
     @classmethod
     def from_nodes(cls, nodes: NodeTable) -> LivePlacementState:
-        """The ground that *nodes* are, with nothing on it."""
+        """Return the state of *nodes* without pods."""
         allocatable = nodes.allocatable[:2].astype(float)
         return cls(nodes, Topology(nodes), RequestedByPods(nodes), allocatable, bool(allocatable.all()), {})
 
     def profile(self, ignore: frozenset[str]) -> Profile:
-        """Return the compiled plugins; fields in *ignore* do not refuse a pod although they are not modelled."""
+        """Return the compiled plugins; unmodelled fields in *ignore* do not make a pod unschedulable."""
         if (profile := self.profiles.get(ignore)) is None:
             profile = self.profiles[ignore] = Profile(self.nodes, ignore)
         return profile
@@ -105,7 +105,7 @@ class LivePlacementState:
         nominated: Iterable[PodRecord],
         plugins: Plugins = NO_PLUGINS,
     ) -> PlacementState:
-        """A site to place on, which leaves the ground as it is."""
+        """Return a PlacementState for one cycle; what the cycle assumes does not change this live state."""
         ledger = Ledger(self.topology)
         self.requested.fill(ledger)
         nominations = Nominations(ledger, nominated)

@@ -1,6 +1,6 @@
 """Counts of live pods for affinity and spread, kept between cycles.
 
-Nothing is counted while no pod says anything about others.
+Pods are counted only while a pod has a term about other pods (affinity, anti-affinity or topology spread).
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from scheduler_core.plugins.pod_counts import PodCounts
 from scheduler_core.plugins.stateful_plugins import StatefulPlugins
 
 _MIN_CHANGES = 50_000
-"""So many changes at least are counted before all is counted anew: what pods said that are gone adds up until then."""
+"""Minimum number of changes before the counts are rebuilt, which removes the terms of deleted pods."""
 
 
 class PodAffinityCache:
-    """The pods of a cluster, counted by what is asked about them."""
+    """Counts of pods by the terms of other pods."""
 
     def __init__(self) -> None:
         self._counts: PodCounts | None = None
@@ -35,47 +35,47 @@ class PodAffinityCache:
 
     @property
     def counting(self) -> bool:
-        """Return whether all pods are counted, so that added and deleted pods must be reported."""
+        """Return whether pods are counted now, so that added and removed pods must be reported."""
         return self._counts is not None
 
     def count(self, shape: PodShape, amount: int) -> None:
-        """A pod of *shape* is there, or (*amount* -1) gone."""
+        """Record an added pod of *shape*, or with *amount* -1 a removed one."""
         self._pod_count += amount
         self._changes += 1
         if self._has_terms(shape):
             self._pods_with_terms += amount
         if self._changes > _MIN_CHANGES + 4 * self._pod_count:
-            # Here, and not where it is asked for: nobody may ask for long.
+            # Here and not in ``stateful``, which may not be called for a long time.
             self._counts = None
 
     def add_pod(self, pod: PodRecord) -> None:
-        """*pod* is there, while all are counted."""
+        """Add *pod* to the counts, if pods are counted."""
         if self._counts is not None:
             self._add_to(self._counts, pod)
 
     def remove_pod(self, pod: PodRecord) -> None:
-        """*pod*, the very object that was met, is gone."""
+        """Remove *pod*, the same record that was added, from the counts."""
         if self._counts is not None:
             if pod.node >= 0:
                 self._counts.count(pod, pod.node, -1)
             self._counts.forget(pod)
 
     def reset(self) -> None:
-        """Nobody is there."""
+        """Remove all pods."""
         self._counts = None
         self._pods_with_terms = self._pod_count = self._changes = 0
         self._has_terms_by_shape.clear()
 
     def recount(self) -> None:
-        """The nodes are others: what was counted by their labels is counted anew when it is asked for."""
+        """Drop the counts after a change of nodes; they are rebuilt on the next use."""
         self._counts = None
 
     def sweep(self, shapes: set[PodShape]) -> None:
-        """No pod has a shape that is not among *shapes*."""
+        """Remove cached shapes that are not in *shapes*."""
         self._has_terms_by_shape = {shape: has_terms for shape, has_terms in self._has_terms_by_shape.items() if shape in shapes}
 
     def stateful(self, snapshot: ClusterSnapshot, nodes: NodeTable, pods: Callable[[], Iterable[PodRecord]]) -> StatefulPlugins:
-        """The stateful plugins to place with, to be given back; *snapshot* has no pods, *pods* are all that are there."""
+        """Return the stateful plugins for one cycle, to be given back; *snapshot* has no pods, *pods* returns all pods."""
         if not self.active:
             self._counts = None
             return StatefulPlugins(snapshot)

@@ -1,7 +1,7 @@
-"""The pods of a live cluster, as little of each as decisions need, and where each counts.
+"""Pods of a live cluster, reduced to the fields that decisions need.
 
-A pod counts as on a node once it is bound there; before that, while a bind of ours is under way (it is *assumed* there); and,
-without our gate, while it is *marked* for the one node that its selector pins it to.
+A pod counts on a node if it is bound there; if a bind of ours is in flight (it is *assumed* there); or if our scheduling gate is
+removed and its node selector and annotation *pin* it to that node.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from scheduler_core.sidecar.writes import Condition, Ref
 LABELS = ("scheduling.muster.dev/pod-group", "scheduling.x-k8s.io/pod-group")
 """Labels that name a pod's PodGroup where the API server drops ``spec.schedulingGroup``; the first that a pod has counts."""
 SCHEDULED = "PodScheduled"
-"""The condition of a pod that tells why it has no node."""
+"""Type of the pod condition with the reason why a pod has no node."""
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -34,25 +34,25 @@ class LivePod:
     stamp: Stamp
     draft: Draft
     pinned_node: str
-    """The node that it was marked for when our gate was removed; empty if none, or while the gate is there."""
+    """Node in the annotation that is set when our gate is removed; empty if there is none, or while the gate exists."""
     pod_scheduled: Condition | None
-    """Its condition PodScheduled, as it stands or as it was last written."""
+    """Its condition PodScheduled, as watched or as last written."""
     assumed: str = ""
-    """The node that a bind, or the removal of our gate, is under way to, or was acknowledged and is not seen yet."""
+    """Node of a bind or gate removal that is in flight, or confirmed but not yet watched; empty if none."""
     acknowledged: bool = False
-    """Whether the API server has confirmed what is assumed."""
+    """Whether the API server has confirmed the assumed bind."""
     deletion_assumed: bool = False
-    """Whether its eviction or deletion was decided, and is not seen yet."""
+    """Whether its eviction or deletion is decided but not yet watched."""
     evicted: bool = False
-    """Whether it is leaving for a preemption."""
+    """Whether the deletion is a preemption."""
     assumed_nomination: str | None = None
-    """The nomination that was written and is not seen yet; None for what stands."""
+    """Written nomination that is not yet watched, empty if cleared; None: the watched nomination holds."""
     record: PodRecord | None = None
-    """As placement sees it; None until that is asked for, or where it changed."""
+    """Its record for placement; None until first used or after a change."""
     counted: tuple[PodShape, int] | None = None
-    """What is counted of it among what is taken: its shape, and the index of its node (-1: none)."""
+    """Its shape and the index of its node (-1: none), as added to the usage; None if not counted."""
     affinity_record: PodRecord | None = None
-    """As which it counts among those that constrain each other."""
+    """Record under which it is counted for affinity and topology spread."""
 
     @property
     def name(self) -> Name:
@@ -61,7 +61,7 @@ class LivePod:
 
     @property
     def ref(self) -> Ref:
-        """The pod as writes name it."""
+        """Reference to the pod for writes."""
         return Ref("Pod", *self.draft.name, self.stamp.uid)
 
     @property
@@ -71,35 +71,35 @@ class LivePod:
 
     @property
     def nominated(self) -> str:
-        """The node that it is promised; empty if none."""
+        """Its nominated node; empty if none."""
         return self.draft.nominated if self.assumed_nomination is None else self.assumed_nomination
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Ended:
-    """A pod that has run."""
+    """A pod that has ended (phase Succeeded or Failed)."""
 
     key: str
     group: str
-    """The name of its PodGroup, if it had one and a node."""
+    """The name of its PodGroup if it had one and a node; else empty."""
 
 
 _MAX_TEXTS = 10_000
-"""Messages that are kept once each."""
+"""Maximum number of shared condition messages."""
 
 
 class PodReader:
-    """Texts to pods."""
+    """Decoder of pods."""
 
     def __init__(self, membership: tuple[str, ...]) -> None:
         self._reader = Reader(membership)
         self._texts: dict[str, str] = {}
 
     def read_pod(self, found: GatheredObjects, stamp: Stamp) -> LivePod | Ended:
-        """The pod, or what is left of one that has ended.
+        """Return the pod, or ``Ended`` if it has ended.
 
         Raises:
-            Unusable: it cannot be used.
+            Unusable: the pod cannot be used.
 
         """
         pod = typed(found, wire.Pod)
@@ -110,7 +110,7 @@ class PodReader:
         return LivePod("/".join(name), stamp, draft, pinned_node, self._pod_scheduled(pod))
 
     def sweep(self, forms: Collection[PodForm]) -> None:
-        """Forget what only pods had that are gone; *forms* are those of the pods that are there."""
+        """Remove cached forms that are not in *forms*, the forms of existing pods."""
         self._reader.retain(forms)
 
     def __len__(self) -> int:
@@ -120,7 +120,7 @@ class PodReader:
     def _pod_scheduled(self, pod: wire.Pod) -> Condition | None:
         for each in pod.status.conditions or ():
             if each.type == SCHEDULED and each.status != "True":
-                # Pods of one group are mostly told the same.
+                # Pods of one group mostly have the same message.
                 if len(self._texts) > _MAX_TEXTS:
                     self._texts.clear()
                 message = self._texts.setdefault(each.message, each.message)
@@ -129,12 +129,12 @@ class PodReader:
 
 
 def pinned_hostname(pod: LivePod) -> str:
-    """The host name that its selector pins a pod to; empty if none."""
+    """Return the host name in the node selector of a pod; empty if none."""
     return next((value for key, value in pod.draft.form.node_selector if key == HOSTNAME), "")
 
 
 class PodCache:
-    """Pods by key, by group and by what they wait for."""
+    """Pods by key and by group, with indices for nominated, assumed and v1alpha1 pods."""
 
     def __init__(self) -> None:
         self.pods: dict[str, LivePod] = {}
@@ -142,14 +142,14 @@ class PodCache:
         self._ended: dict[str, Name] = {}
         self._ended_of: Counter[Name] = Counter()
         self.nominated: dict[str, LivePod] = {}
-        """Pods without a node that are promised one."""
+        """Pods without a node that have a nominated node."""
         self.assumed_or_pinned: dict[str, LivePod] = {}
-        """Pods without a node that count as on one, or would if that node were there."""
+        """Pods that are not bound but are assumed on or pinned to a node, even if that node does not exist."""
         self.with_workload_ref: dict[str, LivePod] = {}
-        """Pods that name their group as v1alpha1 did."""
+        """Pods with the field ``workloadRef`` of v1alpha1."""
 
     def add_or_update(self, pod: LivePod) -> LivePod | None:
-        """*pod* is there; what was before, if anything."""
+        """Add or replace *pod* and return the pod that it replaces, if any."""
         before = self.remove(pod.key)
         self.pods[pod.key] = pod
         if pod.draft.group:
@@ -159,7 +159,7 @@ class PodCache:
         return before
 
     def end(self, ended: Ended) -> None:
-        """A pod, which is removed, has run; it is remembered until it is removed again."""
+        """Count a removed pod as ended until it is removed again."""
         if ended.group:
             name = (ended.key.partition("/")[0], ended.group)
             self._ended[ended.key] = name
@@ -170,7 +170,7 @@ class PodCache:
         return self._ended_of[namespace, group]
 
     def remove(self, key: str) -> LivePod | None:
-        """The pod is gone; what it was, if anything."""
+        """Remove a pod and return it, if it existed."""
         if (name := self._ended.pop(key, None)) is not None:
             self._ended_of[name] -= 1
             if not self._ended_of[name]:
@@ -190,16 +190,16 @@ class PodCache:
         return pod
 
     def index_assumed_or_pinned(self, pod: LivePod) -> None:
-        """Note whether *pod* counts as on a node that it is not bound to."""
+        """Update the index of pods that are assumed or pinned but not bound."""
         if not pod.draft.node and (pod.pinned_node or pod.assumed):
             self.assumed_or_pinned[pod.key] = pod
         else:
             self.assumed_or_pinned.pop(pod.key, None)
 
     def members(self, namespace: str, group: str) -> tuple[LivePod, ...]:
-        """The pods of a PodGroup."""
+        """Return the pods of a PodGroup."""
         return tuple(self._members.get((namespace, group), {}).values())
 
     def groups(self) -> Iterator[Name]:
-        """The names of the PodGroups that have pods, whether or not they are there."""
+        """Return the names of the PodGroups that pods name, existing or not."""
         return iter(self._members)

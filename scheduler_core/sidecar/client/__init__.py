@@ -1,6 +1,6 @@
-"""The API server as it is written to; imports ``writes``.
+"""Requests to the API server; imports ``writes``.
 
-requests        from a write to the requests that carry it out
-errors          what an error of the API server means for a write
-event_recorder  Events, aggregated and limited
+requests        the HTTP requests of each write
+errors          classification of API server errors
+event_recorder  Events, aggregated and rate-limited
 """

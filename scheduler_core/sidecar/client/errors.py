@@ -11,26 +11,26 @@ from scheduler_core.sidecar.writes import Bind, Evict, Nominate, RecordEvent, Re
 CONFLICT, GONE, INVALID, NOT_FOUND, TOO_MANY, UNAVAILABLE = 409, 410, 422, 404, 429, 503
 AUTH_ERRORS = frozenset({401, 403})
 WITH_RETRY_AFTER = frozenset({TOO_MANY, UNAVAILABLE})
-"""With these the server says for all requests how long it wants to be left alone."""
+"""Statuses whose Retry-After holds for all requests."""
 FIRST_SERVER_ERROR = 500
-"""From this HTTP status on, of which those between us and the server have many of their own, it is not known what was done."""
+"""First of the HTTP statuses, of the server or of a proxy, after which the write may have been carried out."""
 _TRANSIENT = frozenset({*AUTH_ERRORS, 408, TOO_MANY})
 
 
 class NextStep(enum.Enum):
     """Next step after an error."""
 
-    RETRY = "the same request, later"
-    READ_OBJECT = "read the object, and decide by what it is now"
-    GIVE_UP = "no use in asking again"
-    CHECK_UID = "no use in asking again; read the object to tell whether it is the one that was meant"
-    GONE = "the object is not there"
+    RETRY = "repeat the request later"
+    READ_OBJECT = "read the object and decide by its current state"
+    GIVE_UP = "a retry would not help"
+    CHECK_UID = "a retry would not help; read the object to see whether it has the expected uid"
+    GONE = "the object does not exist"
 
 
 def next_step(code: int, causes: Sequence[str], write: Write) -> NextStep:
-    """Return the next step after a response with this HTTP status and these causes of its Status.
+    """Return the next step after a response with HTTP status *code* and the causes of its Status.
 
-    An eviction that a disruption budget does not allow is refused with 429, like a request at a bad moment; its cause tells.
+    A 429 means either that a disruption budget forbids the eviction or that the server is overloaded; *causes* tells which.
     """
     if code == TOO_MANY and isinstance(write, Evict) and "DisruptionBudget" in causes:
         return NextStep.GIVE_UP
@@ -46,7 +46,7 @@ def next_step(code: int, causes: Sequence[str], write: Write) -> NextStep:
 def outcome_from_object(write: Write, content: Mapping[str, Any] | None) -> tuple[WriteOutcome, str] | None:
     """Return the outcome of *write* after a conflict or a lost response, given the current object (None: it does not exist).
 
-    None: it is still to be done.
+    None: the write must still be made.
     """
     if content is None or _uid(content) != _target_uid(write, _uid(content)):
         return WriteOutcome.GONE, "the object no longer exists"

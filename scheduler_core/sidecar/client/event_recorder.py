@@ -1,6 +1,6 @@
-"""Events, each told once: equal ones raise a count, and an object that has too many is told no more for a while.
+"""Event recorder: equal events increase a count, and the events of each object are rate-limited.
 
-Sources: events.k8s.io/v1; the limits are those of Kubernetes' own clients (25 at once for an object, then one in five minutes).
+Sources: events.k8s.io/v1; the limits are those of client-go (a burst of 25 for an object, then one in five minutes).
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ BURST = 25
 REFILL_SECONDS = 300.0
 FORGET_SECONDS = 3600.0
 MAX_REMEMBERED = 4096
-"""Events and objects that are remembered; the oldest are forgotten first."""
+"""Maximum number of cached events and of cached objects; the oldest are removed first."""
 _NOTE, _INSTANCE = 1024, 128
-"""Bytes of an event's note, and of who reports it: the API server refuses an event that has more."""
+"""Maximum bytes of ``note`` and ``reportingInstance``: the API server refuses longer values."""
 _NAME = 200
-"""Characters of an object's name that its events bear."""
+"""Maximum characters of the object's name in the name of an event."""
 
 Json = dict[str, Any]
 
@@ -40,7 +40,7 @@ class _Bucket:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EventRequest:
-    """An event to be made (*count* 1), or to be counted."""
+    """Event to create (*count* 1), or to update with a new count."""
 
     name: str
     namespace: str
@@ -49,7 +49,7 @@ class EventRequest:
 
 
 class EventRecorder:
-    """Decides what is posted; told the time, as seconds of a clock and as RFC 3339 with microseconds."""
+    """Aggregates and rate-limits events; the time is an argument, as monotonic seconds and as RFC 3339 with microseconds."""
 
     def __init__(self, controller: str, instance: str) -> None:
         self._controller, self._instance = controller, _truncate(instance, _INSTANCE)
@@ -57,7 +57,7 @@ class EventRecorder:
         self._buckets: collections.OrderedDict[Ref, _Bucket] = collections.OrderedDict()
 
     def event_request(self, event: RecordEvent, api_version: str, now: float, stamp: str) -> EventRequest | None:
-        """Return the Event to post; None if the object has had too many."""
+        """Return the Event to create or update; None if the object has reached its limit."""
         if not self._take_token(event.target, now):
             return None
         key = _key(event)
@@ -75,7 +75,7 @@ class EventRecorder:
         return EventRequest(name, event.target.namespace, 1, self._event(event, name, api_version, stamp))
 
     def forget_event(self, event: RecordEvent) -> None:
-        """The event is not there, or not any more: the next of its kind is a new one, and this one does not count."""
+        """Remove an event that does not exist: the next equal event is created anew, and the limit is not charged."""
         self._recorded.pop(_key(event), None)
         if (bucket := self._buckets.get(event.target)) is not None:
             bucket.left = min(float(BURST), bucket.left + 1)
@@ -117,12 +117,12 @@ class EventRecorder:
 
 
 def _key(event: RecordEvent) -> bytes:
-    """In place of the event itself, whose message may be long."""
+    """Return a short digest of the event, whose message may be long."""
     return hashlib.blake2b(repr(event).encode(), digest_size=16).digest()
 
 
 def _truncate(text: str, most: int) -> str:
-    """The beginning of *text* that takes at most so many bytes."""
+    """Truncate *text* to *most* bytes of UTF-8."""
     return text.encode("utf-8", "replace")[:most].decode("utf-8", "ignore")
 
 

@@ -1,7 +1,6 @@
-"""From a write to the requests that carry it out.
+"""HTTP requests of each write.
 
-Nothing is read before it is written where the server can be told what must hold: a uid in the patch is a precondition, and
-conditions are merged by their type.
+Most writes need no read first: a uid in the patch is a precondition, and the server merges conditions by type.
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 
 GATE = "muster.dev/placement"
-"""The scheduling gate that we remove, and the annotation that says where a pod without it goes."""
+"""Name of the scheduling gate that we remove, and of the annotation with the node that an ungated pod is pinned to."""
 HOSTNAME = "kubernetes.io/hostname"
 
 _LONGEST_NAME = 120
-"""Of a scheduler, in characters: a field manager has 128 bytes at most."""
+"""Maximum characters of a scheduler name in a field manager, which has at most 128 bytes."""
 _ENCODE = msgspec.json.Encoder(order="deterministic").encode
 
 Json = Any
@@ -59,26 +58,26 @@ class Paths:
     collections: Mapping[str, str]
 
     def object_path(self, ref: Ref) -> str:
-        """The path of an object.  Raises KeyError: its kind is not served."""
+        """Return the path of an object.  Raises KeyError if its kind is not served."""
         base, _, resource = self.collections[ref.kind].rpartition("/")
         return f"{base}/namespaces/{ref.namespace}/{resource}/{ref.name}"
 
     def api_version(self, kind: str) -> str:
-        """``scheduling.k8s.io/v1beta1``; ``v1`` for the core."""
+        """Return the apiVersion of a kind: ``scheduling.k8s.io/v1beta1``; ``v1`` for the core group."""
         parts = self.collections[kind].split("/")[1:-1]
         return "/".join(parts[1:])
 
 
 def field_manager(scheduler_name: str) -> str:
-    """Return under which name, in ``metadata.managedFields``, the sidecar of *scheduler_name* writes: each of several in a cluster its own.
+    """Return the field manager of the sidecar of *scheduler_name*; it differs for each scheduler name.
 
-    All characters are printable, as the API server demands.
+    All characters are printable, as the API server requires.
     """
     return f"{re.sub(r'[^ -~]', '-', scheduler_name)[:_LONGEST_NAME]}-sidecar"
 
 
 def bind(write: Bind, paths: Paths) -> Request:
-    """Bind a pod; a uid that is another's is refused by the server."""
+    """Return the request that binds a pod; the server refuses a wrong uid."""
     pod = write.pod
     body = {
         "apiVersion": "v1",
@@ -90,7 +89,7 @@ def bind(write: Bind, paths: Paths) -> Request:
 
 
 def ungate(write: Ungate, content: Mapping[str, Json], paths: Paths) -> Request | None:
-    """Pin, mark and open a gated pod as *content* shows it; None where our gate is gone already."""
+    """Return the request that pins, annotates and ungates the pod *content*; None if our gate is already removed."""
     spec, metadata = content.get("spec") or {}, content.get("metadata") or {}
     gates = [each for each in spec.get("schedulingGates") or () if each.get("name") != GATE]
     if len(gates) == len(spec.get("schedulingGates") or ()):
@@ -107,14 +106,14 @@ def ungate(write: Ungate, content: Mapping[str, Json], paths: Paths) -> Request 
 
 
 def nominate(write: Nominate, paths: Paths) -> Request:
-    """Set or clear the nominated node."""
+    """Return the request that sets or clears the nominated node."""
     return _status(write.pod, {"nominatedNodeName": write.node or None}, paths)
 
 
 def set_condition(write: SetCondition, paths: Paths, now: str, version: str = "") -> Request:
-    """Put the condition there; *now* is RFC 3339.  One without a status is taken away.
+    """Return the request that sets the condition, or removes it if it has no status; *now* is RFC 3339.
 
-    With a *version* it is refused (409) where the object is of another by then.
+    With a *version*, the server answers 409 if the resourceVersion of the object differs.
     """
     condition = write.condition
     if not condition.status:
@@ -123,13 +122,13 @@ def set_condition(write: SetCondition, paths: Paths, now: str, version: str = ""
 
 
 def disruption_target(write: Evict | Remove, paths: Paths, now: str) -> Request:
-    """Tell on a pod why it is about to leave (KEP-5710; the condition that kube-scheduler writes)."""
+    """Return the request that sets the condition DisruptionTarget of a victim (KEP-5710; as kube-scheduler writes it)."""
     condition = Condition("DisruptionTarget", "True", "PreemptionByScheduler", write.message)
     return _status(write.pod, {"conditions": [_condition(condition, now)]}, paths)
 
 
 def evict_or_delete(write: Evict | Remove, paths: Paths, *, dry_run: bool = False) -> Request:
-    """Evict or delete a pod, and only the one of this uid."""
+    """Return the request that evicts or deletes the pod with this uid."""
     pod = write.pod
     options = {"preconditions": {"uid": pod.uid}}
     if isinstance(write, Remove) or write.method is EvictionMethod.DELETE:
@@ -145,9 +144,9 @@ def evict_or_delete(write: Evict | Remove, paths: Paths, *, dry_run: bool = Fals
 
 
 def finalizers(target: Ref, content: Mapping[str, Json], wanted: tuple[str, ...], paths: Paths) -> Request:
-    """Set the finalizers of an object, if it is still what *content* shows."""
+    """Return the request that sets the finalizers of an object, at the resourceVersion of *content*."""
     metadata = content.get("metadata") or {}
-    # An empty list, not null: a merge patch would take null for "nothing said" of a list with a finalizer of another since.
+    # An empty list, not null: with null, a merge patch could keep a finalizer that another client added meanwhile.
     body = {"metadata": {"uid": target.uid, "resourceVersion": metadata.get("resourceVersion"), "finalizers": list(wanted)}}
     return Request("PATCH", paths.object_path(target), _ENCODE(body), MERGE_PATCH)
 
@@ -169,4 +168,4 @@ def _condition(condition: Condition, now: str) -> dict[str, Json]:
 
 
 _LONGEST = 32768
-"""Characters of a condition's message (metav1.Condition)."""
+"""Maximum characters of a condition's message (metav1.Condition)."""

@@ -1,8 +1,8 @@
 """Reconcilers that do not place; imports ``cache`` and what it imports.
 
-runner             gives each a small share of the time
-validity           tells the groups of a tree that breaks a rule what is wrong
+runner             runs controllers with a limited share of the time
+validity           reports invalid trees on their groups
 finalizers         protection finalizers: deletion runs from the leaves to the root
-disruption_target  takes back that a group is about to leave
-pending_writes     what they have asked for and does not show yet
+disruption_target  removes an outdated condition DisruptionTarget of groups
+pending_writes     submitted writes that the watch does not show yet
 """

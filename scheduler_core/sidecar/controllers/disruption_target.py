@@ -1,8 +1,8 @@
-"""Takes back that a group is about to leave, once that is not so any more.
+"""Removes the condition DisruptionTarget of groups once it is outdated.
 
-DisruptionTarget says that a group is about to be terminated (the API of PodGroup and CompositePodGroup).  Its pods take theirs
-with them; the group stays, and its pods may come again and run.  Or nobody was made to leave: the process died in between, or the
-last victim may stay.  Only what this sidecar wrote is taken back, known by its field manager.  Told what there is; writes nothing itself.
+DisruptionTarget means that a group is about to be terminated (API of PodGroup and CompositePodGroup).  It becomes outdated if the
+group gets new pods that run, or if nothing was evicted: the process stopped before, or every eviction failed.  Only conditions
+written by this sidecar are removed, recognized by their field manager.  The controller returns writes and makes none.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from scheduler_core.sidecar.writes import Condition, Ref, SetCondition
 
 _GONE = Condition(DISRUPTION_TARGET, "", "", "")
 _DEFAULT_MANAGER = "muster"
-"""The field manager where the request names none: the API server takes the User-Agent.  So wrote the version before; its conditions are
-known by their text as well.  To be removed with the next version."""
+"""Field manager of the previous version, which the API server took from the User-Agent.  Conditions with it are also recognized by
+their message.  To be removed with the next version."""
 
 
 class DisruptionTargets:
-    """Conditions DisruptionTarget of the sidecar of *scheduler_name*, and pending writes of them."""
+    """Reconciler of the conditions DisruptionTarget that the sidecar of *scheduler_name* wrote."""
 
     def __init__(self, scheduler_name: str) -> None:
         self._manager = field_manager(scheduler_name)
@@ -31,11 +31,11 @@ class DisruptionTargets:
 
     @property
     def next_retry(self) -> float | None:
-        """When to look though nothing changes; None: not before something does."""
+        """Time of the next run without a change; None: only after a change."""
         return self._pending.next_retry
 
     def wanted(self, store: Cache, now: float) -> tuple[SetCondition, ...]:
-        """The writes that are missing at *now*, by kind and name."""
+        """Return the missing writes at *now*, by kind and name."""
         self._pending.expire(now)
         outdated = [live for live in store.groups() if self._has_our_condition(live) and _has_running_pods(store, live)]
         writes = [SetCondition(Ref(*live.key, live.uid), _GONE) for live in sorted(outdated, key=lambda live: live.key)]

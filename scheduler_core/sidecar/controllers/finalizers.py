@@ -1,7 +1,7 @@
 """Protection finalizers of groups: added on creation, removed from the leaves to the root.
 
 Sources: KEP-4671 and KEP-6012, Object ownership; a PodGroup is protected while a pod of it has not ended, a CompositePodGroup
-while a group names it as its parent.  Told what there is; writes nothing itself.
+while a group names it as its parent.  The controller returns writes and makes none.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class Membership(Protocol):
     """Membership of pods in a group."""
 
     def has_members(self, namespace: str, group: str) -> bool:
-        """Return whether a pod of this PodGroup has not ended or cannot be read."""
+        """Return whether this PodGroup may have a pod that has not ended, including unreadable pods."""
 
     def hides_children(self, namespace: str) -> bool:
-        """Return whether an unreadable group exists, whose parent may be any group of its namespace."""
+        """Return whether the namespace has an unreadable group, whose parent may be any group there."""
 
 
 class Finalizers:
@@ -41,14 +41,11 @@ class Finalizers:
 
     @property
     def next_retry(self) -> float | None:
-        """When to look though nothing changes; None: not before something does."""
+        """Time of the next run without a change; None: only after a change."""
         return self._pending.next_retry
 
     def wanted(self, groups: Iterable[Group], members: Membership, now: float) -> tuple[Write, ...]:
-        """The writes that are missing at *now*, by kind and name.
-
-        *groups* are all that can be read.
-        """
+        """Return the missing writes at *now*, by kind and name; *groups* are all readable groups."""
         everything = sorted(groups, key=lambda each: (each.kind, namespace_of(each), each.metadata.name))
         parents = {_parent(each) for each in everything if each.spec.parent_composite_pod_group_name} - _deleted_cycles(everything)
         self._pending.expire(now)
@@ -57,9 +54,9 @@ class Finalizers:
 
 
 def _deleted_cycles(groups: Sequence[Group]) -> set[Key]:
-    """Composites that are kept by each other alone: each the parent of the next, all being deleted, and nothing else below them.
+    """Return the composites in a cycle of parents that are all being deleted and have no other children.
 
-    None of them is a leaf to begin with; no API server refuses such parents, and none lets them be changed.
+    Such a cycle has no leaf from which to start.  The API server does not refuse it, and parents are immutable.
     """
     composites = {_key(each): each for each in groups if each.kind == "CompositePodGroup"}
     children = collections.Counter(_parent(each) for each in groups)

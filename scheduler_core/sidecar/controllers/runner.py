@@ -1,7 +1,6 @@
-"""Runs controllers: each when something changed that it depends on, so seldom that it takes a small share of the time.
+"""Runs controllers after changes, with a limit on the share of time that they take.
 
-Where one takes long it does not run at once: the first change is mostly followed by more, and what waits for a place is not to wait
-for this.
+A slow controller does not run at once after a change, because more changes mostly follow, and scheduling must not wait for it.
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ from collections.abc import Callable, Sequence
 from scheduler_core.sidecar.writes import Write
 
 PAUSE_FACTOR = 10
-"""A run that took a second is not repeated for so many."""
+"""Minimum interval between two runs, as a multiple of the duration of the last run."""
 MIN_INTERVAL_SECONDS = 0.2
 MAX_DELAY_SECONDS = 1.0
-"""A run is put off after a change for as long as the last one took, but no longer."""
+"""Maximum delay after a change; the delay is the duration of the last run."""
 
 Reconcile = Callable[[float], tuple[tuple[Write, ...], float | None]]
-"""From the time, the writes that are missing, and when to run again though nothing changes; None: not before something does."""
+"""Function of the time that returns the missing writes and the time of the next run without a change; None: only after a change."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -27,9 +26,9 @@ class Controller:
     """Reconciler that does not place.
 
     Attributes:
-        kinds: the objects that it depends on.
-        shortest_seconds: between two runs.
-        begin: makes it, knowing of no writes, each time that this process begins to lead.
+        kinds: kinds of objects that it depends on.
+        min_interval_seconds: minimum interval between two runs.
+        begin: creates its reconcile function, without pending writes, each time this process becomes the leader.
 
     """
 
@@ -39,7 +38,7 @@ class Controller:
 
 
 class _Schedule:
-    """When a controller runs next, and whether something changed since it ran."""
+    """Next run of a controller, and changes since its last run."""
 
     def __init__(self, controller: Controller) -> None:
         self._controller = controller
@@ -57,7 +56,7 @@ class _Schedule:
         self._changed |= kind in self._controller.kinds
 
     def due(self, now: float) -> float:
-        """When to run next; infinite if only after a change."""
+        """Return the time of the next run; infinite: only after a change."""
         if self._changed and self._changed_at is None:
             self._changed_at = now
         wanted = float("inf") if self._next_retry is None else self._next_retry
@@ -76,26 +75,26 @@ class _Schedule:
 
 
 class ControllerRunner:
-    """Asks *controllers* for their writes."""
+    """Runs *controllers* and returns their writes."""
 
     def __init__(self, controllers: Sequence[Controller], clock: Callable[[], float] = time.monotonic) -> None:
         self._schedules = tuple(map(_Schedule, controllers))
         self._clock = clock
 
     def restart(self) -> None:
-        """Leading has begun: what was written is not known."""
+        """Create all controllers anew, because this process became the leader."""
         for each in self._schedules:
             each.begin()
 
     def changed(self, kind: str) -> None:
-        """An object of this kind is another now."""
+        """Record a change of an object of this kind."""
         for each in self._schedules:
             each.changed(kind)
 
     def due(self, now: float) -> float:
-        """Seconds until there is something to run."""
+        """Return the seconds until the next run."""
         return max(0.0, min((each.due(now) for each in self._schedules), default=float("inf")) - now)
 
     def wanted(self, now: float) -> tuple[Write, ...]:
-        """The writes that are missing, of what is due at *now*."""
+        """Run the controllers that are due at *now* and return the missing writes."""
         return tuple(write for each in self._schedules if each.due(now) <= now for write in each.run(now, self._clock))

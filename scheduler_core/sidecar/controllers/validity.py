@@ -1,12 +1,12 @@
-"""Tells the groups of a tree that breaks a rule what is wrong, and takes it back once it is mended.
+"""Reports invalid trees in conditions of their groups, and removes the conditions once the trees are valid.
 
-What KEP-6012 leaves to Beta (Runtime validation), on any cluster, whoever schedules.  Objects of one tree arrive in any
-order, so that a breach is told only after it has stood for a while; the kinds carry no generation, so that what is told is
-compared with what the tree is now.  Told the time; writes nothing itself.
+This is the runtime validation that KEP-6012 plans for Beta, on any cluster and with any scheduler.  Objects of a tree arrive in any
+order, so a tree is reported only after it has been invalid for a while.  The kinds have no generation, so conditions are compared with
+the current tree.  The time is an argument; the controller returns writes and makes none.
 
-A condition ``…InitiallyScheduled`` that is True is terminal and stays, and one that kube-scheduler wrote is its own: there the
-breach is told in the condition ``muster.dev/Valid`` and in an event.  On a CompositePodGroup kube-scheduler writes from 1.38 on;
-before that, what says there that it could not be placed was written by this very process, or by the last.
+A condition ``…InitiallyScheduled`` is not changed if it is True, which is final, or if kube-scheduler wrote it.  Then the tree is
+reported in the condition ``muster.dev/Valid`` and in an event.  kube-scheduler writes conditions of CompositePodGroups from 1.38 on.
+Before 1.38, a condition that reports one as not placed is from this process or an earlier one.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from validators.model.group import Group
 from validators.versions.releases import FIRST_WITH_COMPOSITE_CONDITIONS, TODAY
 
 VALID = "muster.dev/Valid"
-"""Our own condition, where the one that the API has for it is taken."""
+"""Our own condition type, used if the API's condition must not be changed."""
 SETTLE_SECONDS = Settings.settle_seconds
 MAX_SETTLE_FACTOR = 5
-"""A tree that keeps changing and stays invalid is told after so many times the settling."""
+"""An invalid tree that keeps changing is reported after this multiple of the settle time."""
 PREFIX = "the tree is invalid: "
-"""What all our messages begin with, by which we know them for ours."""
+"""Prefix of all our messages, by which we recognize them."""
 _INVALID = {"PodGroup": "Invalid", "CompositePodGroup": "Invalid"}
 _INVALID_LATER = {"PodGroup": "PodGroupError", "CompositePodGroup": "CompositePodGroupError"}
-"""... from ``FIRST_WITH_COMPOSITE_CONDITIONS`` on."""
+"""Reasons from ``FIRST_WITH_COMPOSITE_CONDITIONS`` on."""
 _OUR_REASONS = frozenset({*_INVALID.values(), *_INVALID_LATER.values()})
 _NOT_PLACED = frozenset({"Unschedulable", "SchedulerError"})
 
 
 @dataclasses.dataclass(slots=True)
 class _InvalidTree:
-    """An invalid tree: what was wrong when it was last looked at."""
+    """An invalid tree, with its messages at the last run."""
 
     messages: Mapping[Name, str]
     since: float
@@ -59,7 +59,7 @@ class ValidityResult:
 
 
 class Validity:
-    """The trees that are invalid, and what has been told of them."""
+    """Reconciler of the conditions of invalid trees."""
 
     def __init__(self, gates: Gates, *, kubernetes: int = TODAY, settle: float = SETTLE_SECONDS) -> None:
         self._gates, self._settle = gates, settle
@@ -70,11 +70,11 @@ class Validity:
 
     @property
     def count(self) -> int:
-        """Trees that were invalid when they were last judged."""
+        """Number of trees that were invalid at the last run."""
         return len(self._invalid)
 
     def reconcile(self, trees: Trees, now: float) -> ValidityResult:
-        """Judge all trees at *now*, in seconds of a clock that never goes back."""
+        """Validate all trees at *now*, in monotonic seconds."""
         self._pending.expire(now)
         found: dict[Name, _InvalidTree] = {}
         writes: list[Write] = []

@@ -1,4 +1,4 @@
-"""The controllers that the modes ask for, each joined to the cache; and the one that measures fragmentation."""
+"""Controllers of the enabled modes, connected to the cache, and the controller that measures fragmentation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from scheduler_core.sidecar.writes import Write
 
 FRAGMENTATION_SECONDS = 60.0
 DISRUPTION_SECONDS = 5.0
-"""Nobody waits for it."""
+"""Minimum interval of a controller without urgent work."""
 _GROUPS = frozenset({"PodGroup", "CompositePodGroup"})
 _VALIDATED = frozenset({*_GROUPS, "Workload", "Pod", "PriorityClass"})
 _PROTECTED = frozenset({*_GROUPS, "Pod"})
@@ -27,7 +27,7 @@ Reconciled = tuple[tuple[Write, ...], float | None]
 
 
 def enabled_controllers(settings: Settings, cache: Cache, metrics: SidecarMetrics, minor: int) -> Iterator[Controller]:
-    """The controllers of *settings*; *minor* is the API server's minor version."""
+    """Return the controllers of *settings*; *minor* is the API server's minor version."""
     if Mode.VALIDATE in settings.modes:
         yield Controller(_VALIDATED, MIN_INTERVAL_SECONDS, lambda: _validity(settings, cache, metrics, minor))
     if Mode.PROTECT in settings.modes:
@@ -75,7 +75,7 @@ def _fragmentation(cache: Cache, metrics: SidecarMetrics) -> Reconcile:
 
 
 class _Members:
-    """The cache, as ``finalizers.Membership`` asks it."""
+    """``finalizers.Membership`` over the cache."""
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache

@@ -1,6 +1,6 @@
 """HTTP endpoints of the sidecar: probes, metrics, /explain.
 
-Edge: flask, on uvicorn; plain HTTP, for the cluster's inside.
+Edge: flask, on uvicorn; plain HTTP, for use inside the cluster only.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from scheduler_core.sidecar.process.metrics import CONTENT_TYPE
 MAX_NAME_LENGTH = 253
 THREADS = 4
 IDLE_TIMEOUT_SECONDS = 10
-"""How long a connection may be without a request."""
+"""Time after which a connection without a request is closed."""
 MAX_LOOKUPS = 4
-"""Decisions that are looked up at once: the thread that decides looks them up, and anybody in the cluster may ask."""
+"""Maximum number of concurrent /explain requests: the loop's thread answers them, and any client in the cluster can send them."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -32,11 +32,11 @@ class Answers:
     """Data that the endpoints need from the sidecar.
 
     Attributes:
-        dead: why the process does not do its work and should be started anew; empty while it does.
-        unready: why it cannot be relied on yet, or not now.
-        explain: the last decision on a root, by namespace and name, as JSON; None where there is none.  Raises TimeoutError, and
-            LookupError with the reason where none is made here.
-        metrics: all figures.
+        dead: reasons why the process must be restarted; empty if it works.
+        unready: reasons why the process is not ready; empty if it is.
+        explain: the last decision on a root, by namespace and name, as JSON; None if there is none.  Raises TimeoutError, and
+            LookupError with the reason if this process makes no decisions.
+        metrics: all metrics as text.
 
     """
 
@@ -46,12 +46,12 @@ class Answers:
     metrics: Callable[[], bytes]
 
     def switch_to(self, other: Answers) -> None:
-        """From now on those of *other*."""
+        """Use the functions of *other* from now on."""
         self.dead, self.unready, self.explain, self.metrics = other.dead, other.unready, other.explain, other.metrics
 
 
 def unreached_answers(host: str) -> Answers:
-    """Those of a process that waits for the API server: it is not ready, but not dead, and not to be started anew."""
+    """Return the answers of a process that waits for the API server: it is not ready, but need not be restarted."""
     why = f"the API server at {host} has not been reached yet"
 
     def explain(_namespace: str, _name: str) -> NoReturn:
@@ -61,7 +61,7 @@ def unreached_answers(host: str) -> Answers:
 
 
 def create_app(answers: Answers) -> flask.Flask:
-    """The application."""
+    """Return the Flask application."""
     app = flask.Flask("muster-sidecar", static_folder=None)
     lookups = threading.BoundedSemaphore(MAX_LOOKUPS)
 
@@ -118,7 +118,7 @@ class Server:
 
     def __init__(self, app: flask.Flask, host: str, port: int) -> None:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        # Bound here: uvicorn ends the process where the address is taken.
+        # Bound here because uvicorn ends the process if the address is in use.
         listener = socket.create_server((host, port), family=family, backlog=128)
         self._address = listener.getsockname()[:2]
         wsgi: Any = app
@@ -141,22 +141,22 @@ class Server:
 
     @property
     def address(self) -> str:
-        """``host:port``, the port that was taken."""
+        """``host:port``, with the actual port."""
         host, port = self._address
         return f"{host!s}:{port}"
 
     def start(self) -> None:
-        """Begin."""
+        """Start the server."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End."""
+        """Stop the server."""
         self._server.should_exit = True
         self._thread.join()
 
 
 class _Connection(H11Protocol):
-    """Connection of uvicorn that is closed where no request comes; uvicorn waits for the first one for ever."""
+    """Connection that is closed if no first request arrives; uvicorn alone has no timeout for it."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
         super().connection_made(transport)

@@ -1,6 +1,6 @@
-"""The one thread that keeps the store and decides: hears the news, lets the scheduler try what is due, hands writes on.
+"""Main loop: one thread that applies events to the cache, runs the scheduler and the controllers, and submits writes.
 
-Shell: the clock.  While another replica leads it hears all the same, so that it can begin at once.
+Shell: the clock.  It applies events even while another replica leads, so that it can take over at once.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from scheduler_core.sidecar.writer.dispatcher import Dispatcher
 from scheduler_core.sidecar.writes import Evict, RecordEvent, Write, WriteOutcome
 
 MAX_MESSAGES = 5000
-"""News that are heard before anything is decided."""
+"""Maximum number of messages handled before the next scheduling attempt."""
 IDLE_SECONDS = 1.0
 SETTLE_SECONDS = 1.0
-"""After leading begins: what the last leader wrote is to be seen first.  Whoever leads from the start has seen it in the lists."""
+"""Pause after becoming the leader, to see the writes of the previous leader.  Not needed at the start, when all objects are listed."""
 STUCK_SECONDS = 120.0
 ANSWER_SECONDS = 5.0
 
 Log = Callable[[str, str, Mapping[str, Any]], None]
-"""Takes level, event and fields."""
+"""Function that writes a log line: level, event, fields."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Parts:
     """Components of the loop.
 
-    *scheduler* is None where nothing is placed; *term* tells which time this process leads, counted from 1, and 0 while it does not.
+    *scheduler* is None if no mode places pods; *term* returns the number of the term as leader, from 1; 0 while not leading.
     """
 
     store: Cache
@@ -54,7 +54,7 @@ class Parts:
 
 
 class Loop:
-    """Runs until stopped."""
+    """Loop that runs until it is stopped."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -67,13 +67,13 @@ class Loop:
         self._preempts = parts.scheduler is not None and parts.scheduler.preempts
 
     def run(self) -> None:
-        """Turn after turn, in this thread."""
+        """Run iterations in this thread until stopped."""
         wait = 0.0
         while not self._stopped.is_set():
             wait = self.run_once(wait)
 
     def stop(self) -> None:
-        """End after this turn."""
+        """Stop after the current iteration."""
         self._stopped.set()
         self._parts.mailbox.enqueue(None)
 
@@ -83,10 +83,10 @@ class Loop:
         return (f"the loop has been stuck for {silent:.0f} s",) if silent > STUCK_SECONDS else ()
 
     def call(self, function: Callable[[], Any]) -> Any:
-        """Return the result of *look*, called by the loop's thread.  For other threads only.
+        """Return the result of *function*, called in the loop's thread.  For other threads only.
 
         Raises:
-            TimeoutError: it has no time for it.
+            TimeoutError: the loop did not answer in time.
 
         """
         answer: Future[Any] = Future()
@@ -94,18 +94,18 @@ class Loop:
         return answer.result(ANSWER_SECONDS)
 
     def run_once(self, wait: float) -> float:
-        """Hear what is new, waiting up to *wait* seconds for it, and do what is due; the seconds until more is."""
+        """Run one iteration: handle messages, waiting up to *wait* seconds, then do the due work; return the seconds until the next."""
         parts = self._parts
         dry_runs = [each for each in map(self._handle, parts.mailbox.dequeue(wait, MAX_MESSAGES)) if each is not None]
         now = self._last_run = time.monotonic()
         leads = self._leads(now)
         if not leads or parts.scheduler is None:
-            # Nobody asks what changed, and who begins to lead looks at everything: what is kept would only grow.
+            # Changes are not used here, and a new leader starts from the whole cache: without this they would accumulate.
             parts.store.reporter.pop_changes()
         if not parts.store.synced:
             return IDLE_SECONDS
         if not self._frozen:
-            # What was listed mostly stays: to search it for garbage takes long, and nothing is decided meanwhile.
+            # Most listed objects are long-lived: garbage collection over them would block the loop for long.
             gc.freeze()
             self._frozen = True
         for each in dry_runs:
@@ -114,14 +114,14 @@ class Loop:
             return IDLE_SECONDS
         if now - self._leading_since < SETTLE_SECONDS:
             return SETTLE_SECONDS
-        # What waits for a place waits for nothing else.
+        # Scheduling comes before the controllers.
         self._place(now)
         self._submit(parts.controllers.wanted(time.monotonic()))
         return self._seconds_until_due(time.monotonic())
 
     def _leads(self, now: float) -> bool:
         term = self._parts.term()
-        # Another may have led between two turns.
+        # Another replica may have led between two iterations.
         if term not in (0, self._term):
             self._leading_since = now
             if self._parts.scheduler is not None:
@@ -173,11 +173,11 @@ class Loop:
         self._submit(writes)
 
     def _submit(self, writes: Iterable[Write]) -> None:
-        """Hand on what was decided on in the term as it was when this turn began, whatever it is by now."""
+        """Submit writes with the term at the start of this iteration, in which they were decided."""
         self._parts.dispatcher.submit(writes, self._term)
 
     def _place(self, now: float) -> None:
-        """Try what is due."""
+        """Run a scheduling attempt if one is due."""
         parts = self._parts
         if parts.scheduler is None:
             return
@@ -193,7 +193,7 @@ class Loop:
         parts.metrics.waiting(parts.scheduler.counts())
 
     def _seconds_until_due(self, now: float) -> float:
-        """The seconds until something is due."""
+        """Return the seconds until the next work is due."""
         due = self._parts.scheduler.due(now) if self._parts.scheduler is not None else None
         return max(0.0, min(self._parts.controllers.due(now), IDLE_SECONDS, IDLE_SECONDS if due is None else due - now))
 
@@ -205,7 +205,7 @@ class Loop:
             parts.dispatcher.dry_run_evictions(plan, lambda refused, why: parts.mailbox.enqueue(DryRunDone(root, plan, refused, why)))
         if attempt.decision is not None:
             parts.metrics.attempted(attempt.decision, seconds, planned=bool(attempt.plan))
-            # What becomes of a plan is told when its dry run has ended.
+            # The result of a plan is counted after its dry run.
             if self._preempts and attempt.decision.status is Status.UNSCHEDULABLE and not attempt.plan:
                 parts.metrics.preempted(attempt.root, 0)
             if not all(isinstance(each, RecordEvent) for each in attempt.writes):

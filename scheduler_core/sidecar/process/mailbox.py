@@ -1,4 +1,4 @@
-"""Mailbox of the loop's thread: messages of watches, writers and the lease.
+"""Mailbox of the loop's thread: messages of watches, writers and HTTP requests.
 
 Edge: the queue between threads.
 """
@@ -27,7 +27,7 @@ class Done:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DryRunDone:
-    """The server would allow every eviction of a root's *plan*; or would not allow *refused*, or cannot be asked."""
+    """Result of the dry run of the evictions *plan* of a root; *refused* is the first refused or failed one, None if there is none."""
 
     root: Name
     plan: tuple[Evict, ...]
@@ -37,7 +37,7 @@ class DryRunDone:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Call:
-    """Something to be looked up by the thread that keeps the store; *answer* takes it."""
+    """Function to call in the loop's thread; *answer* receives the result."""
 
     function: Callable[[], Any]
     answer: Future[Any]
@@ -47,13 +47,13 @@ Message = Listed | Changed | Unserved | Done | DryRunDone | Call
 
 
 class Mailbox:
-    """News, in the order of arrival."""
+    """Messages in the order of arrival."""
 
     def __init__(self) -> None:
         self._messages: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
 
     def enqueue(self, message: Message | None) -> None:
-        """Add news; None only wakes up who waits."""
+        """Add a message; None only wakes up the receiver."""
         self._messages.put(message)
 
     def dequeue(self, seconds: float, max_messages: int) -> Iterator[Message]:

@@ -1,4 +1,4 @@
-"""The sidecar as a process: the parts joined, started in order, and stopped so that nothing is left half done.
+"""The sidecar as a process: creates its components, starts them in order, and stops them after the writes in flight.
 
 Shell: threads and signals.
 """
@@ -40,15 +40,15 @@ from scheduler_core.sidecar.writer.dispatcher import Dispatcher
 CONTROLLER = "muster.dev/sidecar"
 FOREVER = 3600.0
 SWITCH_SECONDS = 0.0005
-"""How long one thread may keep the others waiting: what decides would hold up each write at every step of it."""
+"""Thread switch interval: with Python's default, the thread that decides would delay each step of a write."""
 MAX_TRACE_LENGTH = 3000
-"""Characters of a log line that say where a thread died."""
+"""Maximum characters of a stack trace in a log line."""
 CONNECT_SECONDS = 5.0
-"""Between two attempts to reach the API server at the start."""
+"""Interval between attempts to reach the API server at the start."""
 
 
 class Sidecar:
-    """All parts of one replica."""
+    """Components of one replica."""
 
     def __init__(self, configuration: client.Configuration, settings: Settings, minor: int, log: Log) -> None:
         configuration.connection_pool_maxsize = settings.writers + 12
@@ -77,14 +77,14 @@ class Sidecar:
         self.loop = Loop(Parts(store, self._scheduler, controllers, self._dispatcher, self._mailbox, self._metrics, self._term, log))
 
     def start(self) -> None:
-        """Begin to watch, to stand for the lease, and to write."""
+        """Start the watches, the writers and the leader election."""
         self._informers.start()
         self._dispatcher.start(self._settings.writers)
         if self._lease is not None:
             self._lease.start()
 
     def stop(self) -> None:
-        """Stop: finish the writes under way, then release the lease."""
+        """Finish the writes in flight, then release the lease."""
         self._informers.stop()
         self._dispatcher.stop()
         if self._lease is not None:
@@ -125,7 +125,7 @@ class Sidecar:
 
 
 def options(settings: Settings) -> SchedulerOptions:
-    """The knobs as the scheduler has them."""
+    """Return the scheduler options of *settings*."""
     return SchedulerOptions(
         scheduler_name=settings.scheduler_name,
         place=Mode.PLACE in settings.modes,
@@ -145,8 +145,8 @@ def run(
     """Run until SIGTERM or SIGINT.
 
     Raises:
-        OSError: *bind* cannot be served on.
-        SystemExit: a thread has died, without which nothing here can be relied on; the status is 1.
+        OSError: the server cannot listen on *bind*.
+        SystemExit: a thread has failed, so the process must be restarted; the status is 1.
 
     """
     stopping = threading.Event()
@@ -165,7 +165,7 @@ def run(
 
 
 def _work(sidecar: Sidecar, stopping: threading.Event, log: Log) -> None:
-    """All parts at work until told to stop."""
+    """Run all components until *stopping* is set."""
     sidecar.start()
     thread = threading.Thread(target=sidecar.loop.run, name="loop")
     thread.start()
@@ -178,7 +178,7 @@ def _work(sidecar: Sidecar, stopping: threading.Event, log: Log) -> None:
 
 @contextlib.contextmanager
 def _served(bind: tuple[str, int], answers: Answers) -> Iterator[str]:
-    """The address where *answers* are given."""
+    """Serve *answers* over HTTP and yield the address."""
     server = Server(create_app(answers), *bind)
     server.start()
     try:
@@ -189,7 +189,7 @@ def _served(bind: tuple[str, int], answers: Answers) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _thread_failures(stopping: threading.Event, log: Log) -> Iterator[list[str]]:
-    """The names of the threads that died of what nobody expected; with the first the process is to stop, and to be started anew."""
+    """Yield the names of threads that failed with an unexpected exception; the first failure stops the process."""
     failed: list[str] = []
 
     def thread_failed(args: threading.ExceptHookArgs) -> None:
@@ -206,7 +206,7 @@ def _thread_failures(stopping: threading.Event, log: Log) -> Iterator[list[str]]
 
 
 def _wait_for_minor_version(api: Api, stopping: threading.Event, log: Log) -> int | None:
-    """The server's minor version, asked until there is an answer; None if told to stop meanwhile."""
+    """Return the server's minor version, with retries until it answers; None if *stopping* is set meanwhile."""
     while not stopping.is_set():
         try:
             return minor_version(api)

@@ -1,9 +1,8 @@
 """Prometheus metrics of the sidecar.
 
-Edge: prometheus_client.  Names, labels, their values and buckets are those of kube-scheduler 1.37 where it has them, with
-``muster_`` for ``scheduler_``; ``placement_total`` is KEP-5732's name of what that calls ``generated_placements_total``.  No object
-can add to them: no label takes a value from outside but those of the largest gangs, which are few at a time, and are told anew each
-time.
+Edge: prometheus_client.  Names, labels, label values and buckets are those of kube-scheduler 1.37 where it has them, with the prefix
+``muster_`` for ``scheduler_``.  ``placement_total`` is the name of ``generated_placements_total`` in KEP-5732.  Objects of the cluster
+cannot add time series, except those of the largest gangs, which are few and are replaced at each update.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _GROUP_VICTIMS = (*_POD_VICTIMS, 128, 256, 512, 1024)
 
 _SCHEDULED, _UNSCHEDULABLE, _PREEMPTING, _ERROR = "scheduled", "unschedulable", "waiting_on_preemption", "error"
 _RESULTS = {Status.SUCCESS: _SCHEDULED, Status.UNSCHEDULABLE: _UNSCHEDULABLE, Status.UNRESOLVABLE: _UNSCHEDULABLE}
-"""kube-scheduler's results; all else is an error."""
+"""kube-scheduler's result of each status; any other status is an error."""
 _RESULT_LABELS = ("result", "profile")
 _QUEUES: dict[type[State], str] = {
     Active: "active",
@@ -51,13 +50,13 @@ _QUEUES: dict[type[State], str] = {
     Preempting: "unschedulable",
     Gated: "gated",
 }
-"""In which of kube-scheduler's queues a root would be; one whose binds are under way has been taken out of all of them."""
+"""Queue of kube-scheduler for each state; a root with binds in flight is in no queue."""
 _UNDER_WAY: dict[type[State], str] = {Binding: "binding", PreemptionProposed: "preempting", Preempting: "preempting"}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Described:
-    """One figure: its name in Prometheus, its labels, and what it is."""
+    """Description of a metric: its name in Prometheus, its labels and its help text."""
 
     name: str
     labels: tuple[str, ...]
@@ -65,14 +64,14 @@ class Described:
 
 
 class SidecarMetrics:
-    """The figures of one process."""
+    """Metrics of one process."""
 
     def __init__(self, profile: str = Settings.scheduler_name) -> None:
-        """*profile* is what kube-scheduler calls so: the name of the scheduler."""
+        """Create the metrics; *profile* is the scheduler name, as in kube-scheduler's label."""
         self._profile = profile
         self._counters = Counters()
         self.registry = prometheus_client.CollectorRegistry()
-        # Memory, files and when it was started, as every component tells them.
+        # Memory, open files and start time, as in every Kubernetes component.
         prometheus_client.ProcessCollector(registry=self.registry)
         self._add_attempt_metrics()
         self._add_queue_metrics()
@@ -182,7 +181,7 @@ class SidecarMetrics:
         )
 
     def placements_evaluated(self, counters: Counters, seconds: float) -> None:
-        """Tell what was looked at until now, and that the last of it took *seconds*."""
+        """Record the placements evaluated up to now, and *seconds* for those since the last call."""
         generated = counters.generated - self._counters.generated
         for result, count in (
             ("feasible", counters.feasible - self._counters.feasible),
@@ -196,21 +195,21 @@ class SidecarMetrics:
         self._counters = dataclasses.replace(counters)
 
     def fragmentation(self, fragments: Iterable[Fragment]) -> None:
-        """Tell these, and none of those told before."""
+        """Replace the sizes of the largest gangs."""
         self.largest_gang.clear()
         for each in fragments:
             self.largest_gang.labels(level=each.key, shape=each.shape).set(each.largest)
 
     def decided(self, decisions: Sequence[Decision], seconds: float) -> None:
-        """Tell that it took *seconds* to decide on all of these."""
+        """Record that all *decisions* together took *seconds*."""
         for each in decisions:
             histogram = self.pod_algorithm_seconds if _is_pod(each.root) else self.algorithm_seconds
             histogram.observe(seconds / len(decisions))
 
     def attempted(self, decision: Decision, seconds: float, *, planned: bool = False) -> None:
-        """Count an attempt that took so long; *planned*: others are to leave for it."""
+        """Count an attempt that took *seconds*; *planned*: it has a preemption plan."""
         if decision.status is Status.WAIT:
-            # kube-scheduler does not try what is gated, and has no result for it.
+            # kube-scheduler does not attempt gated pods, and has no result for them.
             return
         result = _RESULTS.get(decision.status, _ERROR)
         pods = {result: 1} if _is_pod(decision.root) else _members(decision, result)
@@ -219,14 +218,14 @@ class SidecarMetrics:
             _observe(self.pod_seconds.labels(pod_result, self._profile), seconds / sum(pods.values()), count)
         if _is_pod(decision.root):
             return
-        # Room that is promised by a decision that makes nobody leave is that of victims that have not left yet.
+        # Nominations without victims use the capacity of earlier victims that still exist.
         if result == _UNSCHEDULABLE and (planned or (decision.nominations and not decision.victims)):
             result = _PREEMPTING
         self.attempts.labels(result, self._profile).inc()
         self.attempt_seconds.labels(result, self._profile).observe(seconds)
 
     def preempted(self, root: Name, victims: int) -> None:
-        """Count a try to make room for *root*, for which so many pods are made to leave; none: it was in vain."""
+        """Count a preemption attempt for *root* with this number of victims; 0: it failed."""
         if _is_pod(root):
             self.pod_preemptions.inc()
         else:
@@ -235,7 +234,7 @@ class SidecarMetrics:
             (self.pod_victims if _is_pod(root) else self.victims).observe(victims)
 
     def waiting(self, roots: Mapping[tuple[type[State], str], int]) -> None:
-        """Tell how many roots wait, by what for and by their kind."""
+        """Set the number of roots in each queue, by state and kind of root."""
         for named, gauge in ((_QUEUES, self.queued), (_UNDER_WAY, self.under_way)):
             sums = {(name, kind): 0 for name in named.values() for kind in ("pod", "podgroup")}
             for (state, kind), count in roots.items():
@@ -245,12 +244,12 @@ class SidecarMetrics:
                 gauge.labels(*labels).set(count)
 
     def described(self) -> tuple[Described, ...]:
-        """Return the help text of each metric by name."""
+        """Return the descriptions of all metrics, by name."""
         found = [each for each in vars(self).values() if isinstance(each, MetricWrapperBase)]
         return tuple(sorted((_described(each) for each in found), key=lambda each: each.name))
 
     def text(self) -> bytes:
-        """All figures in Prometheus' text format."""
+        """Return all metrics in the text format of Prometheus."""
         return prometheus_client.generate_latest(self.registry)
 
 
@@ -274,8 +273,8 @@ def _members(decision: Decision, result: str) -> Mapping[str, int]:
 
 
 def _observe(histogram: prometheus_client.Histogram, value: float, times: int) -> None:
-    """Observe *value* so many times: there are more placements in a cycle than can be told one by one."""
-    # Nothing public does so.
+    """Observe *value* so many times at once: a cycle evaluates too many placements to observe each."""
+    # prometheus_client has no public method for it.
     at = bisect.bisect_left(histogram._upper_bounds, value)  # noqa: SLF001
     histogram._sum.inc(value * times)  # noqa: SLF001
     histogram._buckets[at].inc(times)  # noqa: SLF001

@@ -1,6 +1,6 @@
 """Rate-limited logging of failed writes.
 
-Told what became of each; writes nothing itself.  What is refused once is mostly refused a thousand times, for one reason.
+Failures often repeat many times for the same reason, so equal ones are counted and logged together.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ from typing import Any
 from scheduler_core.sidecar.writes import Write, WriteOutcome
 
 EVERY_SECONDS = 60.0
-"""For which one kind of write is told of once; how many more there were is told with the next."""
+"""Minimum interval between two log lines for equal failures; the next line has the number of suppressed ones."""
 _LOGGED = frozenset({WriteOutcome.REFUSED, WriteOutcome.FAILED})
 _LONGEST = 500
 _Key = tuple[str, str, WriteOutcome]
 
 
 class WriteFailures:
-    """Failed writes that were logged, with the time."""
+    """Failed writes that were logged, with the end of their interval."""
 
     def __init__(self) -> None:
         self._until: dict[_Key, float] = {}
         self._suppressed: dict[_Key, int] = {}
 
     def log_fields(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> dict[str, Any] | None:
-        """The fields of the line that tells of it; None where there is nothing to tell, or it has just been told of its like."""
+        """Return the fields of the log line; None if the write did not fail, or an equal failure was logged recently."""
         if outcome not in _LOGGED:
             return None
         target = write.target

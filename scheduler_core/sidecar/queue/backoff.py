@@ -1,7 +1,7 @@
 """Backoff of roots that were not placed: grows with failed attempts and with the size of the root.
 
-Pods and small groups wait as kube-scheduler has them wait: 1 s, doubled up to 10 s.  An attempt at a larger root costs more and
-what frees a pod's room helps it less, so that it waits as many times as long as it is doublings larger than that, and one.
+Pods and small groups have the backoff of kube-scheduler: 1 s, doubled up to 10 s.  A larger root costs more to attempt, and one freed
+pod helps it less.  Its backoff is multiplied by 1 + log2(pods / SMALL), at most by MAX_FACTOR.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 
 INITIAL_SECONDS, MAX_SECONDS = 1.0, 10.0
 SMALL = 8
-"""Roots of so many pods wait as a pod does."""
+"""Number of pods up to which a root has the backoff of a single pod."""
 MAX_FACTOR = 8.0
 
 

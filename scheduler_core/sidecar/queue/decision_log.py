@@ -1,4 +1,4 @@
-"""The last decision on each root, as many as there is room for: they are kept to be told, and each names all pods of its root."""
+"""Last decision on each root, for /explain; limited in number because a decision names all pods of its root."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from scheduler_core.model.decision import Decision
 from scheduler_core.model.decision import Name as Root
 
 MAX_DECISIONS = 4096
-"""Decisions."""
+"""Maximum number of decisions."""
 MAX_PODS = 200_000
-"""Pods that they name."""
+"""Maximum number of pods named by all decisions."""
 
 
 class DecisionLog:
-    """Forgets what was decided longest ago first, but never the last decision of all."""
+    """Last decisions; the oldest are removed first, but never the newest."""
 
     def __init__(self, max_decisions: int = MAX_DECISIONS, max_pods: int = MAX_PODS) -> None:
         self._most, self._most_pods = max_decisions, max_pods
@@ -25,7 +25,7 @@ class DecisionLog:
         return len(self._decisions)
 
     def record(self, decision: Decision) -> None:
-        """*decision* is the last on its root."""
+        """Record *decision* as the last one on its root."""
         self.forget(decision.root)
         self._decisions[decision.root] = decision
         self._pods += _pods(decision)
@@ -33,11 +33,11 @@ class DecisionLog:
             self.forget(next(iter(self._decisions)))
 
     def get(self, root: Root) -> Decision | None:
-        """The last decision on *root*; None where there is none any more."""
+        """Return the last decision on *root*; None if there is none or it was removed."""
         return self._decisions.get(root)
 
     def forget(self, root: Root) -> None:
-        """*root* is gone."""
+        """Remove the decision on *root*."""
         decision = self._decisions.pop(root, None)
         if decision is not None:
             self._pods -= _pods(decision)

@@ -32,12 +32,12 @@ from scheduler_core.sidecar.writes import Ref
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RefusedEvictions:
-    """Evictions that were refused: they are not asked for again while nothing changes.
+    """Evictions that the API server refused: they are not repeated before a disruption budget changes.
 
     Attributes:
-        victims: pods that were to leave.
-        budgets: how often a disruption budget had changed by then.
-        until: when they may be asked for again all the same.
+        victims: pods that were not evicted.
+        budgets: number of changes of disruption budgets at that time.
+        until: time from which they may be tried again anyway.
 
     """
 
@@ -48,30 +48,30 @@ class RefusedEvictions:
 
 @dataclasses.dataclass(slots=True, eq=False)
 class QueuedEntity:
-    """A root in the queue: its state, and what counts from one state to the next.  Only this package assigns to it."""
+    """A root in the queue: its state, and data that outlives a state.  Only this package changes it."""
 
     root: Root
     uid: str
     size: int = 1
     state: State = dataclasses.field(default_factory=Gated)
     attempts: int = 0
-    """That failed in a row."""
+    """Number of consecutive failed attempts."""
     backoff_expiration: float = 0.0
     bind_failures: int = 0
-    """Attempts in a row in which a bind failed."""
+    """Number of consecutive attempts with a failed bind."""
     awaits_victims: bool = False
-    """Whether the last attempt found capacity that victims of an earlier preemption are about to free."""
+    """Whether the last attempt needs capacity that victims of an earlier preemption will free."""
     waited_for_members: bool = False
     """Whether it has waited for further members."""
     commit_after: float = 0.0
-    """When it may be recorded as placed again, after that failed."""
+    """Time of the next try to record it as scheduled, after a try failed."""
     commit_failures: int = 0
     partial_since: float | None = None
     awaits_binding_since: float | None = None
     reported_at: float = float("-inf")
-    """When its pods were last told another reason."""
+    """Time of the last update of the message of its unschedulable pods."""
     refusal: RefusedEvictions | None = None
-    """The last plan that the API server would not have."""
+    """Refused evictions of its last preemption plan."""
 
     @property
     def waiting(self) -> Waiting:
@@ -84,19 +84,19 @@ class QueuedEntity:
         return Backoff()
 
     def back_off(self, now: float) -> None:
-        """An attempt failed: leave the root alone for some time."""
+        """Start a backoff after a failed attempt."""
         self.attempts += 1
         self.backoff_expiration = now + backoff.seconds(self.attempts, self.size)
 
 
 class EntityQueue:
-    """The entities.  Only ``move`` assigns a state, so that what is kept by state is always true.
+    """Entities.  Only ``move`` assigns a state, so the indices by state are always consistent.
 
     Attributes:
         by_root: all entities.
-        counts: entities by state and by kind.
-        unschedulable: those that wait for a change.
-        plans: those of entities that preempt.
+        counts: number of entities by state and kind of root.
+        unschedulable: entities that wait for a cluster change.
+        plans: preemption plans, by root.
 
     """
 
@@ -111,7 +111,7 @@ class EntityQueue:
         self._numbers = itertools.count()
 
     def add(self, status: RootStatus) -> QueuedEntity:
-        """Return the entity of a root, made if there is none."""
+        """Return the entity of a root, created if there is none."""
         if (entity := self.by_root.get(status.root)) is None:
             entity = self.by_root[status.root] = QueuedEntity(status.root, status.ref.uid)
             self.counts[Gated, entity.root.kind] += 1
@@ -119,10 +119,10 @@ class EntityQueue:
         return entity
 
     def move(self, entity: QueuedEntity, event: Event, state: State) -> None:
-        """Put *entity* into *state*, to which *event* leads.
+        """Change the state of *entity* to *state* because of *event*.
 
         Raises:
-            IllegalTransitionError: *event* does not lead there.
+            IllegalTransitionError: *event* does not lead to *state*.
 
         """
         check(entity.root, entity.state, event, state)
@@ -140,19 +140,19 @@ class EntityQueue:
             self.plans.pop(entity.root, None)
 
     def delete(self, entity: QueuedEntity) -> None:
-        """Take *entity* out."""
+        """Remove *entity* from the queue."""
         self.move(entity, Event.DELETE, Deleted())
         del self.by_root[entity.root], self.counts[Deleted, entity.root.kind]
         self._wake_at.pop(entity, None)
 
     def activate(self, entity: QueuedEntity, waiting: Waiting, order: object) -> None:
-        """Add *entity* to activeQ at its place in *order*; one that is there keeps its place."""
+        """Add *entity* to activeQ by *order*; an entity that is already active keeps its place."""
         if not isinstance(entity.state, Active):
             heapq.heappush(self._active, (order, next(self._numbers), entity))
         self.move(entity, Event.ACTIVATE, Active(waiting))
 
     def pop(self) -> QueuedEntity | None:
-        """Begin an attempt at the first entity of activeQ; None if it is empty."""
+        """Pop the first entity of activeQ and move it to Scheduling; None if activeQ is empty."""
         while self._active:
             _, _, entity = heapq.heappop(self._active)
             if isinstance(entity.state, Active):
@@ -161,13 +161,13 @@ class EntityQueue:
         return None
 
     def wake_at(self, entity: QueuedEntity, at: float, now: float) -> None:
-        """Have *entity* looked at again at *at*, or before; what is past at *now* has been looked at."""
+        """Set a timer of *entity* for *at*, unless it has an earlier one; times up to *now* are ignored."""
         if at > now and at < self._wake_at.get(entity, float("inf")):
             self._wake_at[entity] = at
             heapq.heappush(self._timers, (at, next(self._numbers), entity))
 
     def woken(self, now: float) -> Iterator[QueuedEntity]:
-        """Yield those whose time has come by *now*."""
+        """Yield the entities whose timer has expired at *now*."""
         while self._timers and self._timers[0][0] <= now:
             at, _, entity = heapq.heappop(self._timers)
             if self._wake_at.get(entity) == at:
@@ -175,7 +175,7 @@ class EntityQueue:
                 yield entity
 
     def due(self, now: float, *, full: bool = False) -> float | None:
-        """Return when there is something to do: *now*, later, or (None) not by the clock; *full*: activeQ has to wait."""
+        """Return the time of the next work: *now*, a timer, or None without either; *full*: activeQ must wait."""
         while self._active and not isinstance(self._active[0][2].state, Active):
             heapq.heappop(self._active)
         if self._active and not full:

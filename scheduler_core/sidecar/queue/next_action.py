@@ -1,4 +1,4 @@
-"""Policy of the queue: what is to be done about a root now, by its state, its status and the time."""
+"""Policy of the queue: the next action for a root, by its state, its status and the time."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from scheduler_core.sidecar.writes import Bind, Ref, Ungate
 class Action(enum.Enum):
     """Next action for a root."""
 
-    COMMIT = "record that it was placed"
-    UNDO = "take back what was bound of it"
-    REBIND = "repeat binds of which is not known whether they were carried out"
+    COMMIT = "record in its conditions that it was scheduled"
+    UNDO = "delete its bound pods"
+    REBIND = "repeat binds with an unknown result"
     SCHEDULE = "find nodes for its pods"
 
 
 def next_action(entity: QueuedEntity, waiting: Waiting, status: RootStatus, options: SchedulerOptions, now: float) -> Action | None:
-    """Return what is to be done about *entity* now; None: nothing but to wait."""
+    """Return the next action for *entity*; None: it must wait."""
     unconfirmed = isinstance(waiting, Backoff) and bool(waiting.unconfirmed)
     backing_off = now < entity.backoff_expiration
     schedulable = bool(status.to_place) and status.ready and isinstance(waiting, Backoff)
@@ -36,7 +36,7 @@ def next_action(entity: QueuedEntity, waiting: Waiting, status: RootStatus, opti
 
 
 def current_waiting(entity: QueuedEntity, store: Cache, *, hint: bool) -> Waiting:
-    """Return what a scheduling attempt waits for by now: nothing after a *hint*; binds of which it shows what became are left out."""
+    """Return what *entity* waits for now: only its backoff after a *hint*, and without binds whose result is visible by now."""
     waiting = entity.waiting
     if isinstance(waiting, Unschedulable):
         return Backoff() if hint else waiting
@@ -45,7 +45,7 @@ def current_waiting(entity: QueuedEntity, store: Cache, *, hint: bool) -> Waitin
 
 
 def update_timers(entity: QueuedEntity, status: RootStatus, options: SchedulerOptions, now: float) -> list[float]:
-    """Note since when *entity* is partial, and since when it hangs; return when that has to be looked at again."""
+    """Update since when *entity* is partially bound and since when it awaits binding; return the times of the next checks."""
     if status.to_place and status.ready and not status.partially_bound and not entity.waited_for_members:
         entity.waited_for_members = True
         entity.backoff_expiration = max(entity.backoff_expiration, now + options.settle_seconds)
@@ -63,7 +63,7 @@ def _must_undo(entity: QueuedEntity, status: RootStatus, options: SchedulerOptio
         return any(map(options.our_pods.has, status.placed))
     if not status.partially_bound or status.terminating or entity.awaits_victims or entity.partial_since is None:
         return False
-    # Where an attempt finds no room it is undone at once; what is unschedulable all the same, an attempt could not judge.
+    # An attempt that finds no capacity undoes the gang at once, so only failed binds are counted here.
     if schedulable:
         return entity.bind_failures >= options.max_bind_failures
     return now >= entity.partial_since + options.partial_seconds
@@ -76,6 +76,6 @@ def _since(since: float | None, now: float, *, there: bool) -> float | None:
 
 
 def _is_unconfirmed(store: Cache, ref: Ref, write: Bind | Ungate) -> bool:
-    """Return whether *write* must be repeated.  Not to a deleted node: the API server would bind to it."""
+    """Return whether *write* must be repeated.  A bind to a deleted node is not: the API server would accept it."""
     pod = store.pod(ref)
     return pod is not None and pod.assumed == write.node and write.node in store.usage.nodes.nodes

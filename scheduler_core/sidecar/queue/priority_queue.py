@@ -1,7 +1,7 @@
-"""The scheduling queue: takes in events of the cluster, the clock and attempts, and says which root is attempted next.
+"""Scheduling queue: changes the state of entities after cluster events, timers and attempts, and orders the attempts.
 
-kube-scheduler's is ``PriorityQueue``.  What follows from an event is derived from the root's status, so that one that is missed or
-repeated does no harm.
+It corresponds to kube-scheduler's ``PriorityQueue``.  Each transition is derived from the current status of the root, so missed or
+repeated events do no harm.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ from scheduler_core.sidecar.writes import Bind, Ref, Ungate, WriteOutcome
 
 
 class PlanReservations(Protocol):
-    """The capacity that plans of preemption hold."""
+    """Capacity that is reserved by preemption plans."""
 
     def prune(self, plan: PreemptionPlan) -> PreemptionPlan:
         """Return *plan* without the victims that are gone."""
 
     def release(self, plan: PreemptionPlan) -> None:
-        """The plan does not come about: its victims stay, and no capacity is held for it."""
+        """Drop *plan*: its victims are no longer assumed deleted, and its capacity is released."""
 
 
 class SchedulingQueue:
-    """The roots of a cluster that are ours, each with what it waits for.  Others report events; no other package changes a state.
+    """Scheduling queue of our roots.  Other packages report events; only this package changes states.
 
     Attributes:
-        entities: by state.
-        in_flight: entities whose binds were sent and have not ended, by pod; some are gone meanwhile.
+        entities: entities by state.
+        in_flight: entities with binds in flight, by pod; an entity may be deleted meanwhile.
         decisions: the last decision on each root.
 
     """
@@ -72,7 +72,7 @@ class SchedulingQueue:
     # Events of the cluster and of the clock.
 
     def handle_changes(self, now: float) -> None:
-        """Take in what changed, and whose time has come."""
+        """Process cluster changes and expired timers."""
         changes = self.store.reporter.pop_changes()
         for root in changes.roots:
             self.reconsider(root, now, hint=True)
@@ -86,7 +86,7 @@ class SchedulingQueue:
             self.reconsider(entity.root, now, hint=isinstance(waiting, Unschedulable) and waiting.flush_at <= now)
 
     def reconsider(self, root: Root, now: float, *, hint: bool, status: RootStatus | None = None) -> None:
-        """See what is to be done about *root*; *hint*: something changed that could help it; *status*: as it is now, if that is known."""
+        """Update the state of *root*; *hint*: a change could help it; *status*: its current status, if already known."""
         known = self.get(root)
         if known is not None and self._is_binding(known):
             return
@@ -100,7 +100,7 @@ class SchedulingQueue:
             self.route(entity, status, now, hint=hint)
 
     def route(self, entity: QueuedEntity, status: RootStatus, now: float, *, hint: bool = False) -> None:
-        """Put *entity* into activeQ, or where it waits; take it out if nothing is left to do."""
+        """Move *entity* to activeQ or to its waiting state; delete it if nothing is left to do."""
         entities, waiting = self.entities, current_waiting(entity, self.store, hint=hint)
         for at in update_timers(entity, status, self.options, now):
             entities.wake_at(entity, at, now)
@@ -115,20 +115,20 @@ class SchedulingQueue:
         elif status.to_place or status.partially_bound or status.awaits_binding or status.to_commit:
             entities.move(entity, Event.GATE, Gated())
         elif entity.commit_failures and now < (until := entity.commit_after + self.options.flush_seconds):
-            # Should the record fail again, that it failed before counts.
+            # If recording fails again, the earlier failures count for the backoff.
             entities.move(entity, Event.GATE, Gated())
             entities.wake_at(entity, until, now)
         else:
             entities.delete(entity)
 
     def forget(self, root: Root) -> None:
-        """*root* is not there any more, or not ours."""
+        """Remove *root*, which no longer exists or is not ours."""
         self.decisions.forget(root)
         if (entity := self.get(root)) is None:
             return
         if isinstance(entity.waiting, Backoff):
             for ref in entity.waiting.unconfirmed:
-                # Nobody is left to repeat the bind: if it was carried out after all, that will show.
+                # The bind is no longer repeated; if it was carried out, a watch event will show it.
                 self._assumed.forget(ref)
         if isinstance(entity.state, PreemptionProposed):
             self._reservations.release(entity.state.plan)
@@ -137,13 +137,13 @@ class SchedulingQueue:
     # Attempts.
 
     def next_action(self, entity: QueuedEntity, status: RootStatus, now: float) -> Action | None:
-        """Return what is to be done about *entity* now; None: nothing but to wait."""
+        """Return the next action for *entity*; None: it must wait."""
         return next_action(entity, entity.waiting, status, self.options, now)
 
     def add_unschedulable(
         self, entity: QueuedEntity, hint: QueueingHint, status: RootStatus | None, now: float, *, awaits_victims: bool = False
     ) -> None:
-        """The attempt failed; *hint* says what could help; *status* as in ``look``."""
+        """Record a failed attempt; *hint* has the changes that could help; *status* as in ``reconsider``."""
         entity.back_off(now)
         entity.awaits_victims = awaits_victims
         self.entities.move(entity, Event.ADD_UNSCHEDULABLE, Unschedulable(hint, now + self.options.flush_seconds))
@@ -152,13 +152,13 @@ class SchedulingQueue:
     def record_undone(self, entity: QueuedEntity, now: float) -> None:
         """Record that the bound pods of *entity* are being deleted."""
         entity.bind_failures = 0
-        # What cannot be deleted is not asked for again at once.
+        # A pod that cannot be deleted must not cause another deletion at once.
         entity.awaits_binding_since = None
         entity.back_off(now)
         self.reconsider(entity.root, now, hint=False)
 
     def commit_failed(self, root: Root, now: float) -> None:
-        """That *root* was placed could not be recorded: it is recorded again later."""
+        """Record that the scheduled condition of *root* could not be written; it is retried after a backoff."""
         status = self.status_of(root)
         if self.get(root) is None:
             self.reconsider(root, now, hint=False, status=status)
@@ -169,7 +169,7 @@ class SchedulingQueue:
         self.reconsider(root, now, hint=False, status=status)
 
     def should_report(self, entity: QueuedEntity, now: float) -> bool:
-        """Return whether pods that know that they are unschedulable are told another reason now, which is seldom."""
+        """Return whether unschedulable pods get an updated message now, which is rate-limited."""
         due = now - entity.reported_at >= self.options.report_seconds
         if due:
             entity.reported_at = now
@@ -178,23 +178,23 @@ class SchedulingQueue:
     # Binds.
 
     def bind(self, entity: QueuedEntity, binds: Binds, decision: Decision | None) -> None:
-        """*binds*, which carry out *decision*, are sent."""
+        """Record that *binds* of *decision* are sent."""
         entity.awaits_victims = False
         self.entities.move(entity, Event.BIND, Binding(binds, decision))
         self.in_flight |= dict.fromkeys(binds, entity)
 
     def bind_ended(self, write: Bind | Ungate, outcome: WriteOutcome, now: float) -> tuple[QueuedEntity, Binding] | None:
-        """Take in how a bind ended; return the entity with all its binds if it was the last of them."""
+        """Record the result of a bind; return the entity and all its binds after the last one, else None."""
         entity, pod = self.in_flight.get(write.pod), write.pod
         binding = entity.state if entity is not None and isinstance(entity.state, Binding) else None
         if binding is not None and binding.binds[pod] != write:
-            # It was begun before a restart; of the bind that was begun since nothing is known yet.
+            # This bind is from before a restart; the result of the current bind is not known yet.
             return None
         self.in_flight.pop(pod, None)
         if outcome is WriteOutcome.DONE:
             self._assumed.acknowledge(pod)
         elif outcome is not WriteOutcome.FAILED or binding is None:
-            # One that may have been carried out keeps its capacity until that is known.
+            # A bind that may have been carried out keeps its capacity until its result is known.
             self._assumed.forget(pod)
         if entity is None or binding is None:
             return None
@@ -215,35 +215,35 @@ class SchedulingQueue:
     # Preemption.
 
     def propose(self, entity: QueuedEntity, plan: PreemptionPlan, now: float) -> None:
-        """The attempt failed; the evictions of *plan* are tried dry."""
+        """Record a failed attempt with a preemption plan, whose evictions are sent as a dry run."""
         entity.back_off(now)
         entity.awaits_victims = False
         self.entities.move(entity, Event.PROPOSE_PREEMPTION, PreemptionProposed(plan))
         self.entities.wake_at(entity, plan.since + self.options.plan_seconds, now)
 
     def preempt(self, entity: QueuedEntity, preempting: Preempting) -> None:
-        """The evictions of a plan are sent."""
+        """Record that the evictions of a plan are sent."""
         self.entities.move(entity, Event.PREEMPT, preempting)
 
     def victim_stays(self, entity: QueuedEntity, preempting: Preempting, victim: Ref, now: float) -> None:
-        """The eviction of *victim* failed; *preempting* is what is left of the plan."""
+        """Record that the eviction of *victim* failed; *preempting* is the rest of the plan."""
         self.entities.move(entity, Event.VICTIM_GONE, preempting)
         if not preempting.plan.victims:
-            # What was to leave besides has left, or stays: what is left is planned anew, in time.
+            # No eviction of this plan is in flight any more; the next attempt may plan again after the backoff.
             self.preemption_done(entity)
             entity.back_off(now)
             self.evictions_refused(entity, frozenset({victim}), now)
 
     def preemption_done(self, entity: QueuedEntity, *, retry_at: float | None = None) -> None:
-        """No plan of *entity* goes on; it is tried at *retry_at*, or (None) after its back-off."""
+        """End the plan of *entity*, which is retried at *retry_at*, or (None) after its backoff."""
         if retry_at is not None:
             entity.backoff_expiration = retry_at
         self.entities.move(entity, Event.PREEMPTION_DONE, Backoff())
 
     def evictions_refused(self, entity: QueuedEntity, victims: frozenset[Ref], now: float, status: RootStatus | None = None) -> None:
-        """*victims* would not leave for the root: as things stand they are not asked again; *status* as in ``look``.
+        """Record that *victims* cannot be evicted, so that they are not tried again too early; *status* as in ``reconsider``.
 
-        The root is tried again after its back-off: what could have helped it while it had a plan did not wake it.
+        The root is retried after its backoff, because changes during its plan did not wake it.
         """
         entity.refusal = RefusedEvictions(victims, self.store.reporter.budgets, now + self.options.flush_seconds)
         self.reconsider(entity.root, now, hint=True, status=status)
@@ -266,7 +266,7 @@ class SchedulingQueue:
         return True
 
     def _prune(self, entity: QueuedEntity, preempting: Preempting) -> PreemptionPlan:
-        """Leave out the victims that are gone."""
+        """Remove the victims that no longer exist, and return the plan."""
         plan = self._reservations.prune(preempting.plan)
         if plan != preempting.plan:
             self.entities.move(entity, Event.VICTIM_GONE, Preempting(plan, preempting.disrupted))
@@ -275,9 +275,9 @@ class SchedulingQueue:
     # Facts.
 
     def _is_binding(self, entity: QueuedEntity) -> bool:
-        """Return whether binds are under way and the root of the tree is the same.
+        """Return whether binds are in flight for the same root.
 
-        Each bind shows in an event, and to survey a tree takes as long as it is large: the last of them is waited for.
+        Each bind causes an event, and the status of a large tree is expensive: it is computed only after the last bind.
         """
         if not isinstance(entity.state, Binding):
             return False

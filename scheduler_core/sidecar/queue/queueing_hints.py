@@ -1,7 +1,7 @@
 """Queueing hints: the unschedulable roots that a cluster change can help.
 
-A root that fitted nowhere fits somewhere only by what changed.  Room that was freed helps nobody who may not run there, or for
-whom it is too small still; what came or moved helps only those who hang on where others are.  So most changes wake few roots.
+A root that did not fit can fit only because of a change.  Freed capacity helps only roots with a pod that may run there and is small
+enough.  Added or moved pods help only roots with affinity or topology spread terms.  So most changes wake few roots.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class QueueingHint:
     """Changes that can help a root.
 
     Attributes:
-        forms: what its pods need, each kind once.
+        forms: forms of its pending pods, without duplicates.
         hosts: nodes on which members run.
-        events: cluster events that can help, besides capacity that is freed for its pods.
-        preempts: whether others might leave for it, so that room counts that is not free.
+        events: cluster events that can help, apart from freed capacity.
+        preempts: whether it can preempt, so that capacity in use counts too.
 
     """
 
@@ -39,11 +39,11 @@ class QueueingHint:
 
 
 NO_HINT = QueueingHint()
-"""Of a root that only a change of its own can help."""
+"""Hint of a root that only a change of its own objects can help."""
 
 
 class UnschedulableEntities:
-    """Roots that wait for something to change."""
+    """Unschedulable roots with their hints."""
 
     def __init__(self, store: Cache, ignore: frozenset[str]) -> None:
         self._store, self._ignore = store, ignore
@@ -56,15 +56,15 @@ class UnschedulableEntities:
         return root in self._roots
 
     def add(self, root: Root, hint: QueueingHint) -> None:
-        """*root* waits for what *interest* says."""
+        """Add *root* with its *hint*."""
         self._roots[root] = hint
 
     def remove(self, root: Root) -> None:
-        """*root* waits no more."""
+        """Remove *root*."""
         self._roots.pop(root, None)
 
     def woken(self, changes: ClusterChanges) -> list[Root]:
-        """The roots that *news* could help; they are not parked any more."""
+        """Remove and return the roots that *changes* could help."""
         if not self._roots or not changes:
             return []
         woken = list(self._roots) if changes.priorities_changed else list(self._roots_helped(changes))

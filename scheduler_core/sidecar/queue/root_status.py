@@ -1,7 +1,7 @@
 """Current status of one root: pods to place, pods bound, and pods to undo.
 
-A gang is *partial* while members of it have a node, fewer than it needs, and its condition does not say that it was placed once:
-then binding was broken off.  What the condition says is final: a gang that was placed once is never undone (KEP-6012, Status).
+A gang is *partially bound* while fewer members than its minimum have a node and its condition does not say that it was scheduled:
+its binding was interrupted.  The condition is final: a gang that was scheduled once is never undone (KEP-6012, Status).
 """
 
 from __future__ import annotations
@@ -44,23 +44,23 @@ class OurPods:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RootStatus:
-    """One root.
+    """Status of one root.
 
     Attributes:
-        root: the top of the tree, or the single pod.
-        ref: the same, as writes name it.
-        size: members.
-        priority: that of the root.
-        age: since when it is there.
-        to_place: pending members that are ours to place.
-        held: keys of pending members that are not, beside ones that our gate holds.
-        ready: whether there are members enough, and none with a gate.
-        placed: members that have a node, are on their way to one, or were pinned to one that is gone, and are not leaving.
-        leaving: whether a member leaves while the root has never been placed as a whole.
-        loose: members of ours that have a node in gangs that are partial.
-        hanging: whether the root is a gang that has never been placed, and lacks members that count as on a node and are not bound.
-        finished: groups that have what they need and do not say so, parents first.
-        settled: whether the root, or a group below it, says that it was placed once.
+        root: the root group, or the single pod.
+        ref: reference to the root for writes.
+        size: number of members.
+        priority: priority of the root.
+        age: creation time of the root.
+        to_place: pending members that we place.
+        excluded: keys of pending members that we do not place, in a tree with members that our gate holds.
+        ready: whether the tree is valid and has its minimum of members, none of them with another scheduling gate.
+        placed: members that are bound, assumed, or pinned (even to a deleted node), and are not being deleted.
+        terminating: whether a placed member is being deleted although the root was never scheduled.
+        partially_bound: our members with a node in partially bound gangs.
+        awaits_binding: whether the root is a gang that was never scheduled, and too few of its placed members are bound.
+        to_commit: groups that have their minimum bound but no condition that says so, parents first.
+        was_scheduled: whether the condition of the root, or of a group below it, says that it was scheduled.
 
     """
 
@@ -81,11 +81,11 @@ class RootStatus:
 
     @property
     def order(self) -> tuple[bool, int, Age, str, str, str]:
-        """Partial roots first, then as the queue has it: priority, age, name."""
+        """Sort key: partially bound roots first, then by priority, age and name."""
         return not self.partially_bound, -self.priority, self.age, self.root.namespace, self.root.name, self.root.kind
 
     def recorded(self) -> RootStatus:
-        """Return the same once its finished groups are recorded as placed."""
+        """Return the status after the groups in ``to_commit`` are recorded as scheduled."""
         return (
             dataclasses.replace(self, to_commit=(), was_scheduled=True, awaits_binding=False, terminating=False) if self.to_commit else self
         )
@@ -96,7 +96,7 @@ def root_status(store: Cache, root: Root, our_pods: OurPods) -> RootStatus | Non
     if root.kind == "Pod":
         return _pod_status(store, root, our_pods)
     if store.group_cache.root_of((root.kind, root.namespace, root.name)) != root:
-        # It has come to be a part of another tree.
+        # It is now part of another tree.
         return None
     return _Tree(store, root, store.group_cache.tree(root), our_pods).status_of()
 
@@ -118,7 +118,7 @@ def _pod_status(store: Cache, root: Root, our_pods: OurPods) -> RootStatus | Non
 
 
 class _Tree:
-    """The groups of one tree with their members, looked through once."""
+    """Groups of one tree with their members."""
 
     def __init__(self, store: Cache, root: Root, groups: list[LiveGroup], our_pods: OurPods) -> None:
         self._store, self._root, self._our_pods = store, root, our_pods
@@ -137,7 +137,7 @@ class _Tree:
                 self._bound[live.key] = ended + sum(map(_is_bound, found))
 
     def status_of(self) -> RootStatus | None:
-        """None if nothing of it is ours."""
+        """Return the status of the tree; None if none of its pods is ours."""
         store, our_pods, node_of = self._store, self._our_pods, self._store.usage.node_of
         members = [pod for found in self._members.values() for pod in found]
         if not any(map(our_pods.has, members)):
@@ -146,7 +146,7 @@ class _Tree:
         pending = [pod for pod in members if not node_of(pod) and not _is_terminating(pod) and not self._is_pinned_to_deleted_node(pod)]
         some_gated_by_us = any(map(our_pods.placed_by_ungating, pending))
         ours = [pod for pod in pending if our_pods.places(pod)]
-        # Beside pods that our gate holds others are placed by their scheduler; beside pods of our scheduler there are to be none.
+        # In a tree with pods that our gate holds, the other pods are left to their scheduler.
         excluded = frozenset(pod.key for pod in pending if not our_pods.places(pod)) if some_gated_by_us else frozenset()
         gated = any(_has_other_gate(pod, our_pods) for pod in pending if pod.key not in excluded)
         was_scheduled = any(map(_was_scheduled, self._groups.values()))
@@ -173,7 +173,7 @@ class _Tree:
         return [self._groups[child.key] for child in self._store.group_cache.children(*live.key[1:])] if live.key[0] != "PodGroup" else []
 
     def _is_valid(self) -> bool:
-        """Return whether the tree has a root and at most the allowed number of levels; any other tree is invalid and not touched."""
+        """Return whether the tree has a root and not too many levels; an invalid tree is not changed."""
         level, levels = [self._top], 0
         while level:
             levels += 1
@@ -185,7 +185,7 @@ class _Tree:
     def _has_quorum(self, live: LiveGroup) -> bool:
         wanted = minimum(live.group)
         if live.key[0] == "PodGroup":
-            # One that is being deleted before it had a node fills no place; its successor is about to come.
+            # A pod that is deleted before it had a node does not count; its replacement will be created.
             return sum(bool(self._store.usage.node_of(pod)) or not _is_terminating(pod) for pod in self._members[live.key]) >= wanted
         return sum(map(self._has_quorum, self._children(live))) >= wanted
 
@@ -218,7 +218,7 @@ class _Tree:
                     yield pod
 
     def _partial_leaves(self, live: LiveGroup) -> Iterator[LiveGroup]:
-        """The leaves whose pods are part of a gang that is partial."""
+        """Yield the leaves whose pods belong to a partially bound gang."""
         if self._any_scheduled(live) or self._is_complete(live, self._placed):
             for child in self._children(live):
                 yield from self._partial_leaves(child)
@@ -245,7 +245,7 @@ def _is_recorded(live: LiveGroup) -> bool:
 
 
 def _was_scheduled(live: LiveGroup) -> bool:
-    """Return whether it was placed before: by its condition, or by one that is still to be written."""
+    """Return whether the group was scheduled before: by its condition, or because this process saw all its binds confirmed."""
     return live.binds_acknowledged or _is_recorded(live)
 
 

@@ -20,28 +20,28 @@ class SchedulerOptions:
     """Options of the scheduler.
 
     Attributes:
-        scheduler_name: whose pods are bound: those with this ``spec.schedulerName``.
+        scheduler_name: ``spec.schedulerName`` of the pods that are bound.
         place: whether pods are bound.
-        ungate: whether pods that our gate holds are pinned and opened.
-        preempt: whether others are made to leave.
-        evicting: how they leave.
+        ungate: whether pods with our scheduling gate are pinned and ungated.
+        preempt: whether victims are evicted.
+        eviction_method: how victims are removed.
         strategy: ``complete`` or ``greedy``.
         budget: steps that the search may take for a root.
-        ignore: fields that are not modelled and are passed over.
+        ignore: unmodelled fields that are ignored.
         gates: the feature gates of the API server.
         plugins: placement plugins of other packages.
-        batch_roots: roots that are decided on in one cycle; few, so that events are heard in between.
-        batch_pods: pods of these, unless one root has more.
-        most_flying: binds under way from which on no further cycle is begun: what is more urgent would come behind them, and what
-            was decided long ago may be wrong by then.
-        seconds: after which no further root of a cycle is begun.
-        settle_seconds: how long a root that could be tried for the first time waits for further members.
-        flush_seconds: after which a root is tried again though nothing happened that could help it.
-        patience_seconds: how long a gang that was bound in part waits for members, parents or gates before it is undone.
-        pinned_seconds: how long pods that were pinned to a node may stay unbound before their gang is undone.
-        plan_seconds: how long victims may take to leave.
-        most_failures: after so many attempts in a row in which binds failed, a gang that is partial is undone.
-        retell_seconds: how often pods that are unschedulable are told another reason.
+        batch_roots: maximum number of roots in one cycle; small, so that events are processed between cycles.
+        batch_pods: maximum number of pods in one cycle, unless a single root has more.
+        max_binds_in_flight: number of binds in flight from which on no cycle starts: urgent writes would queue behind them, and old
+            decisions may be outdated when they are written.
+        seconds: time after which a cycle attempts no further root.
+        settle_seconds: how long a new root waits for further members before its first attempt.
+        flush_seconds: time after which an unschedulable root is retried without a helpful change.
+        partial_seconds: how long a partially bound gang waits for members, parents or gates before it is undone.
+        pinned_seconds: how long pinned pods may stay unbound before their gang is undone.
+        plan_seconds: how long the evictions of a plan may take.
+        max_bind_failures: number of consecutive attempts with failed binds after which a partially bound gang is undone.
+        report_seconds: minimum interval between updates of the message of unschedulable pods.
 
     """
 

@@ -1,7 +1,7 @@
-"""States of an entity in the scheduling queue, and the one table of the transitions between them.
+"""States of an entity in the scheduling queue, and the table of all transitions.
 
-A state is a value with the data that means something in it alone.  Names are those of kube-scheduler's scheduling queue where it has
-them.  An entity that is in flight there is *Scheduling* or *Binding* here.
+A state is a value with the data that only it needs.  States have the names of kube-scheduler's scheduling queue where it has one.  An
+entity that is in flight there is *Scheduling* or *Binding* here.
 """
 
 from __future__ import annotations
@@ -21,35 +21,35 @@ Binds = Mapping[Ref, Bind | Ungate]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PreemptionPlan:
-    """Victims of an entity, and where its pods go then."""
+    """Preemption plan of an entity: its victims, and the nominated nodes of its pods."""
 
     root: Root
     victims: Mapping[str, Ref]
-    """By key."""
+    """Victims by pod key."""
     nominations: Mapping[str, str]
     since: float
     change_count: int = -1
-    """How many changes there had been when it was last proved."""
+    """Number of cluster changes at the time of its last proof."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Gated:
-    """Waits for members, a parent, or gates to open; or until what is bound shows."""
+    """Waits for members, a parent or the removal of gates; or until the watch shows its binds."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Backoff:
-    """In backoffQ: is tried once its back-off is over."""
+    """In backoffQ: it is attempted after its backoff."""
 
     unconfirmed: Binds = dataclasses.field(default_factory=dict)
-    """Binds of which is not known whether they were carried out: they are repeated instead."""
+    """Binds with an unknown result; they are repeated instead of an attempt."""
     decision: Decision | None = None
-    """The decision that they carry out."""
+    """The decision of these binds."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Unschedulable:
-    """Tried in vain: waits for a change of which *hint* says that it could help, or until *flush_at*."""
+    """Its attempt failed: it waits for a change that matches *hint*, or until *flush_at*."""
 
     hint: QueueingHint
     flush_at: float
@@ -63,28 +63,28 @@ class Active:
     """In activeQ."""
 
     waiting: Waiting = Backoff()
-    """What a scheduling attempt waits for: an unschedulable entity has its turn to be recorded as placed, or to be undone."""
+    """What an attempt waits for.  An unschedulable entity can be active too, to be recorded as scheduled or undone."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Scheduling:
-    """Popped, and not done; *waiting* as in ``Active``."""
+    """Popped, with an attempt in progress; *waiting* as in ``Active``."""
 
     waiting: Waiting = Backoff()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Binding:
-    """Binds are under way: the entity is left alone until the last of them has ended."""
+    """Binds are in flight: no attempt starts before the last of them has ended."""
 
     binds: Binds
     decision: Decision | None = None
     outcomes: dict[Ref, WriteOutcome] = dataclasses.field(default_factory=dict)
-    """Of those that have ended: it grows until all are in it."""
+    """Results of the binds that have ended."""
 
     @property
     def unconfirmed(self) -> Binds:
-        """The binds of which is not known whether they were carried out."""
+        """The binds with an unknown result."""
         return {ref: self.binds[ref] for ref, outcome in self.outcomes.items() if outcome is WriteOutcome.FAILED}
 
     @property
@@ -95,23 +95,23 @@ class Binding:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PreemptionProposed:
-    """The evictions of *plan* are tried dry; its victims count as leaving, and capacity is held for its nominations."""
+    """The evictions of *plan* are in a dry run; its victims are assumed deleted, and its nominations hold capacity."""
 
     plan: PreemptionPlan
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Preempting:
-    """The evictions of *plan* are under way; its victims are those who are still there."""
+    """The evictions of *plan* are in flight; its victims are the ones that still exist."""
 
     plan: PreemptionPlan
     disrupted: Mapping[Ref, frozenset[Ref]] = dataclasses.field(default_factory=dict)
-    """Groups that have DisruptionTarget for it, each with its victims that are not known to stay."""
+    """Groups with the condition DisruptionTarget for this plan, each with its victims whose eviction has not failed."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Deleted:
-    """Gone, not ours any more, or nothing is left to do."""
+    """Removed from the queue: the object no longer exists, is no longer ours, or nothing is left to do."""
 
 
 State = Gated | Backoff | Unschedulable | Active | Scheduling | Binding | PreemptionProposed | Preempting | Deleted
@@ -138,30 +138,35 @@ class Event(enum.StrEnum):
 
 _QUEUED = (Gated, Backoff, Unschedulable, Active, Scheduling)
 TABLE: tuple[tuple[Event, tuple[type[State], ...], type[State], str], ...] = (
-    (Event.GATE, _QUEUED, Gated, "it cannot be tried before members, a parent or gates change"),
-    (Event.BACKOFF, _QUEUED, Backoff, "it is tried once its back-off is over"),
-    (Event.ACTIVATE, _QUEUED, Active, "it is to be tried, recorded as placed, or undone, or its binds are to be repeated"),
+    (Event.GATE, _QUEUED, Gated, "it cannot be attempted before members, a parent or gates change"),
+    (Event.BACKOFF, _QUEUED, Backoff, "it is attempted after its backoff"),
+    (Event.ACTIVATE, _QUEUED, Active, "it must be attempted, recorded as scheduled or undone, or its binds must be repeated"),
     (Event.POP, (Active,), Scheduling, "an attempt begins"),
     (
         Event.ADD_UNSCHEDULABLE,
         (Unschedulable, Active, Scheduling),
         Unschedulable,
-        "the attempt failed; or its turn was for something else, which is done",
+        "the attempt failed; or it was active for another action, which is done",
     ),
     (Event.BIND, (Scheduling,), Binding, "its pods are assumed, and binds are sent"),
     (Event.BINDING_DONE, (Binding,), Backoff, "the last of its binds has ended"),
-    (Event.PROPOSE_PREEMPTION, (Scheduling,), PreemptionProposed, "the attempt failed, and others can leave for it"),
+    (Event.PROPOSE_PREEMPTION, (Scheduling,), PreemptionProposed, "the attempt failed, and preemption can help"),
     (Event.PREEMPT, (PreemptionProposed,), Preempting, "the dry run has passed, and the plan still holds: evictions are sent"),
-    (Event.VICTIM_GONE, (Preempting,), Preempting, "a victim has left, or stays after all"),
-    (Event.PREEMPTION_DONE, (PreemptionProposed, Preempting), Backoff, "no victim is left; or the plan is refused, outdated or too old"),
-    (Event.DELETE, STATES, Deleted, "it is gone, not ours any more, or nothing is left to do"),
+    (Event.VICTIM_GONE, (Preempting,), Preempting, "a victim is gone, or its eviction failed"),
+    (
+        Event.PREEMPTION_DONE,
+        (PreemptionProposed, Preempting),
+        Backoff,
+        "no victim is left; or the plan was refused, is outdated or took too long",
+    ),
+    (Event.DELETE, STATES, Deleted, "it no longer exists, is no longer ours, or nothing is left to do"),
 )
-"""Each event with the states in which it happens, the state that it leads to, and when it happens."""
+"""Each event with the states in which it is allowed, the state to which it leads, and when it occurs."""
 TRANSITIONS = {(before, event): after for event, befores, after, _ in TABLE for before in befores}
 
 
 class IllegalTransitionError(RuntimeError):
-    """An event in a state in which it does not happen: a mistake in this program."""
+    """Event in a state in which it is not allowed: a bug in this program."""
 
 
 def check(root: Root, before: State, event: Event, after: State) -> None:

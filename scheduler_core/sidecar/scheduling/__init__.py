@@ -1,9 +1,9 @@
 """Scheduling attempts; imports ``queue`` and what it imports.
 
-scheduler        which roots are tried, and what follows
+scheduler        facade: attempts, write results, /explain
 decide           one cycle over a few roots
-apply_decision   from a decision to writes, and to what the root waits for
+apply_decision   API writes and next state after a decision
 binding          binds, conditions, nominations
-preemption_plan  victims: chosen, tried dry, told to leave, awaited
-write_results    what follows from what became of a write
+preemption_plan  preemption plans: dry run, proof, evictions
+write_results    handling of write results
 """

@@ -26,10 +26,10 @@ class Attempt:
     """Result of one scheduling attempt.
 
     Attributes:
-        root: the top of a tree, or a single pod.
-        decision: None where nothing had to be decided: a gang is recorded as placed, or is undone.
-        writes: to be begun in this order.
-        plan: evictions to be tried dry; then ``approve`` or ``eviction_refused``.
+        root: the root group, or a single pod.
+        decision: None if no decision was needed: binds are repeated, or a gang is recorded as scheduled or undone.
+        writes: writes to submit, in this order.
+        plan: evictions for a dry run; then call ``approve`` or ``eviction_refused``.
 
     """
 
@@ -40,13 +40,13 @@ class Attempt:
 
 
 class DecisionApplier:
-    """Turns decisions into attempts, and reports what came of them to the queue."""
+    """Turns decisions into attempts, and reports the results to the queue."""
 
     def __init__(self, queue: SchedulingQueue, binder: Binder, preemption: PreemptionPlans) -> None:
         self._queue, self._binder, self._preemption = queue, binder, preemption
 
     def apply_decision(self, entity: QueuedEntity, status: RootStatus, decided: Decided, now: float) -> Attempt:
-        """Apply *decided*, a decision on *survey*, and return the attempt."""
+        """Apply *decided*, a decision for *status*, and return the attempt."""
         decision = decided.decision
         if decision.status is Status.SUCCESS and (node := self._binder.unpinnable(decision, status)):
             why = f"node {node} has no label {HOSTNAME}, which is needed to pin pods to it"
@@ -83,7 +83,7 @@ class DecisionApplier:
         return Attempt(entity.root, decision, writes)
 
     def _plan(self, entity: QueuedEntity, decision: Decision, now: float) -> PreemptionPlan | None:
-        """The plan that *decision* has, unless it would be refused as the last one was."""
+        """Return the preemption plan of *decision*; None if there is none, or if its evictions were refused recently."""
         queue, refusal = self._queue, entity.refusal
         if not queue.options.preempt or decision.status not in _UNPLACED:
             return None

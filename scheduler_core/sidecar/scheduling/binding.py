@@ -1,7 +1,7 @@
-"""From decisions to writes: binds, and what groups and pods are told.
+"""Writes of decisions: binds, conditions, nominations and events.
 
-Binds come leaf by leaf, so that what a crash leaves behind is as little broken as it can be.  That a gang was placed is told
-only once every bind of it is acknowledged: until then a restart takes it for partial, and finishes or undoes it.
+Binds are ordered by leaf, so a crash leaves as few partially bound leaves as possible.  The condition that a gang is scheduled is
+written only after every bind is confirmed.  Until then a restart treats the gang as partially bound, and completes or undoes it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from scheduler_core.sidecar.writes import Bind, Condition, Nominate, RecordEvent
 NORMAL, WARNING = "Normal", "Warning"
 _FAILED = frozenset({Status.UNSCHEDULABLE, Status.UNRESOLVABLE, Status.ERROR})
 _REPORTED = frozenset({*_FAILED, Status.INVALID})
-"""... of which pods and events tell; what groups are told of an invalid tree is a mode of its own."""
+"""Statuses that are reported on pods and in events; mode ``validate`` reports an invalid tree on its groups."""
 
 
 class Binder:
-    """Makes the writes of decisions, and presumes what they will have done."""
+    """Creates the writes of decisions, and assumes their effects."""
 
     def __init__(self, store: Cache, assumed: AssumedPods, our_pods: OurPods) -> None:
         self._store, self._assumed, self._our_pods = store, assumed, our_pods
@@ -43,7 +43,7 @@ class Binder:
         return tuple(found)
 
     def unpinnable(self, decision: Decision, status: RootStatus) -> str:
-        """The first node that a pod cannot be pinned to, as it has no host name; empty if there is none."""
+        """Return the first node that has no host name label to pin a pod to; empty if there is none."""
         nodes = {
             decision.assignments[pod.key]
             for pod in status.to_place
@@ -52,12 +52,12 @@ class Binder:
         return min((node for node in nodes if not self.host(node)), default="")
 
     def host(self, node: str) -> str:
-        """The host name of a node, as its label says; empty if it has none."""
+        """Return the host name label of a node; empty if it has none."""
         read = self._store.usage.nodes.nodes.get(node)
         return (read.node.metadata.labels or {}).get(HOSTNAME, "") if read is not None else ""
 
     def commit(self, status: RootStatus, decision: Decision | None) -> tuple[Write, ...]:
-        """That the groups that have what they need were placed, children before parents, and an event on the root."""
+        """Return the writes that record groups as scheduled, children before parents, and an event on the root."""
         writes: list[Write] = []
         for live in reversed(status.to_commit):
             found = initially_scheduled(live.key[0], Status.SUCCESS)
@@ -67,9 +67,9 @@ class Binder:
         return tuple(writes)
 
     def report_failure(self, decision: Decision, status: RootStatus, *, update_message: bool) -> tuple[Write, ...]:
-        """Return the conditions and events that report *decision* to groups and pods: not placed, with the reason.
+        """Return the conditions and events that report on groups and pods why *decision* did not place them.
 
-        Pods that have been told that they are unschedulable are told another reason only where it is told *afresh*.
+        The message of pods that are already reported as unschedulable changes only with *update_message*.
         """
         writes = [*self._to_groups(decision), *self._to_pods(decision, status, update_message=update_message)]
         if decision.status in _REPORTED:
@@ -78,7 +78,7 @@ class Binder:
         return tuple(writes)
 
     def nominations(self, decision: Decision, status: RootStatus) -> tuple[Nominate, ...]:
-        """Nominations that *decision* takes back."""
+        """Return the writes that clear the nominations that *decision* no longer has."""
         if decision.status not in _FAILED:
             return ()
         lost = [pod for pod in status.to_place if pod.nominated and pod.key not in decision.nominations]
@@ -104,7 +104,7 @@ class Binder:
                 continue
             for found in each.conditions:
                 current = live.condition(found.type)
-                # True is final, also where it was written and does not show yet.
+                # True is final, even if the write is not visible yet.
                 if found.status == "False" and (current is None or current.status != "True"):
                     yield from self._set_condition(_ref(live), current, found.type, found.status, found.reason, found.message)
 
@@ -112,7 +112,7 @@ class Binder:
         reason = "SchedulerError" if decision.status in (Status.ERROR, Status.INVALID) else "Unschedulable"
         for pod in status.to_place:
             message = decision.pending.get(pod.key)
-            # Why a pod with gates waits is told by the API server.
+            # The API server reports pods with scheduling gates itself.
             if message is None or self._our_pods.placed_by_ungating(pod) or decision.status not in {*_REPORTED, Status.SUCCESS}:
                 continue
             if (
@@ -124,7 +124,7 @@ class Binder:
             yield from self._set_condition(pod.ref, pod.pod_scheduled, SCHEDULED, "False", reason, message)
 
     def _set_condition(self, target: Ref, before: Condition | None, type_: str, status: str, reason: str, message: str) -> list[Write]:
-        """The condition, unless it stands so."""
+        """Return the write of a condition; none if the condition is already as wanted."""
         if before is not None and (before.status, before.reason, before.message) == (status, reason, message):
             return []
         since = before.since if before is not None and before.status == status else ""
@@ -138,7 +138,7 @@ def _ref(live: LiveGroup) -> Ref:
 
 
 def _placed(status: RootStatus, decision: Decision | None) -> str:
-    """Return the text of the event: number of pods and nodes."""
+    """Return the text of the event: number of bound pods, and the domain."""
     domain = decision.groups[0].domain if decision is not None and decision.groups else None
     where = f", in {domain.key} {domain.value}" if domain is not None else ""
     return f"{len(status.placed)} pods are bound{where}"

@@ -1,4 +1,4 @@
-"""One cycle over a few roots of a live cluster: what ``run_cycle`` would say of them, for the price of what changed."""
+"""One cycle over a few roots of a live cluster: the result of ``run_cycle``, at a cost that depends on what changed."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from scheduler_core.sidecar.cache.cache import Cache
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Decided:
-    """A decision, and what of its root tells what could change it.
+    """A decision with the changes that could lead to another one.
 
     Attributes:
         decision: the decision.
-        events: cluster events, besides capacity that is freed for its pods, that can change the decision.
-        preempts: whether it may make others leave.
+        events: cluster events, apart from freed capacity, that can change the decision.
+        preempts: whether the root may preempt.
 
     """
 
@@ -40,14 +40,14 @@ def decide(
     stop: Callable[[], bool] = lambda: False,
     counters: Counters | None = None,
 ) -> tuple[Decided, ...]:
-    """The decisions on *roots*, in this order; what one is given, the next does not find.
+    """Return the decisions on *roots*, in this order; capacity taken by one root is not available to the next.
 
     Args:
         store: the cluster.
-        roots: tops of trees, and single pods.
-        options: how to decide.
+        roots: root groups and single pods.
+        options: options of the cycle.
         excluded: keys of pending members that must not be placed.
-        stop: asked after each root; once it says so, the roots that are left get no decision.
+        stop: called after each root; once it returns True, the remaining roots get no decision.
         counters: counters of evaluated placements.
 
     """
@@ -65,7 +65,7 @@ def decide(
                 decided.append(Decided(root))
             else:
                 pods = (pod for leaf in root.leaves() for pod in leaf.waiting)
-                # The verdict of a placement plugin can depend on anything.
+                # The result of a placement plugin can depend on any event.
                 events = frozenset(ClusterEvent) if options.plugins else frozenset().union(*map(state.stateful.events, pods))
                 decided.append(Decided(decider.decide(root), events, root.preempts))
             if stop():
@@ -78,7 +78,7 @@ def decide(
 
 
 def refused(store: Cache, root: Name, options: CycleOptions, excluded: Collection[str] = ()) -> Decision | None:
-    """The decision on a root that would not even be tried, as things stand; None if it would be."""
+    """Return the decision on a root that would not be attempted now; None if it would be attempted."""
     view = _without_excluded(store.snapshot((root,)), excluded)
     return next(iter(scheduling_queue.build(view, scheduling_queue.QueueOptions(gates=options.gates)).refused), None)
 

@@ -1,8 +1,8 @@
-"""Victims of a proved plan: chosen, tried dry, proved once more, told to leave, awaited.
+"""Preemption plans: victims, dry run, second proof, evictions.
 
-A plan is *proposed* while its evictions are tried dry; its victims count as leaving and its room is kept meanwhile, so that no
-other root counts on either.  It is *under way* once it was proved again and the evictions are sent; until the last victim is
-gone the root is left alone.
+A plan is *proposed* while its evictions are in a dry run.  Meanwhile its victims are assumed deleted and its capacity is reserved, so
+no other root uses either.  It is *preempting* once it is proved again and its evictions are sent.  The root is not attempted before
+the last victim is gone.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from scheduler_core.sidecar.writes import Condition, Evict, EvictionMethod, Nomi
 
 
 class PreemptionPlans:
-    """Makes plans of decisions, and the writes of plans."""
+    """Creates plans from decisions, and the writes of plans."""
 
     def __init__(self, store: Cache, assumed: AssumedPods, eviction_method: EvictionMethod, scheduler_name: str) -> None:
         self._store, self._assumed = store, assumed
         self._evicting, self._scheduler_name = eviction_method, scheduler_name
 
     def plan(self, decision: Decision, now: float) -> PreemptionPlan | None:
-        """The plan that *decision* has; None where there is none, or where the API server would refuse it.
+        """Return the plan of *decision*; None if there is none, or if the API server would refuse it.
 
-        Evictions that break a disruption budget are refused, so that a plan with such a one would evict in vain.
+        The API server refuses evictions that violate a disruption budget, so a plan with such an eviction cannot help.
         """
         if not self._victims(decision) or not self.is_allowed(decision):
             return None
@@ -57,23 +57,20 @@ class PreemptionPlans:
         return plan.change_count == self._store.reporter.change_count
 
     def release(self, plan: PreemptionPlan) -> None:
-        """The plan does not come about: its victims stay, and its room is kept no more."""
+        """Drop *plan*: its victims are no longer assumed deleted, and its capacity is released."""
         for ref in plan.victims.values():
             self._assumed.cancel_deletion(ref)
         for pod in self._nominated(plan.nominations):
             self._assumed.forget_nomination(pod.ref)
 
     def renew(self, plan: PreemptionPlan, decision: Decision) -> PreemptionPlan | None:
-        """Return what *decision*, which proved it again, leaves of a plan that was released; None if nothing is left of it."""
+        """Return the released plan as proved again by *decision*; None if that needs no victims, or others than the plan."""
         victims = self.victims(decision)
-        # A pod of the same name made since is another, whose eviction was not tried.
+        # The dry run does not cover a newer pod of the same name.
         return self._hold(decision, plan.since) if victims and victims <= {*plan.victims.values()} else None
 
     def begin(self, plan: PreemptionPlan) -> tuple[Preempting, tuple[Write, ...]]:
-        """Return what is under way once the plan is approved, and its writes.
-
-        They say where the root's pods will go, who is disrupted, and who leaves.
-        """
+        """Return the state after approval of the plan, and its writes: nominations, conditions, evictions and events."""
         pods = [pod for ref in plan.victims.values() if (pod := self._store.pod(ref)) is not None]
         message = f"{self._scheduler_name}: preempting to accommodate a higher priority {plan.root.kind.lower()}"
         groups = self._disrupted(pods)
@@ -94,7 +91,7 @@ class PreemptionPlans:
         return Preempting(plan, groups), writes
 
     def keep_victim(self, preempting: Preempting, ref: Ref) -> tuple[Preempting, tuple[Write, ...]]:
-        """Return what is under way, and written, now that the victim *ref* stays: a group of which nobody leaves is not disrupted."""
+        """Return the state and the writes after the eviction of *ref* failed: groups without further victims lose DisruptionTarget."""
         victims = {key: victim for key, victim in preempting.plan.victims.items() if victim != ref}
         disrupted = {group: victims - {ref} for group, victims in preempting.disrupted.items()}
         undisrupted = sorted(group for group, victims in disrupted.items() if not victims)
@@ -130,7 +127,7 @@ class PreemptionPlans:
         return [pods[key] for key in sorted(nominations) if key in pods]
 
     def _hold(self, decision: Decision, since: float) -> PreemptionPlan:
-        """Have the victims of *decision* count as leaving, and hold capacity for its nominations."""
+        """Assume that the victims of *decision* are deleted, and reserve capacity for its nominations."""
         pods, nominations = self._victims(decision), self._nominations(decision)
         for pod in pods:
             self._assumed.expect_deletion(pod.ref, evicted=True)
@@ -139,7 +136,7 @@ class PreemptionPlans:
         return PreemptionPlan(decision.root, {pod.key: pod.ref for pod in pods}, nominations, since, self._store.reporter.change_count)
 
     def _disrupted(self, pods: list[LivePod]) -> dict[Ref, frozenset[Ref]]:
-        """The groups of disruption mode ``all`` that leave as a whole, in the order of their names, each with those of *pods* in it."""
+        """Return the groups with disruption mode ``all`` that are evicted as a whole, by name, each with its pods among *pods*."""
         store = self._store
         snapshot = store.snapshot({root for pod in pods if (root := store.reporter.root(pod)) is not None})
         units = Units((), snapshot.groups, snapshot.priorities)
@@ -152,7 +149,7 @@ class PreemptionPlans:
         return {target: frozenset(found[target]) for target in ordered}
 
     def _partially_preempted(self, pods: list[LivePod], disrupted: Mapping[Ref, Collection[Ref]]) -> list[tuple[Ref, int]]:
-        """The groups whose pods leave one by one, in the order of their names, each with how many of *pods* do."""
+        """Return the groups of which single pods are evicted, by name, each with their number."""
         whole = {ref for victims in disrupted.values() for ref in victims}
         owners = [Name("PodGroup", pod.name[0], pod.draft.group) for pod in pods if pod.draft.group and pod.ref not in whole]
         return sorted(collections.Counter(filter(None, map(self._target, owners))).items(), key=lambda each: each[0].key)

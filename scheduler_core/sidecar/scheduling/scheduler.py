@@ -1,8 +1,7 @@
-"""The scheduler of a live cluster: which roots are tried when, what is written, and what follows from what became of it.
+"""Scheduler of a live cluster: attempts, the resulting writes, and the handling of write results.
 
-It is told the time, and hears of the cluster through the store; nothing here waits or writes.  Whatever it has begun can be
-broken off at any point: all it needs to go on is in the cluster.  A root that is bound in part, and whose condition does not say
-that it was placed, comes first after a restart, and is finished or undone.
+The time is an argument, and cluster events arrive through the cache; nothing here blocks or writes.  It can stop at any point,
+because all persistent state is in the cluster.  After a restart, partially bound roots come first, and are completed or undone.
 """
 
 from __future__ import annotations
@@ -31,32 +30,32 @@ __all__ = ["Attempt", "Scheduler", "SchedulerOptions"]
 
 Clock = Callable[[], float]
 MAX_IMMEDIATE_RETRIES = 3
-"""Attempts from which on a root whose plan has come to nothing waits: where much changes, every plan may be out of date."""
+"""Number of attempts up to which a root is retried at once after its plan became outdated; later it waits for its backoff."""
 _ROOTS = ("CompositePodGroup", "PodGroup", "Pod")
-"""The kinds of roots, in the order in which a name is looked for among them."""
+"""Kinds of roots, in the order in which a name is looked up."""
 
 
 class Scheduler:
-    """Places the roots of *store*; all calls come from one thread."""
+    """Places the roots of the cache *store*; not thread-safe."""
 
     def __init__(self, store: Cache, options: SchedulerOptions) -> None:
         self._store, self._options = store, options
         self._parameters = options.cycle
         self.counters = Counters()
-        """Candidate placements looked at so far."""
+        """Candidate placements evaluated so far."""
         self._reset()
 
     def restart(self) -> None:
-        """Judge everything from the store, as after a start: leadership was gained."""
+        """Start anew from the cache, without assumed changes, after leadership was gained."""
         self._assumed.reset()
         self._reset()
 
     def due(self, now: float) -> float | None:
-        """When there is something to be done: at most *now*: at once; None: not before the next event."""
+        """Return the time of the next work: immediately if not after *now*; None: not before the next event."""
         return now if self._store.reporter.changes else self._queue.entities.due(now, full=self._is_full())
 
     def attempt(self, now: float, clock: Clock | None = None) -> tuple[Attempt, ...]:
-        """One cycle over some of the roots whose turn it is; with a *clock*, none is begun after ``options.seconds``."""
+        """Run one cycle over a batch of active roots; with a *clock*, attempt no further root after ``options.seconds``."""
         self._queue.handle_changes(now)
         began = clock() if clock is not None else 0.0
         done, batch = self._next_batch(now) if not self._is_full() else ((), [])
@@ -74,13 +73,13 @@ class Scheduler:
             if each is None or (plan_dropped and each.decision.status is not Status.SUCCESS):
                 self._queue.entities.activate(entity, entity.waiting, status.order)
                 continue
-            # Bound pods of it may leave for a root before it in this batch: its status has changed then.
+            # An earlier root of this batch may preempt bound pods of this one, which changes its status.
             preempted = any(pod.ref in victims for pod in status.placed)
             current = (self._queue.status_of(entity.root) or status) if preempted else status
             attempt = self._applier.apply_decision(entity, current, each, now)
             attempts.append(attempt)
             victims.update(write.pod for write in attempt.plan)
-            # Those after it did not find the room that its victims were to make, though nobody leaves.
+            # Later roots of this batch were decided with the capacity for this plan reserved, but the plan is dropped.
             plan_dropped |= bool(each.decision.victims) and not attempt.plan
         return tuple(attempts)
 
@@ -125,7 +124,7 @@ class Scheduler:
         return (RecordEvent(status.ref, "Warning", "FailedScheduling", f"the eviction of pod {pod.key} was refused: {why}"),)
 
     def explain(self, namespace: str, name: str) -> Decision | None:
-        """The last decision on the root of that name, or on that which a group or pod of that name is in; None if there is none."""
+        """Return the last decision on the root of that name, or on the root of the group or pod of that name; None if there is none."""
         root = self._root_by_name(namespace, name)
         if root is None:
             return self._decision_without_group(namespace, name)
@@ -140,7 +139,7 @@ class Scheduler:
         return self._options.preempt
 
     def counts(self) -> dict[tuple[type[State], str], int]:
-        """Roots, by state and by kind."""
+        """Return the number of roots by state and by kind."""
         return {(state, kind): self._queue.entities.counts[state, kind] for state in STATES for kind in _ROOTS}
 
     def _is_full(self) -> bool:
@@ -187,7 +186,7 @@ class Scheduler:
         return tuple(done), batch
 
     def _decide_again(self, status: RootStatus) -> Decision | None:
-        """The decision on a root as things stand; None if it has not to make anybody leave, or must not."""
+        """Return the current decision on a root; None if the root can be placed without victims, or must not preempt."""
         if not status.to_place or not status.ready:
             return None
         (decided,) = decide(self._store, [status.root], self._parameters, status.excluded)
@@ -195,7 +194,7 @@ class Scheduler:
         return decision if decision.status is not Status.SUCCESS and self._preemption.is_allowed(decision) else None
 
     def _proposed(self, root: Root) -> PreemptionPlan | None:
-        """The plan of *root* whose evictions are tried dry; None if there is none."""
+        """Return the plan of *root* whose evictions are in a dry run; None if there is none."""
         entity = self._queue.get(root)
         return entity.state.plan if entity is not None and isinstance(entity.state, PreemptionProposed) else None
 

@@ -1,4 +1,4 @@
-"""Handles results of API writes, and tasks on a root that need no decision."""
+"""Handles results of API writes, and actions on a root that need no decision."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from scheduler_core.sidecar.writes import (
 
 
 class WriteResults:
-    """Hears of the ends of writes."""
+    """Handles results of API writes."""
 
     def __init__(self, queue: SchedulingQueue, binder: Binder, preemption: PreemptionPlans, assumed: AssumedPods) -> None:
         self._queue, self._binder, self._preemption, self._assumed = queue, binder, preemption, assumed
 
     def handle_result(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> tuple[Write, ...]:
-        """Return the next writes."""
+        """Apply the result of *write* and return the next writes."""
         match write:
             case Bind() | Ungate():
                 return (*_failure(write, outcome, why), *self._bind_sent(write, outcome, now))
@@ -49,10 +49,10 @@ class WriteResults:
         return ()
 
     def perform_action(self, action: Action, entity: QueuedEntity, status: RootStatus, now: float) -> tuple[Write, ...]:
-        """Return the writes of a *task* that needs no decision.
+        """Return the writes of an *action* that needs no decision.
 
         Raises:
-            ValueError: it needs one, or there is no bind to repeat.
+            ValueError: the action needs a decision, or there is no bind to repeat.
 
         """
         queue = self._queue
@@ -80,7 +80,7 @@ class WriteResults:
         return self._binding_done(*ended, write, now) if ended is not None else ()
 
     def _binding_done(self, entity: QueuedEntity, binding: Binding, write: Bind | Ungate, now: float) -> tuple[Write, ...]:
-        """All binds of a root have ended."""
+        """Return the next writes after the last bind of a root."""
         queue, root = self._queue, entity.root
         status = queue.status_of(root)
         writes: tuple[Write, ...] = ()
@@ -105,7 +105,7 @@ class WriteResults:
             self._queue.commit_failed(root, now)
 
     def _nomination_written(self, write: Nominate, outcome: WriteOutcome) -> None:
-        """A nomination that could not be written is none, but what a plan has promised holds as long as the plan."""
+        """Revert a nomination that could not be written, unless a preemption plan still holds it."""
         queue = self._queue
         if outcome is not WriteOutcome.DONE and not any(write.pod.key in plan.nominations for plan in queue.entities.plans.values()):
             self._assumed.forget_nomination(write.pod)
@@ -128,14 +128,14 @@ class WriteResults:
 
 
 def _failure(write: Bind | Ungate, outcome: WriteOutcome, why: str) -> tuple[Write, ...]:
-    """The event of a bind that failed."""
+    """Return the event of a failed bind."""
     if outcome in {WriteOutcome.DONE, WriteOutcome.GONE, WriteOutcome.DROPPED}:
         return ()
     return (RecordEvent(write.pod, WARNING, "FailedScheduling", f"binding {write.pod.key} to {write.node} failed: {why}"),)
 
 
 def _single_pod_event(write: Bind | Ungate) -> tuple[Write, ...]:
-    """The event of a single pod that was bound; of one that is pinned only, its scheduler tells."""
+    """Return the event of a bound single pod; its own scheduler reports a pod that is only pinned."""
     if isinstance(write, Ungate):
         return ()
     return (RecordEvent(write.pod, NORMAL, "Scheduled", f"Successfully assigned {write.pod.key} to {write.node}"),)

@@ -1,6 +1,6 @@
 """The only writer to the API server; imports ``client`` and ``writes``.
 
-dispatcher  the threads
-work_queue  one write at a time for each object, the urgent first, the failed after a while
-executor    one write: its requests, in order
+dispatcher  worker threads, retries and dry runs
+work_queue  one write in flight per object, urgent first, failed writes after a backoff
+executor    the requests of one write
 """

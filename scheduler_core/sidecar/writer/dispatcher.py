@@ -1,8 +1,8 @@
 """Carries out writes: the only writer to the API server.
 
-Edge: a pool of threads.  Before each request the lease is asked; what was decided while leading and comes too late is
-dropped, also where this process leads again by then: another may have led in between.  Requests at a bad moment are
-repeated, an answer that was lost is looked for, and the server's word to wait holds for all.
+Edge: a pool of threads.  The lease is checked before each request.  Writes of an earlier term are dropped, even if this process is
+the leader again, because another replica may have led in between.  Transient errors are retried; after a lost response the object is
+read to see whether the write was carried out.  A Retry-After of the server pauses all writes.
 """
 
 from __future__ import annotations
@@ -30,18 +30,21 @@ from scheduler_core.sidecar.writes import Evict, RecordEvent, Write, WriteOutcom
 
 WRITE_SECONDS = 60.0
 FORBIDDEN_SECONDS = 10.0
-"""A server that has just begun knows no roles yet, and forbids what it will allow."""
+"""Time for which a forbidden write is retried: a server that has just started does not know all roles yet."""
 INITIAL_BACKOFF, MAX_BACKOFF = 0.1, 5.0
 MAX_PAUSE = 30.0
-"""For which all writes are put off at most, however long the server asks for."""
+"""Maximum pause of all writes, even if the server requests a longer one."""
 _LOST = "another replica leads"
 
 ResultHandler = Callable[[Write, WriteOutcome, str], None]
-"""Hears once of each write but events, and of equal ones that waited: what became of it, and why.  Called by the pool's threads."""
+"""Called once with the outcome of each write and the reason, from a worker thread; not for events and duplicates."""
 
 
 class Dispatcher:
-    """*remaining* are the seconds for which writes may be made, 0 where they may not; *term* counts the times that they may."""
+    """Worker threads that carry out writes.
+
+    *remaining* returns the seconds for which this process may write, 0 if it may not; *term* returns the number of its term as leader.
+    """
 
     def __init__(
         self,
@@ -61,13 +64,13 @@ class Dispatcher:
         self._stopped = False
 
     def start(self, workers: int) -> None:
-        """Begin, with so many threads."""
+        """Start *workers* threads."""
         self._threads = [threading.Thread(target=self._work, name=f"publish-{number}", daemon=True) for number in range(workers)]
         for each in self._threads:
             each.start()
 
     def stop(self, seconds: float = REQUEST_SECONDS) -> None:
-        """Begin nothing more, and wait for what is being written."""
+        """Start no more writes, and wait up to *seconds* for those in flight."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
@@ -76,17 +79,17 @@ class Dispatcher:
             each.join(max(0.0, until - time.monotonic()))
 
     def submit(self, writes: Iterable[Write], term: int | None = None) -> None:
-        """Carry these out: those of one object in this order, others side by side.
+        """Queue *writes*: those of one object are carried out in order, others concurrently.
 
-        What is left of them in another term than *term*, in which they were decided on (None: now), is dropped.
+        *term* is the term in which they were decided (None: the current one); in another term they are dropped.
         """
         decided = self._term() if term is None else term
         self._enqueue(QueuedWrite(each, term=decided) for each in writes)
 
     def dry_run_evictions(self, writes: Sequence[Evict], on_done: Callable[[Evict | None, str], None]) -> None:
-        """Ask the server whether it would allow these, and evict nobody.
+        """Send the evictions *writes* as a dry run.
 
-        *told* hears once, when all have been asked: the first that it would not allow, and why; None if there is none.
+        *on_done* is called once, after all responses, with the first refused eviction and the reason; None if none is refused.
         """
         if not writes:
             on_done(None, "")
@@ -101,7 +104,7 @@ class Dispatcher:
 
     @property
     def pending(self) -> int:
-        """Writes that are not done, without events."""
+        """Number of writes that are not done, without events."""
         with self._changed:
             return self._work_queue.pending
 
@@ -129,7 +132,7 @@ class Dispatcher:
             return None
 
     def _finish(self, task: QueuedWrite, outcome: WriteOutcome | None, why: str) -> None:
-        """Note what became of a task; without an outcome it is tried again."""
+        """Record the outcome of a task; without an outcome the task is retried."""
         with self._changed:
             if outcome is None:
                 wait = min(INITIAL_BACKOFF * 2 ** (task.tries - 1), MAX_BACKOFF) * random.uniform(0.5, 1.0)  # noqa: S311 - not for secrets
@@ -138,7 +141,7 @@ class Dispatcher:
                 return
             self._work_queue.done(task)
             finished = task.plan is None or _record_dry_run(task.plan, task.write, outcome, why)
-            # What was next in the lane: one thread is enough for it.
+            # One more thread is enough for the next write of this object.
             self._changed.notify()
         if task.plan is not None:
             if finished:
@@ -147,9 +150,9 @@ class Dispatcher:
             self._on_result(task.write, outcome, why)
 
     def _attempt(self, task: QueuedWrite) -> tuple[WriteOutcome | None, str]:
-        """Carry a task out; without an outcome it is to be tried again."""
+        """Carry out a task and return its outcome and reason; without an outcome the task must be retried."""
         if not task.tries:
-            # Not since it was submitted: where many writes wait, one bad moment would be the end of it.
+            # The time limit starts with the first try: a write that waited long in the queue must not fail at its first error.
             task.until = time.monotonic() + WRITE_SECONDS
         task.tries += 1
         try:
@@ -186,11 +189,11 @@ class Dispatcher:
 
     def _pause(self, seconds: float) -> None:
         with self._changed:
-            # Requests that were on their way together may be told different times.
+            # Concurrent requests may get different values of Retry-After; the longest counts.
             self._work_queue.paused_until = max(self._work_queue.paused_until, time.monotonic() + seconds)
 
     def _check_uid(self, task: QueuedWrite, error: ReplyError) -> tuple[WriteOutcome | None, str]:
-        """A patch that names another's uid is invalid: then the object is not there; otherwise the write is."""
+        """Read the object after HTTP 422: another uid means that the object is gone, else the write itself is invalid."""
         try:
             found = outcome_from_object(task.write, self._executor.get_object(task.write))
         except (ReplyError, NotLeadingError, ValueError, *TRANSPORT):
@@ -202,7 +205,7 @@ class Dispatcher:
 
     def _execute(self, task: QueuedWrite) -> tuple[WriteOutcome | None, str]:
         write = task.write
-        # A rehearsal changes nothing.
+        # A dry run changes nothing, so its term does not matter.
         if self._remaining() <= 0 or (task.plan is None and task.term != self._term()):
             return WriteOutcome.DROPPED, _LOST
         if task.read_first and not isinstance(write, RecordEvent):
@@ -214,9 +217,9 @@ class Dispatcher:
 
 
 def _record_dry_run(plan: EvictionDryRun, write: Write, outcome: WriteOutcome, why: str) -> bool:
-    """Note what the server would do with one eviction of a plan; whether it was the last."""
+    """Record the dry run of one eviction of a plan, and return whether it was the last."""
     plan.waiting -= 1
-    # A victim that is gone already stands in nobody's way.
+    # A victim that is already gone counts as allowed.
     if outcome not in (WriteOutcome.DONE, WriteOutcome.GONE) and plan.refused is None and isinstance(write, Evict):
         plan.refused, plan.why = write, why
     return plan.waiting == 0

@@ -1,6 +1,6 @@
-"""Carries out one write, once: the requests that it takes, in order.
+"""Carries out one write once, with its requests in order.
 
-Edge: the API server, and the time of day for what people read.
+Edge: the API server, and the wall clock for timestamps.
 """
 
 from __future__ import annotations
@@ -44,26 +44,26 @@ _DECODE = msgspec.json.Decoder().decode
 
 
 class NotLeadingError(Exception):
-    """Another may lead by now: the request was not made."""
+    """The lease has expired, so another replica may lead: the request was not sent."""
 
 
 class Executor:
-    """*remaining* are the seconds for which writes may be made: it is asked before each request, and none is waited for longer."""
+    """Sends the requests of writes; *remaining* returns the seconds left to write, which limit the timeout of each request."""
 
     def __init__(self, api: Api, paths: Paths, recorder: EventRecorder, remaining: Callable[[], float]) -> None:
         self._api, self._paths, self._recorder, self._remaining = api, paths, recorder, remaining
         self._recording = threading.Lock()
         self.requests = 0
-        """Requests made so far, about."""
+        """Approximate number of requests so far."""
 
     def execute(self, write: Write, *, dry_run: bool) -> tuple[WriteOutcome, str]:
-        """Carry *write* out; of a rehearsal only ask.
+        """Carry out *write*; with *dry_run*, send an eviction as a dry run.
 
         Raises:
-            ReplyError: the server would not.
-            OSError, urllib3.exceptions.HTTPError, ValueError: there was no answer that can be read.
+            ReplyError: the server refused the write.
+            OSError, urllib3.exceptions.HTTPError, ValueError: there was no readable response.
             KeyError: the kind is not served.
-            NotLeadingError: the time was up before the last request that counts.
+            NotLeadingError: the lease expired before the last necessary request.
 
         """
         match write:
@@ -84,7 +84,7 @@ class Executor:
         return WriteOutcome.DONE, ""
 
     def _evict_or_delete(self, write: Evict | Remove, *, dry_run: bool) -> None:
-        """Make a pod leave.  The eviction API writes a reason of its own, which ours replaces; a deletion writes none."""
+        """Evict or delete a pod.  The eviction API sets a condition of its own, which ours replaces; a deletion sets none."""
         eviction, condition = (
             requests.evict_or_delete(write, self._paths, dry_run=dry_run),
             requests.disruption_target(write, self._paths, _now()),
@@ -94,7 +94,7 @@ class Executor:
         elif isinstance(write, Evict) and write.method is EvictionMethod.EVICT:
             self._send(eviction)
             with contextlib.suppress(ReplyError, NotLeadingError):
-                # It leaves whatever its condition says, and may be gone already.
+                # The eviction has succeeded without the condition, and the pod may already be gone.
                 self._send(condition)
         else:
             self._send(condition)
@@ -117,7 +117,7 @@ class Executor:
         return WriteOutcome.DONE, ""
 
     def get_object(self, write: Write) -> Any:
-        """The object, parsed; None if it is not there."""
+        """Return the parsed object; None if it does not exist."""
         try:
             content = _DECODE(self._send(Request("GET", self._paths.object_path(write.target))))
         except ReplyError as error:
@@ -125,7 +125,7 @@ class Executor:
                 return None
             raise
         if not isinstance(content, dict) or not isinstance(content.get("metadata"), dict):
-            # Of what stands between us and the server.
+            # A proxy may have answered.
             raise ValueError("the response is not an API object")  # noqa: TRY004 - nobody here has called anything wrongly
         return content
 
@@ -140,7 +140,7 @@ class Executor:
         try:
             self._send(again if event_request.count > 1 else Request("POST", path, body))
         except (ReplyError, NotLeadingError, ValueError, *TRANSPORT):
-            # There may be nothing that could be counted.
+            # The event may not exist, so its count must not be increased next time.
             with self._recording:
                 self._recorder.forget_event(event)
             raise
@@ -165,7 +165,7 @@ def _reports_not_placed(write: SetCondition) -> bool:
 
 
 def _unless_true(write: SetCondition, content: Any, paths: Paths) -> Request | None:
-    """The request that puts the condition there; None where it says True by now, which is final, whoever wrote it."""
+    """Return the request that sets the condition; None if the condition is already True, which is final for any writer."""
     for each in (content.get("status") or {}).get("conditions") or ():
         if each.get("type") == write.condition.type and each.get("status") == "True":
             return None
@@ -173,12 +173,12 @@ def _unless_true(write: SetCondition, content: Any, paths: Paths) -> Request | N
 
 
 def _finalizers(write: AddFinalizer | RemoveFinalizer, content: Any, paths: Paths) -> Request | None:
-    """The request that adds or removes the finalizer; None where that is so already, or must not be."""
+    """Return the request that adds or removes the finalizer; None if it is not needed or not allowed."""
     metadata = content["metadata"]
     current = tuple(metadata.get("finalizers") or ())
     terminating = bool(metadata.get("deletionTimestamp"))
     adding = isinstance(write, AddFinalizer)
-    # The server takes no new finalizer for an object that is being deleted, and one that is not keeps its protection.
+    # The server refuses new finalizers on an object that is being deleted; an object that is not keeps its finalizer.
     if adding in (write.finalizer in current, terminating):
         return None
     wanted = (*current, write.finalizer) if adding else tuple(each for each in current if each != write.finalizer)

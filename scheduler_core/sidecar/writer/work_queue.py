@@ -1,6 +1,6 @@
 """Work queue of API writes: one in flight per object, urgent first, failed writes after a backoff.
 
-Told the time; knows no thread.
+The time is an argument; the caller synchronizes threads.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ MAX_EVENTS = 1000
 
 @dataclasses.dataclass(slots=True, eq=False)
 class QueuedWrite:
-    """A write that is to be carried out, *until* when it is tried, and how often it was."""
+    """Queued write, with the time *until* which it is retried and the number of its tries."""
 
     write: Write
     until: float = float("inf")
     plan: EvictionDryRun | None = None
-    """Ask the server only whether it would: an eviction, before any of this plan is carried out."""
+    """The dry run that this eviction is part of; None: a real write."""
     tries: int = 0
     read_first: bool = False
-    """Whether the object is to be looked at before it is tried again."""
+    """Whether the object must be read before the next try."""
     maybe_done: bool = False
-    """Whether a try may have been carried out: its answer was lost, or told of an error of the server's own."""
+    """Whether an earlier try may have been carried out: its response was lost or a server error."""
     term: int = 0
-    """In which it was decided on, of those in which this process leads."""
+    """Term of this process as leader in which the write was decided."""
 
 
 @dataclasses.dataclass(slots=True, eq=False)
 class EvictionDryRun:
-    """Evictions that the server is asked about; *waiting* are those it has not answered yet."""
+    """Dry run of the evictions of a plan; *waiting* is the number of missing responses."""
 
     on_done: Callable[[Evict | None, str], None]
     waiting: int
@@ -44,11 +44,11 @@ class EvictionDryRun:
 
 
 WriteKey = tuple[Ref, bool]
-"""An object; its events, which nothing is to wait for, have a lane of their own."""
+"""An object, and whether the write is an event: events have a queue of their own, because no write may wait for them."""
 
 
 class WorkQueue:
-    """Tasks, a lane for each object."""
+    """Queue of writes, with one write in flight per object."""
 
     def __init__(self) -> None:
         self._by_key: dict[WriteKey, collections.deque[QueuedWrite]] = {}
@@ -57,19 +57,19 @@ class WorkQueue:
         self._count = itertools.count()
         self._events = 0
         self.paused_until = float("-inf")
-        """Nothing is begun before: the server asked for quiet."""
+        """No write starts before this time, as the server requested by Retry-After."""
 
     def __len__(self) -> int:
-        """Tasks that are not done, those in hand too."""
+        """Return the number of writes that are not done, including those in flight."""
         return sum(map(len, self._by_key.values()))
 
     @property
     def pending(self) -> int:
-        """Tasks that are not done, without events, which nobody waits for."""
+        """Number of writes that are not done, without events."""
         return len(self) - self._events
 
     def add(self, task: QueuedWrite) -> bool:
-        """Add a task; False for an event where there are too many, and for what waits already."""
+        """Add a write and return True; False for an excess event or a write that is already queued."""
         if isinstance(task.write, RecordEvent):
             if self._events >= MAX_EVENTS:
                 return False
@@ -84,7 +84,7 @@ class WorkQueue:
         return True
 
     def get(self, now: float) -> QueuedWrite | None:
-        """The next task that may be begun; it stays first in its lane until ``done`` or ``again``."""
+        """Return the next write to carry out, if any; its object is blocked until ``done`` or ``add_after``."""
         if now < self.paused_until:
             return None
         while self._later and self._later[0][0] <= now:
@@ -92,14 +92,14 @@ class WorkQueue:
         return self._by_key[heapq.heappop(self._ready)[3]][0] if self._ready else None
 
     def next_at(self) -> float | None:
-        """When there may be something to take that there is not now; None: not before something is put."""
+        """Return the time at which ``get`` may return a write; None: not before the next ``add``."""
         moments = [self._later[0][0]] if self._later else []
         if self._ready:
             moments.append(self.paused_until)
         return max(min(moments), self.paused_until) if moments else None
 
     def done(self, task: QueuedWrite) -> None:
-        """A task that was taken is over: the next of its lane may be begun."""
+        """Remove a finished write; the next write of its object may start."""
         name = _write_key(task.write)
         queued = self._by_key[name]
         queued.popleft()
@@ -111,7 +111,7 @@ class WorkQueue:
             del self._by_key[name]
 
     def add_after(self, task: QueuedWrite, moment: float) -> None:
-        """A task that was taken is to be tried at *moment*."""
+        """Retry a write of ``get`` at *moment*."""
         heapq.heappush(self._later, (moment, next(self._count), _write_key(task.write)))
 
     def _make_ready(self, queued: WriteKey) -> None:
@@ -124,9 +124,9 @@ def _write_key(write: Write) -> WriteKey:
 
 
 def _is_queued(task: QueuedWrite, queued: Collection[QueuedWrite]) -> bool:
-    """Return whether *task* is queued for its object already and no later task undoes it.
+    """Return whether an equal write is already queued for the object, with no later write of the same slot.
 
-    Who asks for a state to be written asks again while it does not show: while the server is slow, ever more would wait.
+    Controllers submit a write again while the watch does not show it: with a slow server, the queue would grow without this check.
     """
     if (slot := task.write.slot) is None:
         return False
