@@ -180,17 +180,17 @@ class Cache:
             self._add_object(GatheredObjects(kind, api_version or self._api_versions[kind], raw), name, stamp)
         return name
 
-    def _add_object(self, found: GatheredObjects, name: Name, stamp: Stamp) -> None:
-        if found.kind == "Pod":
-            self._add_pod(found, name, stamp)
-        elif found.kind == "Node":
+    def _add_object(self, raw_object: GatheredObjects, name: Name, stamp: Stamp) -> None:
+        if raw_object.kind == "Pod":
+            self._add_pod(raw_object, name, stamp)
+        elif raw_object.kind == "Node":
             added = name[1] not in self.usage.nodes.nodes
-            if self.usage.add_or_update_node(found)[1]:
+            if self.usage.add_or_update_node(raw_object)[1]:
                 self.reporter.node(name[1], added=added)
         else:
-            before = self.reporter.before_change(found.kind, name)
-            self.group_cache.add_or_update(found, name, stamp)
-            self.reporter.group(found.kind, name, before)
+            before = self.reporter.before_change(raw_object.kind, name)
+            self.group_cache.add_or_update(raw_object, name, stamp)
+            self.reporter.group(raw_object.kind, name, before)
 
     def _remove(self, kind: str, name: Name) -> None:
         if kind == "Pod":
@@ -205,14 +205,14 @@ class Cache:
             self.group_cache.remove(kind, name)
             self.reporter.group(kind, name, before)
 
-    def _add_pod(self, found: GatheredObjects, name: Name, stamp: Stamp) -> None:
-        key = (found.kind, *name)
+    def _add_pod(self, raw_object: GatheredObjects, name: Name, stamp: Stamp) -> None:
+        key = (raw_object.kind, *name)
         self._unusable.pop(key, None)
         before = self.usage.pods.pods.get("/".join(name))
-        was = self.usage.node_of(before) if before is not None else ""
+        old_node = self.usage.node_of(before) if before is not None else ""
         after: LivePod | None = None
         try:
-            pod = self._reader.read_pod(found, stamp)
+            pod = self._reader.read_pod(raw_object, stamp)
         except Unusable as error:
             self._unusable[key] = str(error)
             self.usage.remove_pod("/".join(name))
@@ -223,7 +223,7 @@ class Cache:
             else:
                 self.usage.end(pod)
         if before is not None or after is not None:
-            self.reporter.pod(before, after, was)
+            self.reporter.pod(before, after, old_node)
 
     def _sweep(self) -> None:
         """Remove the forms of deleted pods once the number of forms has doubled since the last time."""

@@ -114,19 +114,19 @@ class ChangeReporter:
             self.budgets += 1
         self.change_count += 1
 
-    def pod(self, before: LivePod | None, after: LivePod | None, was: str) -> None:
-        """Record a change of a pod; *was* is the node on which it counted before."""
-        at = self._node_usage.node_of(after) if after is not None else ""
-        moved = was != at or (bool(at) and _differs(before, after))
-        if was and (was != at or _form(before) is not _form(after)):
-            self.changes.freed_nodes.add(was)
-        nominated = before.nominated if before is not None and not was else ""
-        if nominated and nominated != at and (after is None or after.nominated != nominated):
+    def pod(self, before: LivePod | None, after: LivePod | None, old_node: str) -> None:
+        """Record a change of a pod; *old_node* is the node on which it counted before."""
+        new_node = self._node_usage.node_of(after) if after is not None else ""
+        pod_moved = old_node != new_node or (bool(new_node) and _differs(before, after))
+        if old_node and (old_node != new_node or _form(before) is not _form(after)):
+            self.changes.freed_nodes.add(old_node)
+        nominated = before.nominated if before is not None and not old_node else ""
+        if nominated and nominated != new_node and (after is None or after.nominated != nominated):
             self.changes.freed_nodes.add(nominated)
-        self.changes.pods_moved |= moved
+        self.changes.pods_moved |= pod_moved
         if _differs(before, after):
             self.change_count += 1
-            for pod, where in ((before, was), (after, at)):
+            for pod, where in ((before, old_node), (after, new_node)):
                 # A single pod with a node needs no attempt; its deletion is reported so that the queue can remove it.
                 if pod is not None and (pod.draft.group or not where or after is None) and (root := self.root(pod)) is not None:
                     self.changes.roots.add(root)
@@ -145,8 +145,8 @@ class ChangeReporter:
                 yield root
 
     def _group(self, kind: str, name: Name, before: Before, after: Before) -> None:
-        was, new = before[0], after[0]
-        if isinstance(was, LiveGroup) and isinstance(new, LiveGroup) and _same(was, new):
+        old, new = before[0], after[0]
+        if isinstance(old, LiveGroup) and isinstance(new, LiveGroup) and _same(old, new):
             return
         # A new group without running pods does not change the possible victims.
         self.changes.units |= self._has_running_pods(kind, name)

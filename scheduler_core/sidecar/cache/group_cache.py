@@ -71,8 +71,8 @@ class LiveGroup:
 
     def condition(self, type_: str) -> Condition | None:
         """Return the condition of that type, after the last write that is in flight; None if there is none."""
-        if (found := self.assumed_conditions.get(type_)) is not None:
-            return found if found.status else None
+        if (assumed := self.assumed_conditions.get(type_)) is not None:
+            return assumed if assumed.status else None
         for each in self.group.status.conditions or ():
             if each.type == type_:
                 return Condition(type_, each.status, each.reason, each.message, each.last_transition_time or "")
@@ -103,32 +103,32 @@ class GroupCache:
         self._by_workload: dict[Name, set[Key]] = {}
         self._workloads: tuple[Workload, ...] | None = None
 
-    def add_or_update(self, found: GatheredObjects, name: Name, stamp: Stamp) -> None:
+    def add_or_update(self, raw_object: GatheredObjects, name: Name, stamp: Stamp) -> None:
         """Add or replace an object of one of these kinds."""
-        key = (found.kind, *name)
+        key = (raw_object.kind, *name)
         self.unusable.pop(key, None)
-        match found.kind:
+        match raw_object.kind:
             case "PodGroup":
-                self._add_object(found, key, lambda: attempt(found, lambda one: read_one(one, PodGroup))[1], stamp)
+                self._add_object(raw_object, key, lambda: attempt(raw_object, lambda one: read_one(one, PodGroup))[1], stamp)
             case "CompositePodGroup":
-                self._add_object(found, key, lambda: attempt(found, lambda one: read_one(one, CompositePodGroup))[1], stamp)
+                self._add_object(raw_object, key, lambda: attempt(raw_object, lambda one: read_one(one, CompositePodGroup))[1], stamp)
             case "Workload":
-                self._add_object(found, key, lambda: attempt(found, lambda one: read_one(one, Workload))[1], stamp)
+                self._add_object(raw_object, key, lambda: attempt(raw_object, lambda one: read_one(one, Workload))[1], stamp)
             case "PriorityClass":
-                self._add_object(found, key, lambda: attempt(found, lambda one: read_one(one, PriorityClass))[1], stamp)
+                self._add_object(raw_object, key, lambda: attempt(raw_object, lambda one: read_one(one, PriorityClass))[1], stamp)
             case _:
-                self._add_object(found, key, lambda: attempt(found, read_budget)[1], stamp)
+                self._add_object(raw_object, key, lambda: attempt(raw_object, read_budget)[1], stamp)
 
     def _add_object(
         self,
-        found: GatheredObjects,
+        raw_object: GatheredObjects,
         key: Key,
         read: Callable[[], Group | Workload | PriorityClass | DisruptionBudget | Unusable],
         stamp: Stamp,
     ) -> None:
         value = read()
         if isinstance(value, Unusable):
-            self.remove(found.kind, key[1:])
+            self.remove(raw_object.kind, key[1:])
             self.unusable[key] = str(value)
         elif isinstance(value, PriorityClass):
             self.classes[key[2]] = value
@@ -144,7 +144,7 @@ class GroupCache:
             landed = before is not None and before.binds_acknowledged and before.uid == stamp.uid
             live = self.groups[key] = LiveGroup(key, stamp, value, binds_acknowledged=landed)
             if live.condition(DISRUPTION_TARGET) is not None:
-                live.disrupted_by = managers_of_condition(found.text, DISRUPTION_TARGET)
+                live.disrupted_by = managers_of_condition(raw_object.text, DISRUPTION_TARGET)
             if live.parent:
                 self._children.setdefault((key[1], live.parent), {})[key] = live
             if live.workload:
@@ -195,15 +195,15 @@ class GroupCache:
     def tree(self, root: Root) -> list[LiveGroup]:
         """Return all groups of a tree, parents first; empty if the root does not exist."""
         top = self.groups.get((root.kind, root.namespace, root.name))
-        found: dict[Key, LiveGroup] = {}
+        groups: dict[Key, LiveGroup] = {}
         stack = [top] if top is not None else []
         while stack:
             live = stack.pop()
-            if live.key not in found:
-                found[live.key] = live
+            if live.key not in groups:
+                groups[live.key] = live
                 if live.key[0] == "CompositePodGroup":
                     stack.extend(self.children(*live.key[1:]))
-        return list(found.values())
+        return list(groups.values())
 
     def completed(self, live: LiveGroup) -> Group:
         """Return the group completed from its priority class."""
@@ -214,9 +214,9 @@ class GroupCache:
 
     def problems(self) -> Iterator[Problem]:
         """Return the problems of groups that cannot be used as written."""
-        found: list[Problem] = []
-        completed((each.group for each in self.groups.values()), self.priorities, found)
-        yield from found
+        problems: list[Problem] = []
+        completed((each.group for each in self.groups.values()), self.priorities, problems)
+        yield from problems
 
     def list_kind(self, kind: str) -> Sequence[Object]:
         """Return all usable objects of *kind*."""
@@ -259,21 +259,21 @@ class CachedObjects(KnownObjects):
     def get(self, kind: str, namespace: str, name: str) -> Object | None:
         """See Lookup."""
         group_cache = self._group_cache
-        found: Object | None
+        result: Object | None
         match kind:
             case "Node":
-                found = self._nodes.get_node(name)
+                result = self._nodes.get_node(name)
             case "PriorityClass":
-                found = group_cache.classes.get(name)
+                result = group_cache.classes.get(name)
                 namespace = ""
             case "Workload":
-                found = group_cache.workloads.get((namespace, name))
+                result = group_cache.workloads.get((namespace, name))
             case _:
                 live = group_cache.groups.get((kind, namespace, name))
-                found = group_cache.completed(live) if live is not None else None
-        if found is None and (kind, namespace, name) in group_cache.unusable:
-            found = Named(kind, ObjectMeta(name=name, namespace=namespace))
-        return super().get(kind, namespace, name) if found is None else found
+                result = group_cache.completed(live) if live is not None else None
+        if result is None and (kind, namespace, name) in group_cache.unusable:
+            result = Named(kind, ObjectMeta(name=name, namespace=namespace))
+        return super().get(kind, namespace, name) if result is None else result
 
     def children(self, kind: str, namespace: str, name: str) -> Sequence[Object]:
         """See Lookup."""
@@ -281,6 +281,6 @@ class CachedObjects(KnownObjects):
 
     def list_kind(self, kind: str) -> Sequence[Object] | None:
         """See Lookup."""
-        found = self._nodes.list_nodes() if kind == "Node" else self._group_cache.list_kind(kind)
+        result = self._nodes.list_nodes() if kind == "Node" else self._group_cache.list_kind(kind)
         more = [Named(kind, ObjectMeta(name=key[2], namespace=key[1])) for key in self._group_cache.unusable if key[0] == kind]
-        return (*found, *more) if more else found or None
+        return (*result, *more) if more else result or None

@@ -37,8 +37,8 @@ class LiveSnapshots:
         made, pods = self._with_v1alpha1_groups()
         groups = self._sorted((*self._complete(), *completed(made.groups, self._groups.priorities, [])))
         priorities = group_priorities(groups, self._groups.priorities)
-        found = self._of(groups, pods)
-        return dataclasses.replace(found, priorities=priorities, desired=made.desired, problems=self._problems(groups, pods))
+        snapshot = self._of(groups, pods)
+        return dataclasses.replace(snapshot, priorities=priorities, desired=made.desired, problems=self._problems(groups, pods))
 
     def problems(self) -> tuple[Problem, ...]:
         """Return the objects that cannot be used, or only in part."""
@@ -48,10 +48,10 @@ class LiveSnapshots:
         """Return a snapshot of everything whose parts are created on first use, without problems; valid until the next change."""
         node_usage = self._node_usage
         node_usage.placement_state()
-        found = self._of((), ())
+        snapshot = self._of((), ())
         pods = Lazy(lambda: sorted(node_usage.records(), key=lambda pod: pod.key))
         return dataclasses.replace(
-            found, pods=pods, groups=Lazy(lambda: self._sorted(self._complete())), priorities=LivePriorities(self._groups)
+            snapshot, pods=pods, groups=Lazy(lambda: self._sorted(self._complete())), priorities=LivePriorities(self._groups)
         )
 
     def snapshot_of_roots(self, roots: Iterable[Root]) -> ClusterSnapshot:
@@ -88,13 +88,13 @@ class LiveSnapshots:
         """Return the groups generated for v1alpha1 pods, and all pods with these groups."""
         node_usage = self._node_usage
         node_usage.placement_state()
-        here = sorted((pod for pod in node_usage.pods.pods.values() if node_usage.is_counted(pod)), key=lambda pod: pod.key)
+        counted = sorted((pod for pod in node_usage.pods.pods.values() if node_usage.is_counted(pod)), key=lambda pod: pod.key)
         if not node_usage.pods.with_workload_ref:
-            return v1alpha1.GeneratedGroups((), {}), [node_usage.record(pod) for pod in here]
-        drafts = [dataclasses.replace(pod.draft) for pod in here]
+            return v1alpha1.GeneratedGroups((), {}), [node_usage.record(pod) for pod in counted]
+        drafts = [dataclasses.replace(pod.draft) for pod in counted]
         groups = [each.group for each in self._groups.groups.values()]
         made = v1alpha1.join(drafts, self._groups.workloads.values(), groups, self._groups.priorities)
-        records = [dataclasses.replace(node_usage.record(pod), group=draft.group) for pod, draft in zip(here, drafts, strict=True)]
+        records = [dataclasses.replace(node_usage.record(pod), group=draft.group) for pod, draft in zip(counted, drafts, strict=True)]
         return made, records
 
     def _complete(self) -> list[Group]:
@@ -105,26 +105,26 @@ class LiveSnapshots:
 
     def _problems(self, groups: tuple[Group, ...], pods: list[PodRecord]) -> tuple[Problem, ...]:
         node_usage, group_cache = self._node_usage, self._groups
-        found: list[Problem] = []
+        problems: list[Problem] = []
         unusable = {
             **group_cache.unusable,
             **self._unusable,
             **{("Node", "", name): why for name, why in node_usage.nodes.unusable.items()},
         }
-        found += [Problem(label(key[0], key[1:]), left_out(key[0], why)) for key, why in unusable.items()]
-        table = node_usage.nodes.table((), found)
-        completed(groups, group_cache.priorities, found)
+        problems += [Problem(label(key[0], key[1:]), left_out(key[0], why)) for key, why in unusable.items()]
+        table = node_usage.nodes.table((), problems)
+        completed(groups, group_cache.priorities, problems)
         for budget in group_cache.budgets.values():
-            found += problems_of_budget(budget)
+            problems += problems_of_budget(budget)
         for pod in node_usage.pods.pods.values():
             draft = pod.draft
             if not node_usage.is_counted(pod):
-                found.append(unknown_node(draft))
+                problems.append(unknown_node(draft))
                 continue
             rank = group_cache.priorities.rank(draft.priority, draft.class_name, draft.policy)
-            found += problems_of(draft, rank, node_usage.nodes.nodes)
-        found += label_case.problems(table, groups, pods)
-        return tuple(sorted(set(found), key=lambda each: (each.object, each.message)))
+            problems += problems_of(draft, rank, node_usage.nodes.nodes)
+        problems += label_case.problems(table, groups, pods)
+        return tuple(sorted(set(problems), key=lambda each: (each.object, each.message)))
 
 
 class Lazy(Sequence[T], Generic[T]):

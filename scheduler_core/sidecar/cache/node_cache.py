@@ -34,7 +34,7 @@ class NodeCache:
         self._known: dict[str, Node] = {}
         self._texts: dict[str, str] = {}
 
-    def add_or_update(self, found: GatheredObjects) -> tuple[str, bool, bool]:
+    def add_or_update(self, raw_object: GatheredObjects) -> tuple[str, bool, bool]:
         """Add or replace a node; return its name, whether a relevant field changed, and whether the set of nodes changed.
 
         Heartbeats, conditions and images are not relevant.
@@ -43,7 +43,7 @@ class NodeCache:
             Unusable: the node has no readable name.
 
         """
-        (_, name), read = attempt(found, read_node)
+        (_, name), read = attempt(raw_object, read_node)
         before = self.nodes.get(name)
         if isinstance(read, Unusable):
             self.remove(name)

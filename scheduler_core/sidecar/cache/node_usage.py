@@ -109,9 +109,9 @@ class NodeUsage:
         pod.record = None
         self._count(pod)
 
-    def add_or_update_node(self, found: GatheredObjects) -> tuple[str, bool]:
+    def add_or_update_node(self, raw_object: GatheredObjects) -> tuple[str, bool]:
         """Add or replace a node; return its name and whether a relevant field changed.  Raises Unusable if it has no name."""
-        name, changed, renumbered = self.nodes.add_or_update(found)
+        name, changed, renumbered = self.nodes.add_or_update(raw_object)
         self._stale |= changed
         if renumbered:
             self._placement_state = None
@@ -119,10 +119,10 @@ class NodeUsage:
 
     def remove_node(self, name: str) -> bool:
         """Remove a node and return whether it existed."""
-        there = self.nodes.remove(name)
-        if there:
+        existed = self.nodes.remove(name)
+        if existed:
             self._placement_state = None
-        return there
+        return existed
 
     def invalidate_records(self) -> None:
         """Drop the cached records of all pods, because priority classes changed."""

@@ -95,15 +95,15 @@ class PodReader:
         self._reader = Reader(membership)
         self._texts: dict[str, str] = {}
 
-    def read_pod(self, found: GatheredObjects, stamp: Stamp) -> LivePod | Ended:
+    def read_pod(self, raw_object: GatheredObjects, stamp: Stamp) -> LivePod | Ended:
         """Return the pod, or ``Ended`` if it has ended.
 
         Raises:
             Unusable: the pod cannot be used.
 
         """
-        pod = typed(found, wire.Pod)
-        name = name_in(found.kind, pod.metadata)
+        pod = typed(raw_object, wire.Pod)
+        name = name_in(raw_object.kind, pod.metadata)
         if (draft := self._reader.draft(name, pod)) is None:
             return Ended("/".join(name), self._reader.group(pod) if pod.spec.node_name else "")
         pinned_node = "" if GATE in draft.gates else (pod.metadata.annotations or {}).get(GATE, "")

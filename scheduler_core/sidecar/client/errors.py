@@ -30,7 +30,7 @@ class NextStep(enum.Enum):
 def next_step(code: int, causes: Sequence[str], write: Write) -> NextStep:
     """Return the next step after a response with HTTP status *code* and the causes of its Status.
 
-    A 429 means either that a disruption budget forbids the eviction or that the server is overloaded; *causes* tells which.
+    A 429 means either that a disruption budget forbids the eviction or that the server is overloaded; *causes* shows which.
     """
     if code == TOO_MANY and isinstance(write, Evict) and "DisruptionBudget" in causes:
         return NextStep.GIVE_UP

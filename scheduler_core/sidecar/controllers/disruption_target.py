@@ -34,10 +34,10 @@ class DisruptionTargets:
         """Time of the next run without a change; None: only after a change."""
         return self._pending.next_retry
 
-    def wanted(self, store: Cache, now: float) -> tuple[SetCondition, ...]:
+    def wanted(self, cache: Cache, now: float) -> tuple[SetCondition, ...]:
         """Return the missing writes at *now*, by kind and name."""
         self._pending.expire(now)
-        outdated = [live for live in store.groups() if self._has_our_condition(live) and _has_running_pods(store, live)]
+        outdated = [live for live in cache.groups() if self._has_our_condition(live) and _has_running_pods(cache, live)]
         writes = [SetCondition(Ref(*live.key, live.uid), _GONE) for live in sorted(outdated, key=lambda live: live.key)]
         return tuple(write for write in writes if self._pending.add(write, now))
 
@@ -51,9 +51,9 @@ class DisruptionTargets:
         return _DEFAULT_MANAGER in live.disrupted_by and condition.message.startswith(self._prefix)
 
 
-def _has_running_pods(store: Cache, live: LiveGroup) -> bool:
+def _has_running_pods(cache: Cache, live: LiveGroup) -> bool:
     """Return whether a pod of the group has a node and none is being evicted; an eviction counts from its request on."""
-    leaves = [each.key for each in store.group_cache.tree(Name(*live.key)) if each.key[0] == "PodGroup"]
-    members = [pod for key in leaves for pod in store.members(*key[1:])]
+    leaves = [each.key for each in cache.group_cache.tree(Name(*live.key)) if each.key[0] == "PodGroup"]
+    members = [pod for key in leaves for pod in cache.members(*key[1:])]
     leaving = any(pod.deletion_assumed or pod.draft.terminating for pod in members)
-    return not leaving and any(store.usage.node_of(pod) for pod in members)
+    return not leaving and any(cache.usage.node_of(pod) for pod in members)

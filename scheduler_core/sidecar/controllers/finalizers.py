@@ -61,7 +61,7 @@ def _deleted_cycles(groups: Sequence[Group]) -> set[Key]:
     composites = {_key(each): each for each in groups if each.kind == "CompositePodGroup"}
     children = collections.Counter(_parent(each) for each in groups)
     seen: dict[Key, Key] = {}
-    found: set[Key] = set()
+    removable: set[Key] = set()
     for start in composites:
         path, key = [], start
         while key in composites and key not in seen:
@@ -71,8 +71,8 @@ def _deleted_cycles(groups: Sequence[Group]) -> set[Key]:
         if key in path:
             cycle = path[path.index(key) :]
             if all(children[each] == 1 and composites[each].metadata.deletion_timestamp is not None for each in cycle):
-                found.update(cycle)
-    return found
+                removable.update(cycle)
+    return removable
 
 
 def _key(group: Group) -> Key:

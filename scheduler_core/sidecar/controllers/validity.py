@@ -76,19 +76,19 @@ class Validity:
     def reconcile(self, trees: Trees, now: float) -> ValidityResult:
         """Validate all trees at *now*, in monotonic seconds."""
         self._pending.expire(now)
-        found: dict[Name, _InvalidTree] = {}
+        invalid_trees: dict[Name, _InvalidTree] = {}
         writes: list[Write] = []
         times: list[float] = []
         for tree in trees.all:
             messages = _messages(tree, tree_violations.find_violations(tree, trees, self._gates))
             if messages:
-                invalid = found[tree.name] = self._update_tree(tree.name, messages, now)
+                invalid = invalid_trees[tree.name] = self._update_tree(tree.name, messages, now)
                 due = self._due(invalid)
                 if due > now:
                     times.append(due)
                     continue
             writes += self._tree_writes(tree, messages, now)
-        self._invalid = found
+        self._invalid = invalid_trees
         if self._pending.next_retry is not None:
             times.append(self._pending.next_retry)
         return ValidityResult(tuple(writes), min(times, default=None))
@@ -150,7 +150,7 @@ def _messages(tree: Tree, violations: Mapping[Name, list[str]]) -> dict[Name, st
     if not violations:
         return {}
     longest = LONGEST - len(PREFIX)
-    everything = listed([f'{name.kind} "{name.name}": {each}' for name, found in violations.items() for each in found], longest=longest)
+    everything = listed([f'{name.kind} "{name.name}": {each}' for name, errors in violations.items() for each in errors], longest=longest)
     messages = {}
     for node in tree.nodes:
         name = name_of(node.group)

@@ -82,16 +82,16 @@ def create_app(answers: Answers) -> flask.Flask:
         if not lookups.acquire(blocking=False):
             return _error(503, f"{MAX_LOOKUPS} requests are in progress, which is the limit: retry in a second")
         try:
-            found = answers.explain(namespace[:MAX_NAME_LENGTH], name[:MAX_NAME_LENGTH])
+            decision = answers.explain(namespace[:MAX_NAME_LENGTH], name[:MAX_NAME_LENGTH])
         except LookupError as error:
             return _error(404, str(error))
         except TimeoutError:
             return _error(503, "the scheduler is busy and did not answer in time: retry in a second")
         finally:
             lookups.release()
-        if found is None:
+        if decision is None:
             return _error(404, f"no decision on {namespace[:MAX_NAME_LENGTH]}/{name[:MAX_NAME_LENGTH]}: no root of that name was attempted")
-        return flask.jsonify(found)
+        return flask.jsonify(decision)
 
     return app
 

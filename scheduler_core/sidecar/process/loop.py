@@ -43,7 +43,7 @@ class Parts:
     *scheduler* is None if no mode places pods; *term* returns the number of the term as leader, from 1; 0 while not leading.
     """
 
-    store: Cache
+    cache: Cache
     scheduler: Scheduler | None
     controllers: ControllerRunner
     dispatcher: Dispatcher
@@ -101,8 +101,8 @@ class Loop:
         leads = self._leads(now)
         if not leads or parts.scheduler is None:
             # Changes are not used here, and a new leader starts from the whole cache: without this they would accumulate.
-            parts.store.reporter.pop_changes()
-        if not parts.store.synced:
+            parts.cache.reporter.pop_changes()
+        if not parts.cache.synced:
             return IDLE_SECONDS
         if not self._frozen:
             # Most listed objects are long-lived: garbage collection over them would block the loop for long.
@@ -132,17 +132,17 @@ class Loop:
         return term > 0
 
     def _handle(self, message: Message) -> DryRunDone | None:
-        store = self._parts.store
+        cache = self._parts.cache
         match message:
             case Changed(kind, event, content):
-                store.apply(kind, event, content)
+                cache.apply(kind, event, content)
                 self._parts.metrics.events.labels(kind=kind).inc()
                 self._parts.controllers.changed(kind)
             case Listed(kind, objects):
-                store.replace(kind, objects)
+                cache.replace(kind, objects)
                 self._parts.controllers.changed(kind)
             case Unserved(kind):
-                store.mark_unserved(kind)
+                cache.mark_unserved(kind)
                 self._parts.controllers.changed(kind)
             case Done(write, outcome, why):
                 self._done(write, outcome, why, time.monotonic())

@@ -71,10 +71,10 @@ class Sidecar:
             term=self._term,
             recorder=EventRecorder(CONTROLLER, settings.identity),
         )
-        store = Cache(LABELS if settings.by_label else ())
-        self._scheduler = Scheduler(store, options(settings)) if settings.places else None
-        controllers = ControllerRunner(tuple(enabled_controllers(settings, store, self._metrics, minor)))
-        self.loop = Loop(Parts(store, self._scheduler, controllers, self._dispatcher, self._mailbox, self._metrics, self._term, log))
+        cache = Cache(LABELS if settings.by_label else ())
+        self._scheduler = Scheduler(cache, options(settings)) if settings.places else None
+        controllers = ControllerRunner(tuple(enabled_controllers(settings, cache, self._metrics, minor)))
+        self.loop = Loop(Parts(cache, self._scheduler, controllers, self._dispatcher, self._mailbox, self._metrics, self._term, log))
 
     def start(self) -> None:
         """Start the watches, the writers and the leader election."""
@@ -120,8 +120,8 @@ class Sidecar:
         if not self._term():
             raise LookupError("this replica is not the leader and makes no decisions: ask the leader")
         # Raises TimeoutError.
-        found = self.loop.call(lambda: scheduler.explain(namespace, name))
-        return None if found is None else as_json(found)
+        decision = self.loop.call(lambda: scheduler.explain(namespace, name))
+        return None if decision is None else as_json(decision)
 
 
 def options(settings: Settings) -> SchedulerOptions:

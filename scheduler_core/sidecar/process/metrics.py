@@ -245,8 +245,8 @@ class SidecarMetrics:
 
     def described(self) -> tuple[Described, ...]:
         """Return the descriptions of all metrics, by name."""
-        found = [each for each in vars(self).values() if isinstance(each, MetricWrapperBase)]
-        return tuple(sorted((_described(each) for each in found), key=lambda each: each.name))
+        metrics = [each for each in vars(self).values() if isinstance(each, MetricWrapperBase)]
+        return tuple(sorted((_described(each) for each in metrics), key=lambda each: each.name))
 
     def text(self) -> bytes:
         """Return all metrics in the text format of Prometheus."""
@@ -256,7 +256,7 @@ class SidecarMetrics:
 def _described(metric: MetricWrapperBase) -> Described:
     (family,) = metric.describe()
     suffix = "_total" if family.type == "counter" else ""
-    return Described(f"{family.name}{suffix}", tuple(metric._labelnames), family.documentation)  # noqa: SLF001 - nothing public tells them
+    return Described(f"{family.name}{suffix}", tuple(metric._labelnames), family.documentation)  # noqa: SLF001 - there is no public attribute
 
 
 def _is_pod(root: Name) -> bool:
@@ -265,11 +265,11 @@ def _is_pod(root: Name) -> bool:
 
 def _members(decision: Decision, result: str) -> Mapping[str, int]:
     """Return the number of pods of a group by result, counted as kube-scheduler does."""
-    found: collections.Counter[str] = collections.Counter()
+    counts: collections.Counter[str] = collections.Counter()
     if decision.status is Status.SUCCESS:
-        found[_SCHEDULED] = len(decision.assignments)
-    found[_UNSCHEDULABLE if result == _SCHEDULED else result] = len(decision.pending)
-    return +found
+        counts[_SCHEDULED] = len(decision.assignments)
+    counts[_UNSCHEDULABLE if result == _SCHEDULED else result] = len(decision.pending)
+    return +counts
 
 
 def _observe(histogram: prometheus_client.Histogram, value: float, times: int) -> None:

@@ -35,12 +35,12 @@ def next_action(entity: QueuedEntity, waiting: Waiting, status: RootStatus, opti
     return Action.SCHEDULE if schedulable and not (status.terminating or unconfirmed or backing_off) else None
 
 
-def current_waiting(entity: QueuedEntity, store: Cache, *, hint: bool) -> Waiting:
+def current_waiting(entity: QueuedEntity, cache: Cache, *, hint: bool) -> Waiting:
     """Return what *entity* waits for now: only its backoff after a *hint*, and without binds whose result is visible by now."""
     waiting = entity.waiting
     if isinstance(waiting, Unschedulable):
         return Backoff() if hint else waiting
-    unconfirmed = {ref: write for ref, write in waiting.unconfirmed.items() if _is_unconfirmed(store, ref, write)}
+    unconfirmed = {ref: write for ref, write in waiting.unconfirmed.items() if _is_unconfirmed(cache, ref, write)}
     return Backoff(unconfirmed, waiting.decision)
 
 
@@ -49,8 +49,8 @@ def update_timers(entity: QueuedEntity, status: RootStatus, options: SchedulerOp
     if status.to_place and status.ready and not status.partially_bound and not entity.waited_for_members:
         entity.waited_for_members = True
         entity.backoff_expiration = max(entity.backoff_expiration, now + options.settle_seconds)
-    entity.partial_since = _since(entity.partial_since, now, there=bool(status.partially_bound))
-    entity.awaits_binding_since = _since(entity.awaits_binding_since, now, there=status.awaits_binding)
+    entity.partial_since = _since(entity.partial_since, now, active=bool(status.partially_bound))
+    entity.awaits_binding_since = _since(entity.awaits_binding_since, now, active=status.awaits_binding)
     times = [entity.commit_after] if status.to_commit else []
     times += [entity.partial_since + options.partial_seconds] if entity.partial_since is not None else []
     times += [entity.awaits_binding_since + options.pinned_seconds] if entity.awaits_binding_since is not None else []
@@ -69,13 +69,13 @@ def _must_undo(entity: QueuedEntity, status: RootStatus, options: SchedulerOptio
     return now >= entity.partial_since + options.partial_seconds
 
 
-def _since(since: float | None, now: float, *, there: bool) -> float | None:
-    if not there:
+def _since(since: float | None, now: float, *, active: bool) -> float | None:
+    if not active:
         return None
     return now if since is None else since
 
 
-def _is_unconfirmed(store: Cache, ref: Ref, write: Bind | Ungate) -> bool:
+def _is_unconfirmed(cache: Cache, ref: Ref, write: Bind | Ungate) -> bool:
     """Return whether *write* must be repeated.  A bind to a deleted node is not: the API server would accept it."""
-    pod = store.pod(ref)
-    return pod is not None and pod.assumed == write.node and write.node in store.usage.nodes.nodes
+    pod = cache.pod(ref)
+    return pod is not None and pod.assumed == write.node and write.node in cache.usage.nodes.nodes

@@ -53,17 +53,17 @@ class SchedulingQueue:
 
     """
 
-    def __init__(self, store: Cache, options: SchedulerOptions, assumed: AssumedPods, reservations: PlanReservations) -> None:
-        store.usage.set_ungating(ungates=options.ungate, binds=options.scheduler_name if options.place else "")
-        self.store, self.options, self.our_pods = store, options, options.our_pods
+    def __init__(self, cache: Cache, options: SchedulerOptions, assumed: AssumedPods, reservations: PlanReservations) -> None:
+        cache.usage.set_ungating(ungates=options.ungate, binds=options.scheduler_name if options.place else "")
+        self.cache, self.options, self.our_pods = cache, options, options.our_pods
         self._assumed, self._reservations = assumed, reservations
-        self.entities = EntityQueue(UnschedulableEntities(store, options.ignore))
+        self.entities = EntityQueue(UnschedulableEntities(cache, options.ignore))
         self.in_flight: dict[Ref, QueuedEntity] = {}
         self.decisions = DecisionLog()
 
     def status_of(self, root: Root) -> RootStatus | None:
         """Return the current status of *root*."""
-        return root_status(self.store, root, self.our_pods)
+        return root_status(self.cache, root, self.our_pods)
 
     def get(self, root: Root) -> QueuedEntity | None:
         """Return the entity of *root*; None if it is not in the queue."""
@@ -73,7 +73,7 @@ class SchedulingQueue:
 
     def handle_changes(self, now: float) -> None:
         """Process cluster changes and expired timers."""
-        changes = self.store.reporter.pop_changes()
+        changes = self.cache.reporter.pop_changes()
         for root in changes.roots:
             self.reconsider(root, now, hint=True)
         for entity in [self.entities.by_root[root] for root in self.entities.plans]:
@@ -101,7 +101,7 @@ class SchedulingQueue:
 
     def route(self, entity: QueuedEntity, status: RootStatus, now: float, *, hint: bool = False) -> None:
         """Move *entity* to activeQ or to its waiting state; delete it if nothing is left to do."""
-        entities, waiting = self.entities, current_waiting(entity, self.store, hint=hint)
+        entities, waiting = self.entities, current_waiting(entity, self.cache, hint=hint)
         for at in update_timers(entity, status, self.options, now):
             entities.wake_at(entity, at, now)
         if next_action(entity, waiting, status, self.options, now) is not None:
@@ -245,7 +245,7 @@ class SchedulingQueue:
 
         The root is retried after its backoff, because changes during its plan did not wake it.
         """
-        entity.refusal = RefusedEvictions(victims, self.store.reporter.budgets, now + self.options.flush_seconds)
+        entity.refusal = RefusedEvictions(victims, self.cache.reporter.budgets, now + self.options.flush_seconds)
         self.reconsider(entity.root, now, hint=True, status=status)
 
     def _is_preempting(self, entity: QueuedEntity, now: float) -> bool:
@@ -282,5 +282,5 @@ class SchedulingQueue:
         if not isinstance(entity.state, Binding):
             return False
         root = entity.root
-        live = self.store.group(root.kind, root.namespace, root.name)
-        return live is not None and live.uid == entity.uid and self.store.group_cache.root_of(live.key) == root
+        live = self.cache.group(root.kind, root.namespace, root.name)
+        return live is not None and live.uid == entity.uid and self.cache.group_cache.root_of(live.key) == root

@@ -45,8 +45,8 @@ NO_HINT = QueueingHint()
 class UnschedulableEntities:
     """Unschedulable roots with their hints."""
 
-    def __init__(self, store: Cache, ignore: frozenset[str]) -> None:
-        self._store, self._ignore = store, ignore
+    def __init__(self, cache: Cache, ignore: frozenset[str]) -> None:
+        self._cache, self._ignore = cache, ignore
         self._roots: dict[Root, QueueingHint] = {}
 
     def __len__(self) -> int:
@@ -73,7 +73,7 @@ class UnschedulableEntities:
         return woken
 
     def _roots_helped(self, changes: ClusterChanges) -> Iterator[Root]:
-        fit_check = _FitCheck(self._store.usage.placement_state(), self._store, self._ignore, changes)
+        fit_check = _FitCheck(self._cache.usage.placement_state(), self._cache, self._ignore, changes)
         for root, hint in self._roots.items():
             if (
                 not changes.nodes.isdisjoint(hint.hosts)
@@ -87,8 +87,8 @@ class UnschedulableEntities:
 class _FitCheck:
     """Check of pod forms against the nodes that changed; evaluated once for each form."""
 
-    def __init__(self, placement_state: LivePlacementState, store: Cache, ignore: frozenset[str], changes: ClusterChanges) -> None:
-        self._placement_state, self._store = placement_state, store
+    def __init__(self, placement_state: LivePlacementState, cache: Cache, ignore: frozenset[str], changes: ClusterChanges) -> None:
+        self._placement_state, self._cache = placement_state, cache
         self._profile = placement_state.profile(ignore)
         self._nodes = _indices(placement_state, changes.freed_nodes | changes.nodes)
         self._known: dict[tuple[PodForm, bool], bool] = {}
@@ -103,7 +103,7 @@ class _FitCheck:
         return known
 
     def _fits_uncached(self, form: PodForm, *, free: bool) -> bool:
-        if (shape := self._store.usage.shape(form)) is None:
+        if (shape := self._cache.usage.shape(form)) is None:
             return False
         profile = self._profile.compile(shape)
         nodes = self._nodes if profile.mask is None else self._nodes[profile.mask[self._nodes]]

@@ -91,25 +91,25 @@ class RootStatus:
         )
 
 
-def root_status(store: Cache, root: Root, our_pods: OurPods) -> RootStatus | None:
+def root_status(cache: Cache, root: Root, our_pods: OurPods) -> RootStatus | None:
     """Return the status of *root*; None if it does not exist or none of its pods is ours."""
     if root.kind == "Pod":
-        return _pod_status(store, root, our_pods)
-    if store.group_cache.root_of((root.kind, root.namespace, root.name)) != root:
+        return _pod_status(cache, root, our_pods)
+    if cache.group_cache.root_of((root.kind, root.namespace, root.name)) != root:
         # It is now part of another tree.
         return None
-    return _Tree(store, root, store.group_cache.tree(root), our_pods).status_of()
+    return _Tree(cache, root, cache.group_cache.tree(root), our_pods).status()
 
 
-def _pod_status(store: Cache, root: Root, our_pods: OurPods) -> RootStatus | None:
-    usage = store.usage
+def _pod_status(cache: Cache, root: Root, our_pods: OurPods) -> RootStatus | None:
+    usage = cache.usage
     pod = usage.pods.pods.get(f"{root.namespace}/{root.name}")
     if pod is None or pod.draft.group or pod.draft.reference is not None or not our_pods.has(pod):
         return None
     draft = pod.draft
     if draft.node or _is_terminating(pod):
         return None
-    priority = store.group_cache.priorities.rank(draft.priority, draft.class_name, draft.policy).value
+    priority = cache.group_cache.priorities.rank(draft.priority, draft.class_name, draft.policy).value
     if usage.node_of(pod):
         return RootStatus(root, pod.ref, 1, priority, age(draft.created), (), placed=(pod,))
     if not our_pods.places(pod):
@@ -120,26 +120,26 @@ def _pod_status(store: Cache, root: Root, our_pods: OurPods) -> RootStatus | Non
 class _Tree:
     """Groups of one tree with their members."""
 
-    def __init__(self, store: Cache, root: Root, groups: list[LiveGroup], our_pods: OurPods) -> None:
-        self._store, self._root, self._our_pods = store, root, our_pods
+    def __init__(self, cache: Cache, root: Root, groups: list[LiveGroup], our_pods: OurPods) -> None:
+        self._cache, self._root, self._our_pods = cache, root, our_pods
         self._groups = {live.key: live for live in groups}
         self._top = groups[0]
         self._members: dict[Key, list[LivePod]] = {}
         self._placed: Counter[Key] = Counter()
         self._bound: Counter[Key] = Counter()
-        usage = store.usage
+        usage = cache.usage
         for live in groups:
             if live.key[0] == "PodGroup":
-                found = [pod for pod in usage.pods.members(*live.key[1:]) if usage.is_counted(pod)]
-                self._members[live.key] = found
+                counted_pods = [pod for pod in usage.pods.members(*live.key[1:]) if usage.is_counted(pod)]
+                self._members[live.key] = counted_pods
                 ended = usage.pods.ended(*live.key[1:])
-                self._placed[live.key] = ended + sum(bool(usage.node_of(pod)) for pod in found)
-                self._bound[live.key] = ended + sum(map(_is_bound, found))
+                self._placed[live.key] = ended + sum(bool(usage.node_of(pod)) for pod in counted_pods)
+                self._bound[live.key] = ended + sum(map(_is_bound, counted_pods))
 
-    def status_of(self) -> RootStatus | None:
+    def status(self) -> RootStatus | None:
         """Return the status of the tree; None if none of its pods is ours."""
-        store, our_pods, node_of = self._store, self._our_pods, self._store.usage.node_of
-        members = [pod for found in self._members.values() for pod in found]
+        cache, our_pods, node_of = self._cache, self._our_pods, self._cache.usage.node_of
+        members = [pod for pods in self._members.values() for pod in pods]
         if not any(map(our_pods.has, members)):
             return None
         placed = [pod for pod in members if node_of(pod) or self._is_pinned_to_deleted_node(pod)]
@@ -151,7 +151,7 @@ class _Tree:
         gated = any(_has_other_gate(pod, our_pods) for pod in pending if pod.key not in excluded)
         was_scheduled = any(map(_was_scheduled, self._groups.values()))
         valid = self._is_valid()
-        completed = store.group_cache.completed(self._top)
+        completed = cache.group_cache.completed(self._top)
         return RootStatus(
             root=self._root,
             ref=Ref(*self._top.key, self._top.uid),
@@ -170,7 +170,7 @@ class _Tree:
         )
 
     def _children(self, live: LiveGroup) -> list[LiveGroup]:
-        return [self._groups[child.key] for child in self._store.group_cache.children(*live.key[1:])] if live.key[0] != "PodGroup" else []
+        return [self._groups[child.key] for child in self._cache.group_cache.children(*live.key[1:])] if live.key[0] != "PodGroup" else []
 
     def _is_valid(self) -> bool:
         """Return whether the tree has a root and not too many levels; an invalid tree is not changed."""
@@ -186,7 +186,7 @@ class _Tree:
         wanted = minimum(live.group)
         if live.key[0] == "PodGroup":
             # A pod that is deleted before it had a node does not count; its replacement will be created.
-            return sum(bool(self._store.usage.node_of(pod)) or not _is_terminating(pod) for pod in self._members[live.key]) >= wanted
+            return sum(bool(self._cache.usage.node_of(pod)) or not _is_terminating(pod) for pod in self._members[live.key]) >= wanted
         return sum(map(self._has_quorum, self._children(live))) >= wanted
 
     def _is_complete(self, live: LiveGroup, counts: Counter[Key]) -> bool:
@@ -199,7 +199,7 @@ class _Tree:
     def _is_pinned_to_deleted_node(self, pod: LivePod) -> bool:
         """Return whether the pod was pinned to a deleted node: it cannot run, and its selector is immutable."""
         gone = (
-            self._our_pods.ungates and bool(pod.pinned_node) and not pod.draft.node and pod.pinned_node not in self._store.usage.nodes.nodes
+            self._our_pods.ungates and bool(pod.pinned_node) and not pod.draft.node and pod.pinned_node not in self._cache.usage.nodes.nodes
         )
         return gone and bool(pinned_hostname(pod))
 
@@ -214,7 +214,7 @@ class _Tree:
         """Return the pods to delete; pods bound by another scheduler are not ours to undo."""
         for live in self._partial_leaves(self._top):
             for pod in self._members[live.key]:
-                if self._store.usage.node_of(pod) and not _is_terminating(pod) and self._our_pods.has(pod):
+                if self._cache.usage.node_of(pod) and not _is_terminating(pod) and self._our_pods.has(pod):
                     yield pod
 
     def _partial_leaves(self, live: LiveGroup) -> Iterator[LiveGroup]:

@@ -87,7 +87,7 @@ class DecisionApplier:
         queue, refusal = self._queue, entity.refusal
         if not queue.options.preempt or decision.status not in _UNPLACED:
             return None
-        if refusal is not None and refusal.budgets == queue.store.reporter.budgets and now < refusal.until:
+        if refusal is not None and refusal.budgets == queue.cache.reporter.budgets and now < refusal.until:
             if self._preemption.victims(decision) & refusal.victims:
                 return None
         return self._preemption.plan(decision, now)
@@ -96,7 +96,7 @@ class DecisionApplier:
         return self._binder.report_failure(decision, status, update_message=self._queue.should_report(entity, now))
 
     def _hint(self, status: RootStatus, decided: Decided) -> QueueingHint:
-        outcome, usage = decided.decision.status, self._queue.store.usage
+        outcome, usage = decided.decision.status, self._queue.cache.usage
         if outcome in {Status.WAIT, Status.INVALID}:
             return NO_HINT
         return QueueingHint(

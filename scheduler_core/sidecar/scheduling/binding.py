@@ -27,20 +27,20 @@ _REPORTED = frozenset({*_FAILED, Status.INVALID})
 class Binder:
     """Creates the writes of decisions, and assumes their effects."""
 
-    def __init__(self, store: Cache, assumed: AssumedPods, our_pods: OurPods) -> None:
-        self._store, self._assumed, self._our_pods = store, assumed, our_pods
+    def __init__(self, cache: Cache, assumed: AssumedPods, our_pods: OurPods) -> None:
+        self._cache, self._assumed, self._our_pods = cache, assumed, our_pods
 
     def binds(self, decision: Decision, status: RootStatus) -> tuple[Bind | Ungate, ...]:
         """Return the writes that bind the pods of a root to the nodes of *decision*; the pods are assumed."""
-        found: list[Bind | Ungate] = []
+        binds: list[Bind | Ungate] = []
         for pod in sorted(status.to_place, key=lambda pod: (pod.draft.group, pod.key)):
             node = decision.assignments.get(pod.key)
             if node is None:
                 continue
             ungates = self._our_pods.placed_by_ungating(pod)
             if self._assumed.assume(pod.ref, node):
-                found.append(Ungate(pod.ref, node, self.host(node)) if ungates else Bind(pod.ref, node))
-        return tuple(found)
+                binds.append(Ungate(pod.ref, node, self.host(node)) if ungates else Bind(pod.ref, node))
+        return tuple(binds)
 
     def unpinnable(self, decision: Decision, status: RootStatus) -> str:
         """Return the first node that has no host name label to pin a pod to; empty if there is none."""
@@ -53,15 +53,17 @@ class Binder:
 
     def host(self, node: str) -> str:
         """Return the host name label of a node; empty if it has none."""
-        read = self._store.usage.nodes.nodes.get(node)
+        read = self._cache.usage.nodes.nodes.get(node)
         return (read.node.metadata.labels or {}).get(HOSTNAME, "") if read is not None else ""
 
     def commit(self, status: RootStatus, decision: Decision | None) -> tuple[Write, ...]:
         """Return the writes that record groups as scheduled, children before parents, and an event on the root."""
         writes: list[Write] = []
         for live in reversed(status.to_commit):
-            found = initially_scheduled(live.key[0], Status.SUCCESS)
-            writes += self._set_condition(_ref(live), live.condition(found.type), found.type, found.status, found.reason, found.message)
+            condition = initially_scheduled(live.key[0], Status.SUCCESS)
+            writes += self._set_condition(
+                _ref(live), live.condition(condition.type), condition.type, condition.status, condition.reason, condition.message
+            )
         if status.to_commit and status.to_commit[0].key == (status.root.kind, status.root.namespace, status.root.name):
             writes.append(RecordEvent(status.ref, NORMAL, "Scheduled", _placed(status, decision)))
         return tuple(writes)
@@ -99,14 +101,16 @@ class Binder:
 
     def _to_groups(self, decision: Decision) -> Iterator[Write]:
         for each in decision.groups:
-            live = self._store.group(each.group.kind, each.group.namespace, each.group.name)
+            live = self._cache.group(each.group.kind, each.group.namespace, each.group.name)
             if live is None or live.binds_acknowledged or each.status not in _FAILED:
                 continue
-            for found in each.conditions:
-                current = live.condition(found.type)
+            for condition in each.conditions:
+                current = live.condition(condition.type)
                 # True is final, even if the write is not visible yet.
-                if found.status == "False" and (current is None or current.status != "True"):
-                    yield from self._set_condition(_ref(live), current, found.type, found.status, found.reason, found.message)
+                if condition.status == "False" and (current is None or current.status != "True"):
+                    yield from self._set_condition(
+                        _ref(live), current, condition.type, condition.status, condition.reason, condition.message
+                    )
 
     def _to_pods(self, decision: Decision, status: RootStatus, *, update_message: bool) -> Iterator[Write]:
         reason = "SchedulerError" if decision.status in (Status.ERROR, Status.INVALID) else "Unschedulable"

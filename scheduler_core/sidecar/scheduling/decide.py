@@ -33,7 +33,7 @@ class Decided:
 
 
 def decide(
-    store: Cache,
+    cache: Cache,
     roots: Sequence[Name],
     options: CycleOptions,
     excluded: Collection[str] = (),
@@ -43,7 +43,7 @@ def decide(
     """Return the decisions on *roots*, in this order; capacity taken by one root is not available to the next.
 
     Args:
-        store: the cluster.
+        cache: the cluster.
         roots: root groups and single pods.
         options: options of the cycle.
         excluded: keys of pending members that must not be placed.
@@ -51,13 +51,13 @@ def decide(
         counters: counters of evaluated placements.
 
     """
-    view = _without_excluded(store.snapshot(roots), excluded)
+    view = _without_excluded(cache.snapshot(roots), excluded)
     forest = scheduling_queue.build(
         view, scheduling_queue.QueueOptions(order=tuple(spellings(root)[-1] for root in roots), gates=options.gates)
     )
     placing = options.effective_placing
-    state = store.start_cycle(placing, options.ignore, options.plugins)
-    decider = Decider(store.lazy_snapshot(), forest.conditions, placing, options.ignore, options.steps, state=state)
+    state = cache.start_cycle(placing, options.ignore, options.plugins)
+    decider = Decider(cache.lazy_snapshot(), forest.conditions, placing, options.ignore, options.steps, state=state)
     decided = []
     try:
         for root in forest.roots:
@@ -77,14 +77,14 @@ def decide(
     return tuple(decided)
 
 
-def refused(store: Cache, root: Name, options: CycleOptions, excluded: Collection[str] = ()) -> Decision | None:
+def refused(cache: Cache, root: Name, options: CycleOptions, excluded: Collection[str] = ()) -> Decision | None:
     """Return the decision on a root that would not be attempted now; None if it would be attempted."""
-    view = _without_excluded(store.snapshot((root,)), excluded)
+    view = _without_excluded(cache.snapshot((root,)), excluded)
     return next(iter(scheduling_queue.build(view, scheduling_queue.QueueOptions(gates=options.gates)).refused), None)
 
 
 def _without_excluded(view: ClusterSnapshot, excluded: Collection[str]) -> ClusterSnapshot:
-    """*view* with the pods *held* as members that nothing is to be found for."""
+    """Return *view* with the *excluded* pods marked as terminating, so that they are not placed."""
     if not excluded:
         return view
     pods = tuple(dataclasses.replace(pod, terminating=True) if pod.key in excluded else pod for pod in view.pods)

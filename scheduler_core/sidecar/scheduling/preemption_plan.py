@@ -26,8 +26,8 @@ from scheduler_core.sidecar.writes import Condition, Evict, EvictionMethod, Nomi
 class PreemptionPlans:
     """Creates plans from decisions, and the writes of plans."""
 
-    def __init__(self, store: Cache, assumed: AssumedPods, eviction_method: EvictionMethod, scheduler_name: str) -> None:
-        self._store, self._assumed = store, assumed
+    def __init__(self, cache: Cache, assumed: AssumedPods, eviction_method: EvictionMethod, scheduler_name: str) -> None:
+        self._cache, self._assumed = cache, assumed
         self._evicting, self._scheduler_name = eviction_method, scheduler_name
 
     def plan(self, decision: Decision, now: float) -> PreemptionPlan | None:
@@ -54,7 +54,7 @@ class PreemptionPlans:
 
     def is_proved(self, plan: PreemptionPlan) -> bool:
         """Return whether nothing has changed since the proof."""
-        return plan.change_count == self._store.reporter.change_count
+        return plan.change_count == self._cache.reporter.change_count
 
     def release(self, plan: PreemptionPlan) -> None:
         """Drop *plan*: its victims are no longer assumed deleted, and its capacity is released."""
@@ -71,7 +71,7 @@ class PreemptionPlans:
 
     def begin(self, plan: PreemptionPlan) -> tuple[Preempting, tuple[Write, ...]]:
         """Return the state after approval of the plan, and its writes: nominations, conditions, evictions and events."""
-        pods = [pod for ref in plan.victims.values() if (pod := self._store.pod(ref)) is not None]
+        pods = [pod for ref in plan.victims.values() if (pod := self._cache.pod(ref)) is not None]
         message = f"{self._scheduler_name}: preempting to accommodate a higher priority {plan.root.kind.lower()}"
         groups = self._disrupted(pods)
         condition = disruption_target(message)
@@ -86,7 +86,7 @@ class PreemptionPlans:
                 RecordEvent(target, NORMAL, "Preempted", f"{by}: {count} of its pods")
                 for target, count in self._partially_preempted(pods, groups)
             ),
-            *(RecordEvent(pod.ref, NORMAL, "Preempted", f"{by} on node {self._store.usage.node_of(pod)}") for pod in pods),
+            *(RecordEvent(pod.ref, NORMAL, "Preempted", f"{by} on node {self._cache.usage.node_of(pod)}") for pod in pods),
         )
         return Preempting(plan, groups), writes
 
@@ -102,12 +102,12 @@ class PreemptionPlans:
 
     def prune(self, plan: PreemptionPlan) -> PreemptionPlan:
         """Return *plan* without the victims that are gone."""
-        victims = {key: ref for key, ref in plan.victims.items() if self._store.pod(ref) is not None}
+        victims = {key: ref for key, ref in plan.victims.items() if self._cache.pod(ref) is not None}
         return dataclasses.replace(plan, victims=victims)
 
     def _nominations(self, decision: Decision) -> dict[str, str]:
         """Return the nominations of *decision* that the plan holds capacity for."""
-        usage, nominated = self._store.usage, decision.nominations
+        usage, nominated = self._cache.usage, decision.nominations
 
         def placed(group: Name) -> int:
             name = group.namespace, group.name
@@ -116,14 +116,14 @@ class PreemptionPlans:
 
         pods = (pod for key in nominated if (pod := usage.pods.pods.get(key)) is not None)
         groups = {pod.key: Name("PodGroup", pod.name[0], pod.draft.group) for pod in pods}
-        return held_nominations(decision, self._store.tree(decision.root), groups, placed)
+        return held_nominations(decision, self._cache.tree(decision.root), groups, placed)
 
     def _victims(self, decision: Decision) -> list[LivePod]:
-        pods = self._store.usage.pods.pods
+        pods = self._cache.usage.pods.pods
         return [pods[key] for key in decision.victims if key in pods]
 
     def _nominated(self, nominations: Iterable[str]) -> list[LivePod]:
-        pods = self._store.usage.pods.pods
+        pods = self._cache.usage.pods.pods
         return [pods[key] for key in sorted(nominations) if key in pods]
 
     def _hold(self, decision: Decision, since: float) -> PreemptionPlan:
@@ -133,20 +133,20 @@ class PreemptionPlans:
             self._assumed.expect_deletion(pod.ref, evicted=True)
         for pod in self._nominated(nominations):
             self._assumed.assume_nomination(pod.ref, nominations[pod.key])
-        return PreemptionPlan(decision.root, {pod.key: pod.ref for pod in pods}, nominations, since, self._store.reporter.change_count)
+        return PreemptionPlan(decision.root, {pod.key: pod.ref for pod in pods}, nominations, since, self._cache.reporter.change_count)
 
     def _disrupted(self, pods: list[LivePod]) -> dict[Ref, frozenset[Ref]]:
         """Return the groups with disruption mode ``all`` that are evicted as a whole, by name, each with its pods among *pods*."""
-        store = self._store
-        snapshot = store.snapshot({root for pod in pods if (root := store.reporter.root(pod)) is not None})
+        cache = self._cache
+        snapshot = cache.snapshot({root for pod in pods if (root := cache.reporter.root(pod)) is not None})
         units = Units((), snapshot.groups, snapshot.priorities)
-        found: dict[Ref, set[Ref]] = {}
+        groups: dict[Ref, set[Ref]] = {}
         for pod in pods:
             owner = units.inherited(pod.name[0], pod.draft.group).owner if pod.draft.group else None
             if owner is not None and (target := self._target(owner)) is not None:
-                found.setdefault(target, set()).add(pod.ref)
-        ordered = sorted(found, key=lambda target: (target.namespace, target.name, target.kind))
-        return {target: frozenset(found[target]) for target in ordered}
+                groups.setdefault(target, set()).add(pod.ref)
+        ordered = sorted(groups, key=lambda target: (target.namespace, target.name, target.kind))
+        return {target: frozenset(groups[target]) for target in ordered}
 
     def _partially_preempted(self, pods: list[LivePod], disrupted: Mapping[Ref, Collection[Ref]]) -> list[tuple[Ref, int]]:
         """Return the groups of which single pods are evicted, by name, each with their number."""
@@ -155,5 +155,5 @@ class PreemptionPlans:
         return sorted(collections.Counter(filter(None, map(self._target, owners))).items(), key=lambda each: each[0].key)
 
     def _target(self, owner: Name) -> Ref | None:
-        live = self._store.group(owner.kind, owner.namespace, owner.name)
+        live = self._cache.group(owner.kind, owner.namespace, owner.name)
         return Ref(*live.key, live.uid) if live is not None else None

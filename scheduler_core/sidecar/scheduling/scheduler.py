@@ -36,10 +36,10 @@ _ROOTS = ("CompositePodGroup", "PodGroup", "Pod")
 
 
 class Scheduler:
-    """Places the roots of the cache *store*; not thread-safe."""
+    """Places the roots of the *cache*; not thread-safe."""
 
-    def __init__(self, store: Cache, options: SchedulerOptions) -> None:
-        self._store, self._options = store, options
+    def __init__(self, cache: Cache, options: SchedulerOptions) -> None:
+        self._cache, self._options = cache, options
         self._parameters = options.cycle
         self.counters = Counters()
         """Candidate placements evaluated so far."""
@@ -52,7 +52,7 @@ class Scheduler:
 
     def due(self, now: float) -> float | None:
         """Return the time of the next work: immediately if not after *now*; None: not before the next event."""
-        return now if self._store.reporter.changes else self._queue.entities.due(now, full=self._is_full())
+        return now if self._cache.reporter.changes else self._queue.entities.due(now, full=self._is_full())
 
     def attempt(self, now: float, clock: Clock | None = None) -> tuple[Attempt, ...]:
         """Run one cycle over a batch of active roots; with a *clock*, attempt no further root after ``options.seconds``."""
@@ -63,7 +63,7 @@ class Scheduler:
             return done
         stop = (lambda: clock() - began > self._options.seconds) if clock is not None else lambda: False
         excluded = frozenset[str]().union(*(status.excluded for _, status in batch))
-        decided = decide(self._store, [status.root for _, status in batch], self._parameters, excluded, stop, self.counters)
+        decided = decide(self._cache, [status.root for _, status in batch], self._parameters, excluded, stop, self.counters)
         by_root = {each.decision.root: each for each in decided}
         attempts = list(done)
         plan_dropped = False
@@ -129,8 +129,12 @@ class Scheduler:
         if root is None:
             return self._decision_without_group(namespace, name)
         status = self._queue.status_of(root)
-        if status is not None and status.to_place and (found := refused(self._store, root, self._parameters, status.excluded)) is not None:
-            return found
+        if (
+            status is not None
+            and status.to_place
+            and (decision := refused(self._cache, root, self._parameters, status.excluded)) is not None
+        ):
+            return decision
         return self._queue.decisions.get(root)
 
     @property
@@ -143,25 +147,25 @@ class Scheduler:
         return {(state, kind): self._queue.entities.counts[state, kind] for state in STATES for kind in _ROOTS}
 
     def _is_full(self) -> bool:
-        """Return whether too many binds are under way to begin another cycle."""
+        """Return whether too many binds are in flight to start another cycle."""
         return len(self._queue.in_flight) >= self._options.max_binds_in_flight
 
     def _reset(self) -> None:
         options = self._options
-        self._assumed = AssumedPods(self._store)
-        binder = Binder(self._store, self._assumed, options.our_pods)
-        self._preemption = PreemptionPlans(self._store, self._assumed, options.eviction_method, options.scheduler_name)
-        self._queue = SchedulingQueue(self._store, options, self._assumed, self._preemption)
+        self._assumed = AssumedPods(self._cache)
+        binder = Binder(self._cache, self._assumed, options.our_pods)
+        self._preemption = PreemptionPlans(self._cache, self._assumed, options.eviction_method, options.scheduler_name)
+        self._queue = SchedulingQueue(self._cache, options, self._assumed, self._preemption)
         self._applier = DecisionApplier(self._queue, binder, self._preemption)
         self._write_results = WriteResults(self._queue, binder, self._preemption, self._assumed)
-        self._store.reporter.changes.roots.update(self._all_roots())
+        self._cache.reporter.changes.roots.update(self._all_roots())
 
     def _all_roots(self) -> Iterator[Root]:
-        for live in self._store.groups():
-            if (root := self._store.group_cache.root_of(live.key)) is not None:
+        for live in self._cache.groups():
+            if (root := self._cache.group_cache.root_of(live.key)) is not None:
                 yield root
-        for pod in self._store.usage.pods.pods.values():
-            if not pod.draft.group and not pod.draft.node and (root := self._store.reporter.root(pod)) is not None:
+        for pod in self._cache.usage.pods.pods.values():
+            if not pod.draft.group and not pod.draft.node and (root := self._cache.reporter.root(pod)) is not None:
                 yield root
 
     def _next_batch(self, now: float) -> tuple[tuple[Attempt, ...], list[tuple[QueuedEntity, RootStatus]]]:
@@ -189,7 +193,7 @@ class Scheduler:
         """Return the current decision on a root; None if the root can be placed without victims, or must not preempt."""
         if not status.to_place or not status.ready:
             return None
-        (decided,) = decide(self._store, [status.root], self._parameters, status.excluded)
+        (decided,) = decide(self._cache, [status.root], self._parameters, status.excluded)
         decision = decided.decision
         return decision if decision.status is not Status.SUCCESS and self._preemption.is_allowed(decision) else None
 
@@ -200,7 +204,7 @@ class Scheduler:
 
     def _decision_without_group(self, namespace: str, name: str) -> Decision | None:
         """Return the decision on a pod whose group does not exist."""
-        pod = self._store.usage.pods.pods.get(f"{namespace}/{name}")
+        pod = self._cache.usage.pods.pods.get(f"{namespace}/{name}")
         if pod is None or not pod.draft.group or not self._queue.our_pods.has(pod):
             return None
         why = f'waiting for pods\'s pod group "{pod.draft.group}" to appear in scheduling queue'
@@ -208,7 +212,7 @@ class Scheduler:
 
     def _root_by_name(self, namespace: str, name: str) -> Root | None:
         for kind in _ROOTS[:2]:
-            if (root := self._store.group_cache.root_of((kind, namespace, name))) is not None:
+            if (root := self._cache.group_cache.root_of((kind, namespace, name))) is not None:
                 return root
-        pod = self._store.usage.pods.pods.get(f"{namespace}/{name}")
-        return self._store.reporter.root(pod) if pod is not None else None
+        pod = self._cache.usage.pods.pods.get(f"{namespace}/{name}")
+        return self._cache.reporter.root(pod) if pod is not None else None

@@ -65,7 +65,7 @@ class WriteResults:
                 queue.reconsider(entity.root, now, hint=False, status=status.recorded())
             case Action.UNDO, _:
                 why = (
-                    "its missing members did not appear in time"
+                    "pods that it needs are missing, gated or could not be bound"
                     if status.partially_bound
                     else "its pods were not bound to the nodes to which they are pinned"
                 )
@@ -85,7 +85,7 @@ class WriteResults:
         status = queue.status_of(root)
         writes: tuple[Write, ...] = ()
         if status is not None and not binding.unconfirmed:
-            if (live := queue.store.group(root.kind, root.namespace, root.name)) is not None:
+            if (live := queue.cache.group(root.kind, root.namespace, root.name)) is not None:
                 live.binds_acknowledged |= bool(status.to_commit) and status.to_commit[0] is live
             writes = self._binder.commit(status, binding.decision)
             status = status.recorded()
@@ -99,7 +99,7 @@ class WriteResults:
             return
         target, condition = write.target, write.condition
         self._assumed.forget_condition(target, condition.type)
-        root = self._queue.store.group_cache.root_of((target.kind, target.namespace, target.name))
+        root = self._queue.cache.group_cache.root_of((target.kind, target.namespace, target.name))
         is_commit = condition.status == "True" and condition.type == INITIALLY_SCHEDULED.get(target.kind)
         if root is not None and outcome is not WriteOutcome.GONE and is_commit:
             self._queue.commit_failed(root, now)

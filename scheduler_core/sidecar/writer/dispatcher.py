@@ -195,10 +195,10 @@ class Dispatcher:
     def _check_uid(self, task: QueuedWrite, error: ReplyError) -> tuple[WriteOutcome | None, str]:
         """Read the object after HTTP 422: another uid means that the object is gone, else the write itself is invalid."""
         try:
-            found = outcome_from_object(task.write, self._executor.get_object(task.write))
+            outcome = outcome_from_object(task.write, self._executor.get_object(task.write))
         except (ReplyError, NotLeadingError, ValueError, *TRANSPORT):
             return self._retry(task, str(error))
-        return found if found is not None and found[0] is WriteOutcome.GONE else (WriteOutcome.REFUSED, str(error))
+        return outcome if outcome is not None and outcome[0] is WriteOutcome.GONE else (WriteOutcome.REFUSED, str(error))
 
     def _retry(self, task: QueuedWrite, why: str, otherwise: WriteOutcome = WriteOutcome.FAILED) -> tuple[WriteOutcome | None, str]:
         return (None, why) if time.monotonic() < task.until else (otherwise, why)
@@ -210,8 +210,8 @@ class Dispatcher:
             return WriteOutcome.DROPPED, _LOST
         if task.read_first and not isinstance(write, RecordEvent):
             task.read_first = False
-            if (found := outcome_from_object(write, self._executor.get_object(write))) is not None:
-                return found
+            if (outcome := outcome_from_object(write, self._executor.get_object(write))) is not None:
+                return outcome
             task.maybe_done = False
         return self._executor.execute(write, dry_run=task.plan is not None)
 

@@ -126,7 +126,7 @@ class Executor:
             raise
         if not isinstance(content, dict) or not isinstance(content.get("metadata"), dict):
             # A proxy may have answered.
-            raise ValueError("the response is not an API object")  # noqa: TRY004 - nobody here has called anything wrongly
+            raise ValueError("the response is not an API object")  # noqa: TRY004 - the response is wrong, not an argument
         return content
 
     def _record_event(self, event: RecordEvent) -> None:

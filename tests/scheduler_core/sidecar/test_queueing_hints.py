@@ -142,7 +142,7 @@ def _missed(world: World) -> list[Any]:
 def _is_refused(world: World, entity: QueuedEntity, decision: Decision) -> bool:
     """Whether the server would not let one of these leave when it was asked, and no budget has changed since."""
     queue, refusal = world.scheduler._queue, entity.refusal
-    unchanged = refusal is not None and refusal.budgets == queue.store.reporter.budgets
+    unchanged = refusal is not None and refusal.budgets == queue.cache.reporter.budgets
     return refusal is not None and unchanged and bool(world.scheduler._preemption.victims(decision) & refusal.victims)
 
 

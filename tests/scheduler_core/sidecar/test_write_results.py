@@ -516,7 +516,7 @@ def test_gang_that_is_undone_is_left_alone_for_a_while_and_its_failures_count_no
         writes = scene.wait(20)
         removals = of(Remove, writes)
         scene.end(of(Bind, writes), WriteOutcome.REFUSED)
-    assert "its missing members did not appear in time" in of(RecordEvent, writes)[-1].message
+    assert "pods that it needs are missing, gated or could not be bound" in of(RecordEvent, writes)[-1].message
     entity = entity_of(scene)
     assert (0, True) == (entity.bind_failures, scene.now < entity.backoff_expiration)
 
