@@ -1,18 +1,13 @@
-"""A watcher, run against a server that answers by a script: what it asks for next, what it tells, how long it waits."""
+"""Watching a kind against a scripted server: lists, pages, events, and how a watch is resumed."""
 
 from __future__ import annotations
 
-import json
-import threading
 from types import SimpleNamespace
-from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from apiserver.watch import FIRST_WAIT, LONGEST_WAIT, PAGE, SHORTEST_WATCH, UNSERVED_WAIT, WATCH_SECONDS, Watcher, WatchStatus
-from tests.apiserver.fake import serving
-
-PATH = "/api/v1/pods"
+from apiserver.watch import FIRST_WAIT, PAGE, UNSERVED_WAIT, WATCH_SECONDS, WatchStatus
+from tests.apiserver.scripted_watch import ADDED, BOOKMARK, PATH, Following, broken, failed, follow, line, listed, thing, told_of, watched
 
 
 @pytest.fixture(autouse=True)
@@ -22,115 +17,6 @@ def clock(monkeypatch):
     monkeypatch.setattr("apiserver.watch.time", SimpleNamespace(monotonic=lambda: found.now))
     monkeypatch.setattr("apiserver.watch.random", SimpleNamespace(uniform=lambda _, most: most, randrange=lambda _: 7))
     return found
-
-
-def thing(name, version=""):
-    return {"metadata": {"name": name, **({"resourceVersion": version} if version else {})}}
-
-
-def listed(*names, version="10", following=""):
-    metadata = {"resourceVersion": version, **({"continue": following} if following else {})}
-    return 200, {}, {"items": [thing(each, "1") for each in names], "metadata": metadata}
-
-
-def line(event, content):
-    return json.dumps({"type": event, "object": content}).encode() + b"\n"
-
-
-def chunks(lines):
-    return b"".join(b"%x\r\n%s\r\n" % (len(each), each) for each in lines)
-
-
-CHUNKED = {"Transfer-Encoding": "chunked", "Content-Length": None}
-
-
-def watched(*lines):
-    """A watch that says *lines* and ends."""
-    return 200, CHUNKED, chunks(lines) + b"0\r\n\r\n"
-
-
-def broken(*lines):
-    """A watch that says *lines* and breaks off: more was to come."""
-    return 200, {**CHUNKED, "Connection": "close"}, chunks(lines)
-
-
-def failed(code, **headers):
-    return code, {name.replace("_", "-"): value for name, value in headers.items()}, {"kind": "Status", "code": code, "message": "no"}
-
-
-def told_of(code):
-    """An error in the middle of a watch."""
-    return watched(line("ERROR", {"kind": "Status", "code": code, "message": "no"}))
-
-
-BOOKMARK = line("BOOKMARK", thing("", "20"))
-ADDED = line("ADDED", thing("b", "11"))
-
-
-def name_of(raw):
-    return json.loads(bytes(raw))["metadata"]["name"]
-
-
-class Stopped:
-    """A threading.Event that takes no time to wait, and remembers how long it was to."""
-
-    def __init__(self):
-        self.stopped, self.waits = False, []
-
-    def is_set(self):
-        return self.stopped
-
-    def set(self):
-        self.stopped = True
-
-    def wait(self, seconds):
-        self.waits.append(seconds)
-
-
-class Following:
-    """A watcher that is run until the server has no answer left; its sink, and all that happened meanwhile."""
-
-    def __init__(self, answers, find):
-        self.answers, self.find = list(answers), find
-        self.stopped = Stopped()
-        self.asked, self.found, self.told, self.standings = [], [], [], []
-
-    def run(self, silence):
-        with serving(self.answer) as (_, api):
-            watcher = Watcher(api, self.path, self, silence=silence, name="pods")
-            watcher._stopped = self.stopped
-            watcher.run()
-        return self
-
-    def path(self):
-        self.found.append(self.find.pop(0) if len(self.find) > 1 else self.find[0])
-        return self.found[-1]
-
-    def answer(self, _, path, __):
-        if not self.answers:
-            self.stopped.set()
-            return failed(500)
-        self.asked.append(dict(parse_qsl(urlsplit(path).query)))
-        answer = self.answers.pop(0)
-        return answer() if callable(answer) else answer
-
-    def replace(self, objects):
-        self.told.append(("LIST", *(name_of(each) for each in objects)))
-
-    def change(self, event, content):
-        self.told.append((event, name_of(content)))
-
-    def set_status(self, standing, reason):
-        self.standings.append((standing, reason))
-
-    @property
-    def places(self):
-        """Of each request: the version from which it watches, or that it lists."""
-        return [each.get("resourceVersion", "list") for each in self.asked]
-
-
-def follow(*answers, find=(PATH,), silence=5.0):
-    return Following(answers, list(find)).run(silence)
 
 
 def test_a_list_is_told_whole_once_all_its_pages_are_there_and_watched_from_its_version():
@@ -254,104 +140,6 @@ def test_a_kind_that_is_not_served_is_asked_for_again_after_a_while():
     assert [(WatchStatus.NOT_SERVED, "")] * 2 == run.standings[:2]
     assert [UNSERVED_WAIT] * 2 == run.stopped.waits
     assert [("LIST", "a")] == run.told
-
-
-def test_failures_wait_twice_as_long_each_time_up_to_a_limit():
-    run = follow(*[failed(500)] * 9)
-
-    assert [FIRST_WAIT * 2**number for number in range(6)] == run.stopped.waits[:6]
-    assert [LONGEST_WAIT] * 3 == run.stopped.waits[6:]
-
-
-def test_half_of_a_wait_is_chance(monkeypatch):
-    asked = []
-    monkeypatch.setattr("apiserver.watch.random", SimpleNamespace(uniform=lambda *limits: asked.append(limits) or limits[0]))
-    run = follow(failed(500), failed(500))
-
-    assert [(0.5, 1.0)] * 2 == asked[:2]
-    assert [FIRST_WAIT / 2, FIRST_WAIT] == run.stopped.waits
-
-
-@pytest.mark.parametrize(
-    ("asked", "want"),
-    [
-        pytest.param("3", 3.0, id="longer than we would"),
-        pytest.param("0", FIRST_WAIT, id="shorter than we would"),
-        pytest.param("9999", LONGEST_WAIT, id="longer than anybody may ask"),
-        pytest.param("Wed, 21 Oct 2015 07:28:00 GMT", FIRST_WAIT, id="until a day"),
-    ],
-)
-@pytest.mark.parametrize("code", [429, 503])
-def test_a_failure_waits_as_long_as_the_server_asks(code, asked, want):
-    run = follow(failed(code, Retry_After=asked))
-
-    assert [want] == run.stopped.waits
-
-
-def test_what_was_heard_begins_the_waits_anew():
-    run = follow(failed(500), failed(500), listed(), broken(ADDED), failed(500))
-
-    assert [FIRST_WAIT, 2 * FIRST_WAIT, FIRST_WAIT, 2 * FIRST_WAIT] == run.stopped.waits
-
-
-def test_lists_that_no_watch_can_follow_wait_longer_each_time():
-    run = follow(*[listed(), failed(410)] * 3, *[listed(), told_of(410)] * 2)
-
-    assert [FIRST_WAIT * 2**number for number in range(5)] == run.stopped.waits
-
-
-@pytest.mark.parametrize(
-    ("seconds", "waits"),
-    [
-        pytest.param(SHORTEST_WATCH, [], id="after a while"),
-        pytest.param(SHORTEST_WATCH - 0.01, [FIRST_WAIT, 2 * FIRST_WAIT], id="at once"),
-    ],
-)
-def test_a_watch_that_ends_without_a_word_is_a_failure_if_it_ends_at_once(clock, seconds, waits):
-    def quiet():
-        clock.now += seconds
-        return watched()
-
-    run = follow(listed("a"), quiet, quiet)
-
-    assert waits == run.stopped.waits
-    assert bool(waits) == (WatchStatus.FAILED in {standing for standing, _ in run.standings})
-    assert ["list", "10", "10"] == run.places
-
-
-def test_a_watch_that_lasted_begins_the_waits_anew_though_it_said_nothing(clock):
-    def lasting():
-        clock.now += SHORTEST_WATCH
-        return broken()
-
-    run = follow(listed(), failed(500), failed(500), lasting, failed(500))
-
-    assert [FIRST_WAIT, 2 * FIRST_WAIT, FIRST_WAIT, 2 * FIRST_WAIT] == run.stopped.waits
-
-
-def test_a_watch_that_says_nothing_for_too_long_is_begun_anew():
-    again = threading.Event()
-
-    def silent():
-        again.wait(10)
-        return watched()
-
-    def heard():
-        again.set()
-        return watched(ADDED)
-
-    run = follow(listed(), silent, heard, silence=0.05)
-
-    assert ["list", "10", "10"] == run.places
-    assert [("LIST",), ("ADDED", "b")] == run.told
-    assert WatchStatus.FAILED in {standing for standing, _ in run.standings}
-
-
-def test_it_is_told_how_it_stands_with_each_contact():
-    run = follow(failed(403), listed("a"), watched(BOOKMARK))
-
-    heard = (WatchStatus.ACTIVE, "")
-    assert [(WatchStatus.FAILED, "HTTP 403: no"), heard, heard, heard] == run.standings
 
 
 def test_once_stopped_nothing_more_is_told():

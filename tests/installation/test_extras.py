@@ -14,7 +14,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from muster import cli, extras
-from tests.test_architecture import EDGES, PACKAGES, Module, read_modules
+from tests.architecture.modules import Module, read_modules
+from tests.architecture.tables import EDGES, PACKAGES
 
 ROOT = Path(__file__).parent.parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tests.workloadbuilder.adapters.compiling import compiled
-from tests.workloadbuilder.adapters.test_jobset import jobset
+from tests.workloadbuilder.adapters.jobsets import jobset
 from validators.lookup import NOTHING
 from validators.rules.base import Profile, Settings
 from webhooks.admission import verdict as admit

@@ -1,4 +1,6 @@
-"""The Lookup from an API server: a small one, over real HTTP, that lists, watches, forgets and breaks off."""
+"""Lookup from an API server over HTTP: lists, watches, expired versions and broken connections."""
+
+from __future__ import annotations
 
 import contextlib
 import json
@@ -11,8 +13,8 @@ import pytest
 from kubernetes import client
 
 from apiserver import watch
+from tests.webhooks.manifests import group
 from tests.webhooks.running import until
-from validators.model.decode import decode
 from validators.versions.served import resource
 from webhooks.lookup import watched
 from webhooks.lookup.object_cache import Cache, CachedLookup
@@ -20,11 +22,6 @@ from webhooks.settings import SettingError, Settings
 
 PODGROUPS = "/apis/scheduling.k8s.io/v1beta1/podgroups"
 END, BREAK = object(), object()
-
-
-def group(name, version="1", parent=None, **metadata):
-    spec = {"schedulingPolicy": {"basic": {}}} | ({"parentCompositePodGroupName": parent} if parent else {})
-    return {"metadata": {"name": name, "namespace": "a", "resourceVersion": version, **metadata}, "spec": spec}
 
 
 class FakeApi(ThreadingHTTPServer):
@@ -231,66 +228,6 @@ def test_an_object_of_wrong_types_is_left_out(api):
     api.lists[PODGROUPS] = [{"metadata": {"name": 7}}, group("one")]
     with watching(api) as (lookup, _):
         assert until(lambda: names(lookup) == ["one"])
-
-
-def cached(*objects, clock=lambda: 0.0, stale=10.0, kind="PodGroup"):
-    cache = Cache(kind, stale, clock)
-    cache.replace([decode(kind, each) for each in objects])
-    return cache
-
-
-@pytest.mark.parametrize(("seconds", "want"), [pytest.param(10.0, True, id="at the limit"), pytest.param(10.1, False, id="beyond")])
-def test_a_cache_not_heard_of_counts_as_unknown(seconds, want):
-    now = [0.0]
-    cache = cached(group("one", parent="top"), clock=lambda: now[0])
-    now[0] = seconds
-
-    assert want == (cache.list_objects() is not None)
-    assert want == (cache.get(("a", "one")) is not None)
-    assert want == bool(cache.children(("a", "top")))
-
-
-def test_system_priority_classes_are_always_there():
-    assert "system-node-critical" == CachedLookup([]).get("PriorityClass", "", "system-node-critical").metadata.name
-
-
-def test_an_update_that_changes_nothing_keeps_the_listing():
-    cache = cached(group("b"), group("a"))
-    before = cache.list_objects()
-    cache.add_or_update(decode("PodGroup", group("b", version="99")))
-
-    assert before is cache.list_objects()
-    cache.add_or_update(decode("PodGroup", group("c")))
-    assert ["a", "b", "c"] == [each.metadata.name for each in cache.list_objects()]
-
-
-def test_readers_and_the_writer_do_not_disturb_each_other():
-    cache = cached()
-    objects = [decode("PodGroup", group(f"g{number}", parent=f"p{number % 7}")) for number in range(500)]
-    failures, stop = [], threading.Event()
-
-    def read():
-        while not stop.is_set():
-            try:
-                cache.list_objects()
-                cache.children(("a", "p3"))
-            except RuntimeError as error:
-                failures.append(error)
-
-    readers = [threading.Thread(target=read) for _ in range(3)]
-    for each in readers:
-        each.start()
-    for _ in range(20):
-        for each in objects:
-            cache.add_or_update(each)
-        for each in objects:
-            cache.remove(each)
-    stop.set()
-    for each in readers:
-        each.join()
-
-    assert [] == failures
-    assert () == cache.list_objects()
 
 
 def settings(**knobs):

@@ -1,49 +1,18 @@
-"""The bytes of a file become objects, each with the place of every field."""
+"""Documents of a file: values, kinds, unreadable texts, and limits."""
 
 from __future__ import annotations
 
-import itertools
 import json
 
 import pytest
-import yaml
 
-from validators.field import FieldPath, Key
-from validators.lint import documents, limits
-from validators.lint.documents import Document, NotKubernetes, Unreadable
-from validators.lint.places import Span
-
-HEAD = "apiVersion: v1\nkind: Pod\n"
-
-
-def parse(text: str | bytes, file: str = "a.yaml") -> documents.Manifest:
-    return documents.parse(file, text if isinstance(text, bytes) else text.encode())
-
-
-def only(text: str, file: str = "a.yaml") -> Document:
-    (found,) = parse(text, file).parts
-    assert isinstance(found, Document), found
-    return found
+from tests.validators.lint.parsing import HEAD, OBJECT, kinds, only, parse, unreadable
+from validators.field import FieldPath
+from validators.lint.documents import Document
 
 
 def content(text: str) -> dict[str, object]:
     return {key: value for key, value in only(HEAD + text).content.items() if key not in {"apiVersion", "kind"}}
-
-
-def kinds(manifest: documents.Manifest) -> list[str]:
-    return [type(part).__name__ for part in manifest.parts]
-
-
-def unreadable(text: str | bytes, file: str = "a.yaml") -> Unreadable:
-    (found,) = parse(text, file).parts
-    assert isinstance(found, Unreadable), found
-    return found
-
-
-def place(document: Document, *parts: str | int) -> tuple[int, int, int]:
-    span = document.span(FieldPath(*parts))
-    assert span.line == span.end_line
-    return span.line, span.column, span.end_column
 
 
 # Values
@@ -183,86 +152,6 @@ def test_half_a_character_in_json_becomes_the_replacement_character() -> None:
     assert only('{"kind": "\\ud83d", "\\udc00": {"a": ["\\ud800"]}}', "a.json").content == {"kind": "\ufffd", "\ufffd": {"a": ["\ufffd"]}}
 
 
-# Limits
-
-
-@pytest.mark.parametrize("file", ["a.yaml", "a.json"])
-def test_nesting_has_a_limit(file: str) -> None:
-    def nested(depth: int) -> str:
-        return '{"kind": "A", "a": ' + "[" * (depth - 1) + "]" * (depth - 1) + "}"
-
-    assert kinds(parse(nested(limits.DEEPEST), file)) == ["Document"]
-    assert kinds(parse(nested(limits.DEEPEST + 1), file)) == ["Unreadable"]
-
-
-@pytest.mark.parametrize(
-    "text", ["a: " + "[" * 100_000, "- " * 100_000, "? " * 100_000, "[" * 100_000], ids=["flow", "lists", "keys", "json"]
-)
-def test_nesting_without_end_is_unreadable_and_no_crash(text: str) -> None:
-    assert kinds(parse(text)) == ["Unreadable"]
-    assert kinds(parse(text, "a.json")) == ["Unreadable"]
-
-
-def test_depth_behind_aliases_counts() -> None:
-    half = limits.DEEPEST // 2
-    text = f"{HEAD}a: &a {'[' * half}{']' * half}\nb: " + "[" * (half - 1) + "{}" + "]" * (half - 1) + "\n"
-
-    assert kinds(parse(text.format("*a"))) == ["Document"]
-    assert kinds(parse(text.replace("{}", "[*a]"))) == ["Unreadable"]
-
-
-def test_aliases_of_aliases_are_refused_and_not_followed() -> None:
-    names = [chr(ord("a") + number) for number in range(12)]
-    text = "a: &a [x, x, x, x, x, x, x, x, x]\n"
-    for before, name in itertools.pairwise(names):
-        text += f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n"
-
-    assert "2,000,000" in unreadable(HEAD + text).message
-
-
-def test_merged_mappings_count_at_each_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Merging copies keys; a copy is counted as every alias is."""
-    monkeypatch.setattr("validators.lint.yaml_events.MOST_NODES", 100)
-    text = HEAD + "a: &a {b: 1, c: 1}\nl:\n"
-
-    assert kinds(parse(text + "- {<<: *a}\n" * 8)) == ["Document"]
-    assert "100" in unreadable(text + "- {<<: *a}\n" * 16).message
-
-
-@pytest.mark.parametrize("file", ["a.yaml", "a.json"])
-def test_the_number_of_values_has_a_limit(monkeypatch: pytest.MonkeyPatch, file: str) -> None:
-    monkeypatch.setattr("validators.lint.yaml_events.MOST_NODES", 50)
-    monkeypatch.setattr("validators.lint.json_text.MOST_NODES", 50)
-    short, long = (f'{{"kind": "A", "a": [{", ".join("1" * length)}]}}' for length in (40, 60))
-
-    assert kinds(parse(short, file)) == ["Document"]
-    assert kinds(parse(f"{short}\n{short}", file)) == ["Document", "Document"]
-    assert "at most 50 values" in unreadable(long, file).message
-
-
-def test_a_file_has_a_largest_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("validators.lint.documents.LARGEST_FILE", len(HEAD))
-
-    assert kinds(parse(HEAD)) == ["Document"]
-    assert "at most" in unreadable(HEAD + " ").message
-
-
-# Lists
-
-
-def test_items_of_a_list_are_objects_and_their_fields_start_at_the_item() -> None:
-    text = "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n-\n  # c\n  spec: {a: 1}\n  kind: Pod\n"
-    first, second = parse(text).parts
-
-    assert isinstance(first, Document)
-    assert isinstance(second, Document)
-    assert (first.index, second.index) == (0, 1)
-    assert second.content == {"spec": {"a": 1}, "kind": "Pod"}
-    assert place(second) == (8, 3, 7)
-    assert place(second, "spec", "a") == (8, 10, 14)
-    assert place(second, "metadata", "name") == (8, 3, 7)
-
-
 def test_items_of_a_list_of_one_kind_may_leave_out_what_they_are() -> None:
     text = "apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroupList\nitems:\n- metadata: {name: a}\n"
 
@@ -287,134 +176,9 @@ def test_what_is_a_list(text: str, want: list[str]) -> None:
     assert want == kinds(parse(text))
 
 
-# Places
-
-OBJECT = """\
-# comment
----
-apiVersion: v1  # first
-kind: "Pod"
-metadata: {name: x, labels: {a.b/c: d}}
-spec:
-  list:
-  - name: a
-    deep: {flow: [1, {k: v}]}
-  # comment
-  - &anchored
-    name: b
-  - *anchored
-  - <<: *anchored
-    more: |
-      text
-  text: >-
-    folded
-  empty:
-  alias: *anchored
-"""
-
-
-@pytest.mark.parametrize(
-    ("path", "want"),
-    [
-        pytest.param((), (3, 1, 11), id="the object is its first key"),
-        pytest.param(("kind",), (4, 1, 12), id="a field is its key, and a short value"),
-        pytest.param(("spec",), (6, 1, 5), id="a struct is its key"),
-        pytest.param(("metadata", "labels", Key("a.b/c")), (5, 30, 38), id="a free key"),
-        pytest.param(("metadata", "labels", Key("other")), (5, 21, 27), id="a free key that is missing"),
-        pytest.param(("metadata", "annotations", Key("a")), (5, 1, 9), id="a map that is missing"),
-        pytest.param(("status", "x"), (3, 1, 11), id="missing in the object itself"),
-        pytest.param(("spec", "list", 0), (8, 5, 12), id="an item begins where the item does"),
-        pytest.param(("spec", "list", 0, "missing"), (8, 5, 12), id="missing in an item"),
-        pytest.param(("spec", "list", 0, "deep", "flow", 1, "k"), (9, 23, 27), id="flow style"),
-        pytest.param(("spec", "list", 0, "deep", "flow", 1), (9, 22, 28), id="an item in flow style"),
-        pytest.param(("spec", "list", 1), (11, 5, 14), id="an item with an anchor"),
-        pytest.param(("spec", "list", 2), (13, 5, 14), id="an item that is an alias"),
-        pytest.param(("spec", "list", 2, "name"), (12, 5, 12), id="below an alias it is the anchored text"),
-        pytest.param(("spec", "list", 3, "name"), (12, 5, 12), id="a merged key is where it is written"),
-        pytest.param(("spec", "list", 3, "more"), (15, 5, 9), id="a value of several lines is left out"),
-        pytest.param(("spec", "list", 9), (7, 3, 7), id="an item that is missing"),
-        pytest.param(("spec", "text"), (17, 3, 7), id="a folded value is left out"),
-        pytest.param(("spec", "empty"), (19, 3, 9), id="a key without a value"),
-        pytest.param(("spec", "alias"), (20, 3, 19), id="the key that holds an alias has its own line"),
-        pytest.param(("spec", "alias", "name"), (12, 5, 12), id="and what is below it has not"),
-        pytest.param(("spec", "text", "below"), (17, 3, 7), id="below a scalar there is nothing"),
-    ],
-)
-def test_the_place_of_a_field(path: tuple[str | int, ...], want: tuple[int, int, int]) -> None:
-    assert want == place(only(OBJECT), *path)
-
-
-@pytest.mark.parametrize("end", ["\r\n", "\r"], ids=["Windows", "old Macintosh"])
-def test_line_ends_do_not_move_places(end: str) -> None:
-    document = only("\ufeff" + OBJECT.replace("\n", end))
-
-    assert place(document, "spec", "list", 0, "deep", "flow", 1, "k") == (9, 23, 27)
-    assert document.source(9) == "    deep: {flow: [1, {k: v}]}"
-
-
-def test_columns_count_characters() -> None:
-    assert place(only("kind: A\nx: {\u20ac\U0001f600: 1, b: 2}\n"), "x", "b") == (2, 12, 16)
-
-
-JSON = """\
-{
-\t"apiVersion": "v1", "kind": "A",
-\t"spec": {"list": [
-\t\t{"a": 1, "b\\"]": [true, null, "x,]"]},
-\t\t{}
-\t]}
-}
-"""
-
-
-@pytest.mark.parametrize(
-    ("path", "want"),
-    [
-        pytest.param((), (2, 2, 14), id="the object is its first key"),
-        pytest.param(("kind",), (2, 22, 33), id="a field"),
-        pytest.param(("spec", "list", 0), (4, 3, 40), id="an item"),
-        pytest.param(("spec", "list", 0, 'b"]', 2), (4, 33, 38), id="below a key with quotes"),
-        pytest.param(("spec", "list", 1), (5, 3, 5), id="an empty item"),
-        pytest.param(("spec", "list", 1, "x"), (5, 3, 5), id="missing in an item"),
-        pytest.param(("spec", "other"), (3, 2, 8), id="missing in a struct"),
-    ],
-)
-@pytest.mark.parametrize("file", ["a.json", "a.yaml"])
-def test_the_place_of_a_field_in_json(file: str, path: tuple[str | int, ...], want: tuple[int, int, int]) -> None:
-    assert want == place(only(JSON, file), *path)
-
-
-def test_the_second_of_several_json_values_has_its_own_places() -> None:
-    _, second = parse('{"kind": "A"}\n{"kind": "B",\n "x": 1}').parts
-
-    assert isinstance(second, Document)
-    assert second.span(FieldPath("x")) == Span(3, 2, 3, 8)
-
-
-def test_no_object_is_told_at_its_first_line() -> None:
-    (found,) = parse("\n# c\n\nvalues:\n  a: 1\n").parts
-
-    assert isinstance(found, NotKubernetes)
-    assert (found.line, found.column) == (4, 1)
-
-
 @pytest.mark.parametrize("length", range(0, len(OBJECT), 7))
 def test_a_file_cut_off_anywhere_is_read_or_unreadable(length: int) -> None:
     cut = parse(OBJECT[:length])
 
     assert cut.parts
     assert all(not isinstance(part, Document) or part.span(FieldPath("spec", "list", 1)).line <= length for part in cut.parts)
-
-
-def test_libyaml_and_the_parser_in_python_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All but the words of an error are the same."""
-
-    def everything() -> list[object]:
-        document = only(OBJECT)
-        lost = [unreadable("a: b\n c: d\n"), unreadable("a: \x01\n"), unreadable("a: {b: 1, b: 1}")]
-        return [document.content, place(document, "spec", "list", 3, "more"), [(each.line, each.column) for each in lost]]
-
-    fast = everything()
-    monkeypatch.setattr("validators.lint.yaml_events._PARSER", yaml.SafeLoader)
-
-    assert fast == everything()

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sampling import sampled
-from tests.workloadbuilder.adapters import test_grove, test_job, test_jobset, test_leaderworkerset, test_scheduler_groups, test_trainjob
+from tests.workloadbuilder.adapters import jobs, jobsets, test_grove, test_leaderworkerset, test_scheduler_groups, test_trainjob
 from tests.workloadbuilder.adapters.compiling import sound
 from validators import pipeline
 from validators.rules.base import Operation, Profile, Settings, Severity
@@ -21,9 +21,9 @@ from workloadbuilder.adapters.shared.known_objects import Known
 CASES = Path(__file__).parents[2] / "cases" / "compile"
 EXAMPLES = sorted(path for path in CASES.glob("*.yaml") if not path.name.endswith(".out.yaml"))
 SAMPLES = {
-    "Job": (test_job.GANG, ""),
-    "JobSet": (test_jobset.jobset(at_root="schedulingPolicy: {gang: {}}", nested="schedulingPolicy: {gang: {}}, disruptionMode: {all: {}}"), ""),
-    "JobSet with exclusive topology": (test_jobset.EXCLUSIVE, ""),
+    "Job": (jobs.GANG, ""),
+    "JobSet": (jobsets.jobset(at_root="schedulingPolicy: {gang: {}}", nested="schedulingPolicy: {gang: {}}, disruptionMode: {all: {}}"), ""),
+    "JobSet with exclusive topology": (jobsets.EXCLUSIVE, ""),
     "LeaderWorkerSet": (test_leaderworkerset.lws(annotations=f"{test_leaderworkerset.EXCLUSIVE}: rack"), ""),
     "LeaderWorkerSet of subgroups": (
         test_leaderworkerset.lws(annotations=f"{test_leaderworkerset.SUBGROUP}: host", subgroups="subGroupSize: 2", size=7),

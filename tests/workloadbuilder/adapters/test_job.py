@@ -1,25 +1,13 @@
-"""Jobs: their Workload, what is refused, and whose groups a child's are."""
+"""Compiling a Job: its Workload, its pods, and what is refused."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.workloadbuilder.adapters.compiling import compiled, lost, names, parents, pods, root, sound, sources, told
+from tests.workloadbuilder.adapters.compiling import compiled, lost, names, pods, root, sound, sources, told
+from tests.workloadbuilder.adapters.jobs import GANG, JOB, with_scheduling
 
-JOB = """
-apiVersion: batch/v1
-kind: Job
-metadata: {name: train, namespace: research}
-spec:
-  parallelism: 4
-  template: {spec: {containers: [{name: main, image: train}]}}
-"""
-GANG = JOB + "  scheduling: {schedulingPolicy: {gang: {}}}\n"
 POLICY = "spec.scheduling.schedulingPolicy"
-
-
-def with_scheduling(text: str, job: str = JOB) -> str:
-    return f"{job}  scheduling: {text}\n"
 
 
 def test_a_job_that_says_nothing_is_basic():
@@ -247,96 +235,3 @@ def test_the_users_constraint_wins_over_an_annotation():
     found = sound(with_scheduling("{schedulingConstraints: {topology: [{key: zone}]}}", annotated))
 
     assert {"schedulingPolicy": "basic (default)", "schedulingConstraints": "zone (user)"} == sources(found)["job-root"]
-
-
-OWNED = """
-apiVersion: batch/v1
-kind: Job
-metadata:
-  name: train-workers-1
-  namespace: research
-  labels: {jobset.sigs.k8s.io/job-index: "1", jobset.sigs.k8s.io/replicatedjob-replicas: "2"}
-  annotations: {scheduling.k8s.io/group-template-name: workers, scheduling.k8s.io/parent-compositepodgroup: train-jobset-root}
-  ownerReferences: [{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, name: train, uid: set-1, controller: true}]
-spec:
-  parallelism: 2
-  template: {spec: {containers: [{name: main, image: train}]}}
-"""
-WORKLOAD = """
-apiVersion: scheduling.k8s.io/v1beta1
-kind: Workload
-metadata: {name: train, namespace: research}
-spec:
-  controllerRef: {apiGroup: jobset.x-k8s.io, kind: JobSet, name: train}
-  compositePodGroupTemplates:
-  - name: jobset-root
-    schedulingPolicy: {basic: {}}
-    podGroupTemplates:
-    - {name: workers, schedulingPolicy: {gang: {minCount: 2}}}
-"""
-JOBSET = """
-apiVersion: jobset.x-k8s.io/v1alpha2
-kind: JobSet
-metadata: {name: train, namespace: research}
-spec: {replicatedJobs: [{name: workers, template: {spec: {parallelism: 2, template: {spec: {containers: []}}}}}]}
-"""
-
-
-def test_a_child_gets_the_group_that_its_annotations_name():
-    found = sound(OWNED, further=WORKLOAD, groups=True, pods=True)
-
-    assert [] == names(found, "Workload")
-    assert {"train-workers-1": "train-jobset-root"} == parents(found)
-    assert {"gang": {"minCount": 2}} == found.objects[0]["spec"]["schedulingPolicy"]
-    assert {"train-workers-1-0": "train-workers-1", "train-workers-1-1": "train-workers-1"} == pods(found)
-
-
-def test_a_child_that_cannot_be_told_from_others_has_the_group_that_the_job_controller_makes():
-    unlabelled = "\n".join(line for line in OWNED.splitlines() if "labels:" not in line)
-
-    assert {"train-workers-6f67d86588": "train-jobset-root"} == parents(sound(unlabelled, further=WORKLOAD, groups=True))
-
-
-@pytest.mark.parametrize(
-    ("text", "further", "want"),
-    [
-        pytest.param(
-            OWNED,
-            "",
-            "its group needs the Workload of its controller, JobSet train, which is not in the input",
-            id="the Workload is not there",
-        ),
-        pytest.param(
-            f"{OWNED}---{JOBSET}",
-            WORKLOAD,
-            "its group is created with those of its controller, JobSet train",
-            id="the parent is compiled",
-        ),
-        pytest.param(
-            "\n".join(line for line in OWNED.splitlines() if "annotations:" not in line),
-            WORKLOAD,
-            "its group belongs to the Workload of its controller, JobSet train",
-            id="without a link",
-        ),
-    ],
-)
-def test_a_child_gets_no_workload(text, further, want):
-    found = sound(text, further=further, groups=True, pods=True)
-
-    assert ((), want) == (found.objects, found.skipped)
-
-
-def test_a_link_to_a_template_that_is_not_there_is_refused():
-    wrong = OWNED.replace("group-template-name: workers", "group-template-name: worker")
-
-    assert [
-        'metadata.annotations[scheduling.k8s.io/group-template-name]: Not found: "worker": podGroupTemplate "worker" not found in workload "train" (have [workers])'
-    ] == told(compiled(wrong, further=WORKLOAD, groups=True).errors)
-
-
-def test_a_cronjobs_job_is_a_root():
-    found = sound(
-        OWNED.replace("jobset.x-k8s.io/v1alpha2, kind: JobSet", "batch/v1, kind: CronJob").replace("annotations: {", "annotations: {} #")
-    )
-
-    assert ["train-workers-1"] == names(found, "Workload")

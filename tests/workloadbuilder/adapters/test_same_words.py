@@ -6,8 +6,8 @@ import pytest
 import yaml
 
 from tests.workloadbuilder.adapters.compiling import compiled, told, unquoted
-from tests.workloadbuilder.adapters.test_job import with_scheduling
-from tests.workloadbuilder.adapters.test_jobset import DEPENDS, IN_ORDER, jobset
+from tests.workloadbuilder.adapters.jobs import with_scheduling
+from tests.workloadbuilder.adapters.jobsets import DEPENDS, IN_ORDER, jobset
 from validators import pipeline
 from validators.rules.base import Operation, Settings
 

@@ -1,97 +1,21 @@
-"""What is proved to have no placement is so for a checker of its own, and a proof that was tampered with is none."""
+"""Certificates of infeasibility are accepted by an independent checker."""
 
 from __future__ import annotations
 
 import ast
-import copy
-import functools
-import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import given
 
-from scheduler_core.cycle.proofs import certificates
-from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
+from scheduler_core.cycle.run_cycle import run_cycle
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Status
-from scheduler_core.whatif.remedies.remedies import remedies
-from tests.sampling import sampled
 from tests.scheduler_core.cp_sat import corpus
 from tests.scheduler_core.exact.certificate import checker
 from tests.scheduler_core.exact.certificate.checker import accepts
-from tests.scheduler_core.oracle.model import Objects
+from tests.scheduler_core.exact.certificate.infeasible import COMPLETE, HOPELESS, proved, slowly, spread, taken, tree
 from tests.scheduler_core.oracle.strategies import TINY, clusters
-from tests.scheduler_core.oracle.test_brute import composite, leaf, members, node
-from tests.scheduler_core.whatif.cluster import after
-
-slowly = settings(deadline=None, max_examples=sampled(80), suppress_health_check=list(HealthCheck))
-COMPLETE = CycleOptions(strategy="complete")
-Certificate = dict[str, Any]
-
-
-def proved(objects: Objects, options: CycleOptions = COMPLETE) -> list[Certificate]:
-    """The certificates of one cycle, as they are read from a file."""
-    complete = [{"apiVersion": "v1" if each["kind"] in {"Node", "Pod"} else "scheduling.k8s.io/v1alpha3", **each} for each in objects]
-    snapshot = load([json.dumps(each).encode() for each in complete])
-    found = certificates(snapshot, run_cycle(snapshot, options).decisions, options)
-    return [json.loads(json.dumps(each)) for each in found]
-
-
-def spread(*, racks: int = 3, cpu: int = 3) -> Objects:
-    """Nodes in racks, two a rack."""
-    return [node(f"n{rack}{number}", cpu, zone="z", rack=f"r{rack}") for rack in range(racks) for number in range(2)]
-
-
-def tree(*needs: int, cpu: int = 1, minimum: int = 0) -> Objects:
-    """A leaf for each of *needs*, one rack for each."""
-    leaves = [leaf(f"g{number}", need, number, "rack") for number, need in enumerate(needs)]
-    return [
-        composite(minimum or len(needs)),
-        *leaves,
-        *(pod for number, need in enumerate(needs) for pod in members(f"g{number}", need, cpu)),
-    ]
-
-
-def taken(name: str, on: str, cpu: int) -> dict[str, Any]:
-    """A pod that runs."""
-    (pod,) = members("none", 1, cpu)
-    spec = {key: value for key, value in pod["spec"].items() if key != "schedulingGroup"}
-    return {"kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": {**spec, "nodeName": on}}
-
-
-HOPELESS = {
-    "a sum": [*spread(racks=1), *tree(4, 4)],
-    "more large groups than domains": [*spread(racks=2), *tree(4, 4, 4)],
-    "too few slots": [*spread(racks=2), *tree(3, 1, cpu=2)],
-    "pods of two shapes that cannot be packed": [
-        node("n1", 5),
-        node("n2", 5),
-        composite(2),
-        leaf("a", 2, 0),
-        leaf("b", 2, 1),
-        *members("a", 2, 3),
-        *members("b", 2, 2)[:1],
-        *members("b", 2, 3)[1:],
-    ],
-    "branches": [*spread(racks=3, cpu=2), *tree(3, 3, 2, 2, 2)],
-    "a quorum": [*spread(racks=2, cpu=2), *tree(3, 3, 3, 5, minimum=3)],
-    "room in two zones and enough in none": [
-        *(node(f"{zone}{number}", 2, zone=zone, rack=f"{zone}-{number}") for zone in "ab" for number in range(2)),
-        {**composite(3), "spec": {**composite(3)["spec"], "schedulingConstraints": {"topology": [{"key": "zone"}]}}},
-        *tree(2, 2, 2)[1:],
-    ],
-    "pods that run": [*spread(racks=1), *(taken(f"x{number}", f"n0{number}", 2) for number in range(2)), *tree(2, 1)],
-    "a label that no node has": [
-        *spread(),
-        *tree(1, 1)[:1],
-        *(leaf(f"g{number}", 1, number, "block") for number in range(2)),
-        *tree(1, 1)[3:],
-    ],
-}
 
 
 @pytest.mark.parametrize("objects", HOPELESS.values(), ids=HOPELESS.keys())
@@ -100,108 +24,6 @@ def test_a_proof_is_accepted(objects):
 
     assert accepts(objects, certificate)
     assert "rule" in certificate["proof"]
-
-
-def tampered(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The places in a proof that can be changed: every number, every name, every way and every group that it speaks of."""
-    for key, each in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
-        yield (*path, key)
-        yield from tampered(each, (*path, key))
-
-
-def at(certificate: Certificate, path: tuple[Any, ...]) -> Any:
-    for key in path:
-        certificate = certificate[key]
-    return certificate
-
-
-def forged(certificate: Certificate, path: tuple[Any, ...], value: Any) -> Certificate:
-    """*certificate* with something else in one place; with nothing there for None."""
-    copied = copy.deepcopy(certificate)
-    if value is None:
-        del at(copied, path[:-1])[path[-1]]
-    else:
-        at(copied, path[:-1])[path[-1]] = value
-    return copied
-
-
-@pytest.mark.parametrize("objects", HOPELESS.values(), ids=HOPELESS.keys())
-@pytest.mark.parametrize("step", [1, -1], ids=["more", "less"])
-def test_a_proof_with_another_number_in_it_is_refused(objects, step):
-    (certificate,) = proved(objects)
-    places = [path for path in tampered(certificate) if path[-1] in {"needed", "free"}]
-    for path in places:
-        assert not accepts(objects, forged(certificate, path, at(certificate, path) + step)), path
-    assert places or "each" in certificate["proof"]
-
-
-@pytest.mark.parametrize("objects", HOPELESS.values(), ids=HOPELESS.keys())
-def test_a_proof_without_one_of_its_parts_is_refused(objects):
-    (certificate,) = proved(objects)
-    for path in tampered(certificate["proof"], ("proof",)):
-        # What is left out of these may leave another proof that is as good.
-        if not {"only", "number", "size"} & {path[-1]} and path[-2] not in {"only", "measure"}:
-            assert not accepts(objects, forged(certificate, path, None)), path
-
-
-@pytest.mark.parametrize("objects", HOPELESS.values(), ids=HOPELESS.keys())
-def test_a_way_that_there_is_not_is_refused(objects):
-    (certificate,) = proved(objects)
-    for path in (path for path in tampered(certificate["proof"], ("proof",)) if path[-1] == "each"):
-        ways = at(certificate, path)
-        assert not accepts(objects, forged(certificate, path, {**ways, "more": {"rule": "known", "number": 0}}))
-
-
-@pytest.mark.parametrize("objects", HOPELESS.values(), ids=HOPELESS.keys())
-def test_the_proof_of_another_cluster_is_refused(objects):
-    (certificate,) = proved(objects)
-
-    assert not accepts([*objects, node("more", 50, zone="z", rack="r9", block="b")], certificate)
-
-
-@pytest.mark.parametrize("rule", ["trust", "known", "", None, ["room"]], ids=repr)
-def test_a_rule_that_there_is_not_or_that_refers_to_nothing_is_refused(rule):
-    objects = HOPELESS["a sum"]
-    (certificate,) = proved(objects)
-
-    assert not accepts(objects, {**certificate, "proof": {"rule": rule, "number": 0}})
-
-
-def test_a_proof_that_refers_to_itself_is_refused():
-    objects = HOPELESS["branches"]
-    (certificate,) = proved(objects)
-    circular = {"rule": "ways", "group": "CompositePodGroup/root", "number": 1, "each": {"": {"rule": "known", "number": 1}}}
-
-    assert not accepts(objects, {**certificate, "proof": circular})
-
-
-@pytest.mark.parametrize("size", [0, -1, 0.5, "1"], ids=repr)
-def test_a_measure_that_is_none_is_refused(size):
-    objects = HOPELESS["more large groups than domains"]
-    (certificate,) = proved(objects)
-    for path in (path for path in tampered(certificate) if path[-1] in {"size", "cpu"}):
-        if path[-1] != "size" or at(certificate, path[:-1])["key"]:
-            assert not accepts(objects, forged(certificate, path, size))
-
-
-def test_what_roots_before_were_given_is_told_beside_the_proof():
-    first = [{**leaf("first", 2, 0), "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}}}, *members("first", 2)]
-    objects = [*spread(racks=1, cpu=2), *first, *tree(3)]
-    (certificate,) = proved(objects)
-
-    assert {"default/first-0", "default/first-1"} == set(certificate["beside"])
-    assert accepts(objects, certificate)
-    assert not accepts(objects, {**certificate, "beside": {}})
-
-
-def test_members_of_the_root_cannot_be_said_to_stand_beside_it():
-    objects = [*spread(racks=1), *tree(6)]
-    own = {f"default/g0-{number}": f"n0{number % 2}" for number in range(6)}
-    proof = {"rule": "room", "key": "", "size": 1, "measure": {"cpu": 1000, "pods": 1000}, "needed": 6, "free": 0}
-    root = {"kind": "CompositePodGroup", "namespace": "default", "name": "root"}
-
-    assert [] == proved(objects)
-    assert not accepts(objects, {"root": root, "empty": False, "beside": own, "proof": proof})
 
 
 NOT_EVEN_EMPTY = {
@@ -259,59 +81,6 @@ def test_every_proof_of_a_hard_tree_is_accepted(seed):
     for certificate in proved(objects):
         assert "reason" not in certificate
         assert accepts(objects, certificate)
-
-
-@functools.cache
-def infeasible_tree(seed: int) -> tuple[Objects, list[Certificate]]:
-    """A tree with its certificates, which are not to be changed."""
-    objects = corpus.instance(seed, corpus.Make(depth=2 + seed % 2, shapes=1 + seed % 3, short=2, moved=seed % 4, decoys=seed % 2))
-    return objects, proved(objects)
-
-
-@settings(deadline=None, max_examples=sampled(150), suppress_health_check=list(HealthCheck))
-@given(st.data(), st.integers(0, 11))
-def test_whatever_is_changed_in_a_proof_that_it_rests_on_it_is_refused(data, seed):
-    objects, found = infeasible_tree(seed)
-    assume(found)
-    certificate = found[0]
-    # Another measure, or more groups to look at, may make another proof that is as good.
-    kept = {"only", "number", "size", "measure"}
-    paths = [path for path in tampered(certificate["proof"], ("proof",)) if not kept & set(path[1:])]
-    path = data.draw(st.sampled_from(paths))
-    before = at(certificate, path)
-    value = data.draw(st.one_of(st.integers(), st.text(max_size=3), st.lists(st.integers(), max_size=2), st.just({})))
-    assume(value != before and (value or before))
-
-    assert not accepts(objects, forged(certificate, path, value)), path
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_a_proof_is_refused_once_a_remedy_is_applied(seed):
-    objects = corpus.instance(seed, corpus.Make(depth=1 + seed % 3, shapes=1 + seed % 2, short=2, moved=seed % 3, largest=6))
-    (certificate,) = proved(objects)
-    snapshot = load(objects)
-    (decision,) = run_cycle(snapshot, COMPLETE).decisions
-    found = remedies(objects, snapshot, decision, COMPLETE)
-
-    assert found
-    assert accepts(objects, certificate)
-    assert [] == [each.change for each in found if accepts(after(objects, each.steps), certificate)]
-
-
-@slowly
-@given(clusters(TINY), st.data())
-def test_no_proof_is_accepted_of_what_is_placed(objects, data):
-    """Any proof, of any of these roots, that is held against a cluster in which the root is placed."""
-    complete = [{"apiVersion": "v1" if each["kind"] in {"Node", "Pod"} else "scheduling.k8s.io/v1alpha3", **each} for each in objects]
-    placed = [each.root for each in run_cycle(load(complete), COMPLETE).decisions if each.status is Status.SUCCESS]
-    assume(placed)
-    name = f"{placed[0].kind}/{placed[0].name}"
-    cpu, needed, free = data.draw(st.sampled_from((100, 500, 1000))), data.draw(st.integers(0, 12)), data.draw(st.integers(0, 12))
-    room = {"rule": "room", "key": data.draw(st.sampled_from(("", "zone", "rack"))), "size": 1, "needed": needed, "free": free}
-    proof = {"rule": "ways", "group": name, "each": {}} if data.draw(st.booleans()) else {**room, "measure": {"cpu": cpu}}
-    root = {"kind": placed[0].kind, "namespace": "default", "name": placed[0].name}
-
-    assert not accepts(objects, {"root": root, "empty": True, "beside": {}, "proof": proof})
 
 
 def test_the_checker_is_short_and_stands_by_itself():

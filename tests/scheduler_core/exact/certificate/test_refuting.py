@@ -17,7 +17,7 @@ from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.state import PlacementState
 from tests.sampling import sampled
 from tests.scheduler_core.cp_sat import corpus
-from tests.scheduler_core.exact.certificate.test_certificate import COMPLETE, proved
+from tests.scheduler_core.exact.certificate.infeasible import COMPLETE, proved
 from tests.scheduler_core.oracle.strategies import TINY, clusters
 from tests.scheduler_core.oracle.test_brute import composite, leaf, members, node
 

@@ -1,0 +1,120 @@
+"""A watcher run against a scripted server, with the requests, events and waits recorded."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import parse_qsl, urlsplit
+
+from apiserver.watch import Watcher
+from tests.apiserver.fake import serving
+
+PATH = "/api/v1/pods"
+
+
+def thing(name, version=""):
+    return {"metadata": {"name": name, **({"resourceVersion": version} if version else {})}}
+
+
+def listed(*names, version="10", following=""):
+    metadata = {"resourceVersion": version, **({"continue": following} if following else {})}
+    return 200, {}, {"items": [thing(each, "1") for each in names], "metadata": metadata}
+
+
+def line(event, content):
+    return json.dumps({"type": event, "object": content}).encode() + b"\n"
+
+
+def chunks(lines):
+    return b"".join(b"%x\r\n%s\r\n" % (len(each), each) for each in lines)
+
+
+CHUNKED = {"Transfer-Encoding": "chunked", "Content-Length": None}
+
+
+def watched(*lines):
+    """A watch that says *lines* and ends."""
+    return 200, CHUNKED, chunks(lines) + b"0\r\n\r\n"
+
+
+def broken(*lines):
+    """A watch that says *lines* and breaks off: more was to come."""
+    return 200, {**CHUNKED, "Connection": "close"}, chunks(lines)
+
+
+def failed(code, **headers):
+    return code, {name.replace("_", "-"): value for name, value in headers.items()}, {"kind": "Status", "code": code, "message": "no"}
+
+
+def told_of(code):
+    """An error in the middle of a watch."""
+    return watched(line("ERROR", {"kind": "Status", "code": code, "message": "no"}))
+
+
+BOOKMARK = line("BOOKMARK", thing("", "20"))
+ADDED = line("ADDED", thing("b", "11"))
+
+
+def name_of(raw):
+    return json.loads(bytes(raw))["metadata"]["name"]
+
+
+class Stopped:
+    """A threading.Event that takes no time to wait, and remembers how long it was to."""
+
+    def __init__(self):
+        self.stopped, self.waits = False, []
+
+    def is_set(self):
+        return self.stopped
+
+    def set(self):
+        self.stopped = True
+
+    def wait(self, seconds):
+        self.waits.append(seconds)
+
+
+class Following:
+    """A watcher that is run until the server has no answer left; its sink, and all that happened meanwhile."""
+
+    def __init__(self, answers, find):
+        self.answers, self.find = list(answers), find
+        self.stopped = Stopped()
+        self.asked, self.found, self.told, self.standings = [], [], [], []
+
+    def run(self, silence):
+        with serving(self.answer) as (_, api):
+            watcher = Watcher(api, self.path, self, silence=silence, name="pods")
+            watcher._stopped = self.stopped
+            watcher.run()
+        return self
+
+    def path(self):
+        self.found.append(self.find.pop(0) if len(self.find) > 1 else self.find[0])
+        return self.found[-1]
+
+    def answer(self, _, path, __):
+        if not self.answers:
+            self.stopped.set()
+            return failed(500)
+        self.asked.append(dict(parse_qsl(urlsplit(path).query)))
+        answer = self.answers.pop(0)
+        return answer() if callable(answer) else answer
+
+    def replace(self, objects):
+        self.told.append(("LIST", *(name_of(each) for each in objects)))
+
+    def change(self, event, content):
+        self.told.append((event, name_of(content)))
+
+    def set_status(self, standing, reason):
+        self.standings.append((standing, reason))
+
+    @property
+    def places(self):
+        """Of each request: the version from which it watches, or that it lists."""
+        return [each.get("resourceVersion", "list") for each in self.asked]
+
+
+def follow(*answers, find=(PATH,), silence=5.0):
+    return Following(answers, list(find)).run(silence)

@@ -1,0 +1,118 @@
+"""Waits between the requests of a watcher, and the contacts that it reports."""
+
+from __future__ import annotations
+
+import threading
+from types import SimpleNamespace
+
+import pytest
+
+from apiserver.watch import FIRST_WAIT, LONGEST_WAIT, SHORTEST_WATCH, WatchStatus
+from tests.apiserver.scripted_watch import ADDED, BOOKMARK, broken, failed, follow, listed, told_of, watched
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch):
+    """The watcher's clock, which stands still unless it is moved; and of chance always the most."""
+    found = SimpleNamespace(now=0.0)
+    monkeypatch.setattr("apiserver.watch.time", SimpleNamespace(monotonic=lambda: found.now))
+    monkeypatch.setattr("apiserver.watch.random", SimpleNamespace(uniform=lambda _, most: most, randrange=lambda _: 7))
+    return found
+
+
+def test_failures_wait_twice_as_long_each_time_up_to_a_limit():
+    run = follow(*[failed(500)] * 9)
+
+    assert [FIRST_WAIT * 2**number for number in range(6)] == run.stopped.waits[:6]
+    assert [LONGEST_WAIT] * 3 == run.stopped.waits[6:]
+
+
+def test_half_of_a_wait_is_chance(monkeypatch):
+    asked = []
+    monkeypatch.setattr("apiserver.watch.random", SimpleNamespace(uniform=lambda *limits: asked.append(limits) or limits[0]))
+    run = follow(failed(500), failed(500))
+
+    assert [(0.5, 1.0)] * 2 == asked[:2]
+    assert [FIRST_WAIT / 2, FIRST_WAIT] == run.stopped.waits
+
+
+@pytest.mark.parametrize(
+    ("asked", "want"),
+    [
+        pytest.param("3", 3.0, id="longer than we would"),
+        pytest.param("0", FIRST_WAIT, id="shorter than we would"),
+        pytest.param("9999", LONGEST_WAIT, id="longer than anybody may ask"),
+        pytest.param("Wed, 21 Oct 2015 07:28:00 GMT", FIRST_WAIT, id="until a day"),
+    ],
+)
+@pytest.mark.parametrize("code", [429, 503])
+def test_a_failure_waits_as_long_as_the_server_asks(code, asked, want):
+    run = follow(failed(code, Retry_After=asked))
+
+    assert [want] == run.stopped.waits
+
+
+def test_what_was_heard_begins_the_waits_anew():
+    run = follow(failed(500), failed(500), listed(), broken(ADDED), failed(500))
+
+    assert [FIRST_WAIT, 2 * FIRST_WAIT, FIRST_WAIT, 2 * FIRST_WAIT] == run.stopped.waits
+
+
+def test_lists_that_no_watch_can_follow_wait_longer_each_time():
+    run = follow(*[listed(), failed(410)] * 3, *[listed(), told_of(410)] * 2)
+
+    assert [FIRST_WAIT * 2**number for number in range(5)] == run.stopped.waits
+
+
+@pytest.mark.parametrize(
+    ("seconds", "waits"),
+    [
+        pytest.param(SHORTEST_WATCH, [], id="after a while"),
+        pytest.param(SHORTEST_WATCH - 0.01, [FIRST_WAIT, 2 * FIRST_WAIT], id="at once"),
+    ],
+)
+def test_a_watch_that_ends_without_a_word_is_a_failure_if_it_ends_at_once(clock, seconds, waits):
+    def quiet():
+        clock.now += seconds
+        return watched()
+
+    run = follow(listed("a"), quiet, quiet)
+
+    assert waits == run.stopped.waits
+    assert bool(waits) == (WatchStatus.FAILED in {standing for standing, _ in run.standings})
+    assert ["list", "10", "10"] == run.places
+
+
+def test_a_watch_that_lasted_begins_the_waits_anew_though_it_said_nothing(clock):
+    def lasting():
+        clock.now += SHORTEST_WATCH
+        return broken()
+
+    run = follow(listed(), failed(500), failed(500), lasting, failed(500))
+
+    assert [FIRST_WAIT, 2 * FIRST_WAIT, FIRST_WAIT, 2 * FIRST_WAIT] == run.stopped.waits
+
+
+def test_a_watch_that_says_nothing_for_too_long_is_begun_anew():
+    again = threading.Event()
+
+    def silent():
+        again.wait(10)
+        return watched()
+
+    def heard():
+        again.set()
+        return watched(ADDED)
+
+    run = follow(listed(), silent, heard, silence=0.05)
+
+    assert ["list", "10", "10"] == run.places
+    assert [("LIST",), ("ADDED", "b")] == run.told
+    assert WatchStatus.FAILED in {standing for standing, _ in run.standings}
+
+
+def test_it_is_told_how_it_stands_with_each_contact():
+    run = follow(failed(403), listed("a"), watched(BOOKMARK))
+
+    heard = (WatchStatus.ACTIVE, "")
+    assert [(WatchStatus.FAILED, "HTTP 403: no"), heard, heard, heard] == run.standings

@@ -1,0 +1,160 @@
+"""Contracts of the architecture.  Each yields its violations, one line each."""
+
+from __future__ import annotations
+
+import ast
+import graphlib
+import sys
+from collections.abc import Iterator
+
+from tests.architecture.modules import Module, called, matches
+from tests.architecture.tables import (
+    BARE_NAMES,
+    EDGES,
+    FEWEST_LINES,
+    IMPURE,
+    IMPURE_CALLS,
+    IMPURE_MODULES,
+    LAYERS,
+    METHODS_OF_A_PROTOCOL,
+    MOST_LINES,
+    PACKAGES,
+    SMALL,
+)
+
+
+def between_packages(modules: list[Module]) -> Iterator[str]:
+    ours = {*PACKAGES, "tests", "benchmarks", "examples"}
+    for module in modules:
+        allowed = PACKAGES[module.package] | {module.package}
+        for each in module.imports:
+            if each.package in ours - allowed:
+                yield module.at(each.line, f"{module.package} must not import {each.package}")
+
+
+def inside_packages(modules: list[Module]) -> Iterator[str]:
+    for module in modules:
+        for package, layers in LAYERS.items():
+            part = part_of(module.name, package)
+            if not part:
+                continue
+            layer = layer_of(layers, part)
+            if layer is None:
+                yield module.at(1, f"{package}.{part} is in no layer: add it to LAYERS")
+                continue
+            for each in module.imports:
+                other = part_of(each.target, package)
+                if other and other != part and (layer_of(layers, other) or 0) >= layer:
+                    yield module.at(each.line, f"{part} must not import {other}, which is in the same layer or a higher one")
+
+
+def part_of(name: str, package: str) -> str:
+    """Return the part of *package* that contains the module *name*; empty if *name* is outside the package or the package itself."""
+    return name.removeprefix(f"{package}.").split(".")[0] if name.startswith(f"{package}.") else ""
+
+
+def layer_of(layers: tuple[frozenset[str], ...], part: str) -> int | None:
+    return next((number for number, parts in enumerate(layers) if part in parts), None)
+
+
+def between_rules(modules: list[Module]) -> Iterator[str]:
+    shared = {"validators.rules.base", "validators.rules.checks", "validators.rules"}
+    for module in modules:
+        if not module.name.startswith("validators.rules."):
+            continue
+        for each in module.imports:
+            if each.target.startswith("validators.rules.") and each.target not in shared:
+                yield module.at(each.line, f"a rule must not import another rule, {each.target}")
+
+
+def at_the_edges(modules: list[Module]) -> Iterator[str]:
+    ours = {*PACKAGES, "tests", "benchmarks", "examples"}
+    for module in modules:
+        for each in module.imports:
+            if each.package in sys.stdlib_module_names or each.package in ours or each.level:
+                continue
+            if each.package not in EDGES:
+                yield module.at(each.line, f"{each.package} is not in the table of libraries")
+            elif not matches(module.file, EDGES[each.package]):
+                yield module.at(each.line, f"{each.package} must be imported only by {', '.join(EDGES[each.package])}")
+
+
+def purity(modules: list[Module]) -> Iterator[str]:
+    for module in modules:
+        if matches(module.file, tuple(IMPURE)):
+            continue
+        for each in module.imports:
+            if any(f"{each.target}.".startswith(f"{outside}.") for outside in IMPURE_MODULES):
+                yield module.at(each.line, f"a pure file must not import {each.target}")
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.Call) and called(node) in IMPURE_CALLS:
+                yield module.at(node.lineno, f"a pure file must not call {called(node)}")
+
+
+def relative(modules: list[Module]) -> Iterator[str]:
+    for module in modules:
+        for each in module.imports:
+            if each.level:
+                yield module.at(each.line, "an import must be absolute")
+
+
+def cycles(modules: list[Module]) -> Iterator[str]:
+    names = {module.name for module in modules}
+    graph = {module.name: {each.target for each in module.imports if each.target in names} - {module.name} for module in modules}
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        yield " imports ".join(reversed(error.args[1]))
+
+
+def wide_protocols(modules: list[Module]) -> Iterator[str]:
+    for module in modules:
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.ClassDef) and any(
+                ast.unparse(base).split("[")[0] in ("Protocol", "typing.Protocol") for base in node.bases
+            ):
+                methods = [each for each in node.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))]
+                if len(methods) > METHODS_OF_A_PROTOCOL:
+                    yield module.at(node.lineno, f"{node.name} has {len(methods)} methods; a Protocol has {METHODS_OF_A_PROTOCOL} at most")
+
+
+def bare_names(modules: list[Module]) -> Iterator[str]:
+    for module in modules:
+        for node in ast.walk(module.tree):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name in BARE_NAMES:
+                yield module.at(node.lineno, f"{node.name} must be a name that can be searched for")
+
+
+def long_modules(modules: list[Module]) -> Iterator[str]:
+    for module in modules:
+        if module.lines > MOST_LINES:
+            yield module.at(1, f"{module.lines} lines; a module has {MOST_LINES} at most")
+
+
+def small_modules(modules: list[Module]) -> Iterator[str]:
+    importers: dict[str, set[Module]] = {module.name: set() for module in modules}
+    for module in modules:
+        for each in module.imports:
+            if each.target != module.name and each.target in importers:
+                importers[each.target].add(module)
+    for module in modules:
+        if module.lines >= FEWEST_LINES or len(importers[module.name]) > 1 or matches(module.file, tuple(SMALL)):
+            continue
+        if any(each.lines + module.lines > MOST_LINES for each in importers[module.name]):
+            continue
+        yield module.at(1, f"{module.lines} lines: belongs into {', '.join(each.name for each in importers[module.name]) or 'another'}")
+
+
+CONTRACTS = {
+    "packages import only what the table allows": between_packages,
+    "parts import only from lower layers": inside_packages,
+    "a rule never imports another rule": between_rules,
+    "libraries are imported at their edges only": at_the_edges,
+    "pure files touch nothing outside": purity,
+    "imports are absolute": relative,
+    "there is no import cycle": cycles,
+    "an interface is small": wide_protocols,
+    "names can be searched for": bare_names,
+    "no module is too long": long_modules,
+    "no module is too small": small_modules,
+}

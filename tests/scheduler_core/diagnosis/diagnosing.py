@@ -1,0 +1,118 @@
+"""Small clusters, and the diagnosis of the one root that waits in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scheduler_core import diagnosis
+from scheduler_core.loading.load import load
+from scheduler_core.model.options import PlacingOptions
+from scheduler_core.placement.extension_points import Plugins
+from scheduler_core.placement.greedy import Greedy
+from scheduler_core.placement.outcome import PlacementOutcome
+from scheduler_core.placement.placement_request import PlacementRequest
+from scheduler_core.placement.state import PlacementState
+from scheduler_core.queueing import scheduling_queue
+
+Object = dict[str, Any]
+GPU = "nvidia.com/gpu"
+RACK = "topology.example/rack"
+HOST = "kubernetes.io/hostname"
+GROUP = {"apiVersion": "scheduling.k8s.io/v1alpha3"}
+
+
+def node(name: str, cpu: str = "4", *, rack: str = "", taints: tuple[str, ...] = (), cordoned: bool = False, **room: str) -> Object:
+    """*taints* as kubectl writes them; other labels and resources go by their names."""
+    labels = {HOST: name, **({RACK: rack} if rack else {})}
+    spec: Object = {"unschedulable": cordoned, "taints": [taint(each) for each in taints]}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "spec": spec,
+        "status": {"allocatable": {"cpu": cpu, "memory": "16Gi", "pods": "110", **room}},
+    }
+
+
+def labelled(made: Object, **labels: str) -> Object:
+    made["metadata"]["labels"].update(labels)
+    return made
+
+
+def taint(text: str) -> Object:
+    pair, _, effect = text.partition(":")
+    key, _, value = pair.partition("=")
+    return {"key": key, "value": value, "effect": effect}
+
+
+def pod(name: str, group: str = "", cpu: str = "1", *, on: str = "", requests: Object | None = None, **spec: Any) -> Object:
+    """A pending pod, or one that runs *on* a node; its number in the group is its age."""
+    container = {"name": "main", "resources": {"requests": {"cpu": cpu, **(requests or {})}}, "ports": spec.pop("ports", [])}
+    spec |= {"containers": [container]}
+    if group:
+        spec["schedulingGroup"] = {"podGroupName": group}
+    if on:
+        spec["nodeName"] = on
+    metadata = {"name": name, "namespace": "default", "labels": {"app": group}, "creationTimestamp": "2026-09-01T00:00:00Z"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": {"phase": "Running" if on else "Pending"}}
+
+
+def pods(group: str, count: int, cpu: str = "1", **spec: Any) -> list[Object]:
+    return [pod(f"{group}-{number}", group, cpu, **dict(spec)) for number in range(count)]
+
+
+def group(name: str, gang: int = 0, *, key: str = "", parent: str = "", kind: str = "PodGroup", age: int = 0) -> Object:
+    """A PodGroup or a CompositePodGroup, basic where *gang* is 0."""
+    policy: Object = {"gang": {"minCount" if kind == "PodGroup" else "minGroupCount": gang}} if gang else {"basic": {}}
+    spec: Object = {"schedulingPolicy": policy, "workloadRef": {"workloadName": "w", "templateName": name}}
+    if key:
+        spec["schedulingConstraints"] = {"topology": [{"key": key}]}
+    if parent:
+        spec["parentCompositePodGroupName"] = parent
+    return {
+        **GROUP,
+        "kind": kind,
+        "metadata": {"name": name, "namespace": "default", "creationTimestamp": f"2026-09-01T00:00:{age:02}Z"},
+        "spec": spec,
+    }
+
+
+def composite(name: str, gang: int = 0, *, key: str = "", parent: str = "", age: int = 0) -> Object:
+    return group(name, gang, key=key, parent=parent, kind="CompositePodGroup", age=age)
+
+
+def tried(
+    objects: list[Object], options: PlacingOptions | None = None, plugins: Plugins | None = None
+) -> list[tuple[Greedy, PlacementRequest, PlacementOutcome]]:
+    """Each root that is ready, tried on the cluster as it is."""
+    snapshot = load(objects)
+    greedy = Greedy(PlacementState.from_snapshot(snapshot, options or PlacingOptions(), plugins=plugins or Plugins()))
+    placement_requests = [greedy.request(entity) for entity in scheduling_queue.build(snapshot, scheduling_queue.QueueOptions()).ready]
+    return [(greedy, request, greedy.place(request)) for request in placement_requests]
+
+
+def diagnosed(objects: list[Object], **how: Any) -> diagnosis.Diagnosis:
+    """Of the only root."""
+    [(greedy, request, outcome)] = tried(objects, **how)
+    return diagnosis.explain(greedy, request, outcome)
+
+
+def named(groups: Any) -> dict[str, str]:
+    return {name.name: text for name, text in groups.items()}
+
+
+def greedy_trap() -> list[Object]:
+    """Two racks of five slots; packing the first two children into one leaves no rack for the fourth."""
+    made = [labelled(node(f"r{rack}-{number}", "1", rack=f"r{rack}"), zone="z1") for rack in (1, 2) for number in range(5)]
+    made.append(composite("trap", 4, key="zone"))
+    for number, size in enumerate((2, 2, 3, 3), 1):
+        made += [group(f"g{number}", size, key=RACK, parent="trap", age=number), *pods(f"g{number}", size)]
+    return made
+
+
+ANTI = {
+    "podAntiAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": HOST, "labelSelector": {"matchLabels": {"app": "g"}}}]
+    }
+}
+SPREAD = [{"maxSkew": 1, "topologyKey": HOST, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {"matchLabels": {"app": "g"}}}]

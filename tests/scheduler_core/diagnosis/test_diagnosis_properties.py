@@ -1,0 +1,70 @@
+"""Properties of each diagnosis of a random small cluster."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scheduler_core import diagnosis
+from scheduler_core.model.decision import Status
+from scheduler_core.placement.greedy import BARE, assigned
+from tests.sampling import sampled
+from tests.scheduler_core.diagnosis.diagnosing import tried
+from tests.scheduler_core.oracle import brute
+from tests.scheduler_core.oracle.strategies import Size, clusters
+
+at_random = settings(deadline=None, max_examples=sampled(60), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+
+
+@at_random
+@given(clusters())
+def test_a_diagnosis_covers_every_pod_and_group_and_leaves_the_site_as_it_was(objects):
+    for greedy, request, outcome in tried(objects):
+        ledger, known = greedy.state.ledger, greedy.state.topology.count
+        before = ledger.used.copy(), ledger.versions[:known].copy(), greedy.state.stateful.mark()
+
+        found = diagnosis.explain(greedy, request, outcome)
+
+        waiting = {each.key for leaf in request.entity.leaves() for each in leaf.waiting}
+        nodes = {each.key for each, _ in assigned(request, outcome)} if outcome.success else set()
+        assert waiting - nodes == set(found.pods)
+        if not outcome.success and outcome.status is not Status.ERROR and outcome.message != BARE:
+            assert {each.name for each in request.entity.walk()} == set(found.groups)
+        assert np.array_equal(before[0], ledger.used)
+        assert np.array_equal(before[1], ledger.versions[:known])
+        assert before[2] == greedy.state.stateful.mark()
+
+
+@at_random
+@given(clusters(), st.randoms(use_true_random=False))
+def test_the_order_of_the_objects_changes_nothing(objects, random):
+    want = [diagnosis.explain(*each) for each in tried(objects)]
+    random.shuffle(objects)
+
+    assert want == [diagnosis.explain(*each) for each in tried(objects)]
+
+
+@at_random
+@given(clusters())
+def test_what_is_left_over_is_the_same_before_and_after_it_is_assumed(objects):
+    for greedy, request, outcome in tried(objects):
+        if outcome.success:
+            want = diagnosis.explain(greedy, request, outcome).pods
+            mark = greedy.state.ledger.mark()
+            greedy.assume(request, outcome)
+
+            assert want == diagnosis.leftovers(greedy, request, outcome)
+            greedy.state.ledger.rewind(mark)
+
+
+@at_random
+@given(clusters(Size(nodes=4, trees=1, depth=3, pending=3, running=1, lone=2)))
+def test_a_failure_without_doubt_has_no_placement_whatever_is_tried(objects):
+    for greedy, request, outcome in tried(objects):
+        waiting = sum(len(leaf.waiting) for leaf in request.entity.leaves())
+        if outcome.status is Status.UNSCHEDULABLE and outcome.message != BARE and waiting <= 6:
+            if not diagnosis.explain(greedy, request, outcome).uncertain:
+                name = request.entity.name
+
+                assert brute.placement(objects, name.kind, name.name, name.namespace) is None

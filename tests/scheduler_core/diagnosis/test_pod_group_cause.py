@@ -1,0 +1,257 @@
+"""Cause of a PodGroup that is not placed, and reasons of its pods."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from scheduler_core import diagnosis
+from scheduler_core.diagnosis import phrases
+from scheduler_core.model.decision import Status
+from scheduler_core.model.options import PlacingOptions
+from scheduler_core.model.topology import Placement
+from tests.scheduler_core.diagnosis.diagnosing import (
+    ANTI,
+    GPU,
+    RACK,
+    SPREAD,
+    composite,
+    diagnosed,
+    group,
+    labelled,
+    named,
+    node,
+    pod,
+    pods,
+    tried,
+)
+
+CLAIM = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "gang", "want"),
+    [
+        pytest.param(
+            [node(f"n{number}", rack="r1", **{GPU: "3"}) for number in range(4)],
+            [group("g", 5, key=RACK), *pods("g", 5, requests={GPU: "2"})],
+            "group g finds no rack for its 5 pods (1 cpu, 2 nvidia.com/gpu each): "
+            "rack r1 holds 4 (fragmented: 4 nvidia.com/gpu more are free, but no node has 2 (at most 1))",
+            id="enough in sum, in pieces",
+        ),
+        pytest.param(
+            [
+                *(node(f"n{number}", "2", **{GPU: "8"}) for number in range(2)),
+                *(node(f"m{number}", "64", **{GPU: "1"}) for number in range(4)),
+            ],
+            [group("g", 2), *pods("g", 2, "4", requests={GPU: "2"})],
+            "group g finds no capacity in the cluster for its 2 pods (4 cpu, 2 nvidia.com/gpu each): "
+            "fragmented: no node has 2 nvidia.com/gpu and 4 cpu free together",
+            id="two resources that no node has together",
+        ),
+        pytest.param(
+            [node(f"n{number}", **{GPU: "8"}) for number in range(2)],
+            [group("g", 2), *pods("g", 2, requests={GPU: "16"})],
+            "group g finds no capacity in the cluster for its 2 pods (1 cpu, 16 nvidia.com/gpu each): "
+            "a pod requests 16 nvidia.com/gpu, more than any node has (8)",
+            id="larger than any node",
+        ),
+        pytest.param(
+            [node("n1"), node("n2")],
+            [group("g", 4), *pods("g", 4, "500m", requests={"memory": "9Gi"})],
+            "group g finds no capacity in the cluster for its 4 pods (0.5 cpu, 9Gi memory each): "
+            "only for 2 (short of 4Gi memory: 32Gi free, 36Gi needed)",
+            id="memory and fractions of a core",
+        ),
+        pytest.param(
+            [node("n1", pods="2")],
+            [group("g", 4), *pods("g", 4, "10m")],
+            "group g finds no capacity in the cluster for its 4 pods (0.01 cpu each): only for 2 (short of 2 pod slots: 2 free, 4 needed)",
+            id="too many pods",
+        ),
+        pytest.param(
+            [node(f"n{number}", "1", rack="r3", taints=("dedicated=inference:NoSchedule",) * (number < 4)) for number in range(8)],
+            [group("g", 6, key=RACK), *pods("g", 6)],
+            "group g finds no rack for its 6 pods (1 cpu each): rack r3 holds 4 (short of 2 cpu: 4 free, 6 needed), "
+            "or all 6 if the taint dedicated=inference:NoSchedule on 4 of 8 nodes were tolerated",
+            id="a taint",
+        ),
+        pytest.param(
+            [node(f"n{number}", taints=("a:NoSchedule", "b:NoExecute")) for number in range(3)],
+            [group("g", 1), *pods("g", 1)],
+            "group g finds no capacity in the cluster for its pod (1 cpu): all 3 nodes have the untolerated taint a:NoSchedule",
+            id="a taint behind which stands another",
+        ),
+        pytest.param(
+            [node(f"n{number}", rack="r1", taints=(f"t{number}:NoSchedule",)) for number in range(6)],
+            [group("g", 7, key=RACK), *pods("g", 7, "4")],
+            "group g finds no rack for its 7 pods (4 cpu each): rack r1 holds none (all 6 nodes have untolerated taints: "
+            "t0:NoSchedule, t1:NoSchedule, t2:NoSchedule and 3 more), or 1 if the taint t0:NoSchedule on 1 of 6 nodes were tolerated",
+            id="many taints",
+        ),
+        pytest.param(
+            [labelled(node(f"n{number}", "1"), gpu="h100" if number < 4 else "a100") for number in range(8)],
+            [group("g", 6), *pods("g", 6, nodeSelector={"gpu": "h100"})],
+            "group g finds no capacity in the cluster for its 6 pods (1 cpu each): only for 4 (short of 2 cpu: 4 free, 6 needed), "
+            "or for all 6 if its node selector gpu=h100, which 4 of 8 nodes do not match, were dropped",
+            id="a node selector",
+        ),
+        pytest.param(
+            [node(f"n{number}", rack="r1", cordoned=True) for number in range(2)],
+            [group("g", 2, key=RACK), *pods("g", 2)],
+            "group g finds no rack for its 2 pods (1 cpu each): rack r1 holds none, or both if both nodes were uncordoned",
+            id="unschedulable nodes",
+        ),
+        pytest.param(
+            [node("n1"), node("n2")],
+            [group("g", 3), *pods("g", 3, ports=[{"hostPort": 8080}])],
+            "group g finds no capacity in the cluster for its 3 pods (1 cpu each): only for 2 (both nodes have host port 8080/TCP in use)",
+            id="ports of the host",
+        ),
+        pytest.param(
+            [node("n1"), node("n2")],
+            [group("g", 3), *pods("g", 3, affinity=ANTI)],
+            "group g finds no capacity in the cluster for its 3 pods (1 cpu each): only for 2 (both nodes didn't match pod anti-affinity rules), "
+            "or for all 3 if its pod anti-affinity were dropped",
+            id="anti-affinity",
+        ),
+        pytest.param(
+            [node("n1"), node("n2")],
+            [group("g", 3), *pods("g", 3, affinity=ANTI, topologySpreadConstraints=SPREAD)],
+            "group g finds no capacity in the cluster for its 3 pods (1 cpu each): only for 2 (both nodes didn't match pod anti-affinity rules), "
+            "or for all 3 if all rules between pods were dropped",
+            id="two rules between pods",
+        ),
+        pytest.param(
+            [node("n1"), node("n2", "1")],
+            [group("g", 4), *pods("g", 4, topologySpreadConstraints=SPREAD)],
+            "group g finds no capacity in the cluster for its 4 pods (1 cpu each): only for 3 (1 of 2 nodes has less than 1 cpu free; "
+            "1 of 2 nodes didn't match pod topology spread constraints), or for all 4 if its topology spread constraints were dropped",
+            id="spread, and a full node",
+        ),
+        pytest.param(
+            [node("n1"), node("n2")],
+            [group("g", 1, key=RACK), *pods("g", 1)],
+            "group g finds no rack: no node of the cluster has the label topology.example/rack",
+            id="no such label",
+        ),
+        pytest.param(
+            [node("n1", "2", rack="r1"), node("n2", "9", rack="r2")],
+            [group("g", 4, key=RACK), pod("g-x", "g", on="n1"), *pods("g", 3)],
+            "group g finds no rack for its 3 pending pods (1 cpu each), 1 running: rack r1 holds 1 (short of 2 cpu: 1 free, 3 needed)",
+            id="a rack chosen by a pod that runs",
+        ),
+        pytest.param(
+            [node("n1", **{GPU: "8"}), node("n2", taints=("x:NoExecute",), **{GPU: "16"})],
+            [pod("lonely", requests={GPU: "12"})],
+            "pod lonely (1 cpu, 12 nvidia.com/gpu) finds no node in the cluster: a pod requests 12 nvidia.com/gpu, more than any node that "
+            "it can use has (8); it would fit if the taint x:NoExecute on 1 of 2 nodes were tolerated",
+            id="a pod by itself",
+        ),
+    ],
+)
+def test_a_leaf_says_what_it_is_short_of(nodes, gang, want):
+    assert want == diagnosed([*nodes, *gang]).message
+
+
+def test_a_field_that_is_not_modelled_is_a_reason_like_any_other():
+    found = diagnosed([node("n1", rack="r1"), group("g", 2, key=RACK), *pods("g", 2, volumes=CLAIM)])
+
+    assert "rack r1 holds none (spec.volumes[0].persistentVolumeClaim can keep the pod off a node" in found.message
+    assert found.message.endswith(", or both if it were ignored")
+    assert found.pods["default/g-0"].startswith("0/1 nodes are available: 1 spec.volumes[0].persistentVolumeClaim")
+
+
+def test_reasons_of_a_pod_are_counted_most_first_and_ties_go_by_text():
+    nodes = [
+        *(node(f"full-{number}", "0") for number in range(3)),
+        node("tainted", taints=("b=c:NoExecute",)),
+        node("cordoned", cordoned=True),
+        *(labelled(node(f"other-{number}"), disk="hdd") for number in range(2)),
+    ]
+    for each in nodes:
+        each["metadata"]["labels"].setdefault("disk", "ssd")
+
+    found = diagnosed([*nodes, pod("p", nodeSelector={"disk": "ssd"})])
+
+    assert found.pods == {
+        "default/p": "0/7 nodes are available: 3 Insufficient cpu, 2 node(s) didn't match Pod's node affinity/selector, "
+        "1 node(s) had untolerated taint {b: c}, 1 node(s) were unschedulable."
+    }
+
+
+def test_a_running_gang_with_no_node_for_more_pods_says_so():
+    running = [pod(f"g-r{number}", "g", on="n1") for number in range(2)]
+
+    found = diagnosed([node("n1", "2", rack="r1"), node("n2", rack="r2"), group("g", 2, key=RACK), *running, *pods("g", 3)])
+
+    assert found.message == (
+        "group g has its minimum, but no node for 3 more pods (1 cpu each) in rack r1: short of 3 cpu: 0 free, 3 needed"
+    )
+    assert set(found.pods.values()) == {"0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match pod group's topology."}
+
+
+def test_pods_that_a_success_leaves_over_have_their_reasons():
+    [(greedy, request, outcome)] = tried([node("n1", "3", rack="r1"), node("n2", "2", rack="r2"), group("g", 2, key=RACK), *pods("g", 5)])
+    greedy.assume(request, outcome)
+
+    reason = "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match pod group's topology."
+    assert {"default/g-3": reason, "default/g-4": reason} == diagnosis.leftovers(greedy, request, outcome)
+
+
+def test_a_child_that_a_success_leaves_out_has_its_cause():
+    made = [node("n1", "3"), composite("w", 1), group("a", 2, parent="w", age=1), group("b", 2, parent="w", age=2)]
+    [(greedy, request, outcome)] = tried([*made, *pods("a", 2), *pods("b", 2)])
+
+    found = diagnosis.explain(greedy, request, outcome)
+
+    assert outcome.status is Status.SUCCESS
+    assert {
+        "b": "group b of w finds no capacity in the cluster for its 2 pods (1 cpu each): only for 1 (short of 1 cpu: 1 free, 2 needed)"
+    } == named(found.groups)
+    assert found.pods == {
+        "default/b-0": "pod group is unschedulable, minCount (2) cannot be satisfied: 1 scheduled, 0 remaining",
+        "default/b-1": "0/1 nodes are available: 1 Insufficient cpu.",
+    }
+
+
+def test_where_every_pod_must_be_placed_all_of_them_are_needed():
+    found = diagnosed([node("n1", "3"), group("g", 2), *pods("g", 5)], options=PlacingOptions(every_pod=True))
+
+    assert found.message == (
+        "group g finds no capacity in the cluster for its 5 pods (1 cpu each): only for 3 (short of 2 cpu: 3 free, 5 needed)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("resource", "value", "want"),
+    [
+        pytest.param("cpu", 1500, "1.5 cpu", id="cores"),
+        pytest.param("cpu", 8000, "8 cpu", id="whole cores"),
+        pytest.param("cpu", 1, "0.001 cpu", id="a millicore"),
+        pytest.param("memory", 16 * 2**30, "16Gi memory", id="Gi"),
+        pytest.param("memory", 16 * 2**30 - 1, "15.99Gi memory", id="cut off, not rounded"),
+        pytest.param("memory", 3 * 2**19, "1.5Mi memory", id="Mi"),
+        pytest.param("memory", 512, "512 memory", id="bytes"),
+        pytest.param("hugepages-2Mi", 2**21, "2Mi hugepages-2Mi", id="huge pages"),
+        pytest.param(GPU, 3, "3 nvidia.com/gpu", id="devices"),
+        pytest.param("pods", 1, "1 pod slot", id="one pod"),
+        pytest.param("pods", 2, "2 pod slots", id="pods"),
+    ],
+)
+def test_amounts_are_written_for_people(resource, value, want):
+    assert want == phrases.amount(resource, value)
+
+
+@pytest.mark.parametrize(
+    ("values", "want"),
+    [
+        pytest.param(["r1"], "rack r1", id="one"),
+        pytest.param(["r1", "r2"], "racks r1 and r2", id="several"),
+        pytest.param(["rack-1", "rack-2"], "rack-1 and rack-2", id="values that say what they are"),
+        pytest.param(["a", "b", "c", "d", "e", "f"], "racks a, b, c, d and 2 more", id="more than are shown"),
+        pytest.param([""], "the rack without a name", id="an empty value"),
+    ],
+)
+def test_domains_are_named(values, want):
+    assert want == phrases.places([Placement(number, RACK, value, np.array([0])) for number, value in enumerate(values)])

@@ -1,0 +1,60 @@
+"""Objects as dictionaries, and the problems that loading them reports."""
+
+from __future__ import annotations
+
+
+def node(name="node-1", *, labels=None, taints=None, **status):
+    allocatable = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels or {}},
+        "spec": {"taints": taints or []},
+        "status": {"allocatable": allocatable} | status,
+    }
+
+
+def pod(name="pod-1", *, status=None, labels=None, namespace="default", **spec):
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": namespace, "labels": labels or {}},
+        "spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "1"}}}]} | spec,
+        "status": status or {},
+    }
+
+
+def group(name="group-1", kind="PodGroup", version="v1alpha3", namespace="default", **spec):
+    return {
+        "apiVersion": f"scheduling.k8s.io/{version}",
+        "kind": kind,
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"schedulingPolicy": {"basic": {}}} | spec,
+    }
+
+
+def priority_class(name, value, **more):
+    return {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value} | more
+
+
+def budget(name="budget-1", **more):
+    return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": name, "namespace": "default"}} | more
+
+
+def told(snapshot):
+    """The problems as lines."""
+    return [f"{problem.object}: {problem.message}" for problem in snapshot.problems]
+
+
+REFERENCED_WORKLOAD = {
+    "apiVersion": "scheduling.k8s.io/v1alpha1",
+    "kind": "Workload",
+    "metadata": {"name": "train", "namespace": "default", "creationTimestamp": "2026-08-01T00:00:00Z"},
+    "spec": {
+        "podGroups": [
+            {"name": "workers", "policy": {"gang": {"minCount": 2}}},
+            {"name": "driver", "policy": {"basic": {"desiredCount": 3}}},
+        ]
+    },
+}
+"""Workload of v1alpha1, which its pods reference."""

@@ -1,0 +1,71 @@
+"""Object cache: unknown and stale objects, and concurrent readers."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from tests.webhooks.manifests import group
+from validators.model.decode import decode
+from webhooks.lookup.object_cache import Cache, CachedLookup
+
+
+def cached(*objects, clock=lambda: 0.0, stale=10.0, kind="PodGroup"):
+    cache = Cache(kind, stale, clock)
+    cache.replace([decode(kind, each) for each in objects])
+    return cache
+
+
+@pytest.mark.parametrize(("seconds", "want"), [pytest.param(10.0, True, id="at the limit"), pytest.param(10.1, False, id="beyond")])
+def test_a_cache_not_heard_of_counts_as_unknown(seconds, want):
+    now = [0.0]
+    cache = cached(group("one", parent="top"), clock=lambda: now[0])
+    now[0] = seconds
+
+    assert want == (cache.list_objects() is not None)
+    assert want == (cache.get(("a", "one")) is not None)
+    assert want == bool(cache.children(("a", "top")))
+
+
+def test_system_priority_classes_are_always_there():
+    assert "system-node-critical" == CachedLookup([]).get("PriorityClass", "", "system-node-critical").metadata.name
+
+
+def test_an_update_that_changes_nothing_keeps_the_listing():
+    cache = cached(group("b"), group("a"))
+    before = cache.list_objects()
+    cache.add_or_update(decode("PodGroup", group("b", version="99")))
+
+    assert before is cache.list_objects()
+    cache.add_or_update(decode("PodGroup", group("c")))
+    assert ["a", "b", "c"] == [each.metadata.name for each in cache.list_objects()]
+
+
+def test_readers_and_the_writer_do_not_disturb_each_other():
+    cache = cached()
+    objects = [decode("PodGroup", group(f"g{number}", parent=f"p{number % 7}")) for number in range(500)]
+    failures, stop = [], threading.Event()
+
+    def read():
+        while not stop.is_set():
+            try:
+                cache.list_objects()
+                cache.children(("a", "p3"))
+            except RuntimeError as error:
+                failures.append(error)
+
+    readers = [threading.Thread(target=read) for _ in range(3)]
+    for each in readers:
+        each.start()
+    for _ in range(20):
+        for each in objects:
+            cache.add_or_update(each)
+        for each in objects:
+            cache.remove(each)
+    stop.set()
+    for each in readers:
+        each.join()
+
+    assert [] == failures
+    assert () == cache.list_objects()
