@@ -1,4 +1,4 @@
-"""Surroundings of all tests: none depends on the signals, terminal, locale, time zone, umask or home of whoever runs them."""
+"""Environment of all tests: independent of the caller's signals, terminal, locale, time zone, umask and home."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CLUSTER = "tests/cluster/"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Set them once for each process, before a test is imported."""
+    """Set the environment once for each process, before a test is imported."""
     # nohup and many CI systems start programs with SIGINT ignored, and children inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCHLD):
@@ -53,7 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _leave_home(config: pytest.Config) -> None:
-    """Give the tests an empty home; caches of builds stay where they are."""
+    """Set an empty home directory; build caches stay where they are."""
     home = Path(os.environ.get("HOME") or Path.home())
     os.environ.setdefault("XDG_CACHE_HOME", str(home / ".cache"))
     os.environ.setdefault("GOPATH", str(home / "go"))
@@ -63,11 +63,11 @@ def _leave_home(config: pytest.Config) -> None:
 
 
 class ByControlPlane(LoadScopeScheduling):
-    """Distributes tests to the workers of xdist: those on a control plane file by file, all others one by one.
+    """xdist scheduler: tests on a control plane are distributed by file, all others one by one.
 
-    A worker keeps a control plane for all its files, and what a file has started besides is started once.  (The marker
-    ``xdist_group`` would do, but pytest-xdist 3.8 does not see it under pytest 9.2.)  The files stand first in the queue: every
-    second worker takes from its end, so that tests that compute run beside those that wait.
+    A worker keeps a control plane for all its files, and each file starts its other processes once.  (The marker ``xdist_group``
+    would do, but pytest-xdist 3.8 does not see it under pytest 9.2.)  These files are first in the queue.  Every second worker takes
+    from its end, so that CPU-bound tests run while others wait.
     """
 
     def _split_scope(self, nodeid: str) -> str:
@@ -81,5 +81,5 @@ class ByControlPlane(LoadScopeScheduling):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
-    """Take it where tests are distributed by group, as `make test` does."""
+    """Use this scheduler if tests are distributed by group, as `make test` does."""
     return ByControlPlane(config, log) if config.getvalue("dist") == "loadgroup" else None

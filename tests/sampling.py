@@ -1,4 +1,4 @@
-"""How much of what can be tried a test tries: a sample by default, all of it in `make soak`."""
+"""Sampling of test cases: a part by default, all in `make soak`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 SOAK = "MUSTER_SOAK"
-"""The environment variable by which all is tried."""
+"""Environment variable that disables sampling."""
 WHOLE = bool(os.environ.get(SOAK))
 SHARE = 5
 
@@ -21,6 +21,6 @@ def sampled(count: int, least: int = 10) -> int:
 def every(step: int, cases: Sequence[T]) -> Sequence[T]:
     """Return *cases* in `make soak`, otherwise one of each *step*, the same each time.
 
-    A bound that a test sets for the whole is set for the sample too: a share as it is, a number at least in proportion.
+    Bounds that a test asserts for all cases hold for the sample too: shares unchanged, numbers at least in proportion.
     """
     return cases if WHOLE else cases[::step]

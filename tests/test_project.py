@@ -1,4 +1,4 @@
-"""What holds for the project as a whole: size and shape of its modules, its schemas, what is packaged, what its text says."""
+"""Checks of the project as a whole: size and shape of its modules, schemas, packaging, text."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TOLD_ELSEWHERE = tuple(
         ("/opt/wh", "eels"),
     )
 )
-"""What belongs to a machine or a workplace and not to the project."""
+"""Words of a machine or a workplace that must not be in the project."""
 
 
 def _named(path: Path) -> str:
@@ -54,7 +54,7 @@ def _long_bodies(tree: ast.Module) -> Iterator[str]:
 
 
 def _of_the_project() -> Iterator[Path]:
-    """Every file that belongs to the project; hidden directories but for .ci and .github are tools' own."""
+    """Yield every file of the project; hidden directories except .ci and .github belong to tools."""
     for path in sorted(ROOT.rglob("*")):
         parts = path.relative_to(ROOT).parts
         hidden = any(part.startswith(".") and part not in {".ci", ".github"} for part in parts[:-1])
@@ -115,7 +115,7 @@ def test_every_other_file_of_a_package_is_installed_with_it():
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_package_lists_the_names_that_it_gives(package):
-    """``__all__`` is sorted, each of its names is there, and no public name is missing."""
+    """``__all__`` is sorted and complete, and each of its names exists."""
     module = importlib.import_module(package)
     tree = ast.parse((ROOT / package / "__init__.py").read_text(encoding="utf-8"))
     assigned = {each.id for node in tree.body if isinstance(node, ast.Assign) for each in node.targets if isinstance(each, ast.Name)}

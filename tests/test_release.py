@@ -1,4 +1,4 @@
-"""The workflow of a release, checked as far as it can be without the host that runs it."""
+"""Workflow of a release, checked as far as possible without its host."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_actionlint_has_nothing_to_say() -> None:
 
 
 def test_nothing_that_may_change_is_run() -> None:
-    """Actions are named by commit, with their version beside it; tools by a lock."""
+    """Actions are pinned by commit, with their version in a comment; tools by a lock."""
     used = re.findall(r"uses: (.*)", TEXT)
 
     assert used
@@ -108,7 +108,7 @@ def test_the_notes_are_the_section_of_the_changelog(tag: str, want: str | None, 
 @pytest.mark.skipif(not os.environ.get(SOAK), reason=f"downloads the tools of a release; {SOAK} asks for it")
 @pytest.mark.timeout(1200)
 def test_the_build_runs(tmp_path: Path) -> None:
-    """All steps of the first job, on a clone; what it leaves is what the other jobs take."""
+    """All steps of the first job run on a clone; their artifacts are those that the other jobs use."""
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
     venv.create(tmp_path / "tools", with_pip=True)

@@ -1,4 +1,4 @@
-"""Tests hold wherever they are started."""
+"""Tests pass in any environment."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ODD = {"COLUMNS": "20", "FORCE_COLOR": "1", "TERM": "xterm-256color", "LC_ALL": 
 
 
 def _inherit() -> None:
-    """Signals ignored as under nohup, and nothing that others may read."""
+    """Ignore signals as under nohup, and set a umask without access for others."""
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     os.umask(0o077)

@@ -1,4 +1,4 @@
-"""An HTTP server on loopback that answers as it is told, and remembers what it was asked."""
+"""HTTP server on loopback that gives scripted answers and records its requests."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _Asked(BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def serving(answer):
-    """A server and an Api that calls it."""
+    """Yield a server and an Api that calls it."""
     server = Fake(answer)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()

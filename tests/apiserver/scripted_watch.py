@@ -32,12 +32,12 @@ CHUNKED = {"Transfer-Encoding": "chunked", "Content-Length": None}
 
 
 def watched(*lines):
-    """A watch that says *lines* and ends."""
+    """Return a watch that sends *lines* and ends."""
     return 200, CHUNKED, chunks(lines) + b"0\r\n\r\n"
 
 
 def broken(*lines):
-    """A watch that says *lines* and breaks off: more was to come."""
+    """Return a watch that sends *lines* and breaks off inside a chunk."""
     return 200, {**CHUNKED, "Connection": "close"}, chunks(lines)
 
 
@@ -46,7 +46,7 @@ def failed(code, **headers):
 
 
 def told_of(code):
-    """An error in the middle of a watch."""
+    """Return a watch that sends an ERROR event."""
     return watched(line("ERROR", {"kind": "Status", "code": code, "message": "no"}))
 
 
@@ -59,7 +59,7 @@ def name_of(raw):
 
 
 class Stopped:
-    """A threading.Event that takes no time to wait, and remembers how long it was to."""
+    """A threading.Event whose waits return at once and are recorded."""
 
     def __init__(self):
         self.stopped, self.waits = False, []
@@ -75,7 +75,7 @@ class Stopped:
 
 
 class Following:
-    """A watcher that is run until the server has no answer left; its sink, and all that happened meanwhile."""
+    """Run of a watcher until the scripted answers are used up, with its sink and everything recorded."""
 
     def __init__(self, answers, find):
         self.answers, self.find = list(answers), find
@@ -112,7 +112,7 @@ class Following:
 
     @property
     def places(self):
-        """Of each request: the version from which it watches, or that it lists."""
+        """Return the resourceVersion from which each request watches; ``list`` for a list."""
         return [each.get("resourceVersion", "list") for each in self.asked]
 
 

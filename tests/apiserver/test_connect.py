@@ -1,4 +1,4 @@
-"""Where the API server is taken from, and what is said where nothing tells."""
+"""Address and credentials of the API server, and the message if there are none."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from apiserver.connect import ConnectError, configuration, service_account
 
 
 def kubeconfig(path, *hosts):
-    """A file with a context for each host, the first the current one."""
+    """Return the path of a kubeconfig with a context for each host; the first is the current context."""
     content = {
         "apiVersion": "v1",
         "kind": "Config",
@@ -26,7 +26,7 @@ def kubeconfig(path, *hosts):
 
 @pytest.fixture(autouse=True)
 def nowhere(monkeypatch, tmp_path):
-    """Neither a pod nor a user."""
+    """Remove the environment of a pod and the kubeconfig of a user."""
     for name in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("kubernetes.config.kube_config.KUBE_CONFIG_DEFAULT_LOCATION", str(tmp_path / "none"))
@@ -34,7 +34,7 @@ def nowhere(monkeypatch, tmp_path):
 
 @pytest.fixture
 def pod(monkeypatch, tmp_path):
-    """A pod with a service account."""
+    """Set the environment of a pod with a service account."""
     for name, content in (("TOKEN", "token-of-the-pod"), ("CERT", "a certificate")):
         (tmp_path / name).write_text(content)
         monkeypatch.setattr(f"kubernetes.config.incluster_config.SERVICE_{name}_FILENAME", str(tmp_path / name))

@@ -1,4 +1,4 @@
-"""What is asked of a server's discovery documents, beyond finding a kind in the first version that has it."""
+"""Discovery documents: which version of a kind is used."""
 
 from __future__ import annotations
 

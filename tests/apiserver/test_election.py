@@ -115,7 +115,7 @@ def test_a_leader_must_stop_before_its_lease_ends(renew):
 
 @dataclasses.dataclass
 class Server:
-    """A lease that is written only by who has seen its present version."""
+    """Lease that accepts a write only with its current version."""
 
     record: Record | None = None
     version: int = 0
@@ -135,7 +135,7 @@ class Server:
     )
 )
 def test_there_are_never_two_leaders(steps):
-    """Three candidates, whose requests are slow, get lost, or go through without an answer."""
+    """Three candidates; their requests are slow, lost, or executed without a reply."""
     server, now = Server(), 0.0
     candidates = [Election(str(number)) for number in range(3)]
     for number, passed, slow, fate in steps:

@@ -13,7 +13,7 @@ from tests.webhooks.running import until
 
 
 class Leases:
-    """The leases of an API server: a version for each write, a conflict for a write upon an older one."""
+    """Leases of an API server: each write makes a new version, a write with an older version is a conflict."""
 
     def __init__(self):
         self.lease = None

@@ -12,7 +12,7 @@ from tests.apiserver.scripted_watch import ADDED, BOOKMARK, PATH, Following, bro
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch):
-    """The watcher's clock, which stands still unless it is moved; and of chance always the most."""
+    """Replace the watcher's clock by one that the test moves, and its random waits by the longest."""
     found = SimpleNamespace(now=0.0)
     monkeypatch.setattr("apiserver.watch.time", SimpleNamespace(monotonic=lambda: found.now))
     monkeypatch.setattr("apiserver.watch.random", SimpleNamespace(uniform=lambda _, most: most, randrange=lambda _: 7))

@@ -1,4 +1,4 @@
-"""When a certificate is due, with the time told."""
+"""Expiry and renewal of a certificate, at a given time."""
 
 import datetime as dt
 

@@ -1,4 +1,4 @@
-"""What certificates are made, with the time told."""
+"""Certificates that are issued, at a given time."""
 
 import datetime as dt
 

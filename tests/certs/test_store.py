@@ -1,4 +1,4 @@
-"""Files of a key pair, and the commands on them."""
+"""Files of a key pair, and the commands that write and check them."""
 
 import json
 import stat

@@ -1,4 +1,4 @@
-"""A thin client of the API server for tests: objects are dictionaries, as JSON has them.
+"""Small client of the API server for tests; objects are dictionaries, as in JSON.
 
 A failed request raises ApiError with the Status that the server sent.  Waiting is done on a watch, with a deadline.
 """
@@ -24,7 +24,7 @@ from tests.cluster.resources import PATCHES, RESOURCES, Manifest, path
 from tests.cluster.waiting import WAIT_SECONDS
 
 REQUEST_SECONDS = 90.0
-"""The server gives up after 60."""
+"""Shorter than the server's own timeout of 60."""
 AT_ONCE = 8
 CONFLICT, NOT_FOUND, GONE = 409, 404, 410
 
@@ -42,18 +42,18 @@ class ApiError(Exception):
 
     @property
     def causes(self) -> list[tuple[str, str, str]]:
-        """(field, reason, message) of each cause, in the server's order."""
+        """Return (field, reason, message) of each cause, in the server's order."""
         found = (self.status.get("details") or {}).get("causes") or ()
         return [(each.get("field", ""), each.get("reason", ""), each.get("message", "")) for each in found]
 
 
 class WaitError(AssertionError):
-    """What was waited for has not come in time; the message holds what was there last."""
+    """The expected state was not reached in time; the message has the last state."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Answer:
-    """A reply that was a success."""
+    """Successful response."""
 
     code: int
     content: Any
@@ -83,7 +83,7 @@ class Api:
         self._pool = urllib3.PoolManager(maxsize=AT_ONCE, ssl_context=context, retries=False)
 
     def close(self) -> None:
-        """Close what connections are kept."""
+        """Close the connections."""
         self._pool.clear()
 
     def send(
@@ -95,7 +95,7 @@ class Api:
         query: Mapping[str, object] | None = None,
         content_type: str = "application/json",
     ) -> Answer:
-        """One request.  Raises ApiError where the answer is no success."""
+        """Send one request.  Raises ApiError unless the response is a success."""
         response = self._pool.request(
             method,
             f"{self.server}{url}{_query(query)}",
@@ -116,17 +116,17 @@ class Api:
         return created
 
     def create_all(self, manifests: Iterable[Manifest]) -> list[Manifest]:
-        """Create objects, several at once; the answers in the order of the manifests."""
+        """Create objects, several at once; return the responses in the order of the manifests."""
         with ThreadPoolExecutor(AT_ONCE) as threads:
             return list(threads.map(self.create, manifests))
 
     def get(self, kind: str, name: str, namespace: str = "", *, version: str = "") -> Manifest:
-        """An object as it is now."""
+        """Return an object as it is now."""
         found: Manifest = self.send("GET", path(kind, name, namespace, version=version)).content
         return found
 
     def exists(self, kind: str, name: str, namespace: str = "", *, version: str = "") -> bool:
-        """Whether there is such an object."""
+        """Return true if the object exists."""
         try:
             self.get(kind, name, namespace, version=version)
         except ApiError as error:
@@ -136,11 +136,11 @@ class Api:
         return True
 
     def objects(self, kind: str, namespace: str = "", *, version: str = "", **query: object) -> list[Manifest]:
-        """All objects of a kind; keywords go into the query, as ``labelSelector="a=b"``."""
+        """Return all objects of a kind; keywords go into the query, as ``labelSelector="a=b"``."""
         return self.listed(kind, namespace, version=version, **query)[0]
 
     def listed(self, kind: str, namespace: str = "", *, version: str = "", **query: object) -> tuple[list[Manifest], str]:
-        """As ``objects``, and the resourceVersion of the list, from which a watch goes on."""
+        """Return the same as ``objects``, and the resourceVersion of the list, from which a watch can start."""
         content = self.send("GET", path(kind, namespace=namespace, version=version), query=query).content
         items = [{"apiVersion": content["apiVersion"], "kind": kind, **each} for each in content.get("items") or ()]
         return items, content["metadata"]["resourceVersion"]
@@ -173,7 +173,7 @@ class Api:
         return self.patch(kind, name, namespace, body={"status": status}, subresource="status", version=version)
 
     def delete(self, kind: str, name: str, namespace: str = "", *, version: str = "", **options: object) -> None:
-        """Delete an object; keywords are those of DeleteOptions.  None is missed where it is gone already."""
+        """Delete an object; keywords are those of DeleteOptions.  An object that does not exist is ignored."""
         body = {"apiVersion": "v1", "kind": "DeleteOptions", **options}
         try:
             self.send("DELETE", path(kind, name, namespace, version=version), body)
@@ -193,14 +193,14 @@ class Api:
         self.send("POST", path("Pod", name, namespace, "binding"), body)
 
     def evict(self, name: str, namespace: str) -> None:
-        """Ask for a pod's eviction.  Raises ApiError 429 where a disruption budget does not allow it."""
+        """Request a pod's eviction.  Raises ApiError 429 if a disruption budget does not allow it."""
         body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": namespace}}
         self.send("POST", path("Pod", name, namespace, "eviction"), body)
 
     def watch(
         self, kind: str, namespace: str = "", *, since: str = "", seconds: float = WAIT_SECONDS, version: str = "", **query: object
     ) -> Iterator[tuple[str, Manifest]]:
-        """(type, object) of each change after resourceVersion *since*, until *seconds* have passed.  Raises ApiError on an ERROR event."""
+        """Yield (type, object) of each change after resourceVersion *since*, for *seconds*.  Raises ApiError on an ERROR event."""
         end = time.monotonic() + seconds
         asked = {**query, "watch": "true", "resourceVersion": since, "timeoutSeconds": int(seconds) + 1}
         url = f"{self.server}{path(kind, namespace=namespace, version=version)}{_query(asked)}"
@@ -229,7 +229,7 @@ class Api:
         seconds: float = WAIT_SECONDS,
         version: str = "",
     ) -> Manifest | None:
-        """The object once *until* holds of it; None stands for an object that is not there.  Raises WaitError."""
+        """Return the object once *until* holds of it; None stands for a missing object.  Raises WaitError."""
         found = self.wait_all(kind, namespace, until=lambda all_: until(all_.get(name)), seconds=seconds, version=version, only=name)
         return found.get(name)
 
@@ -243,7 +243,7 @@ class Api:
         version: str = "",
         only: str = "",
     ) -> dict[str, Manifest]:
-        """The objects of a kind by name (``namespace/name`` over all namespaces), once *until* holds of them.  Raises WaitError."""
+        """Return the objects of a kind by name (``namespace/name`` over all namespaces) once *until* holds.  Raises WaitError."""
         end = time.monotonic() + seconds
         query = {"fieldSelector": f"metadata.name={only}"} if only else {}
         _, _, namespaced = RESOURCES[kind]

@@ -1,4 +1,4 @@
-"""A cluster on which something always happens: groups and trees come, run, end and are deleted, nodes go and come back."""
+"""Random changes of a cluster: groups and trees are created, run, end and are deleted; nodes are added and removed."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ KINDS = ("Pod", "PodGroup", "CompositePodGroup", "Workload")
 
 @dataclasses.dataclass(slots=True)
 class Root:
-    """A root with all that is below it."""
+    """Root with everything below it."""
 
     groups: list[tuple[str, str]]
-    """Kind and name of each, parents first."""
+    """Groups, as kind and name, parents first."""
     pods: dict[str, list[str]]
-    """Names, by PodGroup."""
+    """Names of pods, by PodGroup."""
     minimum: int
-    """Of the pods of each PodGroup."""
+    """Spec of the pods of each PodGroup."""
 
 
 class Churn:
-    """What happens in one namespace, the same for the same *seed*."""
+    """Random changes in one namespace, the same for the same *seed*."""
 
     def __init__(self, api: Api, namespace: str, seed: int) -> None:
         self._api, self._namespace, self._random = api, namespace, random.Random(seed)
@@ -43,12 +43,12 @@ class Churn:
         self.steps = 0
 
     def begin(self) -> None:
-        """Nodes and priority classes."""
+        """Create nodes and priority classes."""
         add_classes(self._api, PRIORITIES)
         self._api.create_all(self._nodes.values())
 
     def step(self) -> None:
-        """One thing happens."""
+        """Make one random change."""
         self.steps += 1
         come, go = (self._gang, self._gang, self._tree, self._wide, self._circle), (self._finish, self._delete)
         shaken = (self._replace_pod, self._replace_pod, self._node_goes, self._node_comes, self._cordon)
@@ -57,7 +57,7 @@ class Churn:
         action()
 
     def end(self) -> None:
-        """All of it is deleted, the groups before their pods."""
+        """Delete everything, groups before their pods."""
         for kind in reversed(KINDS):
             self._api.delete_all(kind, self._namespace, gracePeriodSeconds=0)
         for name in self._nodes:
@@ -66,9 +66,9 @@ class Churn:
             self._api.delete("PriorityClass", name)
 
     def partial(self) -> dict[str, int]:
-        """Gangs of which all pods are there and some, but too few, have a node; with how many have.
+        """Return gangs with all pods, of which some but too few have a node; with the number that have.
 
-        One that was scheduled and of which a pod was replaced since is not: it goes on, and the new pod may have no room.
+        Gangs that were scheduled before a pod was replaced are not included: the new pod may find no capacity.
         """
         there = {each["metadata"]["name"]: each for each in self._api.objects("Pod", self._namespace)}
         scheduled = self._scheduled()
@@ -83,7 +83,7 @@ class Churn:
         return found
 
     def left(self) -> dict[str, list[str]]:
-        """Names of what is there, by kind; none of a kind that has none."""
+        """Return the names of remaining objects by kind, without kinds that have none."""
         found = {kind: sorted(each["metadata"]["name"] for each in self._api.objects(kind, self._namespace)) for kind in KINDS}
         return {kind: names for kind, names in found.items() if names}
 
@@ -102,12 +102,12 @@ class Churn:
         self._come(Root(groups, {leaf: [] for leaf in leaves}, size), size, cpu=self._random.randint(1, 2))
 
     def _wide(self) -> None:
-        """One that has room nowhere."""
+        """Create a root that fits nowhere."""
         name = f"wide-{self.steps}"
         self._come(Root([("PodGroup", name)], {name: []}, 5), 5, cpu=CPU)
 
     def _circle(self) -> None:
-        """Composites that are each other's parents, which no API server refuses."""
+        """Create composites that are each other's parents, which no API server refuses."""
         one, other = f"circle-{self.steps}-a", f"circle-{self.steps}-b"
         for name, parent in ((one, other), (other, one)):
             self._api.create(composite(name, self._namespace, parent=parent))
@@ -131,7 +131,7 @@ class Churn:
         self._roots.append(root)
 
     def _finish(self) -> None:
-        """A root's pods end by themselves, and then all of it is deleted."""
+        """End a root's pods, then delete all of it."""
         if (root := self._taken()) is not None:
             for names in root.pods.values():
                 for name in names:
@@ -140,7 +140,7 @@ class Churn:
             self._remove(root, grace=0)
 
     def _delete(self) -> None:
-        """A root is deleted while its pods run or wait."""
+        """Delete a root while its pods run or wait."""
         if (root := self._taken()) is not None:
             self._remove(root, grace=30)
 
@@ -155,7 +155,7 @@ class Churn:
         return self._roots.pop(self._random.randrange(len(self._roots))) if self._roots else None
 
     def _replace_pod(self) -> None:
-        """A pod is gone, and another of its name comes, as controllers do it."""
+        """Replace a pod by another of its name, as controllers do."""
         roots = [each for each in self._roots if each.pods]
         if not roots:
             return
@@ -169,7 +169,7 @@ class Churn:
             self._api.create(pod(name, self._namespace, group=group, spec=spec, cpu=1))
 
     def _node_goes(self) -> None:
-        """A node is gone, and its pods with it."""
+        """Delete a node with its pods."""
         up = sorted(set(self._nodes) - set(self._down))
         if len(self._down) < RACKS:
             name = self._random.choice(up)
@@ -183,7 +183,7 @@ class Churn:
             self._api.create(self._nodes[self._down.pop(0)])
 
     def _cordon(self) -> None:
-        """A node takes no more pods, or takes them again."""
+        """Cordon a node, or uncordon it."""
         name = self._random.choice(sorted(set(self._nodes) - set(self._down)))
         with contextlib.suppress(ApiError):
             there = self._api.get("Node", name)["spec"].get("unschedulable", False)

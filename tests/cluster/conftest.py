@@ -1,7 +1,7 @@
-"""A control plane for the tests of this folder: one for each set of options, a namespace of its own for each test.
+"""Control planes for the tests of this folder: one for each set of options, and a namespace for each test.
 
-`make test` gives each file of the folder to one of its processes, each of which has control planes of its own.  Where there is
-none to be had the tests are skipped, all for one reason; with MUSTER_REQUIRE_CLUSTER set they fail instead.
+`make test` gives each file of the folder to one process, which has its own control planes.  Without the programs of a control
+plane the tests are skipped; with MUSTER_REQUIRE_CLUSTER set they fail instead.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from tests.cluster.waiting import until
 HERE = Path(__file__).parent
 NO_PLANE = "no control plane"
 TEST_SECONDS = 300
-"""What a test may take in all: several waits on a machine that is slow, where a wait that is in vain says more than this."""
+"""Timeout of a test: several waits on a slow machine; the error of a single wait says more than this timeout."""
 EMPTIED = ("Pod", "PodGroup", "Workload", "CompositePodGroup")
-"""Kinds of which nothing stays after a test."""
+"""Kinds whose objects are deleted after each test."""
 # At Go's default of 100 a quarter of the start of an API server is garbage collection.
 os.environ.setdefault("GOGC", "400")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of this folder may take longer than others."""
+    """Give the tests of this folder a longer timeout."""
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.timeout(TEST_SECONDS))
@@ -42,7 +42,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """What the control planes told last goes into the report of a test that failed; tests without one share a line."""
+    """Add the last log lines of the control planes to the report of a failed test; tests without one share a line."""
     report = yield
     if HERE not in item.path.parents:
         return report
@@ -56,7 +56,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.fixture(scope="session")
 def programs() -> Programs:
-    """The programs of a control plane; without them, no test of this folder."""
+    """Return the programs of a control plane; skip the tests of this folder without them."""
     try:
         return find()
     except MissingError as error:
@@ -67,7 +67,7 @@ def programs() -> Programs:
 
 @pytest.fixture(scope="session")
 def planes(programs: Programs) -> Iterator[Callable[[Options], ControlPlane]]:
-    """A function that returns the control plane with these options, started when it is first asked for."""
+    """Return a function that returns the control plane with these options, started at the first call."""
     started: list[tuple[Options, ControlPlane]] = []
     with contextlib.ExitStack() as stack:
 
@@ -84,26 +84,26 @@ def planes(programs: Programs) -> Iterator[Callable[[Options], ControlPlane]]:
 
 @pytest.fixture(scope="session")
 def plane(planes: Callable[[Options], ControlPlane]) -> ControlPlane:
-    """etcd and kube-apiserver with all gates on; no scheduler, no controllers."""
+    """Return etcd and kube-apiserver with all gates on; no scheduler, no controllers."""
     return planes(Options())
 
 
 @pytest.fixture
 def api(plane: ControlPlane) -> Api:
-    """A client of ``plane`` as administrator."""
+    """Return a client of ``plane`` as administrator."""
     return plane.api
 
 
 @pytest.fixture
 def namespace(plane: ControlPlane, request: pytest.FixtureRequest) -> Iterator[str]:
-    """The name of a new namespace on ``plane``; what the test leaves in it is removed."""
+    """Return the name of a new namespace on ``plane``; its objects are deleted after the test."""
     with new_namespace(plane.api) as name:
         yield name
 
 
 @contextlib.contextmanager
 def new_namespace(api: Api, labels: dict[str, str] | None = None) -> Iterator[str]:
-    """A namespace for one test."""
+    """Create a namespace for one test."""
     made = api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "test-", "labels": labels or {}}})
     name: str = made["metadata"]["name"]
     try:
@@ -115,7 +115,7 @@ def new_namespace(api: Api, labels: dict[str, str] | None = None) -> Iterator[st
 
 @pytest.fixture
 def nodes(plane: ControlPlane) -> Iterator[Callable[..., list[Manifest]]]:
-    """A function that creates nodes on ``plane``, which are gone after the test."""
+    """Return a function that creates nodes on ``plane``, which are deleted after the test."""
     with contextlib.ExitStack() as leaving:
 
         def create(*manifests: Manifest) -> list[Manifest]:
@@ -128,19 +128,19 @@ def nodes(plane: ControlPlane) -> Iterator[Callable[..., list[Manifest]]]:
 
 @pytest.fixture
 def kubelet(plane: ControlPlane) -> Iterator[Kubelet]:
-    """The kubelets of all nodes of ``plane``."""
+    """Run the kubelets of all nodes of ``plane``."""
     with Kubelet(plane.api) as playing:
         yield playing
 
 
 def clean(api: Api, kinds: Iterable[str], namespace: str = "") -> None:
-    """Delete all objects of *kinds*, pods at once, and wait until they are gone; finalizers are taken off."""
+    """Delete all objects of *kinds*, pods at once, and wait for that; finalizers are removed."""
     for kind in kinds:
         until(functools.partial(_gone, api, kind, namespace), told=functools.partial("{} in {} cannot be deleted".format, kind, namespace))
 
 
 def _gone(api: Api, kind: str, namespace: str) -> bool:
-    """Whether there is none; what there is, is deleted.  Whoever else writes may be faster, or make another: ask again, then."""
+    """Delete all objects; return true if there was none.  Call again, since other clients write too."""
     api.delete_all(kind, namespace, gracePeriodSeconds=0)
     there = api.objects(kind, namespace)
     for each in there:

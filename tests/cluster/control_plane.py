@@ -1,5 +1,6 @@
-"""A real control plane on the loopback: etcd and kube-apiserver, and where asked for kube-scheduler and
-kube-controller-manager, with certificates, RBAC and users of its own.  It starts in seconds and ends with its tests.
+"""Real control plane on loopback: etcd and kube-apiserver, and if requested kube-scheduler and kube-controller-manager.
+
+It has its own certificates, RBAC and users.  It starts in seconds and ends with its tests.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ MASTERS = "system:masters"
 RULES = list[dict[str, Any]]
 
 LIVE: weakref.WeakSet[ControlPlane] = weakref.WeakSet()
-"""The control planes that run in this process, for their logs."""
+"""Control planes that run in this process, for their logs."""
 
 
 class ControlPlane:
@@ -54,7 +55,7 @@ class ControlPlane:
         self.scheduler, self.controllers = self._process("kube-scheduler"), self._process("kube-controller-manager")
         self._ports: dict[str, int] = {}
         self.companions: list[Process] = []
-        """Programs beside the control plane: their logs are shown with its own, and they end with it at the latest."""
+        """Further programs: their logs are shown with those of the control plane, and they end with it at the latest."""
         self._keys()
 
     def __enter__(self) -> Self:
@@ -70,7 +71,7 @@ class ControlPlane:
 
     @property
     def processes(self) -> tuple[Process, ...]:
-        """All programs, the ones first that need the others."""
+        """Return all programs, dependent ones first."""
         return (*self.companions, self.controllers, self.scheduler, self.apiserver, self.etcd)
 
     def _process(self, name: str) -> Process:
@@ -129,7 +130,7 @@ class ControlPlane:
         self.apiserver.await_answer(self.ready, READY_SECONDS)
 
     def ready(self) -> bool:
-        """Whether the API server says that it is ready."""
+        """Return true if the API server reports that it is ready."""
         import urllib3
 
         try:
@@ -139,7 +140,7 @@ class ControlPlane:
         return True
 
     def restart_apiserver(self, *, gently: bool = False) -> None:
-        """End kube-apiserver and start it again at the same address; *gently* it takes some 10 s to take leave of watchers."""
+        """Stop kube-apiserver and start it at the same address; with *gently* it first ends watches for some 10 s."""
         if gently:
             self.apiserver.stop()
         else:
@@ -159,7 +160,7 @@ class ControlPlane:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def start_scheduler(self, configuration: Manifest | None = None, flags: Sequence[str] = ()) -> None:
-        """Start kube-scheduler; *configuration* is laid over a KubeSchedulerConfiguration (its qps and burst are those of its defaults)."""
+        """Start kube-scheduler; *configuration* is merged into a KubeSchedulerConfiguration (with default qps and burst)."""
         kubeconfig = self.write_kubeconfig("system:kube-scheduler")
         content = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", **(configuration or {})}
         content["leaderElection"] = {"leaderElect": False}
@@ -189,7 +190,7 @@ class ControlPlane:
         self._ports[process.name] = port
 
     def scheduler_ready(self) -> bool:
-        """Whether kube-scheduler, which runs, has heard of all there is."""
+        """Return true if the running kube-scheduler has synced its caches."""
         return self._healthy(self._ports[self.scheduler.name], "/readyz")
 
     def _healthy(self, port: int, path: str = "/healthz") -> bool:
@@ -204,15 +205,16 @@ class ControlPlane:
                 return False
 
     def compact(self) -> int:
-        """Throw away etcd's history up to now; returns the revision.  The API server's own cache may still answer old
-        watches: ``expire_history`` sees to that too.
+        """Compact etcd's history up to now; return the revision.
+
+        The API server's cache may still answer old watches; ``expire_history`` prevents that too.
         """
         revision = int(self._etcd("/v3/kv/range", {"key": base64.b64encode(b"\0").decode()})["header"]["revision"])
         self._etcd("/v3/kv/compaction", {"revision": str(revision), "physical": True})
         return revision
 
     def expire_history(self) -> None:
-        """Make every watch and list that goes on from before fail with 410: compaction, and an API server with an empty cache."""
+        """Make every watch and list from an earlier version fail with 410: compaction, and an API server with an empty cache."""
         self.apiserver.kill()
         self.compact()
         self.start_apiserver()
@@ -228,7 +230,7 @@ class ControlPlane:
         return answer
 
     def write_kubeconfig(self, user: str, groups: tuple[str, ...] = (), *, token: str = "", url: str = "") -> Path:
-        """A kubeconfig for *user* by certificate, or by *token*; *url* is another address than the server's, as a proxy's."""
+        """Write a kubeconfig for *user* by certificate, or by *token*; *url* replaces the server's address, as for a proxy."""
         credentials = {"token": token} if token else flags.by_certificate(*self.authority.client(user, groups))
         content = flags.kubeconfig(user, credentials, url or self.url, self.authority.certificate)
         descriptor, name = tempfile.mkstemp(prefix=f"{user.replace(':', '-')}-", suffix=".kubeconfig", dir=self.folder)
@@ -237,20 +239,20 @@ class ControlPlane:
         return Path(name)
 
     def user(self, name: str, rules: RULES, *, namespace: str = "") -> Path:
-        """A kubeconfig of a user who may do what *rules* (of a Role) say, everywhere or in *namespace* alone."""
+        """Write a kubeconfig of a user with the *rules* of a Role, everywhere or only in *namespace*."""
         subject = {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": name}
         self.grant(name, rules, subject, namespace=namespace)
         return self.write_kubeconfig(name)
 
     def service_account(self, name: str, namespace: str) -> Path:
-        """A kubeconfig with a token of a ServiceAccount that is there; its rights are whatever is bound to it."""
+        """Write a kubeconfig with a token of an existing ServiceAccount; its rights are those bound to it."""
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
         url = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
         token = self.api.send("POST", url, body).content["status"]["token"]
         return self.write_kubeconfig(name, token=token)
 
     def grant(self, name: str, rules: RULES, subject: Manifest, *, namespace: str = "") -> None:
-        """Create a role and its binding to *subject*, both called *name*, and wait until they hold; what is there is replaced."""
+        """Create or replace a role and its binding to *subject*, both called *name*, and wait until they are in effect."""
         kind, metadata = ("Role", {"name": name, "namespace": namespace}) if namespace else ("ClusterRole", {"name": name})
         version = "rbac.authorization.k8s.io/v1"
         reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name}
@@ -276,12 +278,12 @@ class ControlPlane:
         return done
 
     def _environ(self) -> dict[str, str]:
-        """No configuration of the user who runs the tests gets in."""
+        """Return an environment without the configuration of the user who runs the tests."""
         garbage = {"GOGC": os.environ["GOGC"]} if "GOGC" in os.environ else {}
         return {"PATH": os.environ.get("PATH", ""), "HOME": str(self.folder), "TMPDIR": tempfile.gettempdir(), **garbage}
 
     def logs(self) -> Iterator[tuple[str, str]]:
-        """(name, last lines of its log) of each program that has one."""
+        """Return (name, last lines of its log) of each program that has a log."""
         for each in self.processes:
             if told := each.tail():
                 yield each.name, told

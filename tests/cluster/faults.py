@@ -1,7 +1,7 @@
-"""A proxy before the API server that fails as it is told: answers with errors, waits, loses answers, holds watches.
+"""Proxy before the API server with scripted faults: errors, delays, lost responses, held watches.
 
-It listens on loopback without TLS and passes the caller's token on; what it passes it passes whole, streams piece by piece.
-Every write that comes by is counted and remembered.
+It listens on loopback without TLS and forwards the caller's token.  Responses are forwarded whole, streams piece by piece.
+Every write is counted and recorded.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ REASONS = {409: "Conflict", 429: "TooManyRequests", 500: "InternalError", 503: "
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class SimulationRequest:
-    """A request that came by."""
+class Asked:
+    """Recorded request."""
 
     method: str
     path: str
     query: str
     body: bytes
     number: int
-    """Which of the writes it is, counted from 1; 0 for one that changes nothing."""
+    """Number of the write, counted from 1; 0 for a request that changes nothing."""
 
     @property
     def changes(self) -> bool:
@@ -49,20 +49,20 @@ class SimulationRequest:
 
     @property
     def target(self) -> str:
-        """Path and query."""
+        """Return path and query."""
         return f"{self.path}?{self.query}" if self.query else self.path
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Fault:
-    """What to do with a request in place of passing it on and its answer back."""
+    """Fault applied to a request."""
 
     code: int = 0
-    """Answer with this HTTP status, without asking the server."""
+    """Return this HTTP status without calling the server."""
     delay: float = 0.0
-    """Seconds to wait before it is passed on."""
+    """Seconds of delay before the request is forwarded."""
     lose: bool = False
-    """Pass it on and break the connection in place of an answer."""
+    """Forward the request and break the connection instead of answering."""
     retry_after: int | None = None
 
 
@@ -70,10 +70,10 @@ WELL = Fault()
 
 
 class Faults(ThreadingHTTPServer):
-    """The proxy.
+    """Proxy.
 
-    *decide* is asked of every request, in the thread that serves it; ``writes`` are those that came by, in order, the last at ``wrote``;
-    ``holding``: while set, no byte of a watch is passed on.  After ``hush`` no byte of those watches is that are open then.
+    *decide* is called for every request, in the thread that serves it.  ``writes`` are the recorded writes in order, the last at
+    ``wrote``.  While ``holding`` is set, no byte of a watch is forwarded.  ``hush`` stops the watches that are open then.
     """
 
     daemon_threads = True
@@ -81,8 +81,8 @@ class Faults(ThreadingHTTPServer):
 
     def __init__(self, plane: ControlPlane) -> None:
         super().__init__(("127.0.0.1", 0), _Passing)
-        self.decide: Callable[[SimulationRequest], Fault] = lambda _: WELL
-        self.writes: list[SimulationRequest] = []
+        self.decide: Callable[[Asked], Fault] = lambda _: WELL
+        self.writes: list[Asked] = []
         self.wrote = time.monotonic()
         self.under_way = 0
         self.holding = threading.Event()
@@ -99,11 +99,11 @@ class Faults(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}"
 
     def hush(self) -> None:
-        """The watches that are open say nothing any more, and do not end."""
+        """Hold back all further bytes of the open watches without ending them."""
         self.hushed += 1
 
     def kubeconfig(self, original: Path) -> Path:
-        """A kubeconfig beside *original*, which has a token, that goes through here."""
+        """Write a kubeconfig next to *original*, which has a token, that uses this proxy."""
         content = json.loads(original.read_text(encoding="utf-8"))
         assert "token" in content["users"][0]["user"], "a client certificate does not go through a proxy"
         content["clusters"][0]["cluster"] = {"server": self.url}
@@ -112,12 +112,12 @@ class Faults(ThreadingHTTPServer):
         return through
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A caller that is killed breaks its connections: that is what is tried."""
+        """Ignore broken connections: tests kill callers."""
 
 
 @contextlib.contextmanager
 def faults(plane: ControlPlane) -> Iterator[Faults]:
-    """A proxy before *plane*.  When it has ended, no write that came by is still on its way."""
+    """Run a proxy before *plane*.  After it has ended, no write is in progress."""
     server = Faults(plane)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
@@ -140,7 +140,7 @@ class _Passing(BaseHTTPRequestHandler):
         with self.server.lock:
             changes = self.command in CHANGING and "dryRun=All" not in self.path
             path, _, query = self.path.partition("?")
-            asked = SimulationRequest(self.command, path, query, body, len(self.server.writes) + 1 if changes else 0)
+            asked = Asked(self.command, path, query, body, len(self.server.writes) + 1 if changes else 0)
             if changes:
                 self.server.writes.append(asked)
                 self.server.wrote = time.monotonic()
@@ -153,7 +153,7 @@ class _Passing(BaseHTTPRequestHandler):
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _any  # noqa: N815 - http.server's names
 
-    def _do(self, asked: SimulationRequest, fault: Fault) -> None:
+    def _do(self, asked: Asked, fault: Fault) -> None:
         if fault.delay:
             time.sleep(fault.delay)
         if fault.code:
@@ -171,7 +171,7 @@ class _Passing(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def _pass(self, asked: SimulationRequest, fault: Fault) -> None:
+    def _pass(self, asked: Asked, fault: Fault) -> None:
         upstream = http.client.HTTPSConnection(self.server.upstream.hostname or "", self.server.upstream.port, context=self.server.tls)
         try:
             headers = {name: value for name, value in self.headers.items() if name.lower() not in HOP}
@@ -188,7 +188,7 @@ class _Passing(BaseHTTPRequestHandler):
         finally:
             upstream.close()
 
-    def _answer(self, answer: http.client.HTTPResponse, asked: SimulationRequest) -> None:
+    def _answer(self, answer: http.client.HTTPResponse, asked: Asked) -> None:
         self.send_response(answer.status)
         for name, value in answer.getheaders():
             if name.lower() not in HOP:
@@ -211,4 +211,4 @@ class _Passing(BaseHTTPRequestHandler):
         self.wfile.write(b"0\r\n\r\n")
 
     def log_message(self, *_: Any) -> None:
-        """Nothing."""
+        """Log nothing."""

@@ -1,4 +1,4 @@
-"""What the programs are told when they start: command lines and kubeconfigs."""
+"""Command lines and kubeconfigs of the programs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def apiserver(folder: Path, etcd_port: int, port: int) -> list[str]:
 
 
 def client(folder: Path, port: int, kubeconfig: Path) -> list[str]:
-    """What kube-scheduler and kube-controller-manager have in common."""
+    """Return the flags that kube-scheduler and kube-controller-manager share."""
     return [*_serving(folder, port), f"--authentication-kubeconfig={kubeconfig}", f"--authorization-kubeconfig={kubeconfig}"]
 
 

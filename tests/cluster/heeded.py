@@ -1,6 +1,6 @@
-"""What the API server heeds only some time after it was told: roles, priority classes, kinds that a test defines.
+"""Configuration that the API server applies only some time after it was written: roles, priority classes, kinds of a test.
 
-It learns of them by watches of its own, so that a request that comes right after may still be judged without them.
+It reads them from its own watches, so a request right after the write may be handled without them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def await_rights(api: Api, subject: Manifest, rules: Iterable[Mapping[str, Any]]
 
 
 def _allowed(api: Api, user: str, rule: Mapping[str, Any], namespace: str) -> bool:
-    """Whether *user* has the first right of *rule*; those of one role come together."""
+    """Return true if *user* has the first right of *rule*; the rights of one role take effect together."""
     resource, _, subresource = rule["resources"][0].partition("/")
     asked = {
         "verb": rule["verbs"][0],
@@ -70,7 +70,7 @@ def remove_classes(api: Api, names: Iterable[str]) -> None:
 
 
 def _is_given(api: Api, name: str, value: int | None) -> bool:
-    """Whether a pod of the class *name* is given this priority; None: whether it is refused."""
+    """Return true if a pod of the class *name* gets this priority; for None, if it is refused."""
     try:
         made = api.create(pod("probe", "default", spec={"priorityClassName": name}), dryRun="All")
     except ApiError as error:

@@ -1,8 +1,8 @@
 """Muster's webhooks on a control plane: the manifests of deploy/ applied with kubectl, and ``muster serve`` as a process.
 
-There are no kubelets to run the Deployment and no Service network: its container's arguments and environment are taken
-from the manifest, with addresses and files of this machine, and the configurations call the loopback by URL instead of the
-Service.  All else is as it is shipped: the ServiceAccount's token and role, the certificate and its CA.
+No kubelet runs the Deployment, and there is no Service network.  The process has the arguments and environment of the manifest's
+container, with local addresses and files, and the webhook configurations have a loopback URL instead of the Service.  The rest
+is unchanged: the ServiceAccount's token and role, the certificate and its CA.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def muster(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str
 
 
 def eventually(claim: Callable[[], bool], seconds: float = WAIT_SECONDS) -> bool:
-    """Whether *claim* comes true in time.  For what no watch tells, as when the API server heeds a new configuration."""
+    """Return true once *claim* holds, false at the deadline.  For states without a watch, as a new webhook configuration."""
     end = time.monotonic() + seconds
     while not claim():
         if time.monotonic() > end:
@@ -135,9 +135,9 @@ class Installed:
                 return 0, str(error)
 
     def logged(self, event: str = "review", *, least: int = 0, **fields: object) -> list[dict[str, Any]]:
-        """Lines of the server's log of that event with these fields, oldest first; waited for until there are *least*.
+        """Return the log lines of *event* with these fields, oldest first, once there are *least* of them.
 
-        A line is written soon after the answer, not before it, and by another worker perhaps than the next.
+        A line is written shortly after the response, and the next one possibly by another worker.
         """
         deadline = time.monotonic() + WAIT_SECONDS
         while len(found := self._logged(event, fields)) < least and time.monotonic() < deadline:
@@ -154,7 +154,7 @@ class Installed:
         return sorted(found, key=lambda entry: str(entry["time"]))
 
     def judges(self, namespace: str) -> bool:
-        """Whether the API server refuses what only Muster refuses."""
+        """Return true if the API server refuses an object that only Muster refuses."""
         try:
             self.plane.api.create(unfit_group("probe", namespace), dryRun="All")
         except ApiError as error:

@@ -1,4 +1,4 @@
-"""What kubelets do, as far as scheduling sees it: a bound pod runs, a deleted one is gone.  Also nodes and pods to use."""
+"""Kubelets as far as scheduling sees them: a bound pod runs, a deleted one is removed.  Also nodes and pods."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ def pod(
 
 
 class Kubelet:
-    """The kubelets of all nodes at once; a context manager.
+    """Kubelets of all nodes; a context manager.
 
-    ``finishing`` may be cleared, so that deleted pods linger until it is set again, as pods do that take their time to end.
+    While ``finishing`` is cleared, deleted pods stay terminating, like pods with a long grace period.
     """
 
     def __init__(self, api: Api) -> None:

@@ -1,4 +1,4 @@
-"""How a control plane is started: feature gates, versions that are served, admission plugins, further flags."""
+"""Options of a control plane: feature gates, served versions, admission plugins, further flags."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WITHOUT_CONTROLLERS = ("ServiceAccount", "TaintNodesByCondition")
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How a control plane is started."""
+    """Options of a control plane."""
 
     gates: Mapping[str, bool] = dataclasses.field(default_factory=lambda: dict(ALL_GATES))
     served: tuple[str, ...] = SERVED
@@ -37,7 +37,7 @@ class Options:
         return [f"--feature-gates={named}"] if named else []
 
     def flags(self) -> list[str]:
-        """What of it kube-apiserver is told."""
+        """Return the flags of kube-apiserver."""
         disabled = ",".join(self.disabled_plugins)
         served = f"--runtime-config={','.join(f'{each}=true' for each in self.served)}"
         return [*([f"--disable-admission-plugins={disabled}"] if disabled else []), served, *self.gate_flags(), *self.apiserver_flags]

@@ -1,7 +1,7 @@
-"""Where etcd, kube-apiserver, kube-scheduler, kube-controller-manager and kubectl are, and how they are built once.
+"""Binaries of etcd, kube-apiserver, kube-scheduler, kube-controller-manager and kubectl, which are built once.
 
-``python -m tests.cluster.programs`` prints the folder that holds them, after building them if they are nowhere; it needs
-no installed package.  KUBEBUILDER_ASSETS names a folder that is used as it is.
+``python -m tests.cluster.programs`` prints the folder that holds them, after building them if there are none; it needs
+no installed package.  KUBEBUILDER_ASSETS names a folder that is used without a build.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Programs:
 
 
 def find() -> Programs:
-    """The programs of KUBEBUILDER_ASSETS, else those that were built before.
+    """Return the programs of KUBEBUILDER_ASSETS, or those built before.
 
     Raises:
         MissingError: there are none, or kube-apiserver is too old.
@@ -86,7 +86,7 @@ def kubernetes_version() -> str:
 
 
 def cached() -> Path:
-    """Where a build of the module as it is now is kept; it need not exist."""
+    """Return the folder of a build of the current module; it need not exist."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     base = Path(os.environ.get(CACHE) or Path(home) / "muster" / "cluster-assets").absolute()
     content = hashlib.sha256(b"".join((MODULE / name).read_bytes() for name in SOURCES)).hexdigest()
@@ -94,10 +94,10 @@ def cached() -> Path:
 
 
 def build() -> Path:
-    """Build the programs into the cache, unless they are there; returns the folder.
+    """Build the programs into the cache unless they exist; return the folder.
 
     Raises:
-        MissingError: Go is not here, or the build failed.
+        MissingError: Go is not installed, or the build failed.
     """
     target = cached()
     if target.is_dir():

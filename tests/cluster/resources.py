@@ -1,4 +1,4 @@
-"""The kinds that tests speak of, and where the API server has them."""
+"""Kinds used by the tests, with their paths on the API server."""
 
 from __future__ import annotations
 

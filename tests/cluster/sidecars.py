@@ -73,7 +73,7 @@ class Sidecar:
     probes: str
 
     def get(self, path: str) -> tuple[int, str]:
-        """What it answers to a GET."""
+        """Return the response to a GET."""
         try:
             with urllib.request.urlopen(f"http://{self.probes}{path}", timeout=WAIT_SECONDS) as answer:
                 return answer.status, answer.read().decode()
@@ -95,7 +95,7 @@ class Sidecar:
 
     @property
     def lines(self) -> list[Manifest]:
-        """What it has logged; the last line may be half written yet."""
+        """Return its log lines; the last line may be incomplete."""
         return [json.loads(each) for each in self.log.read_text().split("\n")[:-1] if each.startswith("{")]
 
     def kill(self) -> None:
@@ -119,9 +119,9 @@ def sidecar(
     environ: dict[str, str] | None = None,
     fork: bool = False,
 ) -> Iterator[Sidecar]:
-    """A sidecar on *plane*; *through* is a kubeconfig in place of its own.
+    """Run a sidecar on *plane*; *through* is a kubeconfig that replaces its own.
 
-    With *fork* it is forked from a process that has its modules, where not all is tried: for tests that start many.
+    With *fork* it is forked from a process that has imported its modules: for tests that start many sidecars.
     """
     log = folder / f"sidecar-{len(list(folder.iterdir()))}.log"
     arguments = ["sidecar", "--kubeconfig", str(through or kubeconfig(plane)), "--probe-bind", "127.0.0.1:0", *options]

@@ -1,7 +1,7 @@
-"""Does the sidecar stay as it is?  ``make soak``: ten minutes of churn on a control plane.
+"""Memory and results of the sidecar in ``make soak``: ten minutes of churn on a control plane.
 
-Its memory is as flat as it looks from outside: what it holds at most while it warms up, beside what it holds at most in the
-last part.  And nothing is left behind: no partial gang, and after all is deleted no pod, no group, no root that waits.
+The peak memory of the last part must not exceed that of the warm-up by much.  No gang may stay partial, and after everything is
+deleted no pod, group or queued root may remain.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ T = TypeVar("T")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Report:
-    """What a soak came to.
+    """Result of a soak.
 
     Attributes:
-        steps: things that happened.
-        bound: pods that the sidecar bound.
-        warm: the most bytes resident while it warmed up.
-        late: the most in the last part.
-        partial: gangs that stayed partial, with the pods bound.
-        left: names by kind of what stayed after all was deleted.
-        waiting: roots that the sidecar still keeps, by queue.
-        troubles: lines of its log that tell of an error.
+        steps: number of changes made.
+        bound: number of pods that the sidecar bound.
+        warm: peak resident bytes of the warm-up.
+        late: peak resident bytes of the last part.
+        partial: gangs that stayed partial, with the number of pods bound.
+        left: names of remaining objects, by kind.
+        waiting: number of roots that the sidecar still holds, by queue.
+        troubles: lines of its log that report an error.
 
     """
 
@@ -63,11 +63,11 @@ class Report:
 
     @property
     def growth(self) -> float:
-        """How many times the memory of the first part the last part holds."""
+        """Return the memory of the last part divided by that of the first part."""
         return self.late / self.warm
 
     def failures(self) -> list[str]:
-        """What is not as it must be."""
+        """Return the failed requirements."""
         found = [f"memory must stay below {GROWTH_LIMIT:g} times {self.warm:,} bytes: {self.late:,}"] if self.growth > GROWTH_LIMIT else []
         found += [f"gangs stayed partial: {self.partial}"] if self.partial else []
         found += [f"there is left: {self.left}"] if self.left else []
@@ -76,7 +76,7 @@ class Report:
 
 
 def soak(plane: ControlPlane, folder: Path, seconds: float, *, seed: int = 1, told: Callable[[str], None] = lambda _: None) -> Report:
-    """So many seconds of churn on *plane*; *told* hears how it goes."""
+    """Run churn on *plane* for some seconds; *told* receives progress messages."""
     plane.api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     churn = Churn(plane.api, NAMESPACE, seed)
     churn.begin()
@@ -92,7 +92,7 @@ def soak(plane: ControlPlane, folder: Path, seconds: float, *, seed: int = 1, to
 
 
 def _churned(churn: Churn, found: Sidecar, seconds: float, told: Callable[[str], None]) -> list[int]:
-    """Bytes resident, after each step."""
+    """Return the resident bytes after each step."""
     samples: list[int] = []
     began = time.monotonic()
     spoken = 0.0
@@ -117,7 +117,7 @@ def _report(
 
 
 def _ended(look: Callable[[], dict[str, T]]) -> dict[str, T]:
-    """What *look* finds, once that is nothing; or what it still finds after a while."""
+    """Return the result of *look* once it is empty, or its last result at the deadline."""
     deadline = time.monotonic() + SETTLED_SECONDS
     while (found := look()) and time.monotonic() < deadline:
         time.sleep(LOOK_EVERY)

@@ -1,4 +1,4 @@
-"""What this library accepts, a real API server accepts: random trees, and every way of writing a Job's scheduling block."""
+"""Objects that the library accepts are accepted by a real API server: random trees, and every form of a Job's block."""
 
 from __future__ import annotations
 

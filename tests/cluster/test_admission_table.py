@@ -58,7 +58,7 @@ def placed(manifest, namespace):
 
 
 def answered(ask):
-    """What is wrong by the API server's word, as (field, type)."""
+    """Return the errors of the API server as (field, type)."""
     try:
         ask()
     except ApiError as error:

@@ -1,4 +1,4 @@
-"""What ``muster compile`` and ``muster schema`` print, on a real API server: accepted, scheduled by kube-scheduler, enforced."""
+"""Output of ``muster compile`` and ``muster schema`` on a real API server: accepted, scheduled by kube-scheduler, enforced."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.workloadbuilder.adapters.test_compiled import SAMPLES
 CASE = Path(__file__).parents[1] / "cases" / "clusters" / "jobset"
 GROUP = "blocks.muster.dev"
 UNSAID = "<nil>"
-"""Where a cause about rules that were not looked at stands, since the shape is wrong already."""
+"""Field of the cause that rules were not evaluated because the schema is violated."""
 
 
 def printed(*arguments: str, stdin: str = "") -> str:

@@ -1,6 +1,6 @@
 """Compiled Jobs, JobSets and LeaderWorkerSets on a real control plane: kube-scheduler places them as wholes.
 
-What is compiled of a Job is held against what the Job controller makes of it.
+The objects compiled of a Job are compared with those that the Job controller creates.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def places(api, namespace, count) -> dict[str, str]:
 
 
 def refused(api, namespace, name) -> str:
-    """Why a PodGroup is not scheduled, once the scheduler says so."""
+    """Return the message for which a PodGroup is not scheduled, once the scheduler has written it."""
     kind = SCHEDULED["PodGroup"]
     found = api.wait("PodGroup", name, namespace, until=lambda group: condition_of(group, kind).get("status") == "False")
     return condition_of(found, kind)["message"]
@@ -178,7 +178,7 @@ def test_a_compiled_job_is_what_the_job_controller_makes_of_it(api, namespace, s
 
 
 def _essence(found: Manifest) -> Manifest:
-    """What a controller wrote, without what the API server adds; of the owners, the controller."""
+    """Return an object without what the API server adds; of the owners, only the controller."""
     spec = {name: value for name, value in found["spec"].items() if name not in {"priority", "preemptionPolicy"}}
     for each in spec.get("podGroupTemplates", [spec]):
         if each.get("schedulingConstraints", "") is None:
@@ -205,7 +205,7 @@ def _renamed(objects: list[Manifest], wanted: str) -> list[Manifest]:
     ],
 )
 def test_which_templates_the_job_controller_of_1_37_makes_a_childs_group_of(api, namespace, nested, want):
-    """What is left to child Jobs gets no group there unless its template stands at the top of the Workload."""
+    """A child Job gets no group of its own there unless its template is at the top of the Workload."""
     owner = {"apiVersion": "example.com/v1", "kind": "Train", "name": "train", "uid": "uid-1", "controller": True}
     leaf = {"name": "workers", "schedulingPolicy": {"gang": {"minCount": 2}}}
     whole = {"name": "root", "schedulingPolicy": {"basic": {}}, "podGroupTemplates": [leaf]}

@@ -40,7 +40,7 @@ def section(shown, number):
 
 
 def printed(shown, command):
-    """What stands below *command* until the next empty line."""
+    """Return the output below *command* up to the next empty line."""
     return shown.partition(f"$ {command}\n")[2].partition("\n\n")[0]
 
 

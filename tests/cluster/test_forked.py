@@ -1,4 +1,4 @@
-"""What is forked is a process of its own: it ends alone, as it was ended, and with the tests."""
+"""Forked processes: each ends alone, with its own exit status, and with the tests at the latest."""
 
 from __future__ import annotations
 

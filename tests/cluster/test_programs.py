@@ -1,4 +1,4 @@
-"""Where the programs are looked for, and what is said where they are not."""
+"""Search for the programs, and the message if there are none."""
 
 from __future__ import annotations
 

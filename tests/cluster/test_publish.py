@@ -1,4 +1,4 @@
-"""Each kind of write, carried out on a real API server."""
+"""Each kind of write, executed on a real API server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes that meet a server which fails, is slow, or loses answers: each is carried out once, and told of once."""
+"""Writes to a server that fails, is slow, or loses responses: each is executed once and reported once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RULES = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
 
 @pytest.fixture
 def through(plane, api, namespace):
-    """A publisher that goes through a proxy."""
+    """Return a publisher that uses a proxy."""
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "writer", "namespace": namespace}}
     api.create(account)
     original = plane.service_account("writer", namespace)

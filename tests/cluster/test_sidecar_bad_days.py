@@ -1,4 +1,4 @@
-"""Days on which the API server, its watches, the clock or a second replica misbehave: gangs are whole, pods bound once."""
+"""Failures of the API server, its watches, the clock or a second replica: gangs are whole, pods are bound once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def gang(api, namespace, name, count=3):
 
 
 def binds(running):
-    """How many a sidecar knows that it has done: a bind is there a moment before it is counted."""
+    """Return the number of binds that a sidecar has counted; a bind is visible a moment before it is counted."""
     return running.metric('muster_writes_total{kind="Bind",outcome="done"}')
 
 

@@ -1,4 +1,4 @@
-"""The time of day jumps under a running sidecar: it goes on leading and placing, since it counts by clocks that only count."""
+"""Jumps of the time of day under a running sidecar: it goes on, since it uses monotonic clocks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HOUR = 3600.0
 
 
 def hours_off(api):
-    """How far the time in the lease is from that of this process; None while there is none."""
+    """Return the difference between the time in the lease and this process's; None without a lease."""
     if not api.exists("Lease", "muster-sidecar", NAMESPACE):
         return None
     renewed = api.get("Lease", "muster-sidecar", NAMESPACE)["spec"].get("renewTime")
@@ -25,7 +25,7 @@ def hours_off(api):
 
 
 class Clock:
-    """The time of day of a sidecar."""
+    """Jumps of the time of day under a running sidecar: it goes on, since it uses monotonic clocks."""
 
     def __init__(self, file, api):
         self._file, self._api = file, api

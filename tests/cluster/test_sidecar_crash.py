@@ -31,9 +31,9 @@ def tree(api, namespace):
 
 @contextlib.contextmanager
 def killed_at(proxy, running, point, *, lose):
-    """What is begun in here ends with the process killed at its write *point*: before it is made, or before it is answered.
+    """Kill the process at its write *point*, before the write is made or before it is answered.
 
-    How many writes there are differs by a few, by what is told in one event or in two: where there are fewer, it is killed after them.
+    The number of writes varies by a few, since one event may carry several changes; if there are fewer, it is killed after the last.
     """
 
     def decide(asked):

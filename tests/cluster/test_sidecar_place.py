@@ -40,9 +40,9 @@ def ours(name, namespace, group="", cpu=1, **spec):
 
 
 def in_step(api, namespace, nodes):
-    """Wait until a running sidecar has heard that the nodes of the last test are gone, or it may still bind to them.
+    """Wait until a running sidecar has seen the deletion of the last test's nodes, to which it might still bind.
 
-    It hears of nodes in their order: once it uses a new one, with room for nothing else, it knows of all before.
+    Node events arrive in order: once it uses a new node, it has processed all earlier events.
     """
     name = f"step-{namespace}"
     nodes(node(name, cpu="100m"))
@@ -57,7 +57,7 @@ def places(api, namespace):
 
 
 def bound(api, namespace, count):
-    """Where the pods are, once so many are bound."""
+    """Return the nodes of the pods once *count* are bound."""
     found = api.wait_all("Pod", namespace, until=lambda pods: sum(bool(each["spec"].get("nodeName")) for each in pods.values()) == count)
     return {name: each["spec"].get("nodeName", "") for name, each in found.items()}
 
@@ -173,7 +173,7 @@ def marked(manifest, node):
 
 
 def refused(ask):
-    """Whether the API server refuses it for the mark: a policy holds some time after it was created."""
+    """Return true if the API server refuses it for the mark: a policy takes effect some time after its creation."""
     try:
         ask()
     except ApiError as error:

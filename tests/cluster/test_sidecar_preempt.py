@@ -1,4 +1,4 @@
-"""Room made by a running sidecar on a real API server."""
+"""Preemption by a running sidecar on a real API server."""
 
 from __future__ import annotations
 

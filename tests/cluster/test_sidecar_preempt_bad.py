@@ -1,4 +1,4 @@
-"""Room is made while the sidecar dies and the API server fails: as few leave as need to, and what they left for is placed."""
+"""Preemption while the sidecar is killed and the API server fails: no unneeded victim, and the root is placed."""
 
 from __future__ import annotations
 

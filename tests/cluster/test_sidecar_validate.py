@@ -1,4 +1,4 @@
-"""Trees that break a rule, told by a running sidecar on a real API server."""
+"""Trees that violate a rule, reported by a running sidecar on a real API server."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Trees that break a rule, told beside a kube-scheduler that writes the same condition.
+"""Trees that violate a rule, reported next to a kube-scheduler that writes the same condition.
 
-The sidecar is started for the test: what it writes is counted, and nothing of another test is to be among it.
+Each test starts its own sidecar, because its writes are counted.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Churn: the sidecar's memory stays, and nothing is left behind.
+"""Churn: the sidecar's memory stays constant, and no object remains.
 
-For a third of a minute by default; in ``make soak`` for a minute, and then for ten.
+It takes 20 s by default; in ``make soak`` one minute, then ten.
 """
 
 from __future__ import annotations

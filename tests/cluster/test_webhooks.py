@@ -1,4 +1,4 @@
-"""Muster's webhooks where they live: called by a real API server for the requests of a real kubectl."""
+"""Muster's webhooks called by a real API server for requests of a real kubectl."""
 
 from __future__ import annotations
 

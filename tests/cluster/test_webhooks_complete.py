@@ -1,4 +1,4 @@
-"""What /mutate fills in, on an API server that runs without the plugins that would do it: the patches take effect."""
+"""Defaults by /mutate on an API server without the admission plugins that would set them."""
 
 from __future__ import annotations
 

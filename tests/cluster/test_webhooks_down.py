@@ -44,7 +44,7 @@ def well(webhooks):
 
 
 def accepted(api, namespace):
-    """Whether a group that is well can be made; if not, it is for the missing server."""
+    """Return true if a valid group can be created; otherwise the server must be unreachable."""
     try:
         api.create(pod_group("probe", namespace), dryRun="All")
     except ApiError as error:

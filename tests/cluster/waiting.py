@@ -1,4 +1,4 @@
-"""How long tests wait: for what comes in milliseconds and may take long on a machine that has much else to do."""
+"""Timeouts of tests: for events that take milliseconds, or much longer on a busy machine."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def knobs_set():
 
 
 def as_started():
-    """The settings with which the pod starts."""
+    """Return the settings with which the pod starts."""
     options = dict(arg.removeprefix("--").split("=", 1) for arg in container()["args"] if "=" in arg)
     given = {f"MUSTER_{name.replace('-', '_').upper()}": value for name, value in options.items()}
     return settings.Settings.from_environ({**knobs_set(), **given, "MUSTER_CLUSTER": "true"})

@@ -1,4 +1,4 @@
-"""The programs in examples/ run, and print what they are there to show."""
+"""Programs in examples/, run with their output compared."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 ON_A_CLUSTER = {"kopf_trainer.py"}
-"""Those that tests/cluster runs."""
+"""Programs that tests/cluster runs."""
 
 
 @pytest.mark.parametrize(

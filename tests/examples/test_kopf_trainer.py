@@ -1,4 +1,4 @@
-"""What of the example controller shows without a cluster: the blocks in its CustomResourceDefinition, its trees and its pods."""
+"""Example controller without a cluster: its CustomResourceDefinition, trees and pods."""
 
 from __future__ import annotations
 

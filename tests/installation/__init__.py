@@ -1,1 +1,1 @@
-"""Muster as it is installed: its extras, its wheel in fresh virtual environments, packages of other distributions beside it."""
+"""Installation: extras, the wheel in fresh virtual environments, and conflicting packages of other distributions."""

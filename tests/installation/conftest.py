@@ -1,4 +1,4 @@
-"""The wheel, built once for each process of the tests, and an environment with nothing but what every command needs."""
+"""Fixtures: the wheel, built once for each test process, and an environment without extras."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fresh virtual environments with the wheel in them, and the commands that are run there."""
+"""Fresh virtual environments with the wheel, and commands run in them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WAIT_SECONDS = 60
 
 
 def build_wheel(directory: Path) -> Path:
-    """Build the wheel from a copy of the sources, so that nothing is left in them and nothing that was left is packed."""
+    """Build the wheel from a copy of the sources, so that the checkout stays clean and no stale file is packed."""
     sources = directory / "sources"
     sources.mkdir()
     for name in PACKAGES:
@@ -47,7 +47,7 @@ def pip(python: str | Path, *arguments: str) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Environment:
-    """A virtual environment."""
+    """Virtual environment."""
 
     directory: Path
 
@@ -73,7 +73,7 @@ class Environment:
         )
 
     def start_and_stop(self, *arguments: str) -> tuple[int, str]:
-        """Run a command until it says that it listens, then stop it with SIGTERM; its exit status and what it wrote."""
+        """Run a command until it reports that it listens, stop it with SIGTERM; return its exit status and output."""
         command = [self.directory / "bin" / "muster", *arguments]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=self.directory) as process:
             assert process.stdout is not None
@@ -85,18 +85,18 @@ class Environment:
             return process.wait(WAIT_SECONDS), "".join(lines)
 
     def install(self, wheel: Path) -> None:
-        """Install *wheel* alone, over whatever is there."""
+        """Install *wheel* without its dependencies, over an existing installation."""
         pip(self.python, "install", "--no-deps", "--no-index", "--no-compile", "--force-reinstall", str(wheel))
 
 
 def create(directory: Path) -> Environment:
-    """Make an environment with nothing in it."""
+    """Create an empty environment."""
     venv.create(directory, with_pip=False, symlinks=True)
     return Environment(directory)
 
 
 def with_extra(directory: Path, wheel: Path, extra: str) -> Environment:
-    """Make an environment as ``pip install 'muster-scheduling[extra]'`` does, its libraries linked from that of these tests."""
+    """Create an environment as ``pip install 'muster-scheduling[extra]'`` does; libraries are linked from that of the tests."""
     made = create(directory)
     for name in sorted(_installed_with(wheel, extra)):
         _link(metadata.distribution(name), made.site)
@@ -135,7 +135,7 @@ def _link(distribution: metadata.Distribution, site: Path) -> None:
 
 
 def foreign_wheel(directory: Path, name: str, files: dict[str, str]) -> Path:
-    """Make a wheel of another distribution, called *name*, with these files."""
+    """Build a wheel of another distribution *name* with these files."""
     info = f"{name}-1.0.dist-info"
     files = files | {
         f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n",

@@ -1,4 +1,4 @@
-"""Which libraries each command needs, and the extras that install them."""
+"""Libraries that each command needs, and the extras that install them."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ ROOT = Path(__file__).parent.parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 DEVELOPMENT = {"dev"}
 EXTRA_OF = {"simulate": "simulate", "snapshot": "cluster", "serve": "webhooks", "sidecar": "sidecar", "certs": "webhooks", "demo": "all"}
-"""Commands that need an extra, and which; ``snapshot`` needs it for a live cluster only."""
+"""Commands that need an extra, each with its extra; ``snapshot`` needs it only for a live cluster."""
 
 
 def modules_of(requirements: list[str]) -> set[str]:
-    """The modules that *requirements* install, those of our own extras too."""
+    """Return the modules that *requirements* install, including those of our own extras."""
     names = {canonicalize_name(each.name) for each in map(Requirement, requirements)} - {PROJECT["name"]}
     ours = {*EDGES, "httptools"}
     return {module for module, owners in metadata.packages_distributions().items() if {*map(canonicalize_name, owners)} & names} & ours
@@ -40,13 +40,13 @@ def source_tree() -> dict[str, Module]:
 
 
 def for_types_only(tree: ast.Module) -> set[int]:
-    """The lines below ``if TYPE_CHECKING``."""
+    """Return the lines below ``if TYPE_CHECKING``."""
     blocks = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
     return {line for block in blocks for each in block.body for line in range(each.lineno, (each.end_lineno or 0) + 1)}
 
 
 def libraries_reached(tree: dict[str, Module], start: str) -> set[str]:
-    """Every library that a module, or whatever it imports at any time, imports."""
+    """Return every library that a module imports, directly or through other modules."""
     seen, waiting, libraries = set(), [start], set()
     while waiting:
         name = waiting.pop()

@@ -1,4 +1,4 @@
-"""Packages of other distributions with the names of Muster's: one line with the remedy, or no harm."""
+"""Packages of other distributions that have the names of Muster's packages: one line with the remedy, or no effect."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.sampling import SOAK
 
 @pytest.fixture
 def made(tmp_path: Path, wheel: Path) -> Environment:
-    """An environment whose files may be changed."""
+    """Create an environment whose files the test may change."""
     found = environments.with_extra(tmp_path / "venv", wheel, "webhooks")
     assert found.muster("explain", "disruption-nesting").returncode == 0
     return found
@@ -38,7 +38,7 @@ def test_the_entry_point_knows_every_package() -> None:
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_package_that_hides_one_of_ours(package: str, small: Environment, tmp_path: Path) -> None:
-    """What is found first may do anything when it is imported: it is not."""
+    """The other package is not imported: importing it could have any effect."""
     (tmp_path / package).mkdir()
     (tmp_path / package / "__init__.py").write_text("raise SystemExit('imported')\n")
 
@@ -70,7 +70,7 @@ def test_files_overwritten_and_then_deleted_by_another_distribution(made: Enviro
 
 
 def test_a_package_that_has_lost_its_first_file(made: Environment, tmp_path: Path) -> None:
-    """What is left is a namespace package: its modules are there, and its data are not."""
+    """Without ``__init__.py`` it is a namespace package: its modules exist, its data files do not."""
     foreign = environments.foreign_wheel(tmp_path, "validators", {"validators/__init__.py": "MINE = 1\n"})
     environments.pip(made.python, "install", "--no-deps", "--no-index", str(foreign))
     assert made.muster("lint", MANIFESTS).returncode == 1
@@ -80,7 +80,7 @@ def test_a_package_that_has_lost_its_first_file(made: Environment, tmp_path: Pat
 
 
 def test_an_error_of_our_own_keeps_its_traceback(made: Environment) -> None:
-    """Files that are as they were installed are not to blame; neither is another distribution."""
+    """The installed files are unchanged, and no other distribution is to blame."""
     broken = made.site / "validators" / "reports" / "explain.py"
     record = next(made.site.glob("muster_scheduling-*.dist-info")) / "RECORD"
     broken.write_text("import nothing_of_that_name\n")

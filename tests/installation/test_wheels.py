@@ -1,6 +1,6 @@
-"""The wheel with each extra in a fresh environment, and every command tried there.
+"""The wheel with each extra in a fresh environment; every command is run there.
 
-The libraries are linked from the environment of the tests; ``make soak`` has pip install them.
+The libraries are linked from the environment of the tests; in ``make soak`` pip installs them.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ contexts: [{name: a, context: {cluster: a, user: a}}]
 current-context: a
 users: [{name: a, user: {token: x}}]
 """
-"""A kubeconfig of a port at which nobody listens."""
+"""Kubeconfig of a port without a listener."""
 OWN = {"lint": 1, "explain": 0, "compile": 0, "schema": 0, "migrate": 0, "review": 0}
-"""Commands that need no extra, with the exit status that they have here."""
+"""Commands that need no extra, each with its exit status without a cluster."""
 
 
 def arguments(command: str, directory: Path) -> list[str]:
-    """Arguments with which *command* does some work."""
+    """Return arguments with which *command* does some work."""
     kubeconfig = directory / "kubeconfig"
     kubeconfig.write_text(NOWHERE)
     job = directory / "job.json"
@@ -61,7 +61,7 @@ def arguments(command: str, directory: Path) -> list[str]:
 
 
 def works(made: Environment, command: str) -> None:
-    """Demand that *command*, which needs an extra that is installed, does its work."""
+    """Assert that *command*, whose extra is installed, does its work."""
     given = [command, *arguments(command, made.directory)]
     if command in {"serve", "sidecar"}:
         status, output = made.start_and_stop(*given)
@@ -78,7 +78,7 @@ def works(made: Environment, command: str) -> None:
 
 
 def is_refused(made: Environment, command: str) -> None:
-    """Demand one line that names the extra of *command*, and exit status 2."""
+    """Assert one line that names the extra of *command*, and exit status 2."""
     ran = made.muster(command, *arguments(command, made.directory))
 
     assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1), ran.stdout + ran.stderr

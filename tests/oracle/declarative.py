@@ -1,7 +1,7 @@
-"""A slow and obvious reading of the API server's validation, straight from the tags of its types, on raw JSON.
+"""Slow, simple implementation of the API server's validation from the tags of its types, on raw JSON.
 
-It shares no code with the rules and takes no short cut: every field of every struct is visited with its old value, tag
-by tag.  The rules are held against it on random objects.  Source: the tables of KEP-6012 and KEP-4671 with the tags of
+It shares no code with the rules and has no fast path: every field of every struct is visited with its old value, tag by tag.
+The rules are compared with it on random objects.  Source: the tables of KEP-6012 and KEP-4671 with the tags of
 Kubernetes 1.37.1 (declarative validation: which tag stops what; hand-written validation: names, depth, priority).
 """
 
@@ -17,7 +17,7 @@ TOO_MANY, NOT_SUPPORTED = "FieldValueTooMany", "FieldValueNotSupported"
 
 
 class Judge:
-    """One validation of a spec.  ``gates_off`` as on the server; nothing is dropped here."""
+    """Validation of one spec.  ``gates_off`` as on the server; no field is dropped here."""
 
     def __init__(self, *, updating: bool, gates_off: frozenset[str] = frozenset()) -> None:
         self.updating = updating
@@ -106,7 +106,7 @@ class Judge:
 
 
 def equal(one: Any, other: Any) -> bool:
-    """Semantic equality: an absent list is an empty one; a text that is no pointer is empty where it is absent."""
+    """Compare semantically: an absent list equals an empty one, and an absent text that is no pointer equals the empty text."""
     if isinstance(one, dict) and isinstance(other, dict):
         return all(equal(one.get(name, _absent(name)), other.get(name, _absent(name))) for name in one.keys() | other.keys())
     if isinstance(one, list) or isinstance(other, list):
@@ -122,7 +122,7 @@ def _absent(name: str) -> str | int | None:
 
 
 def hand_written(spec: dict) -> Found:
-    """What is checked of a Workload on creation and update alike."""
+    """Yield the errors of hand-written validation of a Workload, on creation and on update."""
     found: Found = set()
     seen = {each.get("name", "") for each in spec.get("podGroupTemplates") or []}
 
@@ -160,7 +160,7 @@ def hand_written(spec: dict) -> Found:
 
 
 def job_hand_written(spec: dict, old: dict | None) -> Found:
-    """What is checked of a Job on creation and update alike, and the kind of its policy."""
+    """Yield the errors of hand-written validation of a Job on creation and on update, including the kind of its policy."""
     found: Found = set()
     scheduling = spec.get("scheduling")
     if scheduling is None:
@@ -179,7 +179,7 @@ def job_hand_written(spec: dict, old: dict | None) -> Found:
 
 
 def expected(kind: str, new: dict, old: dict | None, gates_off: frozenset[str] = frozenset()) -> Found:
-    """What the API server finds wrong with a spec (after defaulting)."""
+    """Return the errors that the API server reports for a spec after defaulting."""
     judge = Judge(updating=old is not None, gates_off=gates_off)
     judge.field("spec", Field("spec", always=True, type=SPECS[kind]), new, old, correlated=old is not None)
     if kind == "Workload":
@@ -192,7 +192,7 @@ def expected(kind: str, new: dict, old: dict | None, gates_off: frozenset[str] =
 
 
 def dropped(kind: str, new: dict, old: dict | None, off: frozenset[str]) -> dict:
-    """The spec as the server goes on with it: a field whose gate is off goes, unless the old object has one."""
+    """Return the spec without the fields whose gate is off, unless the old object uses them."""
     if kind == "Workload":
         return _dropped_templates(new, old or {}, off)
     if kind == "Job":
@@ -212,7 +212,7 @@ def _dropped_fields(new: dict, old: dict, off: frozenset[str], *, leaf: bool) ->
 
 
 def _dropped_templates(new: dict, old: dict, off: frozenset[str]) -> dict:
-    """Leaves are matched with the old ones by place, composites by name."""
+    """Match leaves with the old leaves by index, composites by name."""
     found = dict(new)
     before = old.get("podGroupTemplates") or []
     found["podGroupTemplates"] = [

@@ -1,4 +1,4 @@
-"""Profile ``upstream`` finds what an obvious reading of the API server's tags finds, on random objects and changes."""
+"""Profile ``upstream`` reports the same errors as a simple implementation of the API server's tags, on random objects."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GATE_SETS = [
 
 
 class Maker:
-    """Random specs: mostly sound, with a fault here and there."""
+    """Random specs: mostly valid, with a few errors."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -135,7 +135,7 @@ class Maker:
         return self.workload() if kind == "Workload" else self.group(leaf=kind == "PodGroup")
 
     def changed(self, value: Any, other: Any) -> Any:
-        """*value* with parts of *other*, parts left out, and lists in another order."""
+        """Return *value* with parts of *other*, without some parts, and with lists reordered."""
         if isinstance(value, dict):
             donor = other if isinstance(other, dict) else {}
             found = {name: self.changed(each, donor.get(name)) for name, each in value.items() if not self.chance(0.04)}
@@ -191,7 +191,7 @@ def test_creation(kind: str, block: int) -> None:
 @pytest.mark.parametrize("kind", ["Workload", "PodGroup", "CompositePodGroup", "Job"])
 @pytest.mark.parametrize("block", range(8))
 def test_update(kind: str, block: int) -> None:
-    """Old objects are not always sound: what is unchanged ratchets, where it does upstream."""
+    """Old objects may be invalid: unchanged fields are ratcheted where upstream does so."""
     for seed in range(block * 150, (block + 1) * 150):
         maker = Maker(seed)
         old, other = maker.spec(kind), maker.spec(kind)
@@ -205,7 +205,7 @@ def test_update(kind: str, block: int) -> None:
 @pytest.mark.parametrize("gates_off", sorted(set(GATE_SETS) - {frozenset()}, key=sorted), ids=lambda off: "+".join(sorted(off)))
 @pytest.mark.parametrize("updating", [False, True], ids=["creation", "update"])
 def test_gates(kind: str, gates_off: frozenset[str], updating: bool) -> None:
-    """A field whose gate is off is dropped; where it was in use it may stay, but not change."""
+    """A field whose gate is off is dropped; if the old object uses it, it may stay but not change."""
     for seed in range(250):
         maker = Maker(seed)
         old, other = maker.spec(kind), maker.spec(kind)

@@ -1,4 +1,4 @@
-"""The types of the API with the tags that their validation is generated from.
+"""Types of the API with the tags from which their validation is generated.
 
 Source: the tables of KEP-6012 and KEP-4671 with the tags of Kubernetes 1.37.1.
 """
@@ -33,7 +33,7 @@ def path_segment(value: str) -> bool:
 
 @dataclasses.dataclass
 class Field:
-    """A field and its tags.  ``zero`` is the value that counts as absent; lists have None and [] alike."""
+    """Field with its tags.  ``zero`` is the value that counts as absent; None and [] are the same for lists."""
 
     name: str
     zero: Any = None
@@ -79,7 +79,7 @@ def policy(count: str) -> Struct:
 
 
 def shape(*, leaf: bool, template: bool) -> list[Field]:
-    """The fields that a template and its group share."""
+    """Return the fields that a template and its group share."""
     gated_constraints = {"gate": "TopologyAwareWorkloadScheduling"} if leaf else {}
     if leaf and not template:
         gated_constraints["immutable_if_gate"] = "TopologyAwareWorkloadScheduling"

@@ -1,4 +1,4 @@
-"""See the package."""
+"""Command line of the recording; see the package."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ DIGESTS = Path(__file__).with_name("digests.json")
 
 
 def digest(text: str) -> str:
-    """The digest of an answer."""
+    """Return the digest of an answer."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
 def main(arguments: list[str]) -> int:
-    """Run; returns the exit status."""
+    """Run the command; return the exit status."""
     action, part = arguments[0], arguments[-1] if len(arguments) > (2 if arguments[0] == "write" else 1) else ""
     if action == "write":
         for name, text in items(part):

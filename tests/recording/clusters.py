@@ -11,7 +11,7 @@ from tests.scheduler_core import test_agreement
 from tests.scheduler_core.cp_sat import corpus
 
 STEP = 25
-"""Clusters in one recorded answer."""
+"""Number of clusters in one recorded answer."""
 SEEDS: tuple[tuple[str, int, Callable[[int], Any]], ...] = (
     ("instance", 300, lambda seed: corpus.instance(seed, corpus.drawn(seed))),
     ("crowded", 100, corpus.crowded),
@@ -32,7 +32,7 @@ LINES = ("--format text --remedies", "--format html", "--format json --certifica
 
 
 def items(part: str) -> Iterator[tuple[str, str]]:
-    """Name and text of each answer."""
+    """Yield name and text of each answer."""
     for name, count, make in SEEDS:
         for start in range(0, count, STEP):
             key = f"clusters/{name}/{start:03}"

@@ -74,14 +74,14 @@ _FOLDED = re.compile(r"\s+")
 
 
 def answer(line: str, stdin: str | None = None) -> str:
-    """Exit status, standard output and standard error of one command line."""
+    """Return exit status, standard output and standard error of one command line."""
     result = CliRunner().invoke(cli.main, shlex.split(line), input=stdin, terminal_width=100)
     failed = "" if result.exception is None or isinstance(result.exception, SystemExit) else f"raised {result.exception!r}\n"
     return f"$ muster {line}\nexit {result.exit_code}\n{failed}-- stdout\n{result.stdout}\n-- stderr\n{result.stderr}\n"
 
 
 def items(_part: str) -> Iterator[tuple[str, str]]:
-    """Name and text of each answer."""
+    """Yield name and text of each answer."""
     yield from _named("help", ["--help", *(f"{each} --help" for each in COMMANDS), "certs issue --help", "certs inspect --help"])
     yield from _named("mistakes", MISTAKES)
     yield from _lint()

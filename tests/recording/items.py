@@ -1,4 +1,4 @@
-"""Each recorded answer, by name."""
+"""All recorded answers, by name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DEMO = ROOT / "muster" / "commands" / "demo" / "data"
 
 @contextlib.contextmanager
 def workspace() -> Iterator[Path]:
-    """A directory with the case tables (``cases``) and the demonstration's files (``demo``), made the current one."""
+    """Make the current directory one with the case tables (``cases``) and the demonstration's files (``demo``)."""
     before = Path.cwd()
     with tempfile.TemporaryDirectory(prefix="muster-recording-") as name:
         directory = Path(name)
@@ -31,7 +31,7 @@ def workspace() -> Iterator[Path]:
 
 
 def items(part: str = "") -> Iterator[tuple[str, str]]:
-    """Name and text of each answer; with *part* those whose name begins with it."""
+    """Yield name and text of each answer; with *part* only those whose name begins with it."""
     for key in [each for each in os.environ if each.startswith("MUSTER_")] + ["NO_COLOR", "COLUMNS"]:
         os.environ.pop(key, None)
     sources = {"commands": commands.items, "clusters": clusters.items, "sidecar": sidecar.items}

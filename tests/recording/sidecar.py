@@ -16,7 +16,7 @@ from tests.scheduler_core.sidecar.world import Luck, World
 from webhooks.server.metrics import Telemetry as WebhookTelemetry
 
 WORLDS = 40
-"""Clusters for each mode."""
+"""Number of clusters for each mode."""
 MODES = ("bind", "preempt", "ungate")
 _VALUES = re.compile(r'"[^"]*"')
 NOW = "2026-01-01T00:00:00Z"
@@ -30,7 +30,7 @@ PATHS = requests.Paths(
 
 
 def items(part: str) -> Iterator[tuple[str, str]]:
-    """Name and text of each answer."""
+    """Yield name and text of each answer."""
     yield "sidecar/metrics", _metrics(SidecarTelemetry().text()) + _metrics(WebhookTelemetry().render())
     for mode in MODES:
         for seed in range(WORLDS):
@@ -40,7 +40,7 @@ def items(part: str) -> Iterator[tuple[str, str]]:
 
 
 def _lived(mode: str, seed: int) -> str:
-    """What happens on one cluster until it comes to rest; every third write in ten fails in worlds with an odd seed."""
+    """Return the writes on one cluster until it is stable; with an odd seed three writes in ten fail."""
     objects = corpus.crowded(seed) if seed % 3 else corpus.pressed(seed)
     for number, each in enumerate(objects):
         each["metadata"].setdefault("uid", f"uid-{number}")
@@ -52,7 +52,7 @@ def _lived(mode: str, seed: int) -> str:
 
 
 class Recorded(World):
-    """A world that keeps each write as the request that it becomes."""
+    """World that records each write as the request that is sent."""
 
     def __init__(self, *given: Any) -> None:
         self.lines: list[str] = []
@@ -84,7 +84,7 @@ class Recorded(World):
 
 
 def _metrics(text: bytes) -> str:
-    """Names, kinds, help and labels; not the figures."""
+    """Return names, kinds, help and labels of the metrics, not their values."""
     lines = text.decode().splitlines()
     kept = [
         line if line.startswith("#") else _VALUES.sub("", line.rpartition(" ")[0]) for line in lines if line.startswith("#") or "{" in line

@@ -1,4 +1,4 @@
-"""Small clusters as manifests, and what the engine makes of them: for the tests of placing."""
+"""Builders of small clusters as manifests, and helpers that run the engine on them."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _age = itertools.count()
 
 
 def cases(kind: str) -> list[Json]:
-    """The table of one kind in placement.json."""
+    """Return the cases of one kind from placement.json."""
     return [case for case in CASES if case["kind"] == kind]
 
 
 def node(name: str, cpu: str = "4", memory: str = "16Gi", *, pods: int = 110, taints: Iterable[Json] = (), **more: Any) -> Json:
-    """A node; in *more*, ``gpu`` and ``unschedulable`` mean what they say, and everything else is a label."""
+    """Return a node; *gpu* and *unschedulable* set the fields of that name, everything else in *more* is a label."""
     room = {"cpu": cpu, "memory": memory, "pods": str(pods), **({GPU: gpu} if (gpu := more.pop("gpu", "")) else {})}
     spec = {"unschedulable": more.pop("unschedulable", False), "taints": [*taints]}
     metadata = {"name": name, "labels": {HOST: name, **more}}
@@ -52,12 +52,12 @@ def node(name: str, cpu: str = "4", memory: str = "16Gi", *, pods: int = 110, ta
 
 
 def racks(counts: Mapping[str, int], cpu: str = "4", **more: Any) -> list[Json]:
-    """So many nodes of one kind in each rack: r1-0, r1-1, …."""
+    """Return *count* equal nodes for each rack: r1-0, r1-1, …."""
     return [node(f"{rack}-{number}", cpu, rack=rack, **more) for rack, count in counts.items() for number in range(count)]
 
 
 def pod(name: str, group: str = "", cpu: str = "1", memory: str = "", *, on: str = "", nominated: str = "", **more: Any) -> Json:
-    """A pod, pending unless it is *on* a node; in *more*, ``gpu`` and ``host_port`` mean what they say, all else is of the spec."""
+    """Return a pod, pending unless *on* names its node; *gpu* and *host_port* set resources, the rest is of the spec."""
     requests = {"cpu": cpu, "memory": memory, GPU: more.pop("gpu", "")}
     container: Json = {"name": "c", "resources": {"requests": {resource: amount for resource, amount in requests.items() if amount}}}
     if port := more.pop("host_port", 0):
@@ -71,17 +71,17 @@ def pod(name: str, group: str = "", cpu: str = "1", memory: str = "", *, on: str
 
 
 def pods(group: str, count: int, cpu: str = "1", memory: str = "", **more: Any) -> list[Json]:
-    """Equal members of *group*: group-0, group-1, …."""
+    """Return equal members of *group*: group-0, group-1, …."""
     return [pod(f"{group}-{number}", group, cpu, memory, **more) for number in range(count)]
 
 
 def leaf(name: str, minimum: int = 0, key: str = "", parent: str = "", **more: Any) -> Json:
-    """A PodGroup: basic without a minimum.  Those built later are younger."""
+    """Return a PodGroup, basic without a minimum.  Later ones are younger."""
     return _group("PodGroup", name, {"gang": {"minCount": minimum}} if minimum else {"basic": {}}, key, parent, more)
 
 
 def composite(name: str, minimum: int = 0, key: str = "", parent: str = "", **more: Any) -> Json:
-    """A CompositePodGroup: basic without a minimum.  Those built later are younger."""
+    """Return a CompositePodGroup, basic without a minimum.  Later ones are younger."""
     return _group("CompositePodGroup", name, {"gang": {"minGroupCount": minimum}} if minimum else {"basic": {}}, key, parent, more)
 
 
@@ -100,59 +100,59 @@ def _group(kind: str, name: str, policy: Json, key: str, parent: str, more: Json
 
 
 def taint(text: str) -> Json:
-    """As kubectl writes it: ``key=value:effect``."""
+    """Parse a taint as kubectl writes it: ``key=value:effect``."""
     pair, _, effect = text.partition(":")
     key, _, value = pair.partition("=")
     return {"key": key, "value": value, "effect": effect}
 
 
 def toleration(text: str) -> Json:
-    """Of the taint that kubectl writes so."""
+    """Return the toleration of a taint as kubectl writes it."""
     return {**taint(text), "operator": "Equal"}
 
 
 def run(objects: Iterable[Json], **options: Any) -> Result:
-    """One cycle; *options* are those of CycleOptions, or of PlacingOptions."""
+    """Run one cycle; *options* are those of CycleOptions or of PlacingOptions."""
     placing = {name: options.pop(name) for name in tuple(options) if name in PlacingOptions.__slots__}
     return run_cycle(load(objects), CycleOptions(placing=PlacingOptions(**placing), **options))
 
 
 def decided(objects: Iterable[Json], **options: Any) -> Decision:
-    """The one decision of a cycle."""
+    """Return the only decision of a cycle."""
     (decision,) = run(objects, **options).decisions
     return decision
 
 
 def rendered(objects: Iterable[Json], **options: Any) -> str:
-    """The answer as ``muster simulate --format json`` writes it."""
+    """Return the answer as ``muster simulate --format json`` writes it."""
     result = run(objects, **options)
     return answer_json.render(Answer.from_decisions(result.decisions, result.pending, result.problems))
 
 
 def placed(decision: Decision) -> dict[str, str]:
-    """Its assignments, the pods without their namespace."""
+    """Return the assignments of a decision, with pod names without namespace."""
     return {key.partition("/")[2]: where for key, where in decision.assignments.items()}
 
 
 def state(objects: Iterable[Json], options: PlacingOptions = NO_OPTIONS, plugins: Plugins = NO_PLUGINS) -> PlacementState:
-    """What placing works on."""
+    """Return the placement state of a cluster."""
     return PlacementState.from_snapshot(load(objects), options, (), plugins)
 
 
 def entities(objects: Iterable[Json]) -> dict[str, Entity]:
-    """The roots that are ready, by name, in the order of their cycles."""
+    """Return the schedulable roots by name, in queue order."""
     return {entity.name.name: entity for entity in queued(load(objects), CycleOptions())}
 
 
 def names(state: PlacementState, outcome: PlacementOutcome | None) -> list[str]:
-    """The nodes of a leaf's pods in their order; ``-`` where one found none."""
+    """Return the nodes of a leaf's pods in order; ``-`` for a pod without a node."""
     assert outcome is not None
     assert outcome.nodes is not None
     return ["-" if index < 0 else state.nodes.names[index] for index in outcome.nodes.tolist()]
 
 
 def told(outcome: PlacementOutcome | None) -> Any:
-    """All that an outcome says, so that two can be compared that have nothing in common."""
+    """Return an outcome as plain values, to compare two that share no objects."""
     if outcome is None:
         return None
     where = outcome.placement
@@ -168,7 +168,7 @@ def told(outcome: PlacementOutcome | None) -> Any:
 def tried(
     objects: Iterable[Json], root: str, options: PlacingOptions = NO_OPTIONS
 ) -> tuple[PlacementState, PlacementRequest, PlacementOutcome]:
-    """What comes of one root on the cluster as it is."""
+    """Return the outcome of placing one root in the unchanged cluster."""
     objects = [*objects]
     here = state(objects, options)
     greedy = Greedy(here)
@@ -183,7 +183,7 @@ def table(
     pods: Iterable[int] | int = 110,
     taints: Iterable[tuple[Taint, ...]] | None = None,
 ) -> NodeTable:
-    """Nodes n000, n001, … with these labels; millicores, bytes and pod slots of each, or of all."""
+    """Return nodes n000, n001, … with these labels; millicores, bytes and pod slots for each node or for all."""
     labels = [*labels]
     allocatable = np.zeros((len(BUILT_IN), len(labels)), dtype=np.int64)
     for row, amount in ((0, cpu), (1, memory), (3, pods)):
@@ -193,13 +193,13 @@ def table(
 
 
 def shape(cpu: int = 0, memory: int = 0, *, serial: int = 0, **more: Any) -> PodShape:
-    """Millicores and bytes that a pod requests, and is scored by: 100m and 200 MiB where it requests none."""
+    """Return a shape with these requests in millicores and bytes; scored as 100m and 200 MiB if it requests none."""
     amounts = tuple((row, amount) for row, amount in ((0, cpu), (1, memory), (3, 1)) if amount)
     return PodShape(serial, amounts, (cpu or 100, memory or 200 * 2**20), **more)
 
 
 def record(name: str, what: PodShape, *, node: int = -1, nominated: int = -1, priority: int = 0, group: str = "") -> PodRecord:
-    """A pod in the engine's own form."""
+    """Return a pod as the engine's record."""
     return PodRecord(
         key=f"default/{name}",
         namespace="default",
@@ -221,9 +221,9 @@ def record(name: str, what: PodShape, *, node: int = -1, nominated: int = -1, pr
 
 @st.composite
 def promising(draw: st.DrawFn, size: Size = SMALL, *, apart: bool = False) -> list[Json]:
-    """A cluster of the oracle's where some pods that wait are nominated and some that run are being evicted.
+    """Draw a cluster of the oracle in which some pending pods are nominated and some running pods are being preempted.
 
-    *apart*: and some keep away from others by anti-affinity, which the oracle does not read.
+    *apart*: some pods have anti-affinity, which the oracle does not read.
     """
     objects = draw(clusters(size))
     names = [each["metadata"]["name"] for each in objects if each["kind"] == "Node"]

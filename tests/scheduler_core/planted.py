@@ -1,4 +1,4 @@
-"""Groups and pods for the tests of trees and queue: small constructors, and a snapshot of them."""
+"""Builders of groups and pods, and a snapshot of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FIRST = "2026-08-01T00:00:00Z"
 
 
 def leaf(name: str, parent: str | None = None, *, gang: int = 0, workload: str = "train", **spec: object) -> Group:
-    """A PodGroup, basic unless *gang* says how many; below *parent* it names the Workload."""
+    """Return a PodGroup, basic unless *gang* gives a minimum; below *parent* it names the Workload."""
     policy: dict[str, object] = {"gang": {"minCount": gang}} if gang else {"basic": {}}
     return _group("PodGroup", name, parent, policy, workload if parent else "", spec)
 
@@ -30,7 +30,7 @@ def composite(name: str, parent: str | None = None, *, gang: int = 0, workload: 
 
 
 def _group(kind: str, name: str, parent: str | None, policy: dict[str, object], workload: str, spec: dict[str, object]) -> Group:
-    """In *spec*, ``namespace`` and ``created`` go to the metadata and ``conditions`` to the status."""
+    """Return a group; ``namespace`` and ``created`` in *spec* go to the metadata, ``conditions`` to the status."""
     metadata = {"name": name, "namespace": spec.pop("namespace", ""), "creationTimestamp": spec.pop("created", FIRST)}
     status = {"conditions": spec.pop("conditions", None)}
     content: dict[str, object] = {"schedulingPolicy": policy, **spec}
@@ -56,7 +56,7 @@ def pod(
     gates: tuple[str, ...] = (),
     namespace: str = "default",
 ) -> PodRecord:
-    """A pending pod, or on *node* a running one."""
+    """Return a pending pod, or with *node* a running one."""
     return PodRecord(
         key=f"{namespace}/{name}",
         namespace=namespace,
@@ -83,7 +83,7 @@ def snapshot(
     others: Iterable[Object] = (),
     desired: dict[tuple[str, str], int] | None = None,
 ) -> ClusterSnapshot:
-    """One node; *others* are objects that rules may look up besides the groups."""
+    """Return a snapshot with one node; *others* are objects that rules may look up besides the groups."""
     given = tuple(groups)
     nodes = NodeTable(["node-1"], [{}], [()], [False], BUILT_IN, np.zeros((len(BUILT_IN), 1), dtype=np.int64))
     return ClusterSnapshot(

@@ -1,4 +1,4 @@
-"""The engine beside kube-scheduler: its recorded answers, an independent reading of it, and brute force."""
+"""The engine compared with recorded answers of kube-scheduler, the oracle, and brute force."""
 
 import json
 import random
@@ -158,7 +158,7 @@ def test_nobody_leaves_while_it_is_not_known_whether_there_is_room(trap):
 
 @pytest.fixture
 def trap() -> list[Json]:
-    """Two racks of five slots, four gangs of 2, 2, 3 and 3, each in one rack; somebody unimportant runs elsewhere."""
+    """Return two racks of five slots, four gangs of 2, 2, 3 and 3, each in one rack, and an unimportant pod elsewhere."""
     names = [(rack, number) for rack in ("r1", "r2") for number in range(5)]
     nodes = [_node(f"{rack}-{number}", rack) for rack, number in names]
     objects = [*nodes, _node("r3-0", "r3"), _pod("low", "", "r3-0", priority=0)]

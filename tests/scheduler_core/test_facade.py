@@ -1,4 +1,4 @@
-"""The public function ``scheduler_core.simulate``: the answers of the command, and the names that it promises."""
+"""Public function ``scheduler_core.simulate``: the command's answers, and its stable names."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_objects_may_be_texts_and_lists() -> None:
 
 
 def test_placed_is_about_the_end() -> None:
-    """The evaluation is placed in the second cycle, where its victims are gone; the sweep is not."""
+    """The evaluation is placed in the second cycle, without its victims; the sweep is not."""
     without_sweep = [each for each in objects() if "sweep" not in each["metadata"]["name"]]
 
     assert not scheduler_core.simulate(objects(), evict=True).placed

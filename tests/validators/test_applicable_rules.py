@@ -1,4 +1,4 @@
-"""Which rules are asked: those passed over would have had nothing to say."""
+"""Applicable rules: rules that are skipped would have reported nothing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def manifest(maker: Maker, kind: str) -> dict[str, Any]:
 
 
 def passed_over(kind: str, new: dict[str, Any], old: dict[str, Any] | None, settings: Settings) -> dict[str, int]:
-    """How much the rules would have told that were not asked."""
+    """Return the number of errors that skipped rules would have reported."""
     typed, before = decode.decode(kind, new), None if old is None else decode.decode(kind, old)
     operation = Operation.CREATE if old is None else Operation.UPDATE
 
@@ -68,7 +68,7 @@ def test_nothing_is_passed_over_where_gates_are_off() -> None:
 
 
 def test_of_a_sound_workload_little_is_asked() -> None:
-    """Only what depends on other objects: whether the class that it names is there."""
+    """Only rules that depend on other objects, such as that its priority class exists."""
     settings = Settings()
     context = Context(decode.decode("Workload", workloads.usual()), None, Operation.CREATE, settings=settings, lookup=EMPTY)
 

@@ -1,4 +1,4 @@
-"""DNS labels, subdomains, label keys and the rest, on both sides of each limit."""
+"""Formats: DNS labels, subdomains, label keys and others, on both sides of each limit."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_many_labels_at_once_agree_with_one_by_one(values: list[str]) -> None:
 
 
 def test_very_many_labels_agree_too() -> None:
-    """One match over all tells one that is none, wherever it stands."""
+    """One match over all labels detects an invalid one in any position."""
     values = [f"a{number}" for number in range(200)]
 
     assert content.all_labels(values)
@@ -99,7 +99,7 @@ def test_path_segment(value: str, want: list[str]) -> None:
 
 
 def test_limits_count_bytes() -> None:
-    """As in Go: a letter of two bytes counts twice."""
+    """As in Go, a letter of two bytes counts twice."""
     assert content.label_value("é" * 32)[:1] == ["must be no more than 63 bytes"]
     assert content.label_value("a" * 63) == []
 

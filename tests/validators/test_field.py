@@ -1,4 +1,4 @@
-"""Field paths print as Kubernetes prints them; errors say type, value and what must hold."""
+"""Field paths as Kubernetes prints them; errors with type, value and requirement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Feature gates: all on by default; what no API server starts with is refused."""
+"""Feature gates: all on by default; combinations with which no API server starts are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""KnownObjects: what is known, what is not, and what always exists."""
+"""KnownObjects: objects known, unknown, and always present."""
 
 from __future__ import annotations
 

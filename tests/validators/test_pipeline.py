@@ -17,7 +17,7 @@ from validators.rules.base import Operation, Settings, Severity
 
 
 def test_a_wrong_type_ends_the_judging() -> None:
-    """Only the types are told: what the name or the policy is cannot be said of such an object."""
+    """Only type errors are reported: name and policy of such an object are unknown."""
     new = pod_group("Bad_name", schedulingPolicy={"gang": {"minCount": "4"}})
 
     assert told(new) == [("error", "schema-type", "spec.schedulingPolicy.gang.minCount")]
@@ -47,7 +47,7 @@ def test_unknown_fields_are_the_linters_business() -> None:
 
 
 def test_errors_are_in_order_of_place() -> None:
-    """Numbers are ordered as numbers: item 10 comes after item 2."""
+    """Indexes are ordered as numbers: item 10 comes after item 2."""
     templates = [{"name": f"t{number}", "schedulingPolicy": {"basic": {}}, "compositePodGroupTemplates": []} for number in range(4)]
     new = manifest("Workload", "w", {"compositePodGroupTemplates": list(reversed(templates))})
 
@@ -75,7 +75,7 @@ def test_a_status_update_is_judged_by_its_status_alone() -> None:
 
 
 def test_what_is_stored_may_stay() -> None:
-    """An object from before the rules were there can be updated, and its finalizer removed."""
+    """An object that is older than the rules can be updated, and its finalizer removed."""
     stored = manifest(
         "Workload",
         "w",
@@ -125,7 +125,7 @@ class TestSettings:
 
 
 def full(depth: int, **fields: Any) -> dict[str, Any]:
-    """A Workload with eight templates in each list."""
+    """Return a Workload with eight templates in each list."""
 
     def below(prefix: str, levels: int) -> dict[str, Any]:
         listed = [{"name": f"{prefix}{number}", "schedulingPolicy": {"gang": {"minCount": 1}}} for number in range(8)]
@@ -161,7 +161,7 @@ def test_a_right_update_of_all_templates_costs_no_path(new: dict[str, Any], old:
 
 
 def compared(templates: int, monkeypatch: pytest.MonkeyPatch) -> int:
-    """How often two paths are compared while a file's faulty Workload is examined."""
+    """Return how often two paths are compared while a file's faulty Workload is examined."""
     wrong = {"name": "No_Name", "priority": "1", "schedulingPolicy": {"basic": {}}}
     new = manifest("Workload", "w", {"podGroupTemplates": [wrong] * 8})
     new["spec"]["compositePodGroupTemplates"] = [{"name": f"c{each}", "schedulingPolicy": {}, **new["spec"]} for each in range(templates)]

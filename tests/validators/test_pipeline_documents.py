@@ -13,7 +13,7 @@ from validators.rules.base import Settings
 
 
 class TestDocuments:
-    """``examine``: is the kind ours, the version served, the shape right?"""
+    """``examine``: known kinds, served versions, valid schemas."""
 
     def examine(self, content: dict[str, Any], **settings: Any) -> list[tuple[str, str]]:
         examined = pipeline.examine(content, Settings(linting=True, **settings))

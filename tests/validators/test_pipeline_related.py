@@ -16,7 +16,7 @@ def known(*manifests: dict[str, Any]) -> KnownObjects:
 
 
 class TestOtherObjects:
-    """At admission another object may arrive a moment later: only what is there already can contradict."""
+    """At admission another object may arrive a moment later: only existing objects can conflict."""
 
     def test_a_missing_parent_is_a_warning(self) -> None:
         assert told(pod_group("a", "gone"), lookup=known(composite("other")))[:1] == [
@@ -76,7 +76,7 @@ class TestOtherObjects:
 
 
 class TestNeighbours:
-    """What is wrong with one document is not told again, wrongly, at those that refer to it."""
+    """An error of one document is not reported again, wrongly, at documents that refer to it."""
 
     def told(self, *contents: dict[str, Any], **settings: Any) -> list[tuple[str, str, str]]:
         chosen = Settings(linting=True, **settings)

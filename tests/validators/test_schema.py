@@ -1,4 +1,4 @@
-"""Shape: what the JSON Schemas tell, and that nothing in a document can stop the telling."""
+"""Schema errors; no value in a document can prevent their report."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def workload() -> dict[str, Any]:
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Every place in a JSON value below its head."""
+    """Yield every place in a JSON value below its apiVersion, kind and metadata."""
     found = [path] if path and path[0] in {"metadata", "spec"} else []
     for name, each in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
         found += places(each, (*path, name))
@@ -60,7 +60,7 @@ JSON = st.recursive(
 @settings(max_examples=sampled(400))
 @given(st.sampled_from(places(workload())), JSON)
 def test_any_value_at_any_place_is_told_or_judged(place: tuple[Any, ...], value: Any) -> None:
-    """Whatever stands where, there is an answer; and what is left of the document is judged."""
+    """Any value at any place gets an answer, and the rest of the document is validated."""
     content = copy.deepcopy(workload())
     holder: Any = content
     for part in place[:-1]:

@@ -1,4 +1,4 @@
-"""The reference implementation of JSON Schema agrees with the one in use, on every schema that Muster has."""
+"""The reference implementation of JSON Schema agrees with the one in use, on every schema of Muster."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ RETIRED = {
     "metadata": {"name": "train"},
     "spec": {"podGroups": [{"name": "workers", "policy": {"gang": {"minCount": 2}}}]},
 }
-"""No case table has a Workload of this version."""
+"""Workload of a version that no case table has."""
 
 
 def building_blocks() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -51,7 +51,7 @@ def validators(name: str) -> tuple[Any, jsonschema.Draft202012Validator]:
 
 
 def by_the_one_in_use(name: str, value: Any) -> list[str]:
-    """Each failure: where in the value, and the keyword."""
+    """Return each failure of the implementation in use: its place and keyword."""
     return sorted(f"{[*each.instance_path]} {each.schema_path[-1]}" for each in validators(name)[0].iter_errors(value))
 
 
@@ -61,7 +61,7 @@ def by_the_reference(name: str, value: Any) -> list[str]:
 
 @functools.cache
 def objects() -> tuple[dict[str, Any], ...]:
-    """Every object of every case table and of the demonstration, and a retired one."""
+    """Return every object of the case tables and of the demonstration, and a retired one."""
     manifests = files.read_manifests([str(CASES), str(ROOT / "muster" / "commands" / "demo" / "data")], None)
     found = [part.content for manifest in manifests for part in manifest.parts if isinstance(part, Document)]
     admission = json.loads((CASES / "admission.json").read_text(encoding="utf-8"))
@@ -71,21 +71,21 @@ def objects() -> tuple[dict[str, Any], ...]:
 
 
 def parts(value: Any) -> Iterator[Any]:
-    """A value, and every value inside it."""
+    """Yield a value and every value inside it."""
     yield value
     for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         yield from parts(each)
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Every place inside a value."""
+    """Yield every place inside a value."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [each for name, below in inner for each in ((*path, name), *places(below, (*path, name)))]
 
 
 @functools.cache
 def names(name: str) -> tuple[str, ...]:
-    """The fields that a schema knows, and one that it does not."""
+    """Return the fields that a schema knows, and one that it does not know."""
     return ("unknown", *sorted({key for part in parts(SCHEMAS[name]) if isinstance(part, dict) for key in part.get("properties", ())}))
 
 
@@ -128,7 +128,7 @@ def test_generated_objects_have_the_same_failures(data: st.DataObject) -> None:
 
 @functools.cache
 def near(name: str) -> tuple[dict[str, Any], ...]:
-    """Objects of the cases of the kind of a schema."""
+    """Draw objects of the cases of the kind of a schema."""
     kind = SHAPES[name]["title"]
     return tuple(each for each in objects() if each.get("kind") == kind)
 

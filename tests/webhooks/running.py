@@ -1,4 +1,4 @@
-"""A real ``muster serve`` on the loopback, for tests: started, spoken to, stopped."""
+"""A real ``muster serve`` on loopback for tests."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def new_pair(authority=None, *, days=30):
 
 
 class Running:
-    """The server's process, its addresses, and what it has logged."""
+    """Process of the server, its addresses, and its log."""
 
     def __init__(self, directory: Path, *options: str, before: str = "", **knobs: str) -> None:
         self.directory = directory
@@ -114,12 +114,12 @@ class Running:
             return response.status, response.read()
 
     def figure(self, name: str) -> float:
-        """The sum of a metric over its labels."""
+        """Return the sum of a metric over its labels."""
         lines = self.probe("/metrics")[1].decode().splitlines()
         return sum(float(line.rpartition(" ")[2]) for line in lines if line.split("{")[0].split(" ")[0] == name)
 
     def serial(self) -> int:
-        """The serial number of the certificate that is served now."""
+        """Return the serial number of the certificate that is served."""
         from cryptography import x509
 
         with self.tls() as sock:
@@ -141,7 +141,7 @@ class Running:
 
 @contextlib.contextmanager
 def running(directory: Path, *options: str, **knobs: str):
-    """A server; ``before`` is Python that runs in its process first."""
+    """Run a server; ``before`` is Python code that runs in its process first."""
     server = Running(directory, *options, **knobs)
     try:
         yield server
@@ -150,7 +150,7 @@ def running(directory: Path, *options: str, **knobs: str):
 
 
 def until(claim, seconds: float = PATIENCE) -> bool:
-    """Whether *claim* comes true in time; asked again and again."""
+    """Return true once *claim* holds, false at the deadline; polls."""
     import time
 
     end = time.monotonic() + seconds

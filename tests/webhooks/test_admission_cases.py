@@ -1,6 +1,6 @@
-"""Profile ``upstream`` answers as kube-apiserver 1.37.1 does: the table holds what that server, or its code, answered.
+"""Profile ``upstream`` compared with kube-apiserver 1.37.1: recorded answers of that server, or of its code.
 
-Each case is one question.  Those of layer ``validation`` go to /validate, those of ``mutation`` and ``defaulting`` to
+Each case is one request.  Those of layer ``validation`` go to /validate, those of ``mutation`` and ``defaulting`` to
 /mutate; the verdict, the set of (field, type) of all causes, words of the message and values after the patch must agree.
 """
 
@@ -26,7 +26,7 @@ LAYERS = {"validation", "mutation", "defaulting"}
 
 
 def variants() -> list[object]:
-    """Each case, and the same in each other API version for which it holds."""
+    """Yield each case, and the same in each other API version for which it holds."""
     found = []
     for case in TABLE:
         if case["layer"] in LAYERS and case["track"] == "v1.37":
@@ -58,7 +58,7 @@ def request_of(case: dict) -> bytes:
 
 
 def answer(case: dict, profile: Profile = Profile.UPSTREAM) -> dict:
-    """The response to a case, as it goes over the wire."""
+    """Return the response to a case, through the wire format."""
     request = review.decode(request_of(case))
     settings = Settings(profile=profile, gates=Gates.from_switches(list((case.get("gates") or {}).items())))
     objects = [pipeline.decode_for_lookup(each) for each in (case.get("priorityClasses") or []) + (case.get("existing") or [])]
@@ -104,7 +104,7 @@ def test_agrees_with_the_api_server(case: dict) -> None:
 
 @pytest.mark.parametrize("case", [each for each in variants() if not each.values[0]["expect"]["allowed"]])
 def test_kep_refuses_what_upstream_refuses_at_the_same_places(case: dict) -> None:
-    """Where both profiles refuse they name the same paths with the same code; ``kep`` may name more."""
+    """Both profiles, if they refuse, name the same paths with the same code; ``kep`` may name more."""
     upstream, kep = answer(case), answer(case, Profile.KEP)
 
     assert kep["allowed"] is False

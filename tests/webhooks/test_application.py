@@ -1,4 +1,4 @@
-"""The ASGI application, given messages as a server would: limits, deadlines, and what the WSGI application sees."""
+"""ASGI application called as a server does: limits, deadlines, and the requests that reach the WSGI application."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ LIMIT = 1024
 
 
 class Recorder:
-    """Telemetry that keeps what was refused."""
+    """Telemetry that records refused requests."""
 
     def __init__(self):
         self.codes = []
@@ -50,7 +50,7 @@ def lifespan(tick=lambda: None):
 
 
 class Call:
-    """One request: body messages in, answer out.  A message that is None never arrives."""
+    """One request: messages of the body in, response out.  A message of None never arrives."""
 
     def __init__(self, *, wsgi=echo, draining=False, seconds="0.2", threads="1"):
         knobs = {"MUSTER_BODY_BYTES": str(LIMIT), "MUSTER_REQUEST_SECONDS": seconds, "MUSTER_THREADS": threads}
@@ -201,7 +201,7 @@ def test_the_environment_is_that_of_pep_3333():
 
 
 def test_a_process_that_nobody_watches_any_more_stops(monkeypatch):
-    """The check of the key pair fails in a way that nobody expected."""
+    """The check of the key pair fails with an unexpected error."""
     killed, ticks = [], []
     monkeypatch.setattr(os, "kill", lambda *given: killed.append(given))
 

@@ -1,4 +1,4 @@
-"""A JobSet's scheduling at admission: refused with a cause for each field, in the words in which compiling refuses it."""
+"""Admission of JobSets: a cause for each field, with the messages of the compiler."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_what_was_wrong_before_does_not_stop_other_changes():
 
 
 def test_the_profile_of_the_api_server_leaves_it_alone():
-    """JobSet has no such rules of its own."""
+    """The API server has no such rules for JobSet."""
     bad = jobset(nested="schedulingPolicy: {gang: {minCount: 5}}")
 
     assert admit.validate(request(bad), NOTHING, Settings(profile=Profile.UPSTREAM)).allowed

@@ -1,4 +1,4 @@
-"""RFC 6902: what ``diff`` makes turns the old value into the new, for us and for an independent library."""
+"""RFC 6902: patches of ``diff`` turn the old value into the new one, also by an independent library."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OBJECTS = st.dictionaries(st.text(alphabet="abc/~", max_size=2), VALUES, max_siz
 
 
 def text(value: Any) -> str:
-    """JSON, in which 1 is not true."""
+    """Return JSON, in which 1 differs from true."""
     return json.dumps(value, sort_keys=True)
 
 

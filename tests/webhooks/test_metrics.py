@@ -102,7 +102,7 @@ def test_expiry_and_refusals_are_told(telemetry):
 
 
 def test_figures_are_read_while_another_process_starts(telemetry, tmp_path, monkeypatch):
-    """It makes its files empty, and gives them their size afterwards."""
+    """The process creates its files empty and sizes them later."""
     monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
     (tmp_path / "counter_1.db").touch()
 

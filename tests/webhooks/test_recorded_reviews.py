@@ -1,4 +1,4 @@
-"""AdmissionReviews that a real kube-apiserver sent get a well-formed answer, and nothing it accepted is refused by ``upstream``."""
+"""AdmissionReviews recorded from a kube-apiserver: each gets a valid answer, ``upstream`` refuses none that it accepted."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_upstream_refuses_nothing_that_the_api_server_accepted() -> None:
 
 
 def test_nothing_is_left_to_patch_where_the_server_has_its_own_plugins() -> None:
-    """Defaults, priority and finalizer were there already when the mutating webhook was called."""
+    """Defaults, priority and finalizer were set before the mutating webhook was called."""
     options = replay.Options(Settings(), NOTHING)
     patched = []
     for record in RECORDS:

@@ -1,4 +1,4 @@
-"""Recorded reviews: how they are read, what each may say for itself, and what becomes of those that cannot be answered."""
+"""Replay of recorded reviews: reading, settings of each review, and reviews that cannot be answered."""
 
 from __future__ import annotations
 

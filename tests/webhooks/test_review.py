@@ -1,4 +1,4 @@
-"""AdmissionReview v1 on the wire: what is one, what is none, and the answer to it."""
+"""AdmissionReview v1 on the wire: valid and invalid requests, and responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The routes, without sockets: what is answered, and what is refused as no review."""
+"""Routes without sockets: responses, and requests that are refused because they are no review."""
 
 import json
 
@@ -201,7 +201,7 @@ def test_no_object_leads_to_a_5xx(client, kind, operation, path, new, old, sub):
 
 
 def test_decoders_stand_before_the_first_request():
-    """Two threads that have msgspec look at a type for the first time at once crash the process."""
+    """Two threads in which msgspec inspects a type for the first time at once crash the process."""
     assert set(KINDS) <= set(model_decode._DECODERS)
 
 
@@ -209,7 +209,7 @@ def test_decoders_stand_before_the_first_request():
 @pytest.mark.parametrize("asked", sorted(KINDS))
 @pytest.mark.parametrize("given", ["Pod", "Workload", "Gang", 7, None])
 def test_the_kind_is_that_of_the_request(client, path, asked, given):
-    """Whatever the object calls itself, it is judged as what the API server says it is."""
+    """The kind is the API server's, whatever the object contains."""
     group, version = KINDS[asked]
     for operation in ("CREATE", "UPDATE"):
         body = review(

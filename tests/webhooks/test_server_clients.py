@@ -38,7 +38,7 @@ def test_a_connection_serves_many_requests(server):
 
 
 def test_silent_clients_do_not_keep_others_waiting(server):
-    """More clients than threads: some say nothing at all, some stop inside the handshake, some inside a request."""
+    """More clients than threads: some send nothing, some stop in the handshake, some in a request."""
     silent = [server.raw() for _ in range(8)]
     stopped = [server.raw() for _ in range(8)]
     slow = [server.tls() for _ in range(8)]

@@ -15,12 +15,12 @@ from tests.webhooks.running import PATIENCE, new_pair, running, until
 
 @pytest.fixture(params=["uvicorn", "gunicorn"])
 def library(request):
-    """The library that serves HTTP."""
+    """Return the HTTP library of the server."""
     return request.param
 
 
 def steady_load(server, stop, failures, answered):
-    """Reviews on connections that are new half of the time, until told to stop."""
+    """Send reviews until stopped, half of them on new connections."""
     connection = server.connect()
     number = 0
     while not stop.is_set():

@@ -21,7 +21,7 @@ from tests.webhooks.running import BODY, HEADERS, PATIENCE, new_pair, running, u
 
 @pytest.fixture(params=["uvicorn", "gunicorn"])
 def library(request):
-    """The library that serves HTTP."""
+    """Return the HTTP library of the server."""
     return request.param
 
 
@@ -125,7 +125,7 @@ Worker.__init__ = slow
 
 @pytest.mark.parametrize("seconds", [(3, 0), (0, 3)], ids=["before it has handlers", "before its event loop runs"])
 def test_a_stop_reaches_a_worker_that_starts(tmp_path, library, seconds):
-    """Else it would go on, and the master wait for it as long as for requests in flight."""
+    """Otherwise it would go on, and the master would wait for it as long as for requests in flight."""
     knobs = {"MUSTER_STOP_SECONDS": str(2 * PATIENCE), "MUSTER_SERVER": library}
     with running(tmp_path, "--workers", "1", before=SLOW_TO_BOOT.format(*seconds), **knobs) as server:
         assert until(lambda: subprocess.run(["pgrep", "-P", str(server.process.pid)], capture_output=True, check=False).stdout)
@@ -156,7 +156,7 @@ def test_a_stop_does_not_kill_a_worker_for_a_connection_that_is_idle(tmp_path, l
 
 
 def answers(server, path="/validate"):
-    """Whether it answers now; a worker that ends may take a connection with it."""
+    """Return true if the server answers; a worker that ends may close a connection."""
     try:
         return server.post(path=path)[0] == 200
     except (OSError, http.client.HTTPException):
@@ -189,7 +189,7 @@ def test_a_drain_is_not_ready_but_answers_and_closes_connections(tmp_path, libra
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGUSR2])
 def test_a_signal_to_reload_is_ignored_and_logged(tmp_path, number):
-    """Gunicorn would restart its workers, and drop what is on its way: key pairs are re-read without that."""
+    """Gunicorn would restart its workers and drop requests; key pairs are reloaded without that."""
     with running(tmp_path) as server:
         server.process.send_signal(number)
 

@@ -83,7 +83,7 @@ def test_bytes_that_are_no_good_request_are_told_so(server, request_bytes, want)
     ],
 )
 def test_a_request_whose_end_can_be_read_in_two_ways_is_refused(server, request_bytes):
-    """Another server on the way may see another end: what follows would be smuggled past it."""
+    """A proxy may see another end: the rest would be smuggled past it."""
     smuggled = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
     with server.tls() as sock:
         sock.sendall(b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n" + request_bytes + smuggled)
@@ -133,7 +133,7 @@ PIECES = st.sampled_from(
 @given(st.lists(PIECES | st.binary(max_size=8), max_size=25))
 @settings(max_examples=sampled(1500), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_bytes_lead_to_an_error_of_the_server(server, pieces):
-    """On the plain port, which the same program serves; ends with a request that is answered, or the connection is closed."""
+    """On the plain port of the same program; each connection ends with a response or is closed."""
     with socket.create_connection(("127.0.0.1", server.probe_port), timeout=30) as sock, contextlib.suppress(ConnectionError):
         sock.sendall(b"".join(pieces) + b"\r\n\r\n")
         sock.shutdown(socket.SHUT_WR)

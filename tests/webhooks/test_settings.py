@@ -1,4 +1,4 @@
-"""Knobs: defaults, both sides of each limit, and mistakes told in one line."""
+"""Knobs: defaults, both sides of each limit, and errors in one line."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""FieldErrors as a Status: what kubectl shows of it stands in the causes."""
+"""FieldErrors as a Status: kubectl shows its causes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_plugins_answer_has_no_causes() -> None:
 
 
 def test_a_message_is_no_longer_than_can_be_read() -> None:
-    """It may echo a name of megabytes, and the message of the whole holds it once more."""
+    """It may quote a name of megabytes, and the message of the Status repeats it."""
     error = dataclasses.replace(ERROR, detail="x" * 1_000_000)
     found = status.from_errors([error], group="", kind="Pod", name="a", named=True)
 

@@ -1,4 +1,4 @@
-"""Which key pairs are taken: only whole ones, however their files are cut off."""
+"""Key pairs that are accepted: only complete ones, wherever their files are truncated."""
 
 import pytest
 

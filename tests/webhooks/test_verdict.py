@@ -1,4 +1,4 @@
-"""Validating and mutating: what is filled in, what is left alone, and what a refusal looks like."""
+"""Validating and mutating verdicts: defaults, fields left alone, and refusals."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_fields_that_nobody_knows_survive() -> None:
 
 
 def test_with_no_classes_known_no_priority_is_filled_in() -> None:
-    """What is not known is never refused, and never guessed."""
+    """An unknown class is neither refused nor guessed."""
     after, verdict = mutated(group(priorityClassName="high"), NOTHING)
 
     assert verdict.allowed
@@ -185,7 +185,7 @@ def test_an_unknown_kind_is_let_through_with_a_warning(path: Any) -> None:
 
 
 def test_a_class_is_checked_before_the_plugin_speaks() -> None:
-    """Validation first (422, with causes), then the one default (403), as in the API server."""
+    """Validation first (422, with causes), then the missing default (403), as in the API server."""
     default = HIGH | {"globalDefault": True}
     second = HIGH | {"metadata": {"name": "second"}, "globalDefault": True}
     bad = second | {"value": 2_000_000_000}
@@ -195,7 +195,7 @@ def test_a_class_is_checked_before_the_plugin_speaks() -> None:
 
 
 def test_admit_validates_what_the_mutation_made() -> None:
-    """A system class fills in a number that groups may not have."""
+    """A system class sets a priority that groups must not have."""
     verdict = admit.admit(request(group(priorityClassName="system-node-critical")), EMPTY, Settings(), Finalizers.PODGROUP)
 
     assert verdict.status is not None
@@ -217,7 +217,7 @@ def test_an_unreadable_object_is_a_bad_review(path: Any, text: bytes) -> None:
 
 
 def test_hundreds_of_levels_are_no_crash() -> None:
-    """Deeper than any tree of ours, shallow enough for the JSON reader: an answer all the same."""
+    """Deeper than any valid tree, within the limit of the JSON reader: it gets an answer."""
     spec: dict[str, Any] = {"podGroupTemplates": [{"name": "leaf", "schedulingPolicy": {"basic": {}}}]}
     for number in range(150):
         spec = {"compositePodGroupTemplates": [{"name": f"c{number}", "schedulingPolicy": {"basic": {}}, **spec}]}

@@ -25,7 +25,7 @@ END, BREAK = object(), object()
 
 
 class FakeApi(ThreadingHTTPServer):
-    """Serves lists from ``lists``; each watch takes events from ``events`` until END or BREAK."""
+    """API server that serves ``lists``; each watch takes events from ``events`` until END or BREAK."""
 
     daemon_threads = True
 
@@ -177,7 +177,7 @@ def watches(api):
 
 
 def test_a_watch_goes_on_where_it_ended(api):
-    """A bookmark moves the place on; neither a polite end nor a broken connection leads to a new list."""
+    """A bookmark advances the resourceVersion; neither a clean end nor a broken connection causes a new list."""
     with watching(api) as (lookup, _):
         assert until(lambda: len(watches(api)) == 1)
         api.events.put({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "20"}}})

@@ -1,4 +1,4 @@
-"""Random trees of items: sound ones, and such with a fault or two planted in them."""
+"""Strategies of trees of items, valid ones and ones with one or two planted errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CLAIMS = tuple(ResourceClaim(f"claim-{number}", resource_claim_template_name="te
 
 
 def seven(item, config):
-    """Fills in what is left open, as controllers do."""
+    """Fill in open values, as controllers do."""
     policy = config.policy
     if policy is not None and policy.kind is PolicyKind.GANG and policy.minimum is None:
         return dataclasses.replace(config, policy=gang(7))
@@ -34,7 +34,7 @@ def nothing(item, config):
 
 @st.composite
 def sound_trees(draw, most_levels: int = 4):
-    """A tree in which nothing is wrong."""
+    """Draw a valid tree."""
     priority = draw(
         st.sampled_from([{}, {"priority_class_name": "high"}, {"priority": 0}, {"priority_class_name": "high", "priority": 10**9}])
     )
@@ -137,7 +137,7 @@ def _planted(item: WorkloadItem, place: Iterator[int], fault: Callable[[Workload
 
 
 def faulty_trees():
-    """A tree with a fault planted at one of its first items, or two."""
+    """Draw a tree with an error planted at one or two of its first items."""
     planted = st.lists(st.tuples(st.sampled_from(sorted(FAULTS)), st.integers(0, 5)), min_size=1, max_size=2)
 
     def plant(tree: WorkloadItem, faults: list[tuple[str, int]]) -> WorkloadItem:
@@ -149,7 +149,7 @@ def faulty_trees():
 
 
 def options():
-    """Options that allow everything, of an owner with or without a uid, in either version."""
+    """Draw options that allow everything, of an owner with or without a uid, in either version."""
     return st.builds(
         BuildOptions,
         st.sampled_from(["train", "", "x" * 253]),

@@ -1,4 +1,4 @@
-"""From the building blocks that a user wrote to the library's form."""
+"""Conversion of a user's scheduling blocks to the library's form."""
 
 from __future__ import annotations
 

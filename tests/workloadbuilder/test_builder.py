@@ -1,4 +1,4 @@
-"""A tree of items in, Workload and groups out; or a sound sentence why not."""
+"""Workload and groups of a tree of items, or a message for why there are none."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TREE = composite(
 
 
 def names(groups) -> list[tuple[str, str]]:
-    """Each group with its parent."""
+    """Return each group with its parent."""
     return [(each["metadata"]["name"], each["spec"].get("parentCompositePodGroupName", "")) for each in groups]
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with the blocks of each item, in the words and at the places that a user can use."""
+"""Errors in the blocks of each item, at fields that the user wrote."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def errors(root: WorkloadItem, **options) -> list[str]:
 
 
 def user(wanted: SchedulingConfig, **more) -> WorkloadItem:
-    """A leaf that is Basic by default, as the user wants it."""
+    """Return a leaf that is basic by default, with the user's block."""
     return leaf(default=config(basic()), intent=intent(wanted), **more)
 
 

@@ -1,4 +1,4 @@
-"""What must hold among the items of a tree."""
+"""Constraints among the items of a tree."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def errors(root: WorkloadItem) -> list[str]:
 
 
 def listed(count: int, **more) -> tuple[WorkloadItem, ...]:
-    """Leaves of a list in the user's object."""
+    """Return leaves of a list in the user's object."""
     return tuple(WorkloadItem(f"job-{number}", FieldPath("spec", "replicatedJobs", number), **more) for number in range(count))
 
 

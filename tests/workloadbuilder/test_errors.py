@@ -1,4 +1,4 @@
-"""What the package raises."""
+"""Errors that the package raises."""
 
 from __future__ import annotations
 

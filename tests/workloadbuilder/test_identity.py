@@ -1,4 +1,4 @@
-"""Whose Workload it is and what it is called."""
+"""Owner and name of a Workload."""
 
 from __future__ import annotations
 

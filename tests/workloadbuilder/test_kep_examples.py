@@ -1,4 +1,4 @@
-"""What KEP-6089 shows of its library, and each point of its test plan."""
+"""Examples of KEP-6089, and each point of its test plan."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BASIC = config(basic())
 
 
 def default_min_count(job: dict) -> Callback:
-    """The document's ``defaultMinCountForJob``."""
+    """Return the minimum as the document's ``defaultMinCountForJob``."""
 
     def fill_in(_item: WorkloadItem, resolved: SchedulingConfig) -> SchedulingConfig:
         if resolved.policy is not None and resolved.policy.kind is PolicyKind.GANG and resolved.policy.minimum is None:
@@ -31,7 +31,7 @@ def default_min_count(job: dict) -> Callback:
 
 
 def multiply_min_count(job: dict) -> Callback:
-    """The document's ``multiplyMinCountForAdjustedJob``."""
+    """Return the minimum as the document's ``multiplyMinCountForAdjustedJob``."""
 
     def multiply(_item: WorkloadItem, resolved: SchedulingConfig) -> SchedulingConfig:
         adjusted = job["metadata"].get("annotations", {}).get("isAdjustedJob.example.com") == "true"
@@ -47,7 +47,7 @@ def job(parallelism: int, scheduling: dict | None = None, **metadata) -> dict:
 
 
 def item_of(job: dict) -> WorkloadItem:
-    """The document's ``generateWorkload``, as far as the library is concerned."""
+    """Return the item as the document's ``generateWorkload`` does, as far as the library is concerned."""
     reading = read_intent(job["spec"]["scheduling"], path=FieldPath("spec", "scheduling"), composite=False)
     assert reading.errors == ()
     return WorkloadItem("job-root", default=BASIC, intent=reading.intent, callbacks=(default_min_count(job), multiply_min_count(job)))
@@ -160,7 +160,7 @@ def test_both_maps_translate_to_one_form():
 
 
 def jobset(scheduling: dict | None, workers: dict | None) -> WorkloadItem:
-    """A JobSet of a driver and 16 Jobs of workers, as the document's reference examples have it."""
+    """Return a JobSet of a driver and 16 Jobs of workers, as in the document's reference examples."""
     root = read_intent(scheduling, path=FieldPath("spec", "scheduling"), composite=True)
     path = FieldPath("spec", "replicatedJobs", 1, "template", "spec", "scheduling")
     below = read_intent(workers, path=path, composite=False)

@@ -1,4 +1,4 @@
-"""The annotations by which a parent's controller tells a child's which group to make."""
+"""Annotations by which a parent's controller names the group that a child's controller creates."""
 
 from __future__ import annotations
 

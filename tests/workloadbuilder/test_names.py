@@ -1,4 +1,4 @@
-"""What Workloads and groups are called."""
+"""Names of Workloads and groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the package offers by itself."""
+"""Public names of the package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Defaults, then the user's blocks, then callbacks; and trees and callbacks that are not what they should be."""
+"""Resolution: defaults, then the user's blocks, then callbacks; invalid trees and callbacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is built is sound, and whatever is not sound is refused: over trees of every kind."""
+"""Every result is valid, and every invalid tree is refused, over trees of every kind."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MANY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, Heal
 
 
 def unsound(objects: list[dict], profile: Profile) -> list[str]:
-    """What our own validators have to say of *objects*, each among all of them."""
+    """Return the errors of our validators in *objects*, each validated with all of them known."""
     known = KnownObjects([pipeline.decode_for_lookup(each) for each in objects], complete=False)
     strictly = Settings(profile=profile, linting=True)
     return [

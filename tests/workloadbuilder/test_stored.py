@@ -1,4 +1,4 @@
-"""Groups of a Workload that is there already."""
+"""Groups of a Workload that exists already."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A resolved tree as the templates of a Workload."""
+"""Templates of a Workload from a resolved tree."""
 
 from __future__ import annotations
 

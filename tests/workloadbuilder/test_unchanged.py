@@ -1,4 +1,4 @@
-"""What does not let itself change in a Workload that is there."""
+"""Immutable fields of an existing Workload."""
 
 from __future__ import annotations
 

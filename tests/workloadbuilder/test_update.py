@@ -1,4 +1,4 @@
-"""From the Workload that is there to the one that is wanted."""
+"""Update of an existing Workload to the desired one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def tree(minimum: int = 4, groups: int = 1, *more: WorkloadItem) -> WorkloadItem
 
 
 def steps(old: WorkloadItem, new: WorkloadItem, minor: int = 37) -> list[tuple[str, str, str]]:
-    """What is to be done, shortly; the same for a tree and for the Workload built of it."""
+    """Return the steps of an update in short form; the same for a tree and for its Workload."""
     there, wanted = builder(old).build_workload(), builder(new).build_workload()
     by_tree, by_workload = changes(there, new, kubernetes=minor), changes(there, wanted, kubernetes=minor)
 

@@ -1,4 +1,4 @@
-"""Items, options and answers in few words, for the tests of this package."""
+"""Items, options and results in short form for the tests of this package."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WITH_UID = Owner("batch/v1", "Job", "train", uid="uid-1")
 SCHEDULING = FieldPath("spec", "scheduling")
 
 ANY = BuildOptions("train", "research", JOB, frozenset(PolicyKind), frozenset(DisruptionMode))
-"""Options that allow everything, with an owner of no uid."""
+"""Options that allow everything; the owner has no uid."""
 
 ALL, SINGLE = DisruptionMode.ALL, DisruptionMode.SINGLE
 
@@ -54,18 +54,18 @@ NAMES = {
 
 
 def intent(wanted: SchedulingConfig, *, at: FieldPath = SCHEDULING, composite: bool | None = None) -> UserIntent:
-    """What a user wrote under *at*."""
+    """Return the scheduling block that a user wrote under *at*."""
     given = [block for block in Block if getattr(wanted, block) is not None]
     return UserIntent(wanted, tuple((block, at / NAMES[block]) for block in given), composite)
 
 
 def leaf(name: str = "workers", default: SchedulingConfig | None = None, **more) -> WorkloadItem:
-    """A leaf that is a gang of 4 by default."""
+    """Return a leaf that is a gang of 4 by default."""
     return WorkloadItem(name, FieldPath("spec", name), default=config(gang(4)) if default is None else default, **more)
 
 
 def composite(name: str = "replica", *children: WorkloadItem, default: SchedulingConfig | None = None, **more) -> WorkloadItem:
-    """A group of groups that is Basic by default."""
+    """Return a group of groups that is basic by default."""
     chosen = config(basic()) if default is None else default
     return WorkloadItem(name, FieldPath("spec", name), default=chosen, children=children, **more)
 
@@ -75,5 +75,5 @@ def builder(root: WorkloadItem, **changed) -> Builder:
 
 
 def told(errors: tuple[FieldError, ...]) -> list[str]:
-    """Each error as people see it."""
+    """Return each error as users see it."""
     return [f"{error.path}: {error}" for error in errors]

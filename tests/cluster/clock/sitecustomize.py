@@ -1,6 +1,6 @@
-"""The time of day as a file has it, so that the clock of a process jumps when the file changes.
+"""Clock of the time of day with an offset from a file, so that it jumps when the file changes.
 
-Python runs this at its start wherever this folder is on PYTHONPATH.  The clocks that only count seconds stay as they are.
+Python imports this module at start if this folder is on PYTHONPATH.  Monotonic clocks are unchanged.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 _FILE = Path(os.environ["CLOCK_FILE"])
-"""Has the seconds by which the time of day is off."""
+"""File with the offset of the time of day in seconds."""
 _real = time.time
 
 

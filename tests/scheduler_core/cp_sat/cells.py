@@ -1,4 +1,4 @@
-"""What makes pods alike and nodes alike to one tree of groups."""
+"""Equivalence classes of pods and of nodes with respect to one tree of groups."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.scheduler_core.oracle.fit import clash, host_ports, misfits
 from tests.scheduler_core.oracle.model import Cluster, Group, Node, Pod
 
 FILTERED = ("nodeSelector", "affinity", "tolerations")
-"""Fields of a pod's spec by which nodes are filtered, beside what it requests and its ports."""
+"""Fields of a pod's spec by which nodes are filtered, in addition to requests and ports."""
 
 Amounts = dict[str, int]
 
@@ -20,17 +20,17 @@ class Cell:
     """Nodes with equal values of all keys that a tree names."""
 
     values: dict[str, str | None]
-    """By key."""
+    """Label values, by key."""
     nodes: list[Node]
 
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """Pods that every node treats alike.
+    """Pods that are equal for every node.
 
     Attributes:
-        pod: one of them.
-        amounts: what each takes of a node, itself as one of its pods included.
+        pod: one of the pods.
+        amounts: resources that each takes of a node, including one pod slot.
 
     """
 
@@ -38,17 +38,17 @@ class Shape:
     amounts: Amounts
 
     def clashes(self, other: Pod) -> bool:
-        """Whether the two want a port of the host that only one can have."""
+        """Return true if both request a host port that only one can have."""
         return any(clash(mine, theirs) for mine in host_ports(self.pod) for theirs in host_ports(other))
 
 
 def amounts_of(pod: Pod) -> Amounts:
-    """What *pod* takes of a node."""
+    """Return the resources that *pod* takes of a node."""
     return {**{name: amount for name, amount in pod.requests.items() if amount > 0}, "pods": 1}
 
 
 def cells(cluster: Cluster, root: Group) -> list[Cell]:
-    """The nodes of *cluster* as far as *root* tells them apart."""
+    """Return the nodes of *cluster*, grouped into cells of *root*."""
     keys = sorted({group.topology for group in root.walk() if group.topology})
     found: dict[tuple[str | None, ...], list[Node]] = {}
     for node in cluster.nodes.values():
@@ -57,7 +57,7 @@ def cells(cluster: Cluster, root: Group) -> list[Cell]:
 
 
 def shapes(cluster: Cluster, root: Group) -> dict[str, list[Shape]]:
-    """The shape of each waiting pod, by name of its leaf, in the order of ``queued``; equal ones are the same object."""
+    """Return the shape of each waiting pod, by name of its leaf, in the order of ``queued``; equal shapes are one object."""
     made: dict[str, Shape] = {}
     return {
         leaf.name: [made.setdefault(_look(pod), Shape(pod, amounts_of(pod))) for pod in queued(leaf, cluster)] for leaf in root.leaves()
@@ -65,7 +65,7 @@ def shapes(cluster: Cluster, root: Group) -> dict[str, list[Shape]]:
 
 
 def most(shape: Shape, node: Node, staying: list[Pod]) -> int:
-    """How many pods of *shape* alone *node* takes beside *staying*."""
+    """Return the number of pods of *shape* that fit on *node* in addition to *staying*."""
     if misfits(shape.pod, node, staying):
         return 0
     taken = [amounts_of(pod) for pod in staying]

@@ -1,7 +1,7 @@
-"""Hard trees by seed, as the API server would hold them, most of them around a placement that was planted first.
+"""Hard trees by seed, as API objects, most of them around a planted placement.
 
-What belongs neither to the planted placement nor to the slack left on purpose is taken by pods that run: so the tree has a
-placement, and at no slack hardly another one.  The same arguments make the same objects.
+Running pods take all capacity except that of the planted placement and the slack.  So the tree has a placement, and with no
+slack hardly a second one.  The same arguments make the same objects.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from tests.scheduler_core.oracle.model import Objects
 ZONE, BLOCK, RACK = "topology.kubernetes.io/zone", "topology.kubernetes.io/block", "topology.kubernetes.io/rack"
 REGION = "topology.kubernetes.io/region"
 KEYS = {1: (RACK,), 2: (ZONE, RACK), 3: (ZONE, BLOCK, RACK), 4: (REGION, ZONE, BLOCK, RACK)}
-"""What confines the groups of a tree, from the root down, by its depth."""
+"""Topology keys of the groups of a tree from the root down, by depth."""
 WIDTHS = {1: (), 2: ((2, 8),), 3: ((2, 4), (1, 4)), 4: ((2, 2), (2, 2), (1, 4))}
-"""The fewest and the most children of a group, from the root down: 16 leaves at most."""
+"""Minimum and maximum number of children of a group, from the root down; at most 16 leaves."""
 DOMAINS = {1: (), 2: ((2, 5),), 3: ((2, 3), (2, 3)), 4: ((2, 2), (2, 2), (2, 3))}
-"""Domains inside a domain, from that of the root down."""
+"""Number of domains inside a domain, from that of the root down."""
 SHAPES: tuple[Amounts, ...] = (
     {"cpu": 1000, "memory": 1024},
     {"cpu": 2000, "memory": 2048},
@@ -30,28 +30,28 @@ SHAPES: tuple[Amounts, ...] = (
     {"cpu": 3000, "memory": 1024},
     {"cpu": 500, "memory": 512, raw.GPU: 1},
 )
-"""What pods request; a node takes eight of the first."""
+"""Requests of the pods; a node takes eight pods of the first kind."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Make:
-    """What kind of instance.
+    """Parameters of an instance.
 
     Attributes:
-        slack: per cent of the room that stays free beside the planted pods.
-        optional: whether each leaf has a quarter more pods than its minimum.
+        slack: free capacity in addition to the planted pods, in percent.
+        optional: true if each leaf has a quarter more pods than its minimum.
         depth: levels, 1 to 4.
-        shapes: 1 to 3 kinds of pods.
-        nodes: about so many in all; as many as it takes unless given.
-        decoys: other domains that have as much free room as the planted one, but not quite where it is needed.
-        spare: child groups beyond a minGroupCount, for which no room is planted.
-        running: whether some members run already.
-        pools: whether each shape asks for nodes of its own.
-        loose: whether some groups have no constraint, and some leaves a basic policy.
-        moved: pods' worth of room that is moved to another rack: then there may be no placement.
-        short: pods' worth of room that is taken away.
+        shapes: number of kinds of pods, 1 to 3.
+        nodes: approximate number of nodes; by default as many as needed.
+        decoys: number of other domains with the same free capacity as the planted one, partly fragmented.
+        spare: child groups beyond a minGroupCount, for which no capacity is reserved.
+        running: true if some members run already.
+        pools: true if each shape requires its own nodes.
+        loose: true if some groups have no constraint, and some leaves a basic policy.
+        moved: capacity, in pods, that is moved to another rack; then there may be no placement.
+        short: capacity, in pods, that is removed.
         largest: the largest minCount.
-        filler: the priority of what fills the nodes; whoever is below ``raw.URGENT`` can be made to leave.
+        filler: the priority of the pods that fill the nodes; pods below ``raw.URGENT`` can be preempted.
 
     """
 
@@ -72,17 +72,17 @@ class Make:
 
     @property
     def planted(self) -> bool:
-        """Whether there is a placement for certain."""
+        """Return true if a placement certainly exists."""
         return not self.moved and not self.short
 
 
 def instance(seed: int, make: Make = Make()) -> Objects:
-    """One tree, called ``t``, with the cluster around it."""
+    """Return one tree, called ``t``, with its cluster."""
     return _Instance(random.Random(f"{seed} {make}"), make).objects()
 
 
 def drawn(seed: int) -> Make:
-    """Some kind of instance."""
+    """Draw the parameters of an instance."""
     chance = random.Random(seed)
     return Make(
         slack=chance.choice((0, 0, 0, 5, 10, 20)),
@@ -102,9 +102,9 @@ def drawn(seed: int) -> Make:
 
 
 def crowded(seed: int) -> Objects:
-    """A small tree, mostly with too little room, among pods that can be made to leave.
+    """Return a small tree, mostly with too little capacity, among pods that can be preempted.
 
-    They leave alone or together as a group, and some are under a disruption budget.
+    These are preempted one by one or as a group, and some are under a disruption budget.
     """
     chance = random.Random(seed)
     kind = Make(depth=chance.choice((1, 2, 2, 3)), shapes=chance.choice((1, 2)), decoys=chance.choice((0, 1)), largest=4, filler=0)
@@ -114,7 +114,7 @@ def crowded(seed: int) -> Objects:
 
 
 def pressed(seed: int) -> Objects:
-    """A tree of any kind with too little room among pods that can be made to leave, some of them under a disruption budget."""
+    """Return a tree of any kind with too little capacity among preemptible pods, some under a disruption budget."""
     chance = random.Random(f"pressed {seed}")
     lacking = {"moved": chance.choice((0, 1, 2)), "short": chance.choice((1, 2, 4)), "filler": 0}
     sizes = {"nodes": chance.choice((0, 0, 20)), "largest": chance.choice((3, 4, 6)), "shapes": chance.choice((1, 2, 3))}
@@ -125,7 +125,7 @@ def pressed(seed: int) -> Objects:
 
 @dataclasses.dataclass(eq=False)
 class _Domain:
-    """A rack with its nodes, or what holds racks."""
+    """Domain: a rack with its nodes, or a domain of racks."""
 
     labels: dict[str, str]
     below: list[_Domain] = dataclasses.field(default_factory=list)
@@ -148,7 +148,7 @@ class _Instance:
         self.tree = self.group("t", 0, self.home)
 
     def objects(self) -> Objects:
-        """All of it; the order is that in which things were made."""
+        """Return all objects in the order of their creation."""
         self.leave_slack()
         for _ in range(self.make.decoys):
             self.decoy()
@@ -161,7 +161,7 @@ class _Instance:
         return nodes + raw.tree(self.tree) + raw.fillers(self.machines, resources, self.make.filler, self.chance)
 
     def domain(self, level: int, labels: dict[str, str]) -> _Domain:
-        """One domain of the key of *level*, with all inside it."""
+        """Create one domain of the key of *level*, with all domains inside it."""
         widths = DOMAINS[self.make.depth]
         key = self.keys[level]
         labels = {**labels, key: f"{key.rpartition('/')[2]}-{self.chance.getrandbits(32):08x}"}
@@ -171,7 +171,7 @@ class _Instance:
         return made
 
     def filled(self) -> _Domain:
-        """A domain for the root, with its share of the nodes."""
+        """Create a domain for the root, with its share of the nodes."""
         made = self.domain(0, {})
         racks = list(made.racks())
         for number in range(self.make.nodes // (1 + self.make.decoys)):
@@ -186,7 +186,7 @@ class _Instance:
         return made
 
     def group(self, name: str, level: int, home: _Domain) -> raw.Planned:
-        """A group of *level* with what is below it, planted in *home*."""
+        """Create a group of *level* with everything below it, planted in *home*."""
         widths = WIDTHS[self.make.depth]
         confined = not self.make.loose or self.chance.random() < 0.7
         made = raw.Planned(name, self.keys[level] if confined else "", second=self.chance.randrange(60))
@@ -199,7 +199,7 @@ class _Instance:
         return made
 
     def fill(self, leaf: raw.Planned, rack: _Domain | None) -> None:
-        """Pods for *leaf*, with room for its minimum of them in *rack*."""
+        """Create pods for *leaf*, with capacity for its minimum in *rack*."""
         leaf.minimum = self.chance.randint(1, self.make.largest)
         own = self.shapes if self.chance.random() < 0.3 else [self.chance.choice(self.shapes)]
         running = self.chance.randrange(leaf.minimum) if rack and self.make.running and self.chance.random() < 0.5 else 0
@@ -221,11 +221,11 @@ class _Instance:
         return raw.spec(SHAPES[shape], f"pool-{shape}" if self.make.pools else "")
 
     def plant(self, shape: int, rack: _Domain) -> None:
-        """Keep room for a pod of *shape* in *rack*."""
+        """Reserve capacity for a pod of *shape* in *rack*."""
         self.node_for(shape, rack).kept.update(SHAPES[shape])
 
     def node_for(self, shape: int, rack: _Domain) -> Machine:
-        """Some node of *rack* with room for a pod of *shape*."""
+        """Return a node of *rack* with capacity for a pod of *shape*."""
         mine = [node for node in rack.nodes if not self.make.pools or node.labels[raw.POOL] == f"pool-{shape}"]
         fitting = [node for node in mine if node.fits(SHAPES[shape])]
         if not fitting or (not self.make.nodes and self.chance.random() < 0.2):
@@ -233,13 +233,13 @@ class _Instance:
         return self.chance.choice(fitting)
 
     def leave_slack(self) -> None:
-        """More room, of which no group needs any."""
+        """Add capacity that no group needs."""
         racks, there = list(self.home.racks()), [shape for group in self.tree.walk() for shape in group.room]
         for _ in range(round(len(there) * self.make.slack / (100 - self.make.slack))):
             self.plant(self.chance.choice(there), self.chance.choice(racks))
 
     def decoy(self) -> None:
-        """As much room elsewhere, some of it scattered."""
+        """Add the same capacity in another domain, partly fragmented."""
         racks = list(self.filled().racks())
         for leaf in self.tree.walk():
             rack = self.chance.choice(racks) if self.chance.random() < 0.7 else None
@@ -247,7 +247,7 @@ class _Instance:
                 self.plant(shape, rack or self.chance.choice(racks))
 
     def take(self, *, elsewhere: bool) -> None:
-        """Less room in the planted domain, by one pod; as much more in another rack, if *elsewhere*."""
+        """Remove capacity for one pod from the planted domain; with *elsewhere* add it to another rack."""
         racks = list(self.home.racks())
         shape = SHAPES[self.chance.choice([shape for group in self.tree.walk() for shape in group.room])]
         giving = [(rack, node) for rack in racks for node in rack.nodes if all(node.kept[name] >= amount for name, amount in shape.items())]
@@ -260,7 +260,7 @@ class _Instance:
             self.plant(SHAPES.index(shape), self.chance.choice(others))
 
     def spare(self) -> None:
-        """One more leaf beside others, which its parent can do without."""
+        """Add a leaf that its parent does not require."""
         parents = [group for group in self.tree.walk() if group.children and not group.children[0].children]
         if parents:
             parent = self.chance.choice(parents)

@@ -1,4 +1,4 @@
-"""A decision on the one root of an instance beside the truth about it: what is wrong, one line each."""
+"""Comparison of the decision on the one root of an instance with its exact feasibility: one line for each error."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tests.scheduler_core.oracle.preempt import Unit
 
 NOT_PLACED = {Status.UNSCHEDULABLE, Status.UNRESOLVABLE}
 NOT_TRIED = {Status.INVALID, Status.WAIT, Status.ERROR}
-"""Decisions that say nothing about placements: on trees that break a rule, wait for members, or run scattered already."""
+"""Statuses that say nothing about feasibility: trees that break a rule, wait for members, or already run scattered."""
 
 
 def verdict(decision: Decision, objects: Objects, *, feasible: bool) -> list[str]:
-    """What the search says, and what it places, beside whether there is a placement."""
+    """Return the errors of a decision of the complete search, given its exact feasibility."""
     found = decision.search
     told = [f"the strategy is {found.strategy}"] if found.strategy != "complete" else []
     if decision.status is not Status.SUCCESS and decision.status not in NOT_PLACED:
@@ -36,14 +36,14 @@ def verdict(decision: Decision, objects: Objects, *, feasible: bool) -> list[str
 
 
 def beyond_search(objects: Objects, name: str) -> bool:
-    """Whether a root may go without a search: its minimum runs already, or it has pods with ports of the host."""
+    """Return true if a root may be decided without a search: its minimum runs already, or its pods use host ports."""
     cluster = read(objects)
     root = next(each for each in tried(cluster) if each.name == name)
     return brute.satisfied(root, cluster) or any(host_ports(pod) for pod in queued(root, cluster))
 
 
 def placing(decision: Decision, objects: Objects, *, feasible: bool) -> list[str]:
-    """What it places, whatever the strategy."""
+    """Return the errors of the placement, for any strategy."""
     told = [f"it breaks a constraint: {line}" for line in brute.violations(objects, decision.assignments)]
     if decision.status is Status.SUCCESS and not feasible:
         told.append("it is placed, and there is no placement")
@@ -55,7 +55,7 @@ def placing(decision: Decision, objects: Objects, *, feasible: bool) -> list[str
 
 
 def evicting(decision: Decision, objects: Objects, least: Fewest | None) -> list[str]:
-    """Whom it makes leave, whatever the strategy: whole units of lower priority, never less than the least, none in vain."""
+    """Return the errors of the preemption, for any strategy: whole units of lower priority, at least the minimum, all needed."""
     units, told = leaving(decision, objects)
     if not units:
         return told
@@ -75,7 +75,7 @@ def evicting(decision: Decision, objects: Objects, least: Fewest | None) -> list
 
 
 def leaving(decision: Decision, objects: Objects) -> tuple[list[Unit], list[str]]:
-    """The units that leave, and what is wrong with them."""
+    """Return the preempted units and the errors of this set."""
     cluster = read(objects)
     (root,) = tried(cluster)
     units = [unit for unit in victims.candidates(cluster, root) if set(decision.victims) & {pod.key for pod in unit.pods}]
@@ -84,19 +84,19 @@ def leaving(decision: Decision, objects: Objects) -> tuple[list[Unit], list[str]
 
 
 def cost(objects: Objects, units: list[Unit]) -> tuple[int, ...]:
-    """What it costs that *units* leave."""
+    """Return the cost of preempting *units*."""
     cluster = read(objects)
     (root,) = tried(cluster)
     return victims.cost(units, victims.candidates(cluster, root), cluster.budgets)
 
 
 def without(objects: Objects, pods: Collection[str]) -> Objects:
-    """*objects* once *pods* are gone."""
+    """Return *objects* without *pods*."""
     return [each for each in objects if each["kind"] != "Pod" or f"default/{each['metadata']['name']}" not in pods]
 
 
 def bound(objects: Objects, assignments: Mapping[str, str]) -> Objects:
-    """*objects* once *assignments* run."""
+    """Return *objects* with *assignments* bound."""
     nodes = {key.partition("/")[2]: node for key, node in assignments.items()}
     return [
         {**each, "spec": {**each["spec"], "nodeName": nodes[each["metadata"]["name"]]}}

@@ -1,9 +1,9 @@
-"""The truth about roots of groups, by CP-SAT: is there a placement, how large can one be, who must leave for one.
+"""Exact answers about roots of groups by CP-SAT: feasibility, the largest placement, the fewest victims.
 
-A root is judged by itself, beside what runs and as if no other root waited.  Roots that no cycle would try (``ready`` and
-``invalid`` of the oracle) and pods without a group are left out.  A placement must hold to what ``brute.violations`` checks: the
+Each root is examined alone, with the running pods and as if no other root were pending.  Roots that no cycle would try (``ready`` and
+``invalid`` of the oracle) and pods without a group are left out.  A placement must satisfy what ``brute.violations`` checks: the
 minimum of every group above a new pod counted with what runs, one domain for each constrained group, the filters on every node.
-Nominations are promises and no constraints.  All functions raise ``program.Undecided`` where the solver takes too long.
+Nominations are no constraints.  All functions raise ``program.Undecided`` if the solver takes too long.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ from tests.scheduler_core.oracle.model import Cluster, Group, Objects, read
 
 @dataclasses.dataclass(frozen=True)
 class Fewest:
-    """The least that must leave for a root."""
+    """Fewest victims for a root."""
 
     cost: tuple[int, ...]
-    """As ``victims.cost`` has it."""
+    """Cost, as ``victims.cost`` returns it."""
     victims: tuple[str, ...]
-    """Keys of some such pods, in order."""
+    """Keys of the pods of one such set, sorted."""
 
     @property
     def nobody(self) -> bool:
-        """Whether there is a placement as things stand."""
+        """Return true if a placement exists without preemption."""
         return not self.victims
 
 
 def feasible(objects: Objects) -> dict[str, bool]:
-    """Whether each root, by name, has a placement: one new pod at least, and every minimum that it needs."""
+    """Return for each root, by name, if it has a placement: at least one new pod, and every minimum that it needs."""
     return {name: found is not None for name, found in placements(objects).items()}
 
 
 def placements(objects: Objects) -> dict[str, dict[str, str] | None]:
-    """Some placement of each root, by its name: node by pod; None if there is none."""
+    """Return a placement of each root by name: node by pod; None if there is none."""
     cluster = read(objects)
     programs = {root.name: Program(cluster, root, []) for root in tried(cluster)}
     return {name: program.assignments() if program.solve() else None for name, program in programs.items()}
 
 
 def most_pods(objects: Objects) -> dict[str, int]:
-    """How many of its waiting pods each root can have placed at once; 0 where it has no placement."""
+    """Return the largest number of pending pods of each root that can be placed at once; 0 without a placement."""
     cluster = read(objects)
     found = {}
     for root in tried(cluster):
@@ -55,17 +55,17 @@ def most_pods(objects: Objects) -> dict[str, int]:
 
 
 def fewest_victims(objects: Objects) -> dict[str, Fewest | None]:
-    """The least that must leave so that each root has a placement, nobody where it has one as it is; None if nothing helps.
+    """Return the fewest victims with which each root has a placement, none if it has one already; None if preemption does not help.
 
-    Candidates are the preemption units of a lower priority than the root's; a root that may not preempt has none.  Pods that are
-    leaving already count like others.
+    Candidates are the preemption units of a lower priority than the root's; a root that must not preempt has none.
+    Terminating pods count like others.
     """
     cluster = read(objects)
     return {root.name: _fewest(cluster, root) for root in tried(cluster)}
 
 
 def tried(cluster: Cluster) -> list[Group]:
-    """The roots that a cycle would try."""
+    """Return the roots that a cycle would try."""
     return [root.group for root in roots(cluster) if root.group is not None and ready(root, cluster) and not invalid(root, cluster)]
 
 

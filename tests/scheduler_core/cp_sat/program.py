@@ -1,7 +1,7 @@
-"""One root of groups as an integer program.
+"""Integer program of one root of groups.
 
-Pods of one shape are alike, and to the constraints of groups so are the nodes of one cell.  So it is decided how many pods of a
-shape each node takes, and how many of a leaf's pods of a shape are in a cell; who of them is on which node does not matter.
+Pods of one shape are equal, and so are nodes of one cell for the constraints of groups.  The variables are the number of pods of
+a shape on each node, and the number of a leaf's pods of a shape in each cell.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from tests.scheduler_core.oracle.model import Cluster, Group, Node, Pod
 from tests.scheduler_core.oracle.preempt import Unit
 
 PATIENCE = 100.0
-"""Deterministic time of the solver for one question, in about seconds: beyond it there is no answer."""
+"""Limit of the solver for one question, in deterministic time (about seconds)."""
 
 NOTHING = cp_model.LinearExpr.constant(0)
 
 
 class Undecided(RuntimeError):
-    """The solver's patience ran out."""
+    """The solver reached its time limit."""
 
 
 class Program:
-    """The placements of *root*, with any of *candidates* gone.
+    """Program of the placements of *root*, in which any of *candidates* may be preempted.
 
     Attributes:
         placed: the number of new pods.
-        leaves: whether a candidate leaves, by the key of its first pod.
+        leaves: variable for the preemption of a candidate, by the key of its first pod.
 
     """
 
@@ -58,7 +58,7 @@ class Program:
         self.model.add(self.placed >= 1)
 
     def solve(self) -> bool:
-        """Whether there is a solution; it is the solver's then.
+        """Solve; return true if there is a solution, which the solver then holds.
 
         Raises:
             Undecided: the solver took too long.
@@ -76,7 +76,7 @@ class Program:
         raise Undecided(f"{self._root.name}: {self.solver.status_name(status)}")
 
     def assignments(self) -> dict[str, str]:
-        """Node by pod, of the last solution."""
+        """Return the node of each pod in the last solution."""
         found = {}
         names = {
             (leaf.name, kind): iter(
@@ -96,7 +96,7 @@ class Program:
         return 0 if variable is None else self.solver.value(variable)
 
     def _fill(self, node: Node, cell: int) -> None:
-        """What new pods *node* takes beside those that stay."""
+        """Constrain the new pods on *node*, given the pods that stay."""
         running = self._cluster.on(node.name)
         staying = [pod for pod in running if pod.key not in self._gone]
         room = {kind: most(shape, node, staying) for kind, shape in enumerate(self._kinds)}
@@ -110,7 +110,7 @@ class Program:
                 self._within(node, resource, here, running)
 
     def _within(self, node: Node, resource: str, here: dict[int, cp_model.IntVar], running: list[Pod]) -> None:
-        """New pods that want *resource* fit in what is left of it; where more is taken than there is, there are none of them."""
+        """Constrain requests of *resource* to the capacity left; if it is exceeded already, no new pod requests it."""
         wanting = {kind: self._kinds[kind].amounts[resource] for kind in here if resource in self._kinds[kind].amounts}
         taken = {pod.key: amounts_of(pod).get(resource, 0) for pod in running}
         freed = sum((amount * self._gone[key] for key, amount in taken.items() if key in self._gone), NOTHING)
@@ -133,7 +133,7 @@ class Program:
                 self.model.add(here[kind] + here[other] <= 1)
 
     def _require(self, group: Group, above: list[Group]) -> None:
-        """What *group* must hold to if it gets pods, with all that is below it."""
+        """Constrain *group* and everything below it, if it gets pods."""
         active = self._active[group.name]
         self.model.add_implication(active, self._active[above[-1].name] if above else active)
         if group.topology:
@@ -149,7 +149,7 @@ class Program:
         self.model.add(sum(met, NOTHING) >= group.minimum).only_enforce_if(active)
 
     def _confine(self, group: Group) -> None:
-        """*group* has one domain, that of its members that run."""
+        """Constrain *group* to one domain, that of its running members."""
         values = {cell.values[group.topology] for cell in self._cells} - {None}
         nodes = [self._cluster.nodes.get(self._cluster.where[pod.key]) for pod in self._cluster.running(group)]
         pins = {None if node is None else node.labels.get(group.topology) for node in nodes}
@@ -162,7 +162,7 @@ class Program:
         self._domains[group.name] = chosen
 
     def _members(self, leaf: Group, chain: list[Group]) -> cp_model.LinearExprT:
-        """The number of new pods of *leaf*, which are where the groups of *chain* let them be."""
+        """Return the number of new pods of *leaf*, which are in the domains of the groups of *chain*."""
         counts = Counter(self._kinds.index(shape) for shape in self._shapes[leaf.name])
         for kind, count in counts.items():
             for number, cell in enumerate(self._cells):
@@ -185,7 +185,7 @@ class Program:
         return [variable for variable in found if variable is not None]
 
     def _join(self) -> None:
-        """In each cell the nodes take as many pods of a shape as leaves have there."""
+        """Constrain nodes of each cell to take as many pods of a shape as leaves have there."""
         for kind, (number, cell) in itertools.product(range(len(self._kinds)), enumerate(self._cells)):
             taken = [self._on[kind, node.name] for node in cell.nodes if (kind, node.name) in self._on]
             given = [self._in[leaf.name, kind, number] for leaf in self._root.leaves() if (leaf.name, kind, number) in self._in]

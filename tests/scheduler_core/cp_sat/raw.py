@@ -1,4 +1,4 @@
-"""Planned trees and nodes as objects of the API."""
+"""Planned trees and nodes as API objects."""
 
 from __future__ import annotations
 
@@ -13,48 +13,48 @@ from tests.scheduler_core.oracle.model import Objects
 POOL = "example.com/pool"
 GPU = "example.com/gpu"
 SIZE = {"cpu": 8000, "memory": 32768, GPU: 4}
-"""Allocatable of a node: millicores, Mi, pieces."""
+"""Allocatable of a node: millicores, MiB, devices."""
 UNITS = {"cpu": "m", "memory": "Mi", GPU: ""}
 URGENT = 100
-"""Priority of the trees that wait."""
+"""Priority of the pending trees."""
 
 Amounts = dict[str, int]
 
 
 @dataclasses.dataclass(eq=False)
 class Machine:
-    """A node."""
+    """Node."""
 
     name: str
     labels: dict[str, str]
     kept: Counter[str] = dataclasses.field(default_factory=Counter)
-    """What stays free."""
+    """Resources that stay free."""
     held: Counter[str] = dataclasses.field(default_factory=Counter)
-    """What members that run have."""
+    """Resources of running members."""
 
     def fits(self, amounts: Amounts) -> bool:
         return all(self.kept[name] + self.held[name] + amount <= SIZE[name] for name, amount in amounts.items())
 
     def rest(self, resources: Iterable[str]) -> Amounts:
-        """What is to be taken by others."""
+        """Return the resources that fillers take."""
         return {name: SIZE[name] - self.kept[name] - self.held[name] for name in resources}
 
 
 @dataclasses.dataclass(eq=False)
 class Planned:
-    """A group with all that is below it."""
+    """Group with everything below it."""
 
     name: str
     key: str
     second: int
-    """When it was created: siblings are tried in this order."""
+    """Creation order: siblings are tried in this order."""
     minimum: int = 0
     """minCount or minGroupCount; 0 for a basic group."""
     children: list[Planned] = dataclasses.field(default_factory=list)
     pods: list[tuple[dict[str, Any], str]] = dataclasses.field(default_factory=list)
-    """The spec of each, and the node where it runs already or nothing."""
+    """Pods: the spec of each, and its node if it runs."""
     room: list[int] = dataclasses.field(default_factory=list)
-    """Shapes of the pods that room is kept for."""
+    """Shapes of the pods for which capacity is reserved."""
 
     def walk(self) -> Iterator[Planned]:
         yield self
@@ -76,12 +76,12 @@ def node(machine: Machine, resources: Iterable[str]) -> dict[str, Any]:
 
 
 def tainted(pool: str) -> dict[str, str]:
-    """What keeps others off the nodes of a pool."""
+    """Return the taint of the nodes of a pool."""
     return {"key": POOL, "value": pool, "effect": "NoSchedule"}
 
 
 def spec(amounts: Amounts, pool: str) -> dict[str, Any]:
-    """A pod that wants *amounts*, on the nodes of *pool* unless that is empty."""
+    """Return a pod spec that requests *amounts*, on the nodes of *pool* unless that is empty."""
     found: dict[str, Any] = {"containers": [{"name": "c", "image": "i", "resources": {"requests": _quantities(amounts)}}]}
     if pool:
         found |= {"nodeSelector": {POOL: pool}, "tolerations": [{**tainted(pool), "operator": "Equal"}]}
@@ -89,7 +89,7 @@ def spec(amounts: Amounts, pool: str) -> dict[str, Any]:
 
 
 def tree(top: Planned, parent: str = "", priority: int = URGENT, mode: str = "single") -> Objects:
-    """The groups and pods of *top*."""
+    """Return the groups and pods of *top*."""
     kind, word = ("CompositePodGroup", "minGroupCount") if top.children else ("PodGroup", "minCount")
     own = {
         "schedulingPolicy": {"gang": {word: top.minimum}} if top.minimum else {"basic": {}},
@@ -108,9 +108,9 @@ def tree(top: Planned, parent: str = "", priority: int = URGENT, mode: str = "si
 
 
 def fillers(machines: Iterable[Machine], resources: list[str], priority: int, chance: random.Random) -> Objects:
-    """Pods that run and take all that is not kept or held.
+    """Return running pods that take all capacity that is not reserved.
 
-    One for each node where they cannot be made to leave; else several, some of which are in groups that leave together.
+    One for each node if they cannot be preempted; otherwise several, some in groups that are preempted together.
     """
     made: Objects = []
     pieces = [
@@ -133,7 +133,7 @@ def fillers(machines: Iterable[Machine], resources: list[str], priority: int, ch
 
 
 def budget(app: str, allowed: int) -> dict[str, Any]:
-    """A disruption budget for the fillers of *app*."""
+    """Return a disruption budget for the fillers of *app*."""
     selector = {"selector": {"matchLabels": {"app": app}}}
     return {
         "apiVersion": "policy/v1",
@@ -145,7 +145,7 @@ def budget(app: str, allowed: int) -> dict[str, Any]:
 
 
 def _pieces(rest: Amounts, count: int) -> Iterator[Amounts]:
-    """*rest* in *count* parts; nothing of what there is nothing of."""
+    """Split *rest* into *count* parts, without empty resources."""
     for number in range(count):
         piece = {name: amount // count + (number < amount % count) for name, amount in rest.items()}
         if wanted := {name: amount for name, amount in piece.items() if amount}:

@@ -1,4 +1,4 @@
-"""How many instances are run, in which batches, and what a cycle decides on one."""
+"""Number of instances, their batches, and the decision of a cycle on one."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from tests.scheduler_core.oracle.model import Objects
 
 ASKED = "MUSTER_EXACT"
 COUNT = int(os.environ.get(ASKED, "200"))
-"""Instances; the environment variable asks for more, and for all of them."""
+"""Number of instances; an environment variable sets more, or all."""
 BATCH = 25
 TRIED = COUNT if ASKED in os.environ else sampled(COUNT)
-"""Of these, where they are not in batches; of a batch the same share."""
+"""Number of instances in tests without batches; tests with batches use the same share."""
 
 slowly = settings(deadline=None, max_examples=max(10, TRIED // 5), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-"""For what hypothesis makes."""
+"""Settings for examples by hypothesis."""
 
 
 def batches(share: int = 1) -> pytest.MarkDecorator:
-    """Runs a test for one range of seeds after the other, as its argument ``seeds``: one in *share* of all there are."""
+    """Run a test for each range of seeds, its argument ``seeds``: one range in *share*."""
     starts = range(0, max(BATCH, COUNT // share), BATCH)
     return pytest.mark.parametrize(
         "seeds", [range(start, start + BATCH * TRIED // COUNT) for start in starts], ids=[f"from {start}" for start in starts]
@@ -40,7 +40,7 @@ def batches(share: int = 1) -> pytest.MarkDecorator:
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """An instance of the corpus."""
+    """Instance of the corpus."""
 
     seed: int
     make: corpus.Make
@@ -48,14 +48,14 @@ class Case:
 
 
 def drawn(seeds: range) -> Iterator[Case]:
-    """Instances of every kind."""
+    """Return instances of every kind."""
     for seed in seeds:
         make = corpus.drawn(seed)
         yield Case(seed, make, corpus.instance(seed, make))
 
 
 def decide(objects: Objects, strategy: str, *, budget: int = DEFAULT) -> Decision:
-    """The decision on the one root that waits."""
+    """Return the decision on the only pending root."""
     result = run_cycle(_loaded(objects), CycleOptions(strategy=strategy, budget=budget))
     assert not result.problems
     (decision,) = result.decisions
@@ -63,7 +63,7 @@ def decide(objects: Objects, strategy: str, *, budget: int = DEFAULT) -> Decisio
 
 
 def decide_first(root: str, objects: Objects, strategy: str) -> Decision:
-    """The decision on the group *root*, which is tried before all others."""
+    """Return the decision on the group *root*, which is tried first."""
     decisions = run_cycle(_loaded(objects), CycleOptions(strategy=strategy, order=(root,))).decisions
     return next(decision for decision in decisions if decision.root.name == root)
 

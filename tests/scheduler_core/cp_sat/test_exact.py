@@ -1,4 +1,4 @@
-"""The exact oracle: against trying everything, against what was planted, and against the greedy strategy, which must not beat it."""
+"""The exact oracle compared with exhaustive search, with planted placements, and with the greedy strategy."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_there_is_a_placement_where_trying_everything_finds_one(objects):
 
 
 def largest(objects: Objects, name: str) -> int:
-    """The most pods that any assignment that breaks nothing places, by trying all."""
+    """Return the largest number of pods of any valid assignment, by exhaustive search."""
     cluster = read(objects)
     root = cluster.groups[kind_of(name, objects), "default", name]
     running = set(cluster.where)
@@ -51,7 +51,7 @@ def test_no_placement_is_larger_than_the_largest(objects):
 
 
 def least(objects: Objects, name: str) -> tuple[int, ...] | None:
-    """What leaving costs at least, by trying all sets of units."""
+    """Return the lowest cost of preemption, by trying all sets of units."""
     cluster = read(objects)
     below = victims.candidates(cluster, cluster.groups[kind_of(name, objects), "default", name])
     found = []
@@ -142,7 +142,7 @@ def test_just_so_much_is_free_beside_the_minimum(slack, optional):
 
 
 def free(objects: Objects) -> int:
-    """How many of the smallest pods there is room for."""
+    """Return the number of smallest pods that fit."""
     cluster = read(objects)
     one = next(pod for pod in cluster.pods.values() if pod.group)
     return sum(

@@ -1,4 +1,4 @@
-"""Strategy ``complete`` against the truth: what it places, what it proves, whom it makes leave."""
+"""Strategy ``complete`` compared with the exact oracle: placements, proofs, victims."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_its_budget_is_spent_on_one_in_a_hundred_at_most():
 
 
 def with_leftovers(seeds: range, *, spare: int) -> list[Case]:
-    """Instances with more pods than must be placed, and with more child groups, if *spare*."""
+    """Draw instances with optional pods and, with *spare*, optional child groups."""
     found = []
     for case in drawn(seeds):
         make = dataclasses.replace(case.make, optional=not spare, spare=spare, slack=10 + case.seed % 20, loose=False, moved=0, short=0)
@@ -56,7 +56,7 @@ def with_leftovers(seeds: range, *, spare: int) -> list[Case]:
 
 
 def left_out(case: Case) -> list[str]:
-    """What is not placed that should be."""
+    """Return the pods that should be placed and are not."""
     decision = decide(case.objects, "complete")
     if decision.status is not Status.SUCCESS:
         return [f"{case.seed}: {decision.status}"]
@@ -92,7 +92,7 @@ def test_who_leaves_must_leave(seeds):
 
 
 def misjudged(seed: int, objects: Objects) -> list[str]:
-    """What is said of the victims that is not so."""
+    """Return the wrong statements about victims."""
     decision, fewest = decide(objects, "complete"), model.fewest_victims(objects).get("t")
     units, _ = judge.leaving(decision, objects)
     plan, found = decision.preemption, []

@@ -1,4 +1,4 @@
-"""What it costs to make preemption units leave, as a figure and as goals of a program."""
+"""Cost of preempting units, as a number and as objectives of a program."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tests.scheduler_core.oracle.preempt import Unit, protects, units
 
 
 def candidates(cluster: Cluster, root: Group) -> list[Unit]:
-    """Whom *root* may make leave."""
+    """Return the units that *root* may preempt."""
     return [unit for unit in units(cluster) if unit.priority < root.priority and root.policy != "Never"]
 
 
 def cost(leaving: list[Unit], below: list[Unit], budgets: Objects) -> tuple[int, ...]:
-    """How bad it is that the units *leaving* of *below* leave, the worst first.
+    """Return the cost of preempting the units *leaving* of *below*, most significant component first.
 
-    Whether they break a disruption budget; how many units; how many pods; the highest priority, counted from the lowest of *below*,
-    which is 1; the sum of the same over the pods; the seconds by which the oldest started before the youngest of *below*, and one
-    more, or 0 where none of them has started.
+    The components: violation of a disruption budget; number of units; number of pods; highest priority, counted from the lowest of
+    *below*, which is 1; the sum of the same over the pods; the seconds by which the oldest started before the youngest of *below*,
+    plus one, or 0 if none has started.
     """
     level, age = _levels(below), _ages(below)
     breaks = any(sum(protects(each, pod) for unit in leaving for pod in unit.pods) > _allowed(each) for each in budgets)
@@ -39,7 +39,7 @@ def cost(leaving: list[Unit], below: list[Unit], budgets: Objects) -> tuple[int,
 def goals(
     model: cp_model.CpModel, below: list[Unit], leaves: Mapping[str, cp_model.IntVar], budgets: Objects
 ) -> Iterator[cp_model.LinearExprT]:
-    """The figures of ``cost`` in turn, each to be made as small as it can be; *leaves* by the key of a unit's first pod."""
+    """Return the components of ``cost`` as objectives, to be minimized in order; *leaves* by the key of a unit's first pod."""
     pods = [(leaves[unit.pods[0].key], pod) for unit in below for pod in unit.pods]
     breaks = model.new_bool_var("breaks a budget")
     for each in budgets:
@@ -67,7 +67,7 @@ def _allowed(budget: dict[str, object]) -> int:
 
 
 def _levels(below: list[Unit]) -> dict[str, int]:
-    """The priority of each, by the key of its first pod, counted from the lowest."""
+    """Return the priority of each unit by the key of its first pod, counted from the lowest."""
     lowest = min((unit.priority for unit in below), default=0)
     return {unit.pods[0].key: unit.priority - lowest + 1 for unit in below}
 

@@ -44,7 +44,7 @@ def test_a_cycle_goes_on_with_the_effects_of_its_decisions(options, objects):
 
 
 def capacity(state):
-    """What is taken on the nodes, and for which pods capacity is held."""
+    """Return the resources taken on the nodes, and the pods for which capacity is reserved."""
     held = {key: nomination.load.nodes.tolist() for key, nomination in state.nominations._nominations.items()}
     return state.ledger.used.tolist(), state.ledger.held.tolist(), held
 
@@ -63,14 +63,14 @@ def test_the_order_of_decisions_and_pods_does_not_matter(objects, random):
 
 
 def mixed(decision, random):
-    """The pods that *decision* names, in another order."""
+    """Return a decision with its pods in another order."""
     maps = {field: getattr(decision, field) for field in ("assignments", "nominations", "pending")}
     mixed = {field: dict(random.sample([*pods.items()], len(pods))) for field, pods in maps.items()}
     return {**mixed, "victims": tuple(random.sample(decision.victims, len(decision.victims)))}
 
 
 def state(snapshot):
-    """Nodes and nominations of the pods, by key."""
+    """Return nodes and nominations of the pods, by key."""
     return {pod.key: (pod.node, pod.nominated) for pod in snapshot.pods}
 
 
@@ -113,7 +113,7 @@ LOST = {
     ],
 )
 def test_a_promise_is_kept_or_lost_as_the_cycle_does(objects, want):
-    """On the smaller node: the pod that waits for that is placed in the cycle just where nothing is promised."""
+    """On the smaller node, the pod that waits for it is placed in the cycle only if no pod is nominated there."""
     last = pod("last", cpu=1, nodeSelector={"kubernetes.io/hostname": "a2"}, preemptionPolicy="Never")
     objects = [*RACKS, *objects, last]
     snapshot = load(objects)
@@ -126,7 +126,7 @@ def test_a_promise_is_kept_or_lost_as_the_cycle_does(objects, want):
 
 
 FULL = [*RACKS, pod("low", on="a1", cpu=4), pod("h", cpu=3, priority=9), pod("i", cpu=2, priority=8), pod("j", cpu=9, priority=7)]
-"""The pod h preempts low, i is placed, and j has no place."""
+"""Cluster in which pod h preempts low, i is placed, and j has no node."""
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_pod_groups_below_their_minimum_hold_no_nominations(objects, placed, wan
 
 
 def parents_first(groups):
-    """Every order of *groups* in which parents come before their children."""
+    """Yield every order of *groups* in which parents precede their children."""
     for tree in itertools.permutations(groups):
         names = ["", *(group.metadata.name for group in tree)]
         if all((group.spec.parent_composite_pod_group_name or "") in names[: place + 1] for place, group in enumerate(tree)):

@@ -1,4 +1,4 @@
-"""What the choice of victims asks of the engine: place a root, who could be helped where, and who gets along with whom."""
+"""Preemptor: placing a root, nodes where preemption could help, and conflicts between pods."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def set_up(objects: list[Json]) -> tuple[Preemptor, PlacementState, dict[str, Po
 
 
 def apart(app: str, *, key: str = HOST) -> Json:
-    """Anti-affinity to pods of the label ``app``."""
+    """Return anti-affinity to pods with the label ``app``."""
     term = {"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}}
     return {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
 

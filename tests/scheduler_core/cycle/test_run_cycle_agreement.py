@@ -33,7 +33,7 @@ randomly = settings(
 
 
 def having(part: str) -> Any:
-    """The scenarios that expect something of a kind."""
+    """Return the scenarios that have expectations of a kind."""
     return pytest.mark.parametrize("case", [case for case in SCENARIOS if case["expect"].get(part)], ids=lambda case: case["id"])
 
 
@@ -68,9 +68,9 @@ def answer(objects: list[Json], **options: Any) -> Json:
 
 
 def unsettled(objects: list[Json], decisions: list[Json]) -> bool:
-    """Whether a group with nominated members is not placed.
+    """Return true if a group with nominated members is not placed.
 
-    Which of its own promises count while victims are let back is where the two readings part.
+    The engine and the oracle differ in which of its nominations count while victims are reprieved.
     """
     nominated = {each["metadata"]["name"] for each in objects if (each.get("status") or {}).get("nominatedNodeName")}
     missing = {decision["root"]["name"] for decision in decisions if decision["status"] != "Success"}
@@ -110,7 +110,7 @@ def test_what_is_placed_breaks_no_constraint_and_is_possible(objects):
 
 @st.composite
 def equal_gangs(draw: st.DrawFn) -> list[Json]:
-    """A gang of equal pods without a topology on a few nodes."""
+    """Draw a gang of equal pods without topology constraint on a few nodes."""
     nodes = [
         node(f"n{number}", draw(st.sampled_from("1234")), draw(st.sampled_from(["2Gi", "8Gi"])), pods=draw(st.sampled_from([110, 1, 2])))
         for number in range(draw(st.integers(1, 4)))

@@ -1,4 +1,4 @@
-"""What a root's outcome means for every group of its tree."""
+"""Verdicts on every group of a tree from the outcome of its root."""
 
 from __future__ import annotations
 

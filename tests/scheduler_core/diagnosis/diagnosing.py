@@ -22,7 +22,7 @@ GROUP = {"apiVersion": "scheduling.k8s.io/v1alpha3"}
 
 
 def node(name: str, cpu: str = "4", *, rack: str = "", taints: tuple[str, ...] = (), cordoned: bool = False, **room: str) -> Object:
-    """*taints* as kubectl writes them; other labels and resources go by their names."""
+    """Return a node; *taints* as kubectl writes them, all other keywords are labels or resources."""
     labels = {HOST: name, **({RACK: rack} if rack else {})}
     spec: Object = {"unschedulable": cordoned, "taints": [taint(each) for each in taints]}
     return {
@@ -46,7 +46,7 @@ def taint(text: str) -> Object:
 
 
 def pod(name: str, group: str = "", cpu: str = "1", *, on: str = "", requests: Object | None = None, **spec: Any) -> Object:
-    """A pending pod, or one that runs *on* a node; its number in the group is its age."""
+    """Return a pending pod, or with *on* a running one; its number in the group is its age."""
     container = {"name": "main", "resources": {"requests": {"cpu": cpu, **(requests or {})}}, "ports": spec.pop("ports", [])}
     spec |= {"containers": [container]}
     if group:
@@ -62,7 +62,7 @@ def pods(group: str, count: int, cpu: str = "1", **spec: Any) -> list[Object]:
 
 
 def group(name: str, gang: int = 0, *, key: str = "", parent: str = "", kind: str = "PodGroup", age: int = 0) -> Object:
-    """A PodGroup or a CompositePodGroup, basic where *gang* is 0."""
+    """Return a PodGroup or a CompositePodGroup, basic if *gang* is 0."""
     policy: Object = {"gang": {"minCount" if kind == "PodGroup" else "minGroupCount": gang}} if gang else {"basic": {}}
     spec: Object = {"schedulingPolicy": policy, "workloadRef": {"workloadName": "w", "templateName": name}}
     if key:
@@ -84,7 +84,7 @@ def composite(name: str, gang: int = 0, *, key: str = "", parent: str = "", age:
 def tried(
     objects: list[Object], options: PlacingOptions | None = None, plugins: Plugins | None = None
 ) -> list[tuple[Greedy, PlacementRequest, PlacementOutcome]]:
-    """Each root that is ready, tried on the cluster as it is."""
+    """Return the outcome of each schedulable root, each tried on the unchanged cluster."""
     snapshot = load(objects)
     greedy = Greedy(PlacementState.from_snapshot(snapshot, options or PlacingOptions(), plugins=plugins or Plugins()))
     placement_requests = [greedy.request(entity) for entity in scheduling_queue.build(snapshot, scheduling_queue.QueueOptions()).ready]
@@ -92,7 +92,7 @@ def tried(
 
 
 def diagnosed(objects: list[Object], **how: Any) -> diagnosis.Diagnosis:
-    """Of the only root."""
+    """Return the diagnosis of the only root."""
     [(greedy, request, outcome)] = tried(objects, **how)
     return diagnosis.explain(greedy, request, outcome)
 
@@ -102,7 +102,7 @@ def named(groups: Any) -> dict[str, str]:
 
 
 def greedy_trap() -> list[Object]:
-    """Two racks of five slots; packing the first two children into one leaves no rack for the fourth."""
+    """Return two racks of five slots; packing the first two children into one rack leaves none for the fourth."""
     made = [labelled(node(f"r{rack}-{number}", "1", rack=f"r{rack}"), zone="z1") for rack in (1, 2) for number in range(5)]
     made.append(composite("trap", 4, key="zone"))
     for number, size in enumerate((2, 2, 3, 3), 1):

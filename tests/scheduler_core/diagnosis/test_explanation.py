@@ -25,7 +25,7 @@ def placed(objects: list[Object]) -> bool:
 
 
 def sixteen_gpus() -> list[Object]:
-    """Four racks of four nodes with eight GPUs; three with four pods' worth of GPUs free, one with a node under maintenance."""
+    """Return four racks of four nodes with eight GPUs; in three, GPUs for four pods are free, in one a node is unschedulable."""
     made = []
     full = {1: (8, 8, 4, 4), 2: (8, 8, 4, 4), 3: (8, 8, 4, 4), 4: (8, 8, 4, 0)}
     for rack, taken in full.items():
@@ -44,7 +44,7 @@ def stealing() -> list[Object]:
 
 
 def blocks(**racks: int) -> list[Object]:
-    """One-slot nodes in racks named by block and number, and the tree of the worked example of KEP-6012."""
+    """Return one-slot nodes in racks named by block and number, and the tree of the worked example of KEP-6012."""
     made = [
         labelled(node(f"{rack}-{number}", "1", rack=f"rack-{rack}"), block=f"block-{rack[0]}")
         for rack, count in racks.items()

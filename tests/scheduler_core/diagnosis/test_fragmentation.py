@@ -1,4 +1,4 @@
-"""The largest gang that fits in one domain."""
+"""Fragmentation: the largest gang that fits in one domain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trees and sites for the tests of the search."""
+"""Trees and placement states for tests of the search."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ZONE, RACK = "zone", "rack"
 
 
 def cluster(*zones: Sequence[Sequence[int]]) -> list[Json]:
-    """Nodes of so many cores, in racks, in zones: r0 and r1 in z0, r2 in z1, …."""
+    """Return nodes with these cores in racks, in zones: r0 and r1 in z0, r2 in z1, …."""
     found = []
     rack = 0
     for number, each in enumerate(zones):
@@ -30,29 +30,29 @@ def cluster(*zones: Sequence[Sequence[int]]) -> list[Json]:
 
 
 def gang(name: str, minimum: int, count: int = 0, *, key: str = RACK, parent: str = "t", cpu: str = "1", memory: str = "") -> list[Json]:
-    """A leaf with *count* equal pods, as many as it needs unless given."""
+    """Return a leaf with *count* equal pods, all required unless *minimum* is given."""
     return [leaf(name, minimum, key, parent), *pods(name, count or minimum, cpu, memory)]
 
 
 def tree(*below: Iterable[Json], minimum: int, key: str = "", name: str = "t", parent: str = "") -> list[Json]:
-    """A composite over what follows."""
+    """Return a composite over the objects that follow."""
     return [composite(name, minimum, key, parent), *(each for part in below for each in part)]
 
 
 def standing(objects: list[Json], root: str = "t") -> tuple[PlacementState, PlacementRequest]:
-    """The site of *objects*, and the form of the root."""
+    """Return the placement state of *objects*, and the root."""
     here = state(objects)
     return here, Greedy(here).request(entities(objects)[root])
 
 
 def measured(here: PlacementState, request: PlacementRequest, budget: StepBudget) -> tuple[Capacity, Measures]:
-    """What is free for *request*, and how it is measured."""
+    """Return the free capacity for *request*, and its measure."""
     capacity = free_for(here, request, budget)
     return capacity, Measures(capacity, shapes(request))
 
 
 def domain_tree_of(here: PlacementState, measures: Measures, *keys: str) -> DomainTree:
-    """The domains of *keys* on all nodes; they must lie one inside the other."""
+    """Return the domain tree of *keys* on all nodes; the domains must be nested."""
     found = nested(keys, here.topology.root.nodes, here.nodes)
     assert found is not None
     return DomainTree(here.topology.root.nodes, found, here.nodes, measures)

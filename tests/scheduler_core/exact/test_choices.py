@@ -1,4 +1,4 @@
-"""What there is to choose from: domains, quorums, pods of a minimum."""
+"""Choices of the search: domains, quorums, pods of a minimum."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def made(objects: list[Json]) -> tuple[Choices, PlacementRequest, DomainTree]:
 
 
 def of(choices: Choices, request: PlacementRequest, cell: int = 0) -> list[list[tuple[str, bool]]]:
-    """The children of each quorum, and whether each is optional."""
+    """Return the children of each quorum, each with a flag for optional."""
     load = GroupInCell(cell, request, (), (), 0, 0, (cell, request.number, ()))
     return [
         [(task.request.entity.name.name, task.optional) for task in tasks]

@@ -1,4 +1,4 @@
-"""Which outcome complete has for a root."""
+"""Outcomes of complete search for a root."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def rack_of(outcome: PlacementOutcome, name: str, complete: Complete, objects: l
 
 
 def zone(name: str, *wide: int, spare: int = 0) -> list[Json]:
-    """Racks of 5 and 4 cores, in which greedy does not place gangs of 1, 4 and 4, and one without the memory for them; *spare* cores in no rack."""
+    """Racks of 5 and 4 cores where greedy cannot place gangs of 1, 4 and 4, one without enough memory; *spare* cores in no rack."""
     there = [node(f"{name}-{cores}", str(cores), f"{4 * cores}Gi", zone=name, rack=f"{name}-{cores}") for cores in (5, 4)]
     there += [node(f"{name}-w{number:02}", str(cores), "1Gi", zone=name, rack=f"{name}-w") for number, cores in enumerate(wide)]
     return [*there, node(f"{name}-spare", str(spare), f"{spare}Gi", zone=name)] if spare else there
@@ -123,7 +123,7 @@ def test_an_outcome_does_not_hang_on_what_was_searched_before():
 
 @pytest.mark.parametrize("steps", range(20, 400, 20))
 def test_no_node_is_given_more_than_it_holds_where_every_pod_is_asked_for(steps):
-    """What greedy has found before it failed is for the diagnosis, and takes nothing."""
+    """Partial results of greedy before it failed are for the diagnosis and take no capacity."""
     objects = [node("n1", "4", "64Gi", rack="r"), *tree(gang("a", 2, 6), gang("b", 2, 6), minimum=1)]
     here = state(objects, PlacingOptions(every_pod=True, four_statuses=True))
     complete = Complete(here, steps)

@@ -1,4 +1,4 @@
-"""The search for trees whose domains may lie across one another."""
+"""Search for trees whose domains may overlap."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.scheduler_core.cp_sat.runs import decide
 from tests.scheduler_core.exact.grounds import PLENTY, ZONE, cluster, gang, standing, tree
 
 SEVEN = [[1]] * 7
-"""A zone with room for seven pods, of which no rack has room for two."""
+"""Zone with capacity for seven pods, in which no rack has capacity for two."""
 TAKEN_BY_A_ZONE = [
     pytest.param([[[2], [3]], [[2], [1]]], [gang("a", 2), gang("z", 5, key=ZONE)], id="one zone"),
     pytest.param([[[3], [4]], [[3], [1]], SEVEN, SEVEN, SEVEN], [gang("a", 3), *(gang(name, 7, key=ZONE) for name in "wxyz")], id="four"),
@@ -59,7 +59,7 @@ def test_a_plan_takes_no_room_from_the_next_one() -> None:
 
 
 def test_a_domain_that_is_looked_at_again_is_not_said_to_have_no_room() -> None:
-    """A tree of eight groups in three zones: one of these takes more than half of the budget, and is left for later."""
+    """A tree of eight groups in three zones: one group uses more than half of the step budget and is postponed."""
     objects = corpus.pressed(597)
     decision = decide(objects, "complete")
 
@@ -75,7 +75,7 @@ def test_with_the_budget_for_it_such_a_domain_is_found_and_nobody_leaves() -> No
 
 
 def test_every_quorum_that_is_passed_over_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """There may be very many of them: what is not counted, no budget ends."""
+    """There may be very many quorums: if skipped ones were not counted, the step budget would not bound the search."""
     here, request = standing([*cluster([[9]] * 2), *tree(*(gang(f"g{number:02}", 1 + number) for number in range(8)), minimum=4)])
     budget = StepBudget(PLENTY)
     search = CrossingDomains(here, request, budget, free_for(here, request, budget))

@@ -1,4 +1,4 @@
-"""Domains one inside the other."""
+"""Nested domains."""
 
 from __future__ import annotations
 

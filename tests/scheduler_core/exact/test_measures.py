@@ -1,4 +1,4 @@
-"""What pods and groups measure."""
+"""Measures of pods and groups."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.scheduler_core.exact.grounds import PLENTY, cluster, gang, measured, 
 
 
 def of(objects: list[Json]) -> tuple[Measures, dict[str, int]]:
-    """The measures of the tree ``t``, and what it measures at least, by name; pods of one shape by what they request of cpu."""
+    """Return the measures of the tree ``t`` and its minimum measures, by name; shapes are named by their CPU request."""
     here, request = standing(objects)
     capacity, measures = measured(here, request, StepBudget(PLENTY))
     names = [] if measures.single else [here.nodes.resources[row] for row in capacity.rows]

@@ -1,4 +1,4 @@
-"""Optional pods and children beside what must be placed."""
+"""Optional pods and children in addition to required ones."""
 
 from __future__ import annotations
 

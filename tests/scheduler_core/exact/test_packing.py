@@ -1,4 +1,4 @@
-"""Packing against trying everything."""
+"""Packing compared with exhaustive search."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def questions(draw: st.DrawFn) -> tuple[np.ndarray, list[EqualPods]]:
 
 
 def possible(free: np.ndarray, demands: list[EqualPods]) -> bool:
-    """Every pod on every node that it may use."""
+    """Yield every assignment of pods to nodes that they may use."""
     pods = [demand for demand in demands for _ in range(demand.count)]
     for nodes in itertools.product(*(np.flatnonzero(demand.slots).tolist() for demand in pods)):
         used = np.zeros_like(free)

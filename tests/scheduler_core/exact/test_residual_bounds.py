@@ -1,4 +1,4 @@
-"""Bounds on groups that are not divided, against trying every way."""
+"""Bounds on groups that are not divided, compared with exhaustive search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps that are taken, and those that are left."""
+"""Step budget: steps used and steps left."""
 
 from __future__ import annotations
 

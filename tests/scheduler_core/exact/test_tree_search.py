@@ -31,7 +31,7 @@ PLENTY = 1_000_000
 
 
 def searched(objects: Objects, *, crossing: bool = False) -> dict[str, bool]:
-    """Whether the search by itself finds a plan for each root of groups that it is for; the one for domains that cross, if told so."""
+    """Return true if the search finds a plan for each root that it supports; with *crossing* the search for overlapping domains."""
     complete = [{"apiVersion": "v1" if each["kind"] in {"Node", "Pod"} else "scheduling.k8s.io/v1alpha3", **each} for each in objects]
     snapshot = load([json.dumps(each).encode() for each in complete])
     state = PlacementState.from_snapshot(snapshot, PlacingOptions())
@@ -48,13 +48,13 @@ def searched(objects: Objects, *, crossing: bool = False) -> dict[str, bool]:
 
 
 def racks(*cpus: int, zones: int = 1) -> Objects:
-    """One node a rack, as many racks in each zone."""
+    """Return one node for each rack, and equally many racks in each zone."""
     each = len(cpus) // zones
     return [node(f"n{number}", cpu, rack=f"r{number}", zone=f"z{number // each}") for number, cpu in enumerate(cpus)]
 
 
 def below(name: str, parent: str, minimum: int = 1, key: str = "") -> Objects:
-    """A composite inside another."""
+    """Return a composite inside another one."""
     group = composite(minimum)
     constraint = {"schedulingConstraints": {"topology": [{"key": key}]}} if key else {}
     return [{**group, "metadata": {"name": name}, "spec": {**group["spec"], "parentCompositePodGroupName": parent, **constraint}}]

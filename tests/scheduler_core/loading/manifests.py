@@ -42,7 +42,7 @@ def budget(name="budget-1", **more):
 
 
 def told(snapshot):
-    """The problems as lines."""
+    """Return the problems of a snapshot as lines."""
     return [f"{problem.object}: {problem.message}" for problem in snapshot.problems]
 
 

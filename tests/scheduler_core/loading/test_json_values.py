@@ -1,4 +1,4 @@
-"""One text to the JSON values in it."""
+"""JSON values in one text."""
 
 import json
 

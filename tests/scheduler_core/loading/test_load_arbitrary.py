@@ -16,7 +16,7 @@ from tests.scheduler_core.loading.manifests import REFERENCED_WORKLOAD, budget, 
 
 
 def canonical(snapshot):
-    """Everything in a snapshot, to be compared."""
+    """Return everything in a snapshot as values that can be compared."""
     shapes = {each.shape.serial: msgspec.to_builtins(each.shape) for each in snapshot.pods}
     pods = [msgspec.to_builtins(each) for each in snapshot.pods]
     table = snapshot.nodes
@@ -49,7 +49,7 @@ JSON = st.recursive(
 
 
 def places(value, way=()):
-    """Every way into a JSON value."""
+    """Yield every path in a JSON value."""
     yield way
     steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for step, inner in steps:

@@ -1,4 +1,4 @@
-"""Plain words for what is wrong."""
+"""Messages for objects that cannot be decoded."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a pod takes: the cases are those of component-helpers 1.37.1, reckoned by hand and checked against it."""
+"""Requests of a pod: the cases of component-helpers 1.37.1, computed by hand and checked against it."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from scheduler_core.model.wire import DECODERS, ENCODER, Pod
 
 MI = 1024**2
 LEAST = (100, 200 * MI)
-"""What a container counts for in scores that requests nothing."""
+"""Default requests by which scores count a container without requests."""
 
 
 def pod(*containers, init=(), status=None, **spec):
@@ -102,7 +102,7 @@ class TestPodLevel:
 
 
 class TestResize:
-    """KEP-1287: the most of what is asked for, what is granted and what the pod has."""
+    """KEP-1287: the maximum of requested, allocated and actual resources."""
 
     STATUS = {"name": "main", "allocatedResources": {"cpu": "3"}, "resources": {"requests": {"cpu": "2"}}}
 

@@ -10,7 +10,7 @@ from tests.scheduler_core.loading.manifests import node, pod, told
 
 
 def pods_of(*objects):
-    """The pods by name."""
+    """Return the pods by name."""
     return {each.name: each for each in load([node(), *objects]).pods}
 
 

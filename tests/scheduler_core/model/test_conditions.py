@@ -1,4 +1,4 @@
-"""Conditions of groups: types, reasons, words, and what stays once it is True."""
+"""Conditions of groups: types, reasons, messages, and what stays once they are True."""
 
 from __future__ import annotations
 

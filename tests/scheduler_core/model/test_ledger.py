@@ -1,4 +1,4 @@
-"""The ledger: what is assumed is taken, what is rewound is as it was, and a version stands for one content."""
+"""Ledger: assumed pods take capacity, rewinding restores it, and a version identifies one content."""
 
 from __future__ import annotations
 
@@ -91,13 +91,13 @@ def of_kind(what: PodShape, *nodes: int) -> PodLoad:
 
 
 def taken_on(books: Ledger, nodes: list[int]) -> tuple[Any, ...]:
-    """All that is taken on *nodes*, byte for byte."""
+    """Return everything taken on *nodes* as bytes."""
     arrays = (books.used, books.scored, books.held)
     return (*(array[:, nodes].tobytes() for array in arrays), [{**books.ports.get(node, {})} for node in nodes])
 
 
 class World:
-    """A ledger, and the same kept by counting from the beginning each time."""
+    """Ledger, compared with one that counts from the beginning each time."""
 
     def __init__(self, pool: list[list[tuple[PodShape, list[int]]]]) -> None:
         self.ledger = Ledger(Topology(table(LABELS)))

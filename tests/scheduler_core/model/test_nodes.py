@@ -1,4 +1,4 @@
-"""The table of nodes, and the columns of their labels."""
+"""Table of nodes, and the columns of their labels."""
 
 from __future__ import annotations
 

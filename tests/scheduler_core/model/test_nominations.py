@@ -1,4 +1,4 @@
-"""Room kept for pods that were promised a node: against whom it counts, and when it is let go of."""
+"""Capacity reserved for nominated pods: against which pods it counts, and when it is released."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def promised(*records: PodRecord) -> tuple[Ledger, Nominations]:
 
 
 def held(ledger: Ledger) -> list[int]:
-    """Millicores that are kept on each node."""
+    """Return the millicores reserved on each node."""
     return ledger.held[0].tolist()
 
 

@@ -1,4 +1,4 @@
-"""What each option of placing changes, and that nothing else does."""
+"""Options of placement: each changes its own behaviour and nothing else."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_leftovers_of_a_group_that_did_not_run_before_are_left():
 
 
 def workload(desired: int) -> Json:
-    """A Workload of v1alpha1, the version that has desiredCount, with one basic group."""
+    """Return a Workload of v1alpha1, the version that has desiredCount, with one basic group."""
     group = {
         "name": "g",
         "policy": {"basic": {"desiredCount": desired} if desired else {}},

@@ -1,4 +1,4 @@
-"""What selectors match, one object at a time and all nodes at once."""
+"""Selectors, matched against one object and against all nodes at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scheduler_core.model.wire import LabelSelector, NodeSelector, NodeSelectorT
 
 
 def table(labels: list[dict[str, str]], first: int = 0) -> NodeTable:
-    """Nodes n0, n1, ..., or from *first* on, with these labels."""
+    """Return nodes n0, n1, ..., starting at *first*, with these labels."""
     names = [f"n{number}" for number in range(first, first + len(labels))]
     return NodeTable(names, labels, [()] * len(labels), [False] * len(labels), ("cpu",), np.zeros((1, len(labels)), dtype=np.int64))
 
@@ -70,7 +70,7 @@ def test_label_selector(selector: LabelSelector | None, want: bool) -> None:
     ],
 )
 def test_a_label_selector_that_the_api_server_refuses_matches_nothing(requirement: Requirement) -> None:
-    """Not even where the expression, taken alone, would be met."""
+    """It matches nothing even if the expression alone would match."""
     assert not selectors.matches(LabelSelector(None, (requirement,)), {**LABELS, "rank": "2"})
 
 
@@ -216,7 +216,7 @@ some_terms = st.builds(
 
 
 def plainly(requirement: Requirement, labels: Mapping[str, str]) -> bool | None:
-    """What an expression of a label selector says, from the words of the API; None where it is refused."""
+    """Evaluate an expression of a label selector as the API documents it; None if the API server refuses it."""
     values = list(requirement.values or ())
     value = labels.get(requirement.key)
     if requirement.operator in {"In", "NotIn"}:
@@ -227,7 +227,7 @@ def plainly(requirement: Requirement, labels: Mapping[str, str]) -> bool | None:
 
 
 def plainly_on_node(term: NodeSelectorTerm, name: str, labels: Mapping[str, str]) -> bool:
-    """What a term of a node selector says, from the words of the API; nothing where it is empty, or a part of it is refused."""
+    """Evaluate a term of a node selector as the API documents it; false if it is empty or a part of it is refused."""
     fields = [plainly(each, {"metadata.name": name}) if len(each.values or ()) == 1 else None for each in term.match_fields or ()]
     expressions = [
         plainly_ordered(each, labels) if each.operator in {"Gt", "Lt"} else plainly(each, labels) for each in term.match_expressions or ()

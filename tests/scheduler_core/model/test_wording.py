@@ -1,4 +1,4 @@
-"""Long explanations cut, saying what was left out."""
+"""Truncation of long messages, with a note of what is omitted."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""A slow second reading of one scheduling cycle of kube-scheduler 1.37.1, on raw objects, for tests only.
+"""Slow second implementation of one scheduling cycle of kube-scheduler 1.37.1, on raw objects, for tests only.
 
-It shares no code with ``scheduler_core``: plain dicts in, plain dicts out, one loop a node, no arrays and nothing remembered
-between two questions.  ``cycle.run`` answers as the greedy strategy must answer, ``brute`` tells whether any placement exists
-and what a given one breaks, ``strategies`` makes small clusters, ``compare`` holds an answer of ``muster simulate`` against it.
+It shares no code with ``scheduler_core``: plain dicts in, plain dicts out, one loop over nodes, no arrays and no cache.
+``cycle.run`` returns the answer that the greedy strategy must give.  ``brute`` searches for any placement and reports the
+violations of a given one.  ``strategies`` makes small clusters, ``compare`` compares an answer of ``muster simulate`` with it.
 
 Not read here: inter-pod affinity, topology spread, volumes, resource claims, image locality; preemption for a pod without a
-group.  Where upstream draws lots the smallest name wins: of a node, of a domain, of a preemption unit.
+group.  Where upstream chooses at random, the smallest name of a node, a domain or a preemption unit wins.
 """

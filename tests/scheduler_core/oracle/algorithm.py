@@ -1,6 +1,6 @@
-"""The recursive algorithm: a group in a placement, its children inside it, its pods one by one.
+"""Recursive algorithm: a group in a placement, its children inside it, its pods one by one.
 
-Nothing goes back: what a child took stays taken for the next, and no child is tried twice.
+There is no backtracking: capacity taken by a child stays taken, and no child is tried twice.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ DEEPEST = 4
 
 @dataclasses.dataclass
 class Result:
-    """What became of one group."""
+    """Result of one group."""
 
     status: str
     message: str = ""
     pods: dict[str, str] = dataclasses.field(default_factory=dict)
-    """Node of each pod of a leaf that fitted, also where the leaf failed."""
+    """Node of each pod of a leaf that fits, also if the leaf failed."""
     placed: bool = False
-    """Whether a new pod below it has a node."""
+    """True if a new pod below it has a node."""
     domain: str = ""
     """Value of its topology key."""
 
 
 Results = dict[str, Result]
-"""By name of the group; groups that were never tried are not in it."""
+"""Results by name of the group; groups that were never tried are absent."""
 
 
 def feasible(minimum: int, scheduled: int, remaining: int, word: str = "minCount") -> Result:
@@ -43,7 +43,7 @@ def feasible(minimum: int, scheduled: int, remaining: int, word: str = "minCount
 
 
 def generate(group: Group, nodes: list[Node], cluster: Cluster) -> dict[str, list[Node]] | Result:
-    """The placements of a group inside its parent's, by value of its key; an Error where its running pods do not agree."""
+    """Return the placements of a group inside its parent's, by value of its key; an Error if its running pods conflict."""
     if not group.topology:
         return {"": nodes}
     if group.kind == "CompositePodGroup" and group.depth() > DEEPEST:
@@ -62,14 +62,14 @@ def generate(group: Group, nodes: list[Node], cluster: Cluster) -> dict[str, lis
 
 
 class Simulation:
-    """One run of the algorithm.  The cluster is not changed; ``where`` holds what is assumed on top of it."""
+    """One run of the algorithm.  The cluster is not changed; ``where`` holds the pods assumed in addition."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.where = dict(cluster.where)
 
     def root(self, group: Group) -> Results:
-        """The whole tree.  A root that is satisfied by what runs already, with nothing new, is Unschedulable."""
+        """Place the whole tree.  A root that is satisfied by running pods alone is Unschedulable."""
         results: Results = {}
         self.place(group, list(self.cluster.nodes.values()), results)
         outcome = results[group.name]
@@ -78,7 +78,7 @@ class Simulation:
         return results
 
     def place(self, group: Group, nodes: list[Node], results: Results) -> None:
-        """Every placement is tried; the best feasible one is assumed and told in *results*."""
+        """Try every placement; the best feasible one is assumed and recorded in *results*."""
         placements = generate(group, nodes, self.cluster)
         if isinstance(placements, Result):
             results[group.name] = placements
@@ -109,7 +109,7 @@ class Simulation:
             self.where[pod] = node
 
     def best(self, group: Group, candidates: dict[str, tuple[list[Node], Results]]) -> str:
-        """The placement of the highest score, the smallest value among equals."""
+        """Return the placement with the highest score; of equals the smallest value."""
         shown = {}
         for value, (nodes, results) in candidates.items():
             names = {node.name for node in nodes}
@@ -120,7 +120,7 @@ class Simulation:
         return min(scores, key=lambda value: (-scores[value], value))
 
     def inside(self, group: Group, nodes: list[Node], results: Results) -> None:
-        """The group in one placement, its pods assumed if it succeeds."""
+        """Place the group in one placement; its pods are assumed if it succeeds."""
         before = dict(self.where)
         outcome = self.members(group, nodes) if group.kind == "PodGroup" else self.children(group, nodes, results)
         if outcome.status == WAIT:
@@ -162,7 +162,7 @@ class Simulation:
         return dataclasses.replace(outcome, placed=placed)
 
     def choose(self, pod: Pod, nodes: list[Node]) -> str | None:
-        """The node for one pod: the one it is nominated to, if it fits there, else the best, the smallest name among equals."""
+        """Return the node for one pod: its nominated node if it fits there, else the best one; of equals the smallest name."""
         fitting = [node for node in nodes if self.fits(pod, node)]
         names = [node.name for node in fitting]
         if (nominated := self.cluster.nominated.get(pod.key)) in names:
@@ -173,7 +173,7 @@ class Simulation:
         return min(scores, key=lambda name: (-scores[name], name))
 
     def fits(self, pod: Pod, node: Node) -> bool:
-        """Both beside the pods that are there and beside those too that may come: nominated, of equal or higher priority."""
+        """Return true if the pod fits with the present pods, and also with pods nominated with equal or higher priority."""
         expected = [
             self.cluster.pods[key]
             for key, name in self.cluster.nominated.items()
@@ -187,12 +187,12 @@ class Simulation:
 
 
 def queued(group: Group, cluster: Cluster) -> list[Pod]:
-    """Members below that are to be placed, leaf by leaf."""
+    """Return the members below that are to be placed, leaf by leaf."""
     return [pod for pod in group.pods() if pod.key not in cluster.where and not pod.terminating]
 
 
 def proposed(group: Group, results: Results) -> dict[str, str]:
-    """Node of each pod of the leaves that succeed with everything between them and *group*."""
+    """Return the node of each pod of the leaves that succeed, with every group between them and *group*."""
     outcome = results.get(group.name)
     if outcome is None or outcome.status != SUCCESS:
         return {}
@@ -200,7 +200,7 @@ def proposed(group: Group, results: Results) -> dict[str, str]:
 
 
 def complete(group: Group, results: Results, above: Result | None = None) -> Results:
-    """Every group of the tree: what was never tried, or succeeded below one that did not, gets what is above it."""
+    """Return a result for every group: those never tried, or below a failed one, get the result of their parent."""
     own = results.get(group.name)
     if above is not None and (own is None or above.status == ERROR or (above.status != SUCCESS and own.status == SUCCESS)):
         own = Result(above.status, above.message)

@@ -1,4 +1,4 @@
-"""Quantities, and what a pod asks of a node."""
+"""Quantities and requests of pods."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ SUFFIXES = {
     **{letter: Fraction(1024**power) for power, letter in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), start=1)},
 }
 UNREQUESTED = {"cpu": Fraction(1, 10), "memory": Fraction(200 * 1024 * 1024)}
-"""What scores count for a container that does not say."""
+"""Return the requests by which scores count the pod: every container has CPU and memory."""
 
 Amounts = dict[str, Fraction]
 
 
 def quantity(text: str | float) -> Fraction:
-    """A quantity, exactly."""
+    """Parse a quantity exactly."""
     match = re.fullmatch(r"([+-]?[0-9.]+)(?:[eE]([+-]?[0-9]+)|([a-zA-Z]*))", str(text))
     if match is None:
         raise ValueError(f"{text!r} is no quantity")
@@ -31,7 +31,7 @@ def quantity(text: str | float) -> Fraction:
 
 
 def whole(amounts: Amounts) -> dict[str, int]:
-    """Millicores of CPU and whole units of the rest, rounded up."""
+    """Return millicores of CPU and whole units of all other resources, rounded up."""
     return {name: math.ceil(amount * 1000 if name == "cpu" else amount) for name, amount in amounts.items()}
 
 
@@ -40,12 +40,12 @@ def allocatable(node: dict[str, Any]) -> dict[str, int]:
 
 
 def requests(spec: dict[str, Any]) -> dict[str, int]:
-    """What the pod takes of a node."""
+    """Return the resources that the pod takes of a node."""
     return whole(_of_pod(spec, {}))
 
 
 def scored(spec: dict[str, Any]) -> dict[str, int]:
-    """What scores count for the pod: no container without CPU or memory."""
+    """Return the requests by which scores count the pod: every container has CPU and memory."""
     return whole(_of_pod(spec, UNREQUESTED))
 
 

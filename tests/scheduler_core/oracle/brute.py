@@ -1,7 +1,7 @@
-"""What a placement must hold to, and whether there is one: every assignment is tried.
+"""Constraints of a placement, and exhaustive search for one.
 
-Meant for tiny clusters: with n nodes and p pods there are (n + 1) ** p assignments.  Nominations do not count here: they are
-promises, not constraints.
+Meant for tiny clusters: with n nodes and p pods there are (n + 1) ** p assignments.  Nominations are no
+constraints.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tests.scheduler_core.oracle.model import Cluster, Group, Objects, Pod, read
 
 
 def violations(objects: Objects, assignments: Mapping[str, str]) -> list[str]:
-    """What *assignments* (node by pod, of any roots) break beside what runs already; nothing if they may all be bound."""
+    """Return the constraints that *assignments* (node by pod, of any roots) violate; empty if all may be bound."""
     cluster = read(objects)
     broken = [reason for key, node in sorted(assignments.items()) for reason in _unusable(key, node, cluster)]
     if broken:
@@ -29,9 +29,9 @@ def violations(objects: Objects, assignments: Mapping[str, str]) -> list[str]:
 
 
 def placement(objects: Objects, kind: str, name: str, namespace: str = "default") -> dict[str, str] | None:
-    """Some assignment of pods of one root, at least of one of them, that breaks nothing; None if there is none.
+    """Return an assignment of at least one pod of one root that violates nothing; None if there is none.
 
-    Members may be left out as far as the minimums allow.  A root that is not ready has no placement.
+    Members may be omitted as far as the minimums allow.  A root that is not ready has no placement.
     """
     cluster = read(objects)
     root = next(each for each in roots(cluster) if (each.kind, each.namespace, each.name) == (kind, namespace, name))
@@ -50,7 +50,7 @@ def placement(objects: Objects, kind: str, name: str, namespace: str = "default"
 
 
 def _assigned(pods: list[Pod], cluster: Cluster) -> Iterator[None]:
-    """Makes every assignment in ``cluster.where``, one after the other, as far as filters and domains allow."""
+    """Try every assignment in ``cluster.where`` that filters and domains allow."""
     if not pods:
         yield
         return
@@ -93,7 +93,7 @@ def _unmet(group: Group, cluster: Cluster) -> list[str]:
 
 
 def satisfied(group: Group, cluster: Cluster) -> bool:
-    """Whether what runs and what is assigned reaches the minimum, counted from the leaves upwards."""
+    """Return true if running and assigned pods reach the minimum, counted from the leaves upwards."""
     if group.kind == "PodGroup":
         return len(cluster.running(group)) >= group.minimum
     return sum(satisfied(child, cluster) for child in group.children) >= group.minimum

@@ -1,7 +1,7 @@
-"""An answer of ``muster simulate --format json --strategy greedy`` beside what the oracle says of the same objects.
+"""Comparison of an answer of ``muster simulate --format json --strategy greedy`` with the oracle.
 
-Not compared: messages, reasons, remedies, counts; what stands of a root for which the oracle says Wait, but that nothing of it
-is placed.  ``Invalid`` passes where 1.37.1 waits, fails or (five levels and more) does not look; nothing may be placed then.
+Not compared: messages, reasons, remedies, counts.  Of a root for which the oracle answers Wait, only the absence of placed pods is
+compared.  ``Invalid`` is accepted where 1.37.1 waits, fails or (five levels and more) ignores a group, if no pod is placed.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Decision = dict[str, Any]
 def compare(
     objects: Objects, answer: dict[str, Any], order: list[str] | None = None, *, evict: bool = False, failed_leaves: bool = True
 ) -> list[str]:
-    """All differences, one line each; nothing if the answer is the oracle's.
+    """Return all differences, one line each; empty if the answers agree.
 
-    *order* and *evict* as they were asked of the answer; *failed_leaves* as in ``cycle.run``.
+    *order* and *evict* are the options of the answer; *failed_leaves* as in ``cycle.run``.
     """
     wanted = cycle.run(objects, order, evict=evict, failed_leaves=failed_leaves)
     given = answer.get("decisions") or []
@@ -50,7 +50,7 @@ def _title(decision: Decision) -> str:
 
 
 def _paired(wanted: list[Decision], given: list[Decision]) -> list[tuple[Decision | None, Decision | None]]:
-    """Decisions on the same root, the first with the first, the second (after an eviction) with the second."""
+    """Pair decisions on the same root: first with first, second (after a preemption) with second."""
     pairs: list[tuple[Decision | None, Decision | None]] = []
     for title in dict.fromkeys(_title(each) for each in [*wanted, *given]):
         ours = [each for each in wanted if _title(each) == title]
@@ -108,7 +108,7 @@ def _groups(want: Decision, got: Decision, already: set[str]) -> list[str]:
 
 
 def _scheduled_once(objects: Objects, namespace: str) -> set[str]:
-    """Names of the PodGroups whose condition says so."""
+    """Return the names of the PodGroups whose condition says that they were scheduled once."""
     return {
         each["metadata"]["name"]
         for each in flat(objects)

@@ -1,4 +1,4 @@
-"""The queue, and one cycle for each root in it."""
+"""Queue, and one cycle for each root in it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tests.scheduler_core.oracle.model import Cluster, Group, Objects, Pod, join
 from tests.scheduler_core.oracle.preempt import preempt
 
 HIGHEST_CLIMB = 4
-"""Composites that are climbed from a PodGroup to find the root of a pod."""
+"""Largest number of composites between a PodGroup and the root of a pod."""
 TITLE = "pod group is unschedulable"
 
 
 @dataclasses.dataclass
 class Root:
-    """An entry of the queue: a group, or a pod without one; *group* is None also where the pods' PodGroup is not there."""
+    """Entry of the queue: a group, or a pod without one; *group* is also None if the pods' PodGroup does not exist."""
 
     kind: str
     namespace: str
@@ -40,14 +40,14 @@ class Root:
         return (-self.priority, self.created, self.namespace, self.name, self.kind)
 
     def names(self) -> list[str]:
-        """As it may be called in an order."""
+        """Return the names by which it may be given in an order."""
         return [self.name, f"{self.namespace}/{self.name}", f"{self.kind}/{self.namespace}/{self.name}"]
 
 
 def run(objects: Objects, order: list[str] | None = None, *, evict: bool = False, failed_leaves: bool = True) -> list[dict[str, Any]]:
-    """One decision for each root that has pending pods; with *evict* the victims then leave and a second cycle follows.
+    """Return a decision for each root with pending pods; with *evict* victims are deleted and a second cycle follows.
 
-    *failed_leaves* False is not what 1.37.1 does: then nobody leaves for pods of a leaf that failed, and they are nominated nowhere.
+    With *failed_leaves* False, unlike 1.37.1, no pod is preempted for pods of a failed leaf, and these are not nominated.
     """
     cluster = read(objects)
     cluster.failed_leaves = failed_leaves
@@ -62,14 +62,14 @@ def run(objects: Objects, order: list[str] | None = None, *, evict: bool = False
 
 
 def one_cycle(cluster: Cluster, order: list[str]) -> list[dict[str, Any]]:
-    """Roots named in *order* come first, in that order; what each is given stays taken for those after it."""
+    """Run one cycle.  Roots named in *order* come first; capacity taken by one root stays taken."""
     queue = sorted(roots(cluster), key=Root.order)
     queue.sort(key=lambda root: min((order.index(name) for name in root.names() if name in order), default=len(order)))
     return [decide(root, cluster) for root in queue]
 
 
 def roots(cluster: Cluster) -> list[Root]:
-    """Every pod that has no node is in one root; roots all of whose pods are being deleted are left out."""
+    """Return the roots of all pending pods, without roots whose pods are all being deleted."""
     found: dict[tuple[str, str, str], Root] = {}
     for pod in sorted(cluster.pods.values(), key=lambda each: each.key):
         if pod.key in cluster.where:
@@ -87,7 +87,7 @@ def roots(cluster: Cluster) -> list[Root]:
 
 
 def decide(root: Root, cluster: Cluster) -> dict[str, Any]:
-    """One attempt; the cluster keeps its assignments and nominations."""
+    """Run one attempt; the cluster keeps its assignments and nominations."""
     if root.kind == "Pod":
         return _lone_pod(root, cluster)
     if root.group is None or not ready(root, cluster):
@@ -136,7 +136,7 @@ def _failed(root: Root, tree: Group, told: Results, cluster: Cluster) -> dict[st
 
 
 def _lone_pod(root: Root, cluster: Cluster) -> dict[str, Any]:
-    """A pod without a group: filters and scores over all nodes.  It preempts nobody here, which is less than upstream."""
+    """Place a pod without a group: filters and scores over all nodes.  Unlike upstream it preempts no pod."""
     pod = root.pods[0]
     if pod.gated:
         return _answer(root, {}, Result(WAIT))
@@ -149,7 +149,7 @@ def _lone_pod(root: Root, cluster: Cluster) -> dict[str, Any]:
 
 
 def ready(root: Root, cluster: Cluster) -> bool:
-    """PreEnqueue: everything above is there, enough members are known, no pod that waits is gated."""
+    """Check PreEnqueue: all ancestors exist, enough members exist, no pending pod is gated."""
     tree = root.group
     if tree is None or not cluster.complete(tree) or any(pod.gated for pod in root.pods):
         return False
@@ -160,14 +160,14 @@ def ready(root: Root, cluster: Cluster) -> bool:
 
 
 def quorum(group: Group) -> bool:
-    """Members of any state are counted."""
+    """Return the members that count for the quorum: all states."""
     if group.kind == "PodGroup":
         return len(group.members) >= group.minimum
     return sum(quorum(child) for child in group.children) >= group.minimum
 
 
 def invalid(root: Root, cluster: Cluster) -> str:
-    """The first thing wrong with the pods of a tree, those that run included."""
+    """Return the first error of the pods of a tree, including running ones."""
     tree = root.group
     assert tree is not None
     scheduler = root.pods[0].scheduler

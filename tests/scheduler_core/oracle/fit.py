@@ -1,4 +1,4 @@
-"""Whether one pod may run on one node beside others: the filters of the default profile, one after the other."""
+"""Filters of the default profile, for one pod on one node."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ EVERY_ADDRESS = "0.0.0.0"
 
 
 def misfits(pod: Pod, node: Node, others: list[Pod]) -> list[str]:
-    """Why *pod* may not run on *node* beside *others*; nothing if it may."""
+    """Return the reasons for which *pod* does not fit on *node* with *others*; empty if it fits."""
     checks = {
         "the node is unschedulable": cordoned(pod, node),
         "a taint is not tolerated": any(
@@ -33,7 +33,7 @@ def cordoned(pod: Pod, node: Node) -> bool:
 
 
 def tolerated(taint: dict[str, str], pod: Pod, effects: tuple[str, ...] = ()) -> bool:
-    """Whether a toleration of the pod (only of those for *effects* or for all, if given) covers the taint."""
+    """Return true if a toleration of the pod (only those for *effects* or for all, if given) covers the taint."""
     tolerations = [each for each in pod.spec.get("tolerations") or [] if not effects or (each.get("effect") or "") in {"", *effects}]
     return any(covers(toleration, taint) for toleration in tolerations)
 
@@ -50,7 +50,7 @@ def covers(toleration: dict[str, str], taint: dict[str, str]) -> bool:
 
 
 def wanted(pod: Pod, node: Node) -> bool:
-    """nodeSelector and required node affinity."""
+    """Check nodeSelector and required node affinity."""
     selector = pod.spec.get("nodeSelector") or {}
     if any(node.labels.get(key) != value for key, value in selector.items()):
         return False
@@ -61,7 +61,7 @@ def wanted(pod: Pod, node: Node) -> bool:
 
 
 def preferred(pod: Pod, node: Node) -> int:
-    """Sum of the weights of the preferences that the node meets."""
+    """Return the sum of the weights of the preferences that the node meets."""
     terms = _node_affinity(pod).get("preferredDuringSchedulingIgnoredDuringExecution") or []
     return sum(term["weight"] for term in terms if term_matches(term["preference"], node))
 
@@ -71,14 +71,14 @@ def _node_affinity(pod: Pod) -> dict[str, Any]:
 
 
 def term_matches(term: dict[str, Any], node: Node) -> bool:
-    """All expressions hold; a term without any matches no node."""
+    """Return true if all expressions hold; a term without expressions matches no node."""
     on_labels = [matches(each, node.labels) for each in term.get("matchExpressions") or []]
     on_fields = [matches(each, {"metadata.name": node.name}) for each in term.get("matchFields") or []]
     return bool(on_labels or on_fields) and all(on_labels + on_fields)
 
 
 def matches(expression: dict[str, Any], labels: dict[str, str]) -> bool:
-    """One requirement of a node selector or a label selector."""
+    """Check one requirement of a node selector or a label selector."""
     value = labels.get(expression["key"])
     operator = expression["operator"]
     values = expression.get("values") or []
@@ -98,7 +98,7 @@ def matches(expression: dict[str, Any], labels: dict[str, str]) -> bool:
 
 
 def host_ports(pod: Pod) -> list[tuple[str, str, int]]:
-    """Protocol, address and number of each port of the host that the pod takes while it runs."""
+    """Return protocol, address and number of each host port of the pod."""
     sidecars = [each for each in pod.spec.get("initContainers") or [] if each.get("restartPolicy") == "Always"]
     return [
         (port.get("protocol") or "TCP", port.get("hostIP") or EVERY_ADDRESS, port["hostPort"])

@@ -1,4 +1,4 @@
-"""The objects of a cluster as the cycle reads them."""
+"""Objects of a cluster as the cycle reads them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Pod:
     started: str
     terminating: bool
     preempted: bool
-    """Terminating because the scheduler evicts it."""
+    """True if it is terminating because the scheduler preempts it."""
     gated: bool
 
 
@@ -55,19 +55,19 @@ class Group:
     parent: str
     created: str
     children: list[Group] = dataclasses.field(default_factory=list)
-    """By creation time, then name."""
+    """Children, by creation time, then name."""
     members: list[Pod] = dataclasses.field(default_factory=list)
-    """All of them, in the order of the queue: priority descending, creation time, name."""
+    """All members in queue order: priority descending, creation time, name."""
 
     def walk(self) -> list[Group]:
-        """This one and all below it, parents first."""
+        """Yield this group and all below it, parents first."""
         return [self, *(below for child in self.children for below in child.walk())]
 
     def leaves(self) -> list[Group]:
         return [group for group in self.walk() if group.kind == "PodGroup"]
 
     def pods(self) -> list[Pod]:
-        """The members of all leaves below."""
+        """Return the members of all leaves below."""
         return [pod for leaf in self.leaves() for pod in leaf.members]
 
     def depth(self) -> int:
@@ -79,14 +79,14 @@ class Cluster:
     nodes: dict[str, Node]
     pods: dict[str, Pod]
     groups: dict[tuple[str, str, str], Group]
-    """By kind, namespace and name."""
+    """Groups, by kind, namespace and name."""
     budgets: Objects
     where: dict[str, str]
-    """Node of each pod that has one, known or not; the cycle adds what it assumes."""
+    """Node of each bound pod, known or not; the cycle adds assumed pods."""
     nominated: dict[str, str]
-    """Node of each pod that waits for room to be made."""
+    """Node of each nominated pod."""
     failed_leaves: bool = True
-    """Whether a preemption also makes room for pods of leaves that failed below a root that succeeded, as 1.37.1 does."""
+    """True if a preemption also frees capacity for pods of failed leaves below a root that succeeded, as in 1.37.1."""
 
     def group_of(self, pod: Pod) -> Group | None:
         return self.groups.get(("PodGroup", pod.namespace, pod.group))
@@ -95,18 +95,18 @@ class Cluster:
         return self.groups.get(("CompositePodGroup", group.namespace, group.parent))
 
     def chain(self, group: Group) -> list[Group]:
-        """The group and what is above it, as far as it is there; a cycle is followed once round."""
+        """Return the group and its existing ancestors; a cycle is followed once."""
         found = [group]
         while (above := self.parent_of(found[-1])) is not None and above not in found:
             found.append(above)
         return found
 
     def complete(self, group: Group) -> bool:
-        """Whether everything above it is there, up to a root."""
+        """Return true if all ancestors exist, up to a root."""
         return not self.chain(group)[-1].parent
 
     def running(self, group: Group) -> list[Pod]:
-        """Members of all leaves below that have a node."""
+        """Return the members of all leaves below that have a node."""
         return [pod for pod in group.pods() if pod.key in self.where]
 
     def on(self, node: str) -> list[Pod]:
@@ -114,12 +114,12 @@ class Cluster:
 
 
 def flat(objects: Objects) -> Objects:
-    """Lists taken apart."""
+    """Flatten lists."""
     return [each for one in objects for each in (one["items"] if one["kind"].endswith("List") else [one])]
 
 
 def read(objects: Objects) -> Cluster:
-    """The cluster that raw objects describe.  Pods that have ended are not in it, nor nodes that say nothing of their room."""
+    """Return the cluster of raw objects, without pods that have ended and nodes without allocatable."""
     by_kind: dict[str, Objects] = {}
     for one in flat(objects):
         by_kind.setdefault(one["kind"], []).append(one)
@@ -140,7 +140,7 @@ def read(objects: Objects) -> Cluster:
 
 
 def join(cluster: Cluster) -> None:
-    """Children and members are found anew."""
+    """Link children and members again."""
     for group in cluster.groups.values():
         group.children = [each for each in cluster.groups.values() if each.parent and cluster.parent_of(each) is group]
         group.children.sort(key=lambda each: (each.created, each.name))

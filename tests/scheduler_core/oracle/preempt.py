@@ -1,4 +1,4 @@
-"""Workload-aware preemption: who leaves so that a whole tree of groups finds room."""
+"""Workload-aware preemption: victims whose preemption lets a whole tree of groups be placed."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from tests.scheduler_core.oracle.model import Cluster, Group, Pod
 
 RANK = {"Pod": 0, "PodGroup": 1, "CompositePodGroup": 2}
 NOW = dt.datetime.max.replace(tzinfo=dt.UTC)
-"""Later than every start time: what a pod counts that has not started."""
+"""Start time of a pod that has not started: later than every real one."""
 
 
 @dataclasses.dataclass
 class Unit:
-    """Pods that leave together or stay together."""
+    """Preemption unit: pods that are preempted together."""
 
     name: str
     kind: str
     priority: int
     pods: list[Pod]
-    """By key."""
+    """Pods, by key."""
 
 
 @dataclasses.dataclass
 class Outcome:
-    """*status* Success: the victims leave, or are leaving already."""
+    """Outcome; *status* Success: the victims are preempted or are terminating already."""
 
     status: str
     message: str
@@ -37,7 +37,7 @@ class Outcome:
 
 
 def preempt(root: Group, cluster: Cluster) -> Outcome:
-    """All candidates go, the tree is placed once, then each candidate comes back that does not disturb it."""
+    """Remove all candidates, place the tree once, then reprieve each candidate that does not disturb it."""
     if root.policy == "Never":
         return Outcome(UNSCHEDULABLE, "not eligible due to preemptionPolicy=Never.")
     if ongoing(root, cluster):
@@ -82,7 +82,7 @@ def _reprieve(root: Group, cluster: Cluster, candidates: list[Unit], results: Re
 
 
 def undisturbed(simulation: Simulation, placed: list[tuple[str, str]]) -> bool:
-    """Whether each proposed pod still fits on its node, added one by one."""
+    """Return true if each proposed pod still fits on its node, added one by one."""
     for key, node in placed:
         if not simulation.fits(simulation.cluster.pods[key], simulation.cluster.nodes[node]):
             return False
@@ -91,24 +91,24 @@ def undisturbed(simulation: Simulation, placed: list[tuple[str, str]]) -> bool:
 
 
 def ongoing(root: Group, cluster: Cluster) -> bool:
-    """Whether a pod of lower priority is already leaving a node that a member is nominated to."""
+    """Return true if a pod of lower priority is terminating on a node to which a member is nominated."""
     nodes = {cluster.nominated.get(pod.key) for pod in queued(root, cluster)}
     return any(pod.preempted and priority(pod, cluster) < root.priority for node in nodes if node for pod in cluster.on(node))
 
 
 def priority(pod: Pod, cluster: Cluster) -> int:
-    """That of the last group that is there above the pod; its own if there is none."""
+    """Return the priority of the topmost existing group above the pod; without a group its own."""
     group = cluster.group_of(pod)
     return pod.priority if group is None else cluster.chain(group)[-1].priority
 
 
 def unit_of(chain: list[Group]) -> Group | None:
-    """The group of a chain, from the PodGroup upwards, whose pods leave together: the highest of mode All."""
+    """Return the group of a chain, from the PodGroup upwards, whose pods are preempted together: the highest of mode All."""
     return next((group for group in reversed(chain) if group.all), None)
 
 
 def units(cluster: Cluster) -> list[Unit]:
-    """Every pod that has a known node is in one unit."""
+    """Return the units; every pod on a known node is in one unit."""
     found: dict[str, Unit] = {}
     for key, node in cluster.where.items():
         if node not in cluster.nodes:
@@ -129,7 +129,7 @@ def units(cluster: Cluster) -> list[Unit]:
 
 
 def importance(unit: Unit) -> tuple[Any, ...]:
-    """Sorts the more important unit first."""
+    """Return the sort key: more important units first."""
     return (-unit.priority, -RANK[unit.kind], -len(unit.pods), min(started(pod) for pod in unit.pods), unit.pods[0].key)
 
 
@@ -138,15 +138,15 @@ def started(pod: Pod) -> dt.datetime:
 
 
 def by_budgets(units_: list[Unit], budgets: list[dict[str, Any]]) -> list[Unit]:
-    """Units that break a disruption budget first, each part in the order given."""
+    """Return the units that violate a disruption budget, then the others, each part in the given order."""
     violating = violations(units_, budgets)
     return [unit for unit in units_ if unit.name in violating] + [unit for unit in units_ if unit.name not in violating]
 
 
 def violations(units_: list[Unit], budgets: list[dict[str, Any]]) -> dict[str, int]:
-    """Number of pods beyond a budget, by name of the unit, of those that have any.
+    """Return the number of pods that violate a budget, by name of the unit, for units that have any.
 
-    A pod uses up one budget after the other, by name, until it comes to one that has nothing left.
+    A pod consumes one budget after the other, by name, up to the first that is exhausted.
     """
     budgets = sorted(budgets, key=lambda budget: (budget["metadata"].get("namespace") or "default", budget["metadata"]["name"]))
     left = [(budget.get("status") or {}).get("disruptionsAllowed", 0) for budget in budgets]
@@ -163,7 +163,7 @@ def violations(units_: list[Unit], budgets: list[dict[str, Any]]) -> dict[str, i
 
 
 def protects(budget: dict[str, Any], pod: Pod) -> bool:
-    """Whether the pod counts against the budget; an absent or empty selector, and a pod without labels, match nothing."""
+    """Return true if the pod counts against the budget; an empty selector, or a pod without labels, matches nothing."""
     selector = (budget.get("spec") or {}).get("selector") or {}
     exact, expressions = selector.get("matchLabels") or {}, selector.get("matchExpressions") or []
     if (budget["metadata"].get("namespace") or "default") != pod.namespace or not pod.labels or not (exact or expressions):

@@ -1,4 +1,4 @@
-"""How well a node suits a pod, and a placement a group.  Integers, divided as Go divides them."""
+"""Scores of nodes and placements.  Integers, divided as Go divides them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from tests.scheduler_core.oracle.model import Node, Pod
 
 RESOURCES = ("cpu", "memory")
 TAINTS, AFFINITY = 3, 2
-"""Weights; LeastAllocated and BalancedAllocation have 1."""
+"""Weights of the scores; LeastAllocated and BalancedAllocation have 1."""
 
 
 def divide(dividend: int, divisor: int) -> int:
-    """Rounded towards zero."""
+    """Divide, rounded towards zero."""
     quotient = abs(dividend) // abs(divisor)
     return quotient if (dividend < 0) == (divisor < 0) else -quotient
 
 
 def node_scores(pod: Pod, feasible: dict[str, tuple[Node, list[Pod]]]) -> dict[str, int]:
-    """Total of each feasible node, given with the pods that are on it."""
+    """Return the total score of each feasible node, given with the pods on it."""
     avoided = {name: untolerated(pod, node) for name, (node, _) in feasible.items()}
     liked = {name: preferred(pod, node) for name, (node, _) in feasible.items()}
     most_avoided, most_liked = max(avoided.values()), max(liked.values())
@@ -30,13 +30,13 @@ def node_scores(pod: Pod, feasible: dict[str, tuple[Node, list[Pod]]]) -> dict[s
 
 
 def untolerated(pod: Pod, node: Node) -> int:
-    """Number of PreferNoSchedule taints that the pod does not tolerate."""
+    """Return the number of PreferNoSchedule taints that the pod does not tolerate."""
     soft = [taint for taint in node.taints if taint.get("effect") == "PreferNoSchedule"]
     return sum(not tolerated(taint, pod, ("PreferNoSchedule",)) for taint in soft)
 
 
 def least_allocated(pod: Pod, node: Node, others: list[Pod]) -> int:
-    """Mean of the free parts, in hundredths, once the pod is there."""
+    """Return the mean of the free fractions with the pod on the node, in percent."""
     scores = []
     for resource in RESOURCES:
         room = node.allocatable.get(resource, 0)
@@ -47,7 +47,7 @@ def least_allocated(pod: Pod, node: Node, others: list[Pod]) -> int:
 
 
 def balanced(pod: Pod, node: Node, others: list[Pod]) -> int:
-    """How much more evenly the resources are used once the pod is there: 50 to 100 where it asks for any of them, else 0."""
+    """Return the gain in balance with the pod on the node: 50 to 100 if it requests any of the resources, else 0."""
     if not any(pod.requests.get(resource, 0) for resource in RESOURCES):
         return 0
     return 50 + divide(50 + evenness(node, [*others, pod]) - evenness(node, others), 2)
@@ -65,7 +65,7 @@ def evenness(node: Node, pods: list[Pod]) -> int:
 
 
 def tightness(nodes: list[Node], pods: list[Pod]) -> int:
-    """NodeResourcesFit on a placement: how full its nodes are with all *pods* on them, those that run and those proposed."""
+    """Return NodeResourcesFit of a placement: utilization of its nodes with all *pods*, running and proposed."""
     scores = []
     for resource in RESOURCES:
         room = sum(node.allocatable.get(resource, 0) for node in nodes)
@@ -76,6 +76,6 @@ def tightness(nodes: list[Node], pods: list[Pod]) -> int:
 
 
 def placement_scores(candidates: dict[str, tuple[list[Node], list[Pod], int]]) -> dict[str, int]:
-    """Total of each placement, given as its nodes, all pods on them, and the number of the group's pods: running and proposed."""
+    """Return the total score of each placement: its nodes, all pods on them, and the number of the group's pods."""
     most = max(count for _, _, count in candidates.values())
     return {name: tightness(nodes, pods) + divide(100 * count, most) for name, (nodes, pods, count) in candidates.items()}

@@ -1,7 +1,7 @@
-"""Small clusters as the API server would hold them, made to be full of ties and near fits.
+"""Strategies of small clusters as API objects, with many ties and near fits.
 
-A tree has one priority and one preemption policy for its groups and pods, mode All is over All alone and never basic, minimums
-are within what is there, and what runs fits where it runs.  Left out, as the oracle does not read it: affinity between pods,
+A tree has one priority and one preemption policy for its groups and pods, mode All is only above All and never basic,
+minimums do not exceed the members, and running pods fit on their nodes.  Omitted, because the oracle does not read it: affinity between pods,
 spread, volumes; a pending pod without a group preempts nobody.
 """
 
@@ -32,7 +32,7 @@ TOLERATIONS = (
 
 @dataclasses.dataclass(frozen=True)
 class Size:
-    """How large it may get."""
+    """Limits of a cluster."""
 
     nodes: int = 8
     trees: int = 3
@@ -48,7 +48,7 @@ TINY = Size(nodes=4, trees=1, depth=3, pending=2, running=1, lone=2)
 
 
 def seldom(draw: st.DrawFn, value: Any, *, one_in: int = 8) -> Any:
-    """*value* (drawn, if it is a strategy), or None mostly; shrinks to None."""
+    """Draw *value* (drawn if it is a strategy), mostly None; shrinks to None."""
     if draw(st.integers(0, one_in - 1)) < one_in - 1:
         return None
     return draw(value) if isinstance(value, st.SearchStrategy) else value
@@ -93,7 +93,7 @@ def nodes(draw: st.DrawFn, count: int) -> Objects:
 
 @st.composite
 def shapes(draw: st.DrawFn) -> dict[str, Any]:
-    """A pod's spec, as far as it decides where the pod may run."""
+    """Draw the parts of a pod's spec that decide where it may run."""
     amounts = present(
         cpu=draw(st.sampled_from(("1", "500m", "1500m", "2", None))),
         memory=draw(st.sampled_from((None, None, "1Gi", "2Gi"))),
@@ -134,7 +134,7 @@ def node_affinity(draw: st.DrawFn) -> dict[str, Any]:
 
 
 class Builder:
-    """One cluster in the making."""
+    """Builder of one cluster."""
 
     def __init__(self, draw: st.DrawFn, size: Size) -> None:
         self.draw = draw
@@ -144,7 +144,7 @@ class Builder:
         self.pods = 0
 
     def tree(self, number: int, *, waiting: bool) -> None:
-        """A tree; one that does not wait has running pods only."""
+        """Add a tree; one that is not pending has running pods only."""
         policy = seldom(self.draw, "Never")
         common = {"priority": self.draw(st.sampled_from(PRIORITIES[1:] if waiting else PRIORITIES)), **present(preemptionPolicy=policy)}
         depth = self.draw(st.integers(1, self.size.depth))
@@ -194,7 +194,7 @@ class Builder:
         self.objects.append({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, **present(status=status)})
 
     def run(self, spec: dict[str, Any]) -> None:
-        """A running pod on a node where it fits, mostly in the domains of its groups; none where there is no such node."""
+        """Add a running pod on a node where it fits, mostly in the domains of its groups, if there is one."""
         loose = bool(seldom(self.draw, 1, one_in=20))
         name = f"p{self.pods}"
         cluster = read([*self.objects, {"kind": "Pod", "metadata": {"name": name}, "spec": spec}])
@@ -234,7 +234,7 @@ class Builder:
 
 @st.composite
 def clusters(draw: st.DrawFn, size: Size = Size()) -> Objects:
-    """A cluster with one waiting tree at least; ``default`` is its only namespace."""
+    """Draw a cluster with at least one pending tree; its only namespace is ``default``."""
     made = Builder(draw, size)
     for _ in range(draw(st.integers(0, size.lone))):
         made.run({**draw(st.sampled_from(made.shapes)), "priority": draw(st.sampled_from(PRIORITIES))})

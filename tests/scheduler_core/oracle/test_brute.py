@@ -1,4 +1,4 @@
-"""The oracle against trying everything, on clusters made at random."""
+"""The oracle compared with exhaustive search, on random clusters."""
 
 from __future__ import annotations
 

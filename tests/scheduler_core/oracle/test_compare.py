@@ -1,4 +1,4 @@
-"""What ``compare`` lets pass and what it tells."""
+"""Differences that ``compare`` reports, and those that it accepts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.scheduler_core.oracle.test_brute import leaf, members, node
 
 
 def answer_of(objects: Objects) -> dict[str, Any]:
-    """The oracle's decisions in the form of ``muster simulate``."""
+    """Return the oracle's decisions in the form of ``muster simulate``."""
     cluster = read(objects)
     kinds = {name: kind for kind, _, name in cluster.groups}
     decisions = copy.deepcopy(cycle.run(objects))

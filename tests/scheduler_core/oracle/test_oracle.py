@@ -1,4 +1,4 @@
-"""The oracle against what kube-scheduler 1.37.1 answered, live or in its own unit tests (tests/cases/placement.json)."""
+"""The oracle compared with answers of kube-scheduler 1.37.1, live or of its unit tests (tests/cases/placement.json)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def decisions_of(case: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def gathered(decisions: list[dict[str, Any]], part: str) -> dict[str, Any]:
-    """A part of all decisions, by names without their namespace."""
+    """Return one field of all decisions, by name without namespace."""
     return {name.rpartition("/")[2]: value for decision in decisions for name, value in decision[part].items()}
 
 

@@ -1,4 +1,4 @@
-"""The oracle's filters and scores, with values worked out by hand."""
+"""The oracle's filters and scores, with values computed by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Room that is promised, who leaves for it, and which roots are attempted at all: small clusters worked out by hand."""
+"""Nominations, preemption and the roots that are tried: small clusters worked out by hand."""
 
 from __future__ import annotations
 

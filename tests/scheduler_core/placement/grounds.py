@@ -1,4 +1,4 @@
-"""Nodes, shapes, pods, groups and sites to try the engine on."""
+"""Nodes, shapes, pods, groups and placement states for tests of the engine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _serials = itertools.count()
 
 
 def table(sizes: Sequence[tuple[int, int]], racks: Sequence[str | None] = (), zones: Sequence[str | None] = ()) -> NodeTable:
-    """Nodes n0, n1, ... of so many cores and GiB, each in a rack and a zone."""
+    """Return nodes n0, n1, ... with these cores and GiB, each in a rack and a zone."""
     labels = []
     for number in range(len(sizes)):
         named = {"rack": racks[number] if racks else None, "zone": zones[number] if zones else None}
@@ -33,13 +33,13 @@ def table(sizes: Sequence[tuple[int, int]], racks: Sequence[str | None] = (), zo
 
 
 def shape(milli: int = 1000, memory: int = GI) -> PodShape:
-    """A shape of its own."""
+    """Return a new shape."""
     requests = tuple((row, amount) for row, amount in ((CPU, milli), (MEMORY, memory), (PODS, 1)) if amount)
     return PodShape(next(_serials), requests, (milli or 100, memory or 200 * 2**20))
 
 
 def pods(prefix: str, shapes: Sequence[PodShape], node: int = -1, priority: int = 0) -> tuple[PodRecord, ...]:
-    """Pods of these shapes, in this order."""
+    """Return pods of these shapes, in this order."""
     return tuple(
         PodRecord(f"d/{prefix}-{number}", "d", f"{prefix}-{number}", each, {}, priority, node, prefix, "s", True, "", "", False, (), -1)
         for number, each in enumerate(shapes)
@@ -47,15 +47,15 @@ def pods(prefix: str, shapes: Sequence[PodShape], node: int = -1, priority: int 
 
 
 def gang(name: str, shapes: Sequence[PodShape], minimum: int, key: str = "", running: tuple[PodRecord, ...] = ()) -> Entity:
-    """A gang with members of these shapes."""
+    """Return a gang with members of these shapes."""
     return Entity(Name("PodGroup", "d", name), minimum, True, key, 0, True, "", waiting=pods(name, shapes), running=running)
 
 
 def composite(name: str, children: Sequence[Entity], minimum: int, key: str = "") -> Entity:
-    """A gang of groups."""
+    """Return a gang of groups."""
     return Entity(Name("CompositePodGroup", "d", name), minimum, True, key, 0, True, "", children=tuple(children))
 
 
 def state(nodes: NodeTable, running: tuple[PodRecord, ...] = (), options: PlacingOptions | None = None) -> PlacementState:
-    """A site with nothing but *running* on it."""
+    """Return a placement state with only *running* pods."""
     return PlacementState.from_snapshot(ClusterSnapshot(nodes, running, (), {}, {}, (), NOTHING), options or PlacingOptions())

@@ -1,4 +1,4 @@
-"""Which placements a group has to choose from."""
+"""Candidate placements of a group."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def nodes_of(case: dict[str, Any]) -> tuple[NodeTable, list[str]]:
 
 
 def generated(case: dict[str, Any]) -> dict[str, list[str]]:
-    """The domains of a case's parent, those alone where the members run if there are any."""
+    """Return the domains of a case's parent; only those of running members if there are any."""
     nodes, names = nodes_of(case)
     topology = Topology(nodes)
     parent = topology.add("", "", np.arange(len(case["placementNodes"]), dtype=np.int64))

@@ -1,4 +1,4 @@
-"""How the children of a composite fare so far, and whether trying on makes sense."""
+"""Progress of the children of a composite, and when trying can stop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a group would come to in every domain, kept up to date, against what it comes to when it is looked at anew."""
+"""Domain cache: results of a group in every domain, compared with computing them again."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def board_of(here: PlacementState, request: PlacementRequest, greedy: Greedy) ->
 
 @st.composite
 def clusters(draw: st.DrawFn) -> list[Json]:
-    """More racks than are filled one by one, of different sizes and kinds."""
+    """Draw more racks than are tried one by one, of different sizes and kinds."""
     found = []
     for rack in range(draw(st.sampled_from([3, 7, 8, 12]))):
         for number in range(draw(st.integers(1, 3))):
@@ -102,7 +102,7 @@ def test_a_board_that_followed_every_change_is_as_one_made_anew(there, kind, cou
 
 
 class Counting:
-    """Counts how often a domain is tried."""
+    """Counter of trials of a domain."""
 
     def __init__(self, greedy: Greedy) -> None:
         self.asked: list[str] = []

@@ -1,4 +1,4 @@
-"""Equal pods at once against taking the best node again and again."""
+"""Placing equal pods at once compared with taking the best node again and again."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class Nodes:
 
 
 def arrays(kinds: list[tuple[tuple[int, int], tuple[int, int], int]]) -> Nodes:
-    """From (room, what is taken, slots) of each node."""
+    """Return arrays of (capacity, taken, slots) of each node."""
     room = np.array([kind for kind, _, _ in kinds], dtype=float).reshape(-1, 2).T
     taken = np.array([load for _, load, _ in kinds], dtype=np.int64).reshape(-1, 2).T
     return Nodes(np.array([slots for _, _, slots in kinds], dtype=np.int64), room, taken, taken.copy())
 
 
 def one_by_one(what: PodShape, count: int, nodes: Nodes, bonus: Ints | None = None) -> list[int]:
-    """The best node, of equal ones the first, as often as there are pods; scores are looked one pod ahead only."""
+    """Return the best node for each pod in turn, of equals the first; scores look one pod ahead only."""
     slots, scored, used = nodes.slots.copy(), nodes.scored.copy(), nodes.used.copy()
     asked = dict(what.requests)
     taken: list[int] = []

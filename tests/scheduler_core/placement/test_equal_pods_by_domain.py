@@ -1,4 +1,4 @@
-"""Equal pods in every domain at once against each domain by itself."""
+"""Placing equal pods in every domain at once compared with each domain alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Equal pods with wishes: filled at once, against each by itself with scores normalised over what is feasible then."""
+"""Placing equal pods with preferences at once, compared with one by one with scores normalized each time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.scheduler_core.placement.test_equal_pods import KINDS, LOADS, SHAPES,
 
 @dataclasses.dataclass
 class Wishes:
-    """Values by node of each static score; None where nothing is said."""
+    """Values of each static score by node; None if no value is given."""
 
     taints: list[int] | None
     preferred: list[int] | None

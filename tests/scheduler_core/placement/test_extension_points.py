@@ -1,4 +1,4 @@
-"""What others may add to placing: generators, scores and checks, each with a say of its own and beside what is built in."""
+"""Extension points of placement: generators, scorers and checks, alone and with the built-in ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.scheduler_core.builders import Json, composite, decided, entities, le
 
 
 class ByLabel:
-    """A generator: one placement for each value of a node label."""
+    """Generator: one placement for each value of a node label."""
 
     def __init__(self, key: str) -> None:
         self.key = key
@@ -33,21 +33,21 @@ class ByLabel:
 
 
 class Unconcerned:
-    """A generator that leaves the parent as it is."""
+    """Generator that leaves the parent as it is."""
 
     def generate(self, entity: Entity, parent: Nodes, nodes: NodeTable) -> Mapping[str, Nodes] | None:
         return None
 
 
 class Nowhere:
-    """A generator of nothing."""
+    """Generator of no placement."""
 
     def generate(self, entity: Entity, parent: Nodes, nodes: NodeTable) -> Mapping[str, Nodes] | None:
         return {}
 
 
 class Prefers:
-    """A scorer that likes placements with one node."""
+    """Scorer that prefers placements with one node."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -59,7 +59,7 @@ class Prefers:
 
 
 class NotOn:
-    """A check against one node."""
+    """Check that rejects one node."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -222,7 +222,7 @@ def test_nothing_is_remembered_of_what_plugins_may_see():
 
 
 def said(objects: list[Json], plugins: Plugins) -> list[Any]:
-    """All decisions, without the reasons, which are told in other words where nothing is remembered."""
+    """Return all decisions without reasons, which are worded differently if nothing is cached."""
     return [
         (each.root, each.status, each.assignments, each.nominations, each.victims, [(of.status, of.domain) for of in each.groups])
         for each in run(objects, plugins=plugins).decisions

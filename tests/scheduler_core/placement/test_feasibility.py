@@ -1,4 +1,4 @@
-"""PlacementFeasible, against the table of kube-scheduler 1.37.1 and of KEP-6012."""
+"""PlacementFeasible, compared with the table of kube-scheduler 1.37.1 and of KEP-6012."""
 
 from __future__ import annotations
 

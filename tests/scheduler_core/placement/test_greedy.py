@@ -1,4 +1,4 @@
-"""Greedy placing: what it remembers changes nothing, and what it leaves behind is nothing."""
+"""Greedy placement: its caches change no result, and no capacity stays taken."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ options = st.sampled_from([PlacingOptions(), PlacingOptions(four_statuses=True, 
 
 
 class Side:
-    """One cluster, with one engine that remembers or with a new one for every question."""
+    """Cluster with one engine that caches, or with a new engine for every question."""
 
     def __init__(self, objects: list[Json], chosen: PlacingOptions, *, remembering: bool) -> None:
         snapshot = load(objects)
@@ -47,7 +47,7 @@ class Side:
         return self._greedy or Greedy(self.state)
 
     def step(self, kind: str, number: int, other: int) -> Any:
-        """One thing that can happen to the engine in a cycle, and what it answers."""
+        """Run one operation of the engine in a cycle; return its result."""
         root = self.roots[number % len(self.roots)] if self.roots else None
         if kind in {"promise", "withdraw"}:
             return self._nominate(number, other if kind == "promise" else -1)
@@ -72,7 +72,7 @@ class Side:
             self.settle()
 
     def _without(self, below: PotentialVictims) -> Any:
-        """All roots while some of what runs is away."""
+        """Place all roots while some running pods are removed."""
         mark = self.state.ledger.mark()
         self.state.ledger.release(below.loads, below.cause(self.state.ledger))
         found = [self.place(each) for each in self.roots]
@@ -80,7 +80,7 @@ class Side:
         return found
 
     def _aside(self, root: Entity, *, own: bool) -> Any:
-        """A root while others' promises step aside; or as a preemption places it, with its own let go of and kept again."""
+        """Place a root while nominations of other pods are set aside, or as a preemption does, with its own released and kept."""
         mark = self.state.ledger.mark()
         self.state.nominations.release_lower_priority(root.priority)
         if own:

@@ -1,4 +1,4 @@
-"""Many short runs against pod by pod."""
+"""Placing many short runs compared with pod by pod."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ randomly = settings(deadline=None, max_examples=sampled(150), suppress_health_ch
 
 @st.composite
 def grounds(draw: st.DrawFn) -> list[Json]:
-    """Nodes some of which are alike, with pods that run and one that is promised a node."""
+    """Draw nodes, some of them alike, with running pods and one nominated pod."""
     found = []
     for number in range(draw(st.integers(1, 7))):
         labels = draw(st.sampled_from([{}, {"disk": "ssd"}]))

@@ -1,4 +1,4 @@
-"""Domains that counting refutes."""
+"""Domains that are rejected by counting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entities that fare alike have one number, all others have another."""
+"""Placement requests: equivalent entities have one number, all others another one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of several feasible placements is taken."""
+"""Choice between feasible placements."""
 
 from __future__ import annotations
 

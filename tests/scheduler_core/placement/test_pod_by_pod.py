@@ -1,4 +1,4 @@
-"""Pods one by one: filters, scores, normalising over what is feasible, ports, promises."""
+"""Placing pods one by one: filters, scores, normalization over feasible nodes, ports, nominations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TCP, UDP = "TCP", "UDP"
 
 
 def steps(objects: list[Json], *where: str) -> tuple[PodByPod, dict[str, PodRecord], PlacementState]:
-    """On the nodes named, or on all; and the pods by name."""
+    """Return a step for each pod on the named nodes, or on all; and the pods by name."""
     snapshot = load(objects)
     state = PlacementState.from_snapshot(snapshot, PlacingOptions())
     nodes = np.array([state.nodes.index[name] for name in where] if where else range(len(state.nodes)), dtype=np.int64)
@@ -25,7 +25,7 @@ def steps(objects: list[Json], *where: str) -> tuple[PodByPod, dict[str, PodReco
 
 
 def went(objects: list[Json], *where: str) -> list[int]:
-    """Where the pending pods go, in the order of their names."""
+    """Return the nodes of the pending pods, in the order of their names."""
     made, records, state = steps(objects, *where)
     found = []
     for _, each in sorted(records.items()):

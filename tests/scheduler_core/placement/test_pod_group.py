@@ -1,4 +1,4 @@
-"""The pods of one group on one placement: run by run against pod by pod, and the words where it stops early."""
+"""Placing the pods of one group: run by run compared with pod by pod, and the message if it stops early."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def nodes(draw: st.DrawFn) -> list[Json]:
 
 @st.composite
 def gangs(draw: st.DrawFn) -> list[Json]:
-    """A group of pods of several kinds in any order, some of which run, beside a pod that is promised a node."""
+    """Draw a group of pods of several kinds in any order, some running, and one nominated pod."""
     kinds = draw(st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=9))
     if draw(st.booleans()):
         kinds.sort()

@@ -1,4 +1,4 @@
-"""The same questions answered node by node and pod by pod, from the words of the API and nothing of the package but its records.
+"""Naive implementation of the stateful plugins, node by node and pod by pod, from the documentation of the API.
 
 A cluster is a list of (pod, index of its node).
 """
@@ -39,7 +39,7 @@ def selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
 
 
 def term_selects(term: PodAffinityTerm, owner: PodRecord, other: PodRecord) -> bool:
-    """Whether *term*, which *owner* has, selects *other*."""
+    """Return true if *term* of *owner* selects *other*."""
     namespaces = list(term.namespaces or ())
     if not namespaces and term.namespace_selector is None:
         namespaces = [owner.namespace]
@@ -67,7 +67,7 @@ def preferred(pod: PodRecord) -> list[tuple[int, PodAffinityTerm]]:
 
 
 def together(nodes: NodeTable, key: str, one: int, other: int) -> bool:
-    """Whether two nodes are in one domain of *key*."""
+    """Return true if two nodes are in one domain of *key*."""
     return key in nodes.labels[one] and nodes.labels[one][key] == nodes.labels[other].get(key)
 
 
@@ -116,7 +116,7 @@ def node_term_matches(term: NodeSelectorTerm, nodes: NodeTable, node: int) -> bo
 
 
 def node_allowed(pod: PodRecord, nodes: NodeTable, node: int) -> bool:
-    """The pod's nodeSelector and required node affinity."""
+    """Check the pod's nodeSelector and required node affinity."""
     if any(nodes.labels[node].get(key) != value for key, value in pod.shape.node_selector):
         return False
     affinity = pod.shape.affinity.node_affinity if pod.shape.affinity else None
@@ -125,13 +125,13 @@ def node_allowed(pod: PodRecord, nodes: NodeTable, node: int) -> bool:
 
 
 def tolerated(pod: PodRecord, nodes: NodeTable, node: int) -> bool:
-    """Tolerations of the worlds here are for a key, whatever its value and effect."""
+    """Check tolerations; those here are for a key with any value and effect."""
     keys = {each.key for each in pod.shape.tolerations}
     return all(taint.effect == "PreferNoSchedule" or taint.key in keys for taint in nodes.taints[node])
 
 
 def spread_reason(nodes: NodeTable, cluster: Cluster, pod: PodRecord, node: int, among: Sequence[int]) -> str:
-    """``lacks``, ``crowded`` or nothing, by the first constraint that the node fails; domains are those of the nodes *among*."""
+    """Return ``lacks``, ``crowded`` or nothing, by the first constraint that the node fails; domains are of the nodes *among*."""
     hard = [each for each in pod.shape.spread if each.when_unsatisfiable == "DoNotSchedule"]
     eligible = [each for each in among if all(constraint.topology_key in nodes.labels[each] for constraint in hard)]
     for constraint in hard:
@@ -162,7 +162,7 @@ def _crowded(
 
 
 def _self_counted(constraint: TopologySpreadConstraint, pod: PodRecord) -> bool:
-    """An empty selector matches the pod itself, though no other pod is counted by it."""
+    """Return the pods counted; an empty selector matches the pod itself, but no other pod."""
     return selects(constraint.label_selector, pod.labels)
 
 

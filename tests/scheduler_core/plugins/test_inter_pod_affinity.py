@@ -1,4 +1,4 @@
-"""Inter-pod affinity by hand: the cases in which a reading of the rules may go wrong."""
+"""Inter-pod affinity by hand: cases that are easily misread."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.scheduler_core.plugins.world import (
 
 
 def passing(nodes: NodeTable, comer: PodRecord, *others: PodRecord) -> str:
-    """A letter a node: ``+`` where *comer* may run."""
+    """Return one letter for each node: ``+`` if *comer* may run there."""
     known = StatefulPlugins(snapshot(nodes, comer, *others))
     masks = [mask for _, mask in known.filter(comer, nodes.everything)]
     return "".join("+" if all(mask[node] for mask in masks) else "." for node in range(len(nodes)))
@@ -182,7 +182,7 @@ def test_one_that_is_assumed_on_a_node_without_the_label_is_in_no_domain() -> No
 
 
 def test_only_the_nodes_within_may_count() -> None:
-    """The cluster cut down to a placement: a pod of the same zone on a node outside is not seen."""
+    """Within a placement, a pod of the same zone on a node outside is not counted."""
     nodes = zones("aab")
     comer = wants(near(term(ZONE, "b")))
     known = StatefulPlugins(snapshot(nodes, comer, pod("b", node=0)))

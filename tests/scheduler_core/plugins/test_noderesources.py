@@ -1,4 +1,4 @@
-"""The scores of a node against the same in whole numbers, as Go counts them."""
+"""Scores of a node compared with the same in whole numbers, as Go computes them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GIB = 2**30
 
 @dataclasses.dataclass(frozen=True)
 class Spot:
-    """One node: cpu and memory that it has, that are scored already, that are requested already."""
+    """Node: CPU and memory allocatable, counted for scores, and requested."""
 
     room: tuple[int, int]
     scored: tuple[int, int]
@@ -31,7 +31,7 @@ def least_allocated(spot: Spot, taken: list[int]) -> int:
 
 
 def evenness(spot: Spot, used: list[int]) -> int:
-    """How evenly the resources of a node are used, 0 to 100; float64 as in Go."""
+    """Return the balance of resource usage of a node, 0 to 100; float64 as in Go."""
     shares = [min(1.0, float(amount) / float(room)) for room, amount in zip(spot.room, used, strict=True) if room]
     deviation = abs((shares[0] - shares[1]) / 2) if len(shares) == 2 else 0.0
     return int((1 - deviation) * 100)
@@ -47,7 +47,7 @@ def balanced(spot: Spot, what: PodShape, number: int) -> int:
 
 
 def score(spot: Spot, what: PodShape, number: int) -> int:
-    """Of the *number*-th pod that is put there."""
+    """Return the score of the *number*-th pod placed there."""
     taken = [scored + number * amount for scored, amount in zip(spot.scored, what.scored, strict=True)]
     return least_allocated(spot, taken) + balanced(spot, what, number)
 

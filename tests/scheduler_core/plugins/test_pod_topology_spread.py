@@ -1,4 +1,4 @@
-"""Topology spread constraints by hand: the cases in which a reading of the rules may go wrong."""
+"""Topology spread constraints by hand: cases that are easily misread."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.scheduler_core.plugins.world import HOST, ZONE, pod, shape, snapshot,
 
 
 def verdicts(nodes: NodeTable, comer: PodRecord, *others: PodRecord) -> str:
-    """A letter a node: ``+`` may run, ``.`` too many there, ``-`` lacks a label."""
+    """Return one letter for each node: ``+`` may run, ``.`` too many pods, ``-`` lacks a label."""
     masks = dict(StatefulPlugins(snapshot(nodes, comer, *others)).filter(comer, nodes.everything))
     lacks, crowded = masks[LACKS_TOPOLOGY], masks[SPREAD]
     return "".join("-" if not lacks[node] else "+" if crowded[node] else "." for node in range(len(nodes)))
@@ -33,7 +33,7 @@ def spreads(*constraints: TopologySpreadConstraint, app: str = "a", **more: obje
 
 
 def running(where: str, app: str = "a", **more: object) -> list[PodRecord]:
-    """One pod a digit, on the node of that index."""
+    """Return one pod for each digit, on the node of that index."""
     return [pod(app, node=int(digit), **more) for digit in where]
 
 
@@ -119,7 +119,7 @@ def test_node_taints_policy(policy: str | None, taint: str, tolerations: tuple[T
 
 
 def test_a_domain_that_does_not_count_has_nobody_in_it_for_a_candidate() -> None:
-    """Upstream finds no number for the domain, and takes it for 0: the node affinity itself keeps the pod off."""
+    """Upstream has no count for the domain and takes 0: the node affinity itself rejects the node."""
     nodes = table([{ZONE: "a"}, {ZONE: "b"}, {ZONE: "c"}])
 
     assert "..+" == verdicts(nodes, pod("a", shape(ZONES, [spread(ZONE, "a", skew=0)])), *running("01222"))
@@ -180,7 +180,7 @@ def test_equal_constraints_of_pods_that_may_use_other_nodes_are_told_apart() -> 
 
 
 def test_a_terminating_pod_that_goes_is_not_taken_off_the_count() -> None:
-    """It was never in it, whether the counting began before or after."""
+    """It was never counted, whether counting began before or after."""
     nodes, leaving = zones("ab"), pod("a", node=0, terminating=True)
     comer = spreads(spread(ZONE, "a"))
     known = StatefulPlugins(snapshot(nodes, comer, leaving, *running("0")))

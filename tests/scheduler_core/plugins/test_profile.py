@@ -1,4 +1,4 @@
-"""Where a shape may run, as far as the node alone decides."""
+"""Nodes that a shape may use, as far as the node alone decides."""
 
 from __future__ import annotations
 

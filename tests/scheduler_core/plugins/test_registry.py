@@ -1,4 +1,4 @@
-"""A plugin is a file and a line in the registry: one of each kind is added here, and the engine takes it with no other change."""
+"""Registry: one plugin of each kind is added here, and the engine uses it without another change."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OLD, CROWDED, LICENSED = "node(s) were too old", "node(s) were not empty", "node
 
 
 def wishes(shape: PodShape, key: str) -> bool:
-    """What a pod of these tests says it says by a toleration, which is of no other meaning."""
+    """Return what a pod of these tests requests: a toleration that has no other meaning."""
     return any(each.key == key for each in shape.tolerations)
 
 
@@ -40,7 +40,7 @@ def wishing(key: str) -> Json:
 
 
 class Generation(StaticPlugin):
-    """Pods may ask for nodes that are not old; the younger a node is the better."""
+    """Static plugin: pods may require nodes that are not old; younger nodes score higher."""
 
     name = "Generation"
     weight = 100
@@ -57,7 +57,7 @@ class Generation(StaticPlugin):
 
 
 class Alone(LedgerPlugin):
-    """Pods may ask for nodes where nobody runs."""
+    """Ledger plugin: pods may require nodes without pods."""
 
     name = "Alone"
     events = frozenset({ClusterEvent.ROOM})
@@ -80,7 +80,7 @@ class Alone(LedgerPlugin):
 
 
 class Licences(StatefulPlugin):
-    """A zone has one licence; pods may need one."""
+    """Stateful plugin: each zone has one licence, and pods may need one."""
 
     name = "Licences"
     events = frozenset({ClusterEvent.POD})
@@ -110,7 +110,7 @@ class Licences(StatefulPlugin):
 
 
 class MostAllocated(NodeResources):
-    """The fuller node is the better one."""
+    """Node-local plugin: fuller nodes score higher."""
 
     def ladder(self, room: Floats, scored: Ints, used: Ints, depth: int, *, whole: bool = False) -> Ints:
         return 200 - super().ladder(room, scored, used, depth, whole=whole)

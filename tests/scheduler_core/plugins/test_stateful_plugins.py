@@ -76,7 +76,7 @@ def test_active(others: list[PodRecord], want: bool) -> None:
 
 
 def test_a_pod_that_the_snapshot_does_not_have_counts_with_all_before_it() -> None:
-    """Nothing is counted until somebody says something; then what was assumed, kept and removed meanwhile counts too."""
+    """Counting starts at the first request; pods assumed, kept and removed before count too."""
     nodes = zones("abcd")
     bound, kept, tried = pod("a", node=0), pod("a"), pod("a")
     known = StatefulPlugins(snapshot(nodes, bound))

@@ -159,7 +159,7 @@ def compare(known: StatefulPlugins, nodes: NodeTable, cluster: naive.Cluster, po
 @settings(max_examples=sampled(250), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(clusters(), st.data())
 def test_filters_and_scores_are_those_of_a_naive_reading(world: tuple[NodeTable, list[PodRecord]], data: st.DataObject) -> None:
-    """Through a random history of assuming, removing and rewinding, with and without the cluster cut down to some nodes."""
+    """Random history of assume, remove and rewind, with and without restriction to some nodes."""
     nodes, pods = world
     known = StatefulPlugins(snapshot(nodes, *pods))
     cluster = [(each, each.node) for each in pods if each.node >= 0]

@@ -1,4 +1,4 @@
-"""Small clusters, written out: nodes by their labels, pods by what they say about each other."""
+"""Small clusters: nodes by their labels, pods by their relations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _number = itertools.count()
 
 
 def table(labels: Sequence[Mapping[str, str]], taints: Sequence[tuple[Taint, ...]] | None = None) -> NodeTable:
-    """Nodes n0, n1, ... with these labels."""
+    """Return nodes n0, n1, ... with these labels."""
     names = [f"n{number}" for number in range(len(labels))]
     allocatable = np.zeros((4, len(labels)), dtype=np.int64)
     taints = taints or [()] * len(labels)
@@ -36,7 +36,7 @@ def table(labels: Sequence[Mapping[str, str]], taints: Sequence[tuple[Taint, ...
 
 
 def zones(text: str) -> NodeTable:
-    """One node a letter, in the zone of that letter and on a host of its own; ``-`` is a node without labels."""
+    """Return one node for each letter, in the zone of that letter and on its own host; ``-`` is a node without labels."""
     return table([{} if letter == "-" else {ZONE: letter, HOST: f"n{number}"} for number, letter in enumerate(text)])
 
 
@@ -56,7 +56,7 @@ def pod(
     terminating: bool = False,
     name: str = "",
 ) -> PodRecord:
-    """A pod; labels given as text are the value of the label ``app``."""
+    """Return a pod; labels given as text are the value of the label ``app``."""
     if isinstance(labels, str):
         labels = {"app": labels} if labels else {}
     name = name or f"p{next(_number)}"
@@ -88,7 +88,7 @@ def selector(app: str | None = None, *expressions: Requirement) -> LabelSelector
 
 
 def term(key: str, app: str | None = None, **more: object) -> PodAffinityTerm:
-    """Pods of the label ``app``: all pods if there is none."""
+    """Return a term that selects pods with the label ``app``; without a value all pods."""
     return PodAffinityTerm(topology_key=key, **{"label_selector": selector(app), **more})
 
 
@@ -117,5 +117,5 @@ def spread(key: str, app: str | None = None, skew: int = 1, **more: object) -> T
 
 
 def affinity_scores(known: StatefulPlugins, comer: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Ints:
-    """What InterPodAffinity makes of each of *nodes*, before normalising."""
+    """Return the scores of InterPodAffinity for *nodes* before normalization."""
     return sum((plugin.score(comer, nodes, within) for plugin in known.plugins), np.zeros(len(nodes), dtype=np.int64))

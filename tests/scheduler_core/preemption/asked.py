@@ -1,4 +1,4 @@
-"""A root that waits in a small cluster, as the search for the best units is asked about it."""
+"""Pending root in a small cluster, with the problem of its smallest set of victims."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def snapshot(objects: Objects) -> Any:
 
 
 def prepared(objects: Objects) -> tuple[Decider, Entity]:
-    """What decides, and the one root."""
+    """Return the decider and the only root."""
     decider, (root,) = run_cycle.prepared(snapshot(objects), CycleOptions(strategy="complete"))
     return decider, root
 
@@ -48,7 +48,7 @@ def task(objects: Objects, *, allow_violations: bool = False) -> PlanProblem:
 
 
 def names(units: Units, numbers: Any) -> list[str]:
-    """The first pod of each."""
+    """Return the name of the first pod of each unit."""
     return sorted(units.unit(number).pods[0].name for number in numbers)
 
 
@@ -57,7 +57,7 @@ def gang(count: int, cpu: int, key: str = "", minimum: int | None = None) -> Obj
 
 
 def tree(sizes: dict[str, tuple[int, int]], *, key: str = "", inner: str = "rack", minimum: int | None = None) -> Objects:
-    """A composite with a gang of so many pods of so much CPU for each name, each in one domain of *inner*."""
+    """Return a composite with a gang for each name: its number of pods, their CPU, in one domain of *inner*."""
     found = [group("tree", len(sizes) if minimum is None else minimum, key=key)]
     for name, (count, cpu) in sizes.items():
         found += [group(name, count, key=inner, parent="tree"), *(pod(f"{name}-{number}", cpu, name) for number in range(count))]
@@ -65,5 +65,5 @@ def tree(sizes: dict[str, tuple[int, int]], *, key: str = "", inner: str = "rack
 
 
 def low(name: str, cpu: int, on: str, of: str = "", **more: Any) -> dict[str, Any]:
-    """A pod that runs, and may be made to leave."""
+    """Return a running pod that can be preempted."""
     return pod(name, cpu, of, on=on, **{"priority": 0, **more})

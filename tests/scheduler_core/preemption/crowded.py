@@ -1,4 +1,4 @@
-"""Clusters that are full of pods of lower priority, and a tree that waits: several units must leave as a rule."""
+"""Clusters full of pods of lower priority, and a pending tree that mostly needs several victims."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.scheduler_core.oracle.model import Objects
 
 PRIORITY = 100
-"""Of the tree that waits."""
+"""Priority of the pending tree."""
 
 
 def node(name: str, cpu: int, **labels: str) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def pod(name: str, cpu: int = 1, of: str = "", *, on: str = "", priority: int = 
 def group(
     name: str, minimum: int, *, key: str = "", parent: str = "", everything: bool = False, priority: int = PRIORITY
 ) -> dict[str, Any]:
-    """A gang; *minimum* counts children where the name begins with ``tree``."""
+    """Return a gang; *minimum* counts children if the name begins with ``tree``."""
     composite = name.startswith("tree")
     spec: dict[str, Any] = {"schedulingPolicy": {"gang": {"minGroupCount" if composite else "minCount": minimum}}, "priority": priority}
     spec |= {"disruptionMode": {"all" if everything else "single": {}}, "workloadRef": {"workloadName": "w", "templateName": "t"}}
@@ -56,7 +56,7 @@ def budget(name: str, app: str, allowed: int) -> dict[str, Any]:
 
 @st.composite
 def crowded(draw: st.DrawFn) -> Objects:
-    """At most three nodes, hardly anything free on them; at most six pods wait."""
+    """Draw at most three nearly full nodes and at most six pending pods."""
     sizes = draw(st.lists(st.sampled_from((4, 3, 2)), min_size=2, max_size=3))
     objects = [node(f"n{number}", cpu, rack=draw(st.sampled_from(("r1", "r2")))) for number, cpu in enumerate(sizes)]
     gangs = draw(st.integers(0, 2))

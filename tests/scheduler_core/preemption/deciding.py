@@ -24,7 +24,7 @@ def victims(decision: Decision) -> list[str]:
 
 
 def proved(units: int) -> Eviction:
-    """So many, and it is certain that no plan is better."""
+    """Return an Eviction of *units* units, proved to be the fewest."""
     return Eviction(units, units, proved=True)
 
 
@@ -33,7 +33,7 @@ SPREAD = [
     *(pod(f"small-{number}{part}", 2, on=f"n{number}") for number in range(3) for part in "ab"),
     pod("large", 4, on="n3"),
 ]
-"""Four full nodes: two pods on each of three, one on the last."""
+"""Objects of four full nodes: two pods on each of three, one on the last."""
 
 
 def low(objects: Objects, priority: int = 0) -> Objects:

@@ -13,7 +13,7 @@ from tests.scheduler_core.preemption.scene import FirstFit, ledger_of, node_tabl
 def select(
     preemptor, pods, cpus, *, groups=(), priorities=None, budgets=(), leaving=frozenset(), room=110, where=None, related=False
 ) -> Preemption[None]:
-    """Choose, and see to it that nothing else has changed."""
+    """Select victims, and assert that nothing else has changed."""
     nodes = node_table(cpus, room)
     ledger = ledger_of(nodes, pods)
     used = ledger.used.copy()

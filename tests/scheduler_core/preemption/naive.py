@@ -1,4 +1,4 @@
-"""The choice of victims the long way: one pod at a time, everything counted anew at each step."""
+"""Naive selection of victims: one pod at a time, with everything counted again at each step."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Proposed = Sequence[tuple[PodRecord, int]]
 
 
 def candidates(units: Units, priority: int) -> list[Unit]:
-    """By importance."""
+    """Return the candidates by importance."""
     found = [unit for unit in (units.unit(number) for number in range(len(units))) if unit.priority < priority]
     return sorted(found, key=importance)
 
@@ -27,7 +27,7 @@ def importance(unit: Unit) -> tuple[int, int, int, int, str]:
 
 
 def split(units: Iterable[Unit], budgets: Sequence[DisruptionBudget]) -> tuple[list[Unit], dict[str, int]]:
-    """In the order in which they may come back; and how many pods break a budget, by the key of the unit's first pod."""
+    """Return the units in the order of reprieve, and how many pods violate a budget, by key of the unit's first pod."""
     left = {budget.name: budget.allowed for budget in budgets}
     violating, others, counts = [], [], {}
     for unit in units:
@@ -47,7 +47,7 @@ def split(units: Iterable[Unit], budgets: Sequence[DisruptionBudget]) -> tuple[l
 
 
 def stand(proposed: Proposed, running: Iterable[PodRecord], nodes: NodeTable) -> bool:
-    """Whether *proposed* fit on their nodes, added one by one to those who run."""
+    """Return true if *proposed* pods fit on their nodes, added one by one to the running ones."""
     there = [(pod, pod.node) for pod in running]
     for pod, node in proposed:
         here = [each for each, where in there if where == node]
@@ -63,7 +63,7 @@ def stand(proposed: Proposed, running: Iterable[PodRecord], nodes: NodeTable) ->
 
 
 def reprieve(proposed: Proposed, units: Iterable[Unit], staying: Sequence[PodRecord], nodes: NodeTable) -> list[Unit]:
-    """The units, of those given, that cannot come back to *staying*."""
+    """Return the units that cannot be reprieved in addition to *staying*."""
     running, victims = list(staying), []
     for unit in units:
         if stand(proposed, [*running, *unit.pods], nodes):
@@ -74,7 +74,7 @@ def reprieve(proposed: Proposed, units: Iterable[Unit], staying: Sequence[PodRec
 
 
 def single(pod: PodRecord, units: Units, budgets: Sequence[DisruptionBudget], nodes: NodeTable) -> tuple[str, list[str], int]:
-    """The node, the keys of the victims, and how many of them break a budget; an empty node where there is no way."""
+    """Return the node, the keys of the victims, and how many violate a budget; an empty node if no node helps."""
     found = []
     lower = candidates(units, pod.priority)
     for node in nodes.everything.tolist():

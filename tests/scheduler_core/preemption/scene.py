@@ -1,4 +1,4 @@
-"""A small cluster to choose victims on: nodes, pods and groups in few words, and a stand-in for what places."""
+"""Small cluster for selecting victims: nodes, pods and groups, and a simple placer."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def composite(name: str, mode: str = "", parent: str | None = None, namespace: s
 
 
 def units_of(pods: Iterable[PodRecord], groups: Iterable[Group] = (), priorities: Mapping[str, int] | None = None) -> Units:
-    """*priorities* by name of group; a group without one has 0."""
+    """Return the units; *priorities* are by name of group, 0 if absent."""
     groups = tuple(groups)
     found = {(group.kind, "default", group.metadata.name): (priorities or {}).get(group.metadata.name, 0) for group in groups}
     return Units(pods, groups, found)
@@ -119,7 +119,7 @@ def ledger_of(nodes: NodeTable, pods: Iterable[PodRecord]) -> Ledger:
 
 
 def root(*waiting: PodRecord, priority: int = 100, minimum: int = 0, preempts: bool = True) -> Entity:
-    """A gang of all of *waiting* unless *minimum* says fewer."""
+    """Return a gang of all of *waiting*, or with *minimum* fewer."""
     name = Name("PodGroup", "default", "preemptor")
     return Entity(name, minimum or len(waiting), True, "", priority, preempts, "", (), waiting)
 
@@ -132,10 +132,10 @@ class Outcome:
 
 
 class FirstFit:
-    """Places the pods of a leaf one by one on the first node with room, and keeps account of who is away.
+    """Placer that puts the pods of a leaf one by one on the first node with capacity, and records removed pods.
 
-    A pod with the label ``apart`` will not share a node with a pod whose label ``app`` is of that value, one with the label
-    ``alone`` not even a cluster.
+    A pod with the label ``apart`` does not share a node with a pod whose label ``app`` has that value; one with the label
+    ``alone`` does not share the cluster with it.
     """
 
     def __init__(self, ledger: Ledger, pods: Iterable[PodRecord] = ()) -> None:

@@ -1,4 +1,4 @@
-"""The best set of units by trying every one: slow, and by other code than what is tested."""
+"""Best set of units by trying every set: slow, and independent of the tested code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def without(objects: Objects, pods: set[str]) -> Objects:
 
 
 def worth(units: list[preempt.Unit], cluster: Cluster) -> Key:
-    """Breaks a budget, units, pods, highest priority, sum of priorities, age of the oldest."""
+    """Return the cost: violates a budget, units, pods, highest priority, sum of priorities, age of the oldest."""
     pods = [pod for unit in units for pod in unit.pods]
     ordered = sorted(units, key=preempt.importance)
     return (
@@ -38,7 +38,7 @@ def of_victims(objects: Objects, victims: tuple[str, ...]) -> Key:
 
 
 def best(objects: Objects, root: dict[str, str], priority: int) -> Key | None:
-    """What the best plan is worth; None if there is none."""
+    """Return the cost of the best plan; None if there is none."""
     cluster = read(objects)
     units = [unit for unit in preempt.units(cluster) if unit.priority < priority]
     for key, chosen in sorted(((worth(chosen, cluster), chosen) for chosen in _all(units)), key=lambda pair: pair[0]):

@@ -1,4 +1,4 @@
-"""Domains inside domains."""
+"""Nested domains."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WAYS = (((None, 1),),)
 
 
 def built(wanted, *racks, effort=10_000):
-    """In a cluster with one node for each pair of a zone and a rack."""
+    """Return the areas of a cluster with one node for each pair of a zone and a rack."""
     nodes = [
         node(f"n{number}", 1, **{key: value for key, value in (("zone", zone), ("rack", rack)) if value})
         for number, (zone, rack) in enumerate(racks)

@@ -1,4 +1,4 @@
-"""Best first: what is found, and how far the search has come."""
+"""Best-first search: its result and its bound."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.scheduler_core.preemption.test_relaxed import WIDE
 
 
 class Scene:
-    """The branching of a search, with its weights."""
+    """Branching of a search, with its weights."""
 
     def __init__(self, objects, *, allow_violations=False):
         self.problem = task(objects, allow_violations=allow_violations)

@@ -1,4 +1,4 @@
-"""The least costs: against trying every way, place by place."""
+"""Lowest costs, compared with exhaustive search at each place."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_peak_is_where_more_costs_more():
 
 @st.composite
 def _growing(draw):
-    """Costs over a grid that never fall where more is had, nothing costing nothing."""
+    """Draw costs over a grid that never decrease with the amount, 0 for nothing."""
     grid = Grid((2, 2))
     places = []
     for _ in range(draw(st.integers(1, 4))):

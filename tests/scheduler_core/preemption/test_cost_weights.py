@@ -1,4 +1,4 @@
-"""A plan weighs less than another exactly where it comes before it."""
+"""Weights of plans: a plan weighs less than another exactly if it is better."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _groups = st.lists(st.tuples(st.integers(1, 3), st.sampled_from((-5, 0, 3, 2_000
 
 
 def weighed(groups):
-    """A unit for each: so many pods of such a priority."""
+    """Return a unit for each entry: its number of pods and their priority."""
     made = [leaf(f"g{number}", "all") for number in range(len(groups))]
     pods = [
         pod(f"p{number}{each}", 0, priority, group=f"g{number}") for number, (count, priority) in enumerate(groups) for each in range(count)

@@ -1,4 +1,4 @@
-"""Disruption budgets: which victims would break one."""
+"""Disruption budgets: the victims that would violate one."""
 
 from __future__ import annotations
 

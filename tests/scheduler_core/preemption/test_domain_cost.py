@@ -1,4 +1,4 @@
-"""What room costs in one domain: against trying all units."""
+"""Cost of capacity in one domain, compared with trying all units."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NOBODY: frozenset[int] = frozenset()
 
 @dataclasses.dataclass
 class Scene:
-    """A gang of two shapes, of one CPU and of two, that goes anywhere; units by the names of their first pods."""
+    """Gang of two shapes, of one and of two CPU, without a constraint; units by the names of their first pods."""
 
     problem: PlanProblem
     scope: DomainCost

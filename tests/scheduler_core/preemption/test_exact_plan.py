@@ -1,4 +1,4 @@
-"""The best units, proved: what it says where it comes to an end, and where it does not."""
+"""Smallest set of units with proof: its result at the end, and if it stops early."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def searched(objects, *, allow_violations=False, effort=10**6):
 
 
 def best(objects, *, allow_violations=False):
-    """The first pods of the best units; None where there are none.  It is certain."""
+    """Return the first pods of the best units, with proof; None if there are none."""
     found, exact = searched(objects, allow_violations=allow_violations)
     exact.run()
 

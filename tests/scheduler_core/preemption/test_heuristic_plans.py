@@ -1,4 +1,4 @@
-"""Plans that are made and reduced, and what is certain of them."""
+"""Heuristic plans: made, reduced, and what is certain of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.scheduler_core.preemption.crowded import budget, node
 
 
 class Counting:
-    """Lets the root fit once all of one of several sets of units have left."""
+    """Trial in which the root fits once all units of one of several sets are preempted."""
 
     def __init__(self, *enough, otherwise=False):
         self.enough = enough
@@ -28,7 +28,7 @@ LOW = [low(f"x{number}", 2, f"n{number}") for number in range(4)]
 
 
 def rough(*enough, objects=(), lower=1, effort=10**6):
-    """Units by the last digit of their names; *enough*: sets of these."""
+    """Return a rough plan; units by the last digit of their names, *enough* are sets of these."""
     problem = task([*NODES, *LOW, *objects, *gang(2, 2)])
     trials = Counting(*(frozenset(problem.candidates[list(each)].tolist()) for each in enough))
     return problem, trials, HeuristicSearch(problem, trials, Effort(effort), lower)

@@ -12,7 +12,7 @@ SMALL, LARGE = shape(1000), shape(3000)
 
 
 def leaf(number, *ways, key="rack", value=None):
-    """*ways*: pods of the small shape and of the large one."""
+    """Return a leaf; *ways* are numbers of pods of the small and of the large shape."""
     pods = tuple(tuple((each, count) for each, count in zip((SMALL, LARGE), way, strict=True) if count) for way in ways)
     return RequiredPods(number, key, value, pods)
 

@@ -41,7 +41,7 @@ def test_optional_pods_cost_no_victims():
 
 
 def one_of(*pods: dict[str, Any]) -> Objects:
-    """A node for each of *pods*, and a gang of one that fits nowhere."""
+    """Return a node for each of *pods*, and a gang of one pod that fits nowhere."""
     made = [{**each, "spec": {**each["spec"], "nodeName": f"n{number}"}} for number, each in enumerate(pods)]
     return [*(node(f"n{number}", 2) for number in range(len(pods))), *made, *gang(1, 2)]
 

@@ -78,7 +78,7 @@ def test_pods_that_keep_away_from_others_get_a_plan_too():
 
 
 def test_pods_of_which_greedy_alone_has_failed_prove_nothing():
-    """The first takes the only node that the second fits on, though it fits on another as well."""
+    """The first pod takes the only node that the second fits on, although it fits on another as well."""
     with_port = [pod("first", 1, "a"), pod("second", 2, "b")]
     for each in with_port:
         each["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
@@ -106,7 +106,7 @@ def test_greedy_says_nothing_of_how_good_its_victims_are():
 
 
 def crammed(count: int) -> Objects:
-    """A node full of *count* pods of 1 to 3 CPU, more than are looked at in all sets."""
+    """Return a node full of *count* pods of 1 to 3 CPU, more than can be tried in all sets."""
     sizes = [1 + number % 3 for number in range(count)]
     return [node("n", sum(sizes)), *(pod(f"low-{number:02}", size, on="n", priority=0) for number, size in enumerate(sizes))]
 

@@ -1,4 +1,4 @@
-"""What of nodes matters."""
+"""Cost of capacity on nodes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.scheduler_core.preemption.crowded import group, node, pod
 
 
 def looked(objects, most=(9,), weights=None):
-    """By node its spot, and the shares; units by the name of their first pod."""
+    """Return capacity and shares by node; units by the name of their first pod."""
     found = task(objects)
     called = {number: found.units.unit(number).pods[0].name for number in found.candidates.tolist()}
     shapes = found.requirements.required.ways[0]

@@ -1,4 +1,4 @@
-"""What groups come to in their domain."""
+"""Costs of groups in their domain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may leave, and what is certain before anything is looked for."""
+"""Units that may be preempted, and what is certain before the search."""
 
 from __future__ import annotations
 

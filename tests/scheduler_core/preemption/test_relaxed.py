@@ -1,4 +1,4 @@
-"""The least a root costs where units may be paid in part: no more than it really costs, and of what it is made."""
+"""Lower bound of the cost of a root if units may be preempted in part."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.scheduler_core.preemption.crowded import group, node, pod
 
 
 class Scene:
-    """A root that may be anywhere; every unit costs 60."""
+    """Root without a constraint; every unit costs 60."""
 
     def __init__(self, objects, effort=10**6):
         problem = task(objects)
@@ -32,7 +32,7 @@ class Scene:
         self.relaxed = Relaxation(wanted, kinds, areas(question.state, wanted, domain, self.effort), scope, self.effort)
 
     def least(self, leaving=(), staying=(), limit=INFINITE):
-        """The cost, and on how many nodes each unit is made use of."""
+        """Return the cost, and the number of nodes on which each unit is used."""
         found = self.relaxed.least(*self._state(leaving, staying), limit)
         names = {number: name for name, number in self.called.items()}
         return None if found is None else (found[0], {names[unit]: len(nodes) for unit, nodes in found[1].items()})
@@ -52,7 +52,7 @@ WIDE = [
     *(low(f"xh{rack}", 2, f"{rack}1", "h") for rack in ("r1", "r2")),
     *tree({"one": (2, 2)}),
 ]
-"""Two racks of two nodes, a gang on the first node of each and a gang on the second."""
+"""Cluster of two racks of two nodes, a gang on the first node of each and a gang on the second."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Room on the nodes of proposed pods."""
+"""Capacity on the nodes of proposed pods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a group may be."""
+"""Nodes where a group may run."""
 
 from __future__ import annotations
 

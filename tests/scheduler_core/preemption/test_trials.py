@@ -1,4 +1,4 @@
-"""Trials leave everything as it was, and tell who is in the way."""
+"""Trials restore the state, and report the pods that block the root."""
 
 from __future__ import annotations
 

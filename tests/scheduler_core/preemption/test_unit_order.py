@@ -1,4 +1,4 @@
-"""The order of importance: upstream's own cases, and times written in other ways."""
+"""Order of importance: upstream's cases, and times in other notations."""
 
 from __future__ import annotations
 

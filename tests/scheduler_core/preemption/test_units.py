@@ -1,4 +1,4 @@
-"""Preemption units: who leaves together, and of what priority."""
+"""Preemption units: their pods and their priority."""
 
 from __future__ import annotations
 

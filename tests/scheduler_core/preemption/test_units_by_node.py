@@ -1,4 +1,4 @@
-"""Units and the nodes they touch."""
+"""Units and their nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who must leave a node for so many pods: against trying every set of units and every number of pods."""
+"""Victims on a node for a number of pods, compared with every set of units and every number of pods."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ PORT = (("TCP", "0.0.0.0", 80),)
 
 
 def select(preemptor, pods, cpus, *, groups=(), priorities=None, budgets=(), leaving=frozenset(), room=110) -> Preemption[Outcome]:
-    """Choose, and see to it that nothing else has changed."""
+    """Select victims, and assert that nothing else has changed."""
     nodes = node_table(cpus, room)
     ledger = ledger_of(nodes, pods)
     used, versions, ports = ledger.used.copy(), ledger.versions.copy(), {node: dict(taken) for node, taken in ledger.ports.items()}

@@ -1,4 +1,4 @@
-"""Timestamps as times."""
+"""Parsing of creation timestamps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Invalid, Wait and Error: which root is not tried, and what its groups and pods are told."""
+"""Roots that are Invalid, Wait or Error, and the messages of their groups and pods."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ QUORUM = 'waiting for composite pod group "root" tree to meet quorum'
 
 
 def refused(groups, pods, gates=ALL_ON, others=()) -> Decision | None:
-    """What is decided on the first tree before it is tried."""
+    """Return the decision on the first tree before it is tried."""
     given = snapshot(groups, pods, others=others)
     trees = Trees(given)
     why = refusal(trees.all[0], trees, gates)

@@ -1,4 +1,4 @@
-"""The order of the roots."""
+"""Order of the roots."""
 
 from __future__ import annotations
 

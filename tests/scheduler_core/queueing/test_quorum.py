@@ -1,4 +1,4 @@
-"""Who is short of members, and who is to blame for it."""
+"""Groups that lack members, and the groups that cause it."""
 
 from __future__ import annotations
 

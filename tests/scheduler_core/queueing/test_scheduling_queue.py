@@ -1,4 +1,4 @@
-"""From a snapshot to the queue: which roots are tried, in which order, and what becomes of the others."""
+"""Queue of a snapshot: roots that are tried, their order, and the decisions on all others."""
 
 from __future__ import annotations
 

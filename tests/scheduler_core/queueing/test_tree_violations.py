@@ -1,4 +1,4 @@
-"""What makes a tree invalid, told by the rules themselves."""
+"""Violations that make a tree invalid, as the rules report them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ALL = {"all": {}}
 
 
 def workload(name: str, *leaves: str, gang: int = 2):
-    """A Workload of one composite template ``root`` over *leaves*, which are gangs where *gang* is not 0."""
+    """Return a Workload of one composite template ``root`` over *leaves*, gangs where *gang* is not 0."""
     policy = {"gang": {"minCount": gang}} if gang else {"basic": {}}
     below = [{"name": each, "schedulingPolicy": policy} for each in leaves]
     root = {"name": "root", "schedulingPolicy": {"basic": {}}, "podGroupTemplates": below}
@@ -26,7 +26,7 @@ def workload(name: str, *leaves: str, gang: int = 2):
 
 
 def told(groups, pods=(), others=(), gates=None) -> dict[str, list[str]]:
-    """Of each group of the first tree that breaks rules: the ids of those."""
+    """Return the ids of the rules that each group of the first tree violates."""
     trees = Trees(snapshot(groups, pods, others=others))
     found = tree_violations.find_violations(trees.all[0], trees, gates or Gates())
     return {name.name: [re.findall(r"\(([a-z-]+)\)$", breach)[0] for breach in breaches] for name, breaches in found.items()}

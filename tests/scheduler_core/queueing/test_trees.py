@@ -1,4 +1,4 @@
-"""Trees from a snapshot, the pods in them, and Entities."""
+"""Trees of a snapshot, their pods, and entities."""
 
 from __future__ import annotations
 

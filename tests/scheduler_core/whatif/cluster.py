@@ -1,4 +1,4 @@
-"""A small cluster by hand, and steps applied to it as kubectl would."""
+"""Small cluster, and edits applied to it as kubectl would."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def named(content: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def after(objects: Iterable[dict[str, Any]], steps: Iterable[Step]) -> Objects:
-    """The objects once *steps* are applied."""
+    """Return the objects after *steps*."""
     left = {named(each): each for each in objects}
     for step in steps:
         if step.apply is not None:

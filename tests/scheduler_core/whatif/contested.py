@@ -1,4 +1,4 @@
-"""Small clusters where many pods are promised a node, are held back by gates, or are of no group and wait."""
+"""Small clusters in which many pods are nominated, gated, or pending without a group."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OF_A_GROUP = ("nodeName", "schedulingGroup", "schedulingGates")
 
 @st.composite
 def contested(draw: st.DrawFn, size: Size) -> Objects:
-    """As ``clusters`` draws them, and changed in that."""
+    """Draw a cluster as ``clusters`` does, with such pods."""
     objects = draw(clusters(size))
     names = [each["metadata"]["name"] for each in objects if each["kind"] == "Node"]
     pods = [each for each in objects if each["kind"] == "Pod"]

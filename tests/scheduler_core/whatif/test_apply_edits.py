@@ -1,4 +1,4 @@
-"""A snapshot changed by steps is the one that loading the changed objects makes."""
+"""A snapshot changed by edits equals the one loaded from the changed objects."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CHANGES = {
 
 
 def told(snapshot):
-    """All of a snapshot that placing reads."""
+    """Return everything in a snapshot that placement reads."""
     nodes = snapshot.nodes
     shapes = [{**dataclasses.asdict(pod), "shape": {**dataclasses.asdict(pod.shape), "serial": 0}} for pod in snapshot.pods]
     table = nodes.names, nodes.labels, nodes.taints, nodes.unschedulable.tolist(), nodes.resources, nodes.allocatable.tolist()

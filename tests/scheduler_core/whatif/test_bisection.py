@@ -1,4 +1,4 @@
-"""The most and the least are found, whatever is guessed first, with few questions."""
+"""Bisection: the largest and smallest values are found from any first guess, with few trials."""
 
 from __future__ import annotations
 

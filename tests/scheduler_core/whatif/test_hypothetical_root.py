@@ -1,4 +1,4 @@
-"""Groups that take no room, and pods beyond what is needed, are left out as they should be."""
+"""Groups without requests and pods beyond the minimum, left out of a trial."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is supposed of a change is what comes of its steps, and what comes of the steps on a ground that is kept is the truth."""
+"""Trial of an edit compared with applying its steps, and with a prepared cluster that is reused."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SPREAD = [{"topologyKey": "rack", "maxSkew": 1, "whenUnsatisfiable": "DoNotSched
 
 
 def edits(trial: Trial, subject: Subject, room: NearlyRoom) -> Iterator[Edit]:
-    """Changes of every kind."""
+    """Draw edits of every kind."""
     relaxed = candidates.relaxations(room.snapshot, subject)
     yield from relaxed
     for ladder in candidates.widenings(room.snapshot, subject):
@@ -52,7 +52,7 @@ def edits(trial: Trial, subject: Subject, room: NearlyRoom) -> Iterator[Edit]:
 
 
 def hold_against_the_truth(objects: Objects, options: CycleOptions = COMPLETE) -> int:
-    """Every change of every root that is not placed; how many there were."""
+    """Check every edit of every root that is not placed; return their number."""
     met = 0
     for decision in not_placed(objects, options):
         snapshot = load(objects)
@@ -126,7 +126,7 @@ def test_the_same_with_pods_that_are_promised_a_node():
 
 @pytest.mark.parametrize("options", [COMPLETE, CycleOptions()], ids=["complete", "greedy"])
 def test_the_same_of_a_root_that_is_not_ready_and_has_others_before_it(options):
-    """Once its gates are gone it finds what these have left, and that is nothing."""
+    """Once its gates are removed it finds the capacity that the others left, which is none."""
     held_back = waiting("g", 1, schedulingGates=[{"name": "later"}])
     objects = [node("a1"), gang("first", 1, ""), *waiting("first", 3), gang("g", 1, ""), *held_back]
     (decision,) = not_placed(objects, options)
@@ -137,7 +137,7 @@ def test_the_same_of_a_root_that_is_not_ready_and_has_others_before_it(options):
 
 
 def test_the_same_with_promises_that_outlast_the_turn_of_their_pods():
-    """Room is kept for pods that were not placed in their turn, and may not preempt or are not needed."""
+    """Capacity is reserved for pods that were not placed in their cycle and may not preempt, or are not needed."""
     never = {**pod("never", cpu=3, priority=9, preemptionPolicy="Never"), "status": {"phase": "Pending", "nominatedNodeName": "a1"}}
     over = {**pod("h-1", "h", cpu=3, priority=9), "status": {"phase": "Pending", "nominatedNodeName": "a2"}}
     placed = [node("a1"), node("a2", cpu=2), gang("h", 1, "", priority=9), pod("h-0", "h", cpu=3, priority=9), over]
@@ -171,7 +171,7 @@ def test_a_search_may_take_no_more_than_it_is_given():
 
 
 def test_a_root_that_what_runs_of_it_satisfies_is_not_searched_for():
-    """Greedy gives a sibling more than it needs, and a remedy must not count on a search that there will not be."""
+    """Greedy gives a sibling more than its minimum; a remedy must not rely on a search that is not run."""
     objects = json.loads((Path(__file__).parents[2] / "cases" / "satisfied-root.json").read_text(encoding="utf-8"))
 
     assert hold_against_the_truth(objects) > 0

@@ -1,4 +1,4 @@
-"""Of the raw objects only those are read that are asked for."""
+"""Raw objects are read only if they are requested."""
 
 from __future__ import annotations
 

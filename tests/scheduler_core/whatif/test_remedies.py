@@ -1,4 +1,4 @@
-"""Every remedy works when it is applied, and most situations have one."""
+"""Every remedy works when it is applied, and most roots have one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TWO_RACKS = [node("a1"), node("a2"), node("b1", "r2"), node("b2", "r2")]
 
 
 def helped(objects, options=COMPLETE):
-    """The changes for the only root that is not placed, each of which is applied and found to work."""
+    """Return the remedies of the only root that is not placed; each is applied and verified."""
     (decision,) = not_placed(objects, options)
     found = remedies(objects, load(objects), decision, options)
     for each in found:
@@ -228,7 +228,7 @@ SHAPES = {
 
 
 def tally(instances):
-    """Roots that are not placed, and those that have a remedy; every remedy is applied and held to what it says."""
+    """Return the number of roots that are not placed and of those with a remedy; every remedy is applied and verified."""
     met = with_remedy = 0
     for objects in instances:
         snapshot = load(objects)
@@ -249,7 +249,7 @@ def test_nine_of_ten_trees_that_are_not_placed_have_a_remedy(make):
 
 
 def with_daemons(objects):
-    """The same where one of the pods that run on each node is of a DaemonSet."""
+    """Return the same cluster with one pod of a DaemonSet on each node."""
     met, found = set(), []
     for each in objects:
         on = each["spec"].get("nodeName") if each["kind"] == "Pod" and "schedulingGroup" not in each["spec"] else None

@@ -1,4 +1,4 @@
-"""No change is told twice, however many ways lead to it."""
+"""No edit is reported twice, however many ways lead to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the API server fills in, on JSON and on typed objects alike, and what it drops while a gate is off."""
+"""Defaults of the API server on JSON and on typed objects, and fields that it drops while a gate is off."""
 
 from __future__ import annotations
 

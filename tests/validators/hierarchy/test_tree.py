@@ -1,4 +1,4 @@
-"""GroupTree: parents, depths, cycles, orphans; whatever the order of the input."""
+"""GroupTree: parents, depths, cycles and orphans, for any order of the input."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_cycles(groups: list[Group], want: set[str]) -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_agrees_with_climbing_from_every_group(seed: int) -> None:
-    """Depth and cycles are what a walk up the parents finds, and do not depend on the order of the input."""
+    """Depth and cycles equal those of a walk up the parents, for any order of the input."""
     chosen = random.Random(seed)
     names = [f"g{number}" for number in range(chosen.randint(1, 12))]
     parents = {name: chosen.choice([None, None, "missing", *names]) for name in names}
@@ -115,7 +115,7 @@ def test_around_finds_ancestors_and_descendants() -> None:
 
 
 def test_around_does_not_meet_the_stored_self() -> None:
-    """The cluster may know the object already (a cache is ahead, or behind): it stands in the tree once."""
+    """The cluster may have the object already (its cache is newer or older): the tree has it once."""
     new = composite("a", "root")
     tree = GroupTree.from_group(new, KnownObjects([composite("root", "a"), composite("a")], complete=True))
 
@@ -132,7 +132,7 @@ def test_a_long_chain_costs_no_stack() -> None:
 
 @pytest.mark.parametrize("length", [1, 2, 8, 9, 50, 100])
 def test_a_circle_is_followed_no_further_than_it_is_shown(length: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of its groups tells of it, so following it round would cost the square of its length."""
+    """Each group of a cycle reports it, so following all of it would cost the square of its length."""
     tree = GroupTree.build([composite(f"g{number}", f"g{(number + 1) % length}") for number in range(length)])
     steps = 0
 

@@ -1,6 +1,6 @@
-"""Folders of manifests and the findings that they must give, compared as a set of (rule, severity, file, line, field).
+"""Folders of manifests with their expected findings, compared as sets of (rule, severity, file, line, field).
 
-A line of null matches any line: where a broken file breaks is its parser's business.
+A line of null matches any line: the line of a syntax error depends on the parser.
 """
 
 from __future__ import annotations

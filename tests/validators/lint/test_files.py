@@ -1,4 +1,4 @@
-"""Paths become manifests: which files, in which order, and what happens where one cannot be read."""
+"""Manifests of paths: which files, in which order, and errors for files that cannot be read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ POD = "apiVersion: v1\nkind: Pod\n"
 
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory with manifests and other files, which is the working directory."""
+    """Make the working directory one with manifests and other files."""
     for name in ("b.yaml", "a/z.yml", "a/c.json", "a.yaml", "run.sh", "a/README.md", "B.YAML"):
         file = tmp_path / name
         file.parent.mkdir(exist_ok=True)

@@ -47,7 +47,7 @@ def test_aliases_of_aliases_are_refused_and_not_followed() -> None:
 
 
 def test_merged_mappings_count_at_each_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Merging copies keys; a copy is counted as every alias is."""
+    """Merging copies keys; a copy counts as an alias does."""
     monkeypatch.setattr("validators.lint.yaml_events.MOST_NODES", 100)
     text = HEAD + "a: &a {b: 1, c: 1}\nl:\n"
 

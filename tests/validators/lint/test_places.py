@@ -112,7 +112,7 @@ def test_no_object_is_told_at_its_first_line() -> None:
 
 
 def test_libyaml_and_the_parser_in_python_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All but the words of an error are the same."""
+    """Everything except the text of errors is the same."""
 
     def everything() -> list[object]:
         document = only(OBJECT)

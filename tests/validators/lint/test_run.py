@@ -1,4 +1,4 @@
-"""Manifests become a report: counts, places, what is known to what."""
+"""Report of manifests: counts, places, and the objects known to each other."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_further_objects_are_known_and_not_judged() -> None:
 
 
 def test_an_input_takes_the_place_of_the_further_object_of_its_name() -> None:
-    """What is about to be replaced does not clash with what replaces it."""
+    """An object that is replaced does not conflict with its replacement."""
     default = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: usual}\nvalue: 5\nglobalDefault: true\n"
 
     assert told(report({"a.yaml": default}, {"cluster.yaml": default})) == []
@@ -175,7 +175,7 @@ def test_an_annotation_of_a_foreign_object_is_not_read() -> None:
 
 
 def test_findings_on_one_line_share_its_text() -> None:
-    """A file may be one line: a copy of it for each finding would cost the square of its size in memory."""
+    """A file may be one line: a copy of it in each finding would take memory in the square of its size."""
     templates = ", ".join(f"{{name: t{number}, schedulingPolicy: {{gang: {{minCount: 0}}}}}}" for number in range(8))
     text = f"{{apiVersion: scheduling.k8s.io/v1beta1, kind: Workload, metadata: {{name: w}}, spec: {{podGroupTemplates: [{templates}]}}}}"
     findings = report({"a.yaml": f"---\n{text}\n"}).findings

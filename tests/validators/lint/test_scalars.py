@@ -1,4 +1,4 @@
-"""A YAML scalar means what it means to kubectl."""
+"""YAML scalars have the type and value that kubectl reads."""
 
 from __future__ import annotations
 

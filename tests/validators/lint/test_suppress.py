@@ -1,4 +1,4 @@
-"""What annotations and comments hide, and what is said of those that hide nothing."""
+"""Suppressions by annotations and comments, and reports of unused ones."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_a_comment_hides_that_a_file_is_not_kubernetes() -> None:
 
 
 def test_of_an_object_that_was_given_up_nothing_is_said() -> None:
-    """Its other rules were not asked, so nobody knows whether there was something to hide."""
+    """Its other rules were not run, so it is unknown if the suppression is unused."""
     scope = suppress.Scope(SCOPE.known, SCOPE.active, {("a.yaml", 0)}, {("a.yaml", 0)})
 
     assert applied([], "rule-a: why", "# muster: ignore[rule-b] why\na: b\n", scope).findings == ()

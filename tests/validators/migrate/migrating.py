@@ -1,4 +1,4 @@
-"""Manifests to migrate, and the call that does it, for the tests beside."""
+"""Manifests to migrate, and calls of the migration."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ spec:
 
 
 def pod(name: str, group: str = "workers", *, key: str = "", workload: str = "train", more: str = "") -> str:
-    """A pod that names a group of a Workload, v1alpha1's way."""
+    """Return a pod that names a group of a Workload, as in v1alpha1."""
     replica = f", podGroupReplicaKey: {key}" if key else ""
     return (
         f"apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}}}\nspec:\n"
@@ -52,34 +52,34 @@ def pod(name: str, group: str = "workers", *, key: str = "", workload: str = "tr
 
 
 def together(*texts: str) -> str:
-    """YAML documents in one text."""
+    """Join YAML documents."""
     return "---\n".join(texts)
 
 
 def migrate(*texts: str, to: str = "v1beta1", name: str = "a.yaml") -> Migration:
-    """What comes of the documents of one file."""
+    """Migrate the documents of one file."""
     return migrate_files({name: together(*texts)}, to=to)
 
 
 def migrate_files(files: dict[str, str], to: str = "v1beta1") -> Migration:
-    """What comes of several files, by their names."""
+    """Migrate several files, given by name."""
     encoded = {name: text.encode() for name, text in files.items()}
     return run.run((run.Input(name, content, documents.parse(name, content)) for name, content in encoded.items()), to)
 
 
 def text_of(migration: Migration, place: int = 0) -> str:
-    """One file after the migration."""
+    """Return the text of one file after the migration."""
     return migration.files[place].after.decode()
 
 
 def objects_in(text: str, name: str = "a.yaml") -> list[dict[str, object]]:
-    """The objects in a text."""
+    """Return the objects in a text."""
     parts = documents.parse(name, text.encode()).parts
     assert all(isinstance(part, Document) for part in parts), parts
     return [part.content for part in parts if isinstance(part, Document)]
 
 
 def findings(text: str, *, minor: int = 37, profile: Profile = Profile.KEP, name: str = "a.yaml") -> tuple[Finding, ...]:
-    """What the linter finds in a text."""
+    """Return the findings of the linter in a text."""
     settings = Settings(profile=profile, minor=minor, linting=True)
     return lint.run([documents.parse(name, text.encode())], settings=settings).findings

@@ -1,4 +1,4 @@
-"""Changes come to another object, whatever the order they are given in."""
+"""Changes applied to an object, in any order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One PodGroup for each Workload, group and replica key that pods name; what pods say of their priority goes with it."""
+"""Generated PodGroups: one for each Workload, group and replica key, with the priority of its pods."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ CLASS = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name:
 
 
 def groups(text: str) -> dict[str, dict[str, object]]:
-    """The specs of the PodGroups in a text, by name."""
+    """Return the specs of the PodGroups in a text, by name."""
     return {each["metadata"]["name"]: each["spec"] for each in objects_in(text) if each["kind"] == "PodGroup"}
 
 
 def members(text: str) -> dict[str, str]:
-    """The PodGroup of each pod in a text."""
+    """Return the PodGroup of each pod in a text."""
     return {each["metadata"]["name"]: each["spec"]["schedulingGroup"]["podGroupName"] for each in objects_in(text) if each["kind"] == "Pod"}
 
 

@@ -1,4 +1,4 @@
-"""PodGroups that are made stand behind their Workload, in the language and layout of the file."""
+"""Generated PodGroups follow their Workload, in the format and layout of the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A PodGroup that is made has a legal name, the same for the same reference."""
+"""Names of generated PodGroups: valid, and the same for the same reference."""
 
 from __future__ import annotations
 

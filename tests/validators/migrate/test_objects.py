@@ -1,4 +1,4 @@
-"""What changes in an object of a retired version, and what of it is lost."""
+"""Changes in an object of a retired version, and its fields that are lost."""
 
 from __future__ import annotations
 

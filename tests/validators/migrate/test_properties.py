@@ -1,4 +1,4 @@
-"""What holds of every migration: nothing but what is told is lost, and nothing but what must change changes."""
+"""Properties of every migration: every loss is reported, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def typed(content: dict[str, object]) -> Object:
 
 
 def without_counts(found: Object) -> Object:
-    """The object without what v1alpha1 alone has."""
+    """Return the object without the fields that only v1alpha1 has."""
     if not isinstance(found, Workload):
         return found
     templates = tuple(_without_count(each) for each in found.spec.pod_group_templates or ())
@@ -116,7 +116,7 @@ def test_comments_and_untouched_lines_stay_in_their_order(file: tuple[str, str])
 
 
 def _line(text: str) -> str:
-    """Comments move with the lines that they stand among."""
+    """Return a line without its comment; comments move with their lines."""
     return text.strip() if text.lstrip().startswith("#") else text
 
 

@@ -1,4 +1,4 @@
-"""A pod's reference to a group of a Workload is found wherever its spec stands, and nothing else is taken for one."""
+"""References of pods to a group of a Workload, in every kind with a pod spec."""
 
 from __future__ import annotations
 

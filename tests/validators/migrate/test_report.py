@@ -1,4 +1,4 @@
-"""The report of a migration, for people and for scripts."""
+"""Report of a migration, for people and for scripts."""
 
 from __future__ import annotations
 

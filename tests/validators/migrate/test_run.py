@@ -1,4 +1,4 @@
-"""All files of a call together: what is lost, what is refused, and where."""
+"""Migration of several files together: losses and refusals, with their places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values are written so that every reader takes them for what they are."""
+"""Values are written so that every YAML reader reads them with the same type."""
 
 from __future__ import annotations
 

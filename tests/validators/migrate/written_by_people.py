@@ -1,4 +1,4 @@
-"""Random valid objects of retired versions, written in all the ways that people and tools write manifests."""
+"""Strategies of valid objects of retired versions, in all styles in which manifests are written."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ KEY = st.one_of(st.none(), st.just(""), st.sampled_from(["r0", "r1", "7"]))
 
 
 def absent_or(value: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Absent is None: such fields are left out."""
+    """Draw a value or None for an absent field."""
     return st.one_of(st.none(), value)
 
 
 def mapping(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
-    """Mappings with these fields in any order, those that are None left out."""
+    """Draw mappings with these fields in any order, without those that are None."""
     found = st.fixed_dictionaries(fields).flatmap(lambda each: st.permutations(sorted(each.items())))
     return found.map(lambda items: {name: value for name, value in items if value is not None})
 
@@ -39,7 +39,7 @@ def unique(items: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
 
 
 def workload_1(policy: st.SearchStrategy[Any] = COUNTED) -> st.SearchStrategy[dict[str, Any]]:
-    """A Workload of v1alpha1."""
+    """Draw a Workload of v1alpha1."""
     spec = mapping(controllerRef=absent_or(CONTROLLER), podGroups=unique(mapping(name=LABEL, policy=policy)))
     return mapping(apiVersion=st.just("scheduling.k8s.io/v1alpha1"), kind=st.just("Workload"), metadata=META, spec=spec)
 
@@ -73,7 +73,7 @@ RETIRED = st.one_of(workload_1(), WORKLOAD_2, GROUP_2)
 
 
 def pods_of(workload: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
-    """A pod, or a controller of pods, that names one of the Workload's groups."""
+    """Draw a pod, or a controller of pods, that names one of the Workload's groups."""
     metadata = workload["metadata"]
     group = st.sampled_from([each["name"] for each in workload["spec"]["podGroups"]])
     reference = mapping(name=st.just(metadata["name"]), podGroup=group, podGroupReplicaKey=KEY)
@@ -88,14 +88,14 @@ def pods_of(workload: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
 
 @st.composite
 def jobs(draw: st.DrawFn, policy: st.SearchStrategy[Any] = COUNTED) -> list[dict[str, Any]]:
-    """A Workload of v1alpha1 and its pods, in any order."""
+    """Draw a Workload of v1alpha1 and its pods, in any order."""
     workload = draw(workload_1(policy))
     pods = draw(st.lists(pods_of(workload), max_size=3))
     return draw(st.permutations([workload, *pods]))
 
 
 def _commented(text: str, chance: random.Random) -> str:
-    """YAML in block style with comments on some lines and between some.  No scalar here goes over lines."""
+    """Draw YAML in block style with comments on and between lines.  No scalar spans lines."""
     lines = []
     for number, line in enumerate(text.split("\n")):
         if line and chance.random() < 0.3:
@@ -107,7 +107,7 @@ def _commented(text: str, chance: random.Random) -> str:
 
 @st.composite
 def texts(draw: st.DrawFn, objects: list[dict[str, Any]]) -> tuple[str, str]:
-    """A file's name and text that holds *objects*."""
+    """Draw a file name and a text that holds *objects*."""
     whole: list[dict[str, Any]] = objects
     if draw(st.booleans()):
         whole = [{"apiVersion": "v1", "kind": "List", "items": objects}]
@@ -129,5 +129,5 @@ def texts(draw: st.DrawFn, objects: list[dict[str, Any]]) -> tuple[str, str]:
 
 
 def files(objects: st.SearchStrategy[list[dict[str, Any]]]) -> st.SearchStrategy[tuple[str, str]]:
-    """Files with such objects."""
+    """Draw files with such objects."""
     return objects.flatmap(texts)

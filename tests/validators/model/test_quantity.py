@@ -1,4 +1,4 @@
-"""Quantities: what resource.Quantity of Kubernetes 1.37.1 makes of the same texts."""
+"""Quantities: the same results as resource.Quantity of Kubernetes 1.37.1."""
 
 import fractions
 

@@ -1,4 +1,4 @@
-"""The walk that rules share: every template once, its path, and which of them are judged."""
+"""Walk over templates that rules share: every template once, with its path."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_walk_tells_every_template_and_its_path() -> None:
 
 
 def test_a_path_is_that_of_the_very_template() -> None:
-    """Two templates that are equal stand in two places."""
+    """Two equal templates have two paths."""
     twins = (leaf("a"), leaf("a"))
     templates = Templates(workload(*twins), None)
 
@@ -105,7 +105,7 @@ def test_absence_of_a_policy_is_an_empty_one() -> None:
 
 
 class Counting(Templates):
-    """Counts the templates that walks come by."""
+    """Templates that count how often walks visit them."""
 
     steps = 0
 
@@ -116,7 +116,7 @@ class Counting(Templates):
 
 
 def test_all_paths_cost_one_walk() -> None:
-    """Whatever the order in which they are asked for: thousands of errors must not cost thousands of walks."""
+    """In any order of requests: thousands of errors must not cost thousands of walks."""
     tree = workload(*(composite(f"c{number}", *(leaf(f"l{number}-{each}") for each in range(8))) for number in range(8)))
     templates = Counting(tree, None)
     found = {templates.path(shape): shape for _ in range(2) for shape in reversed(templates.validated)}
@@ -132,7 +132,7 @@ def test_the_first_path_costs_no_more_than_its_way() -> None:
 
 
 def test_a_name_is_found_with_the_template_above_it() -> None:
-    """Of several the first: the lists of a composite are read before what is below them."""
+    """The first of several: the lists of a composite are read before the templates below them."""
     below, twin = composite("b", leaf("c"), leaf("d")), leaf("d", priority=1)
     above = composite("a", below, twin)
     named = TemplatesByName(workload(above))

@@ -1,4 +1,4 @@
-"""A small report with everything in it that a renderer must cope with."""
+"""Small report with everything that a renderer must handle."""
 
 from __future__ import annotations
 

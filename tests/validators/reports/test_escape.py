@@ -1,4 +1,4 @@
-"""Text from manifests is made safe to show."""
+"""Escaping of text from manifests for display."""
 
 from __future__ import annotations
 

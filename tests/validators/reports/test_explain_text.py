@@ -1,4 +1,4 @@
-"""Rules are told as text, JSON and Markdown, and found by the fields they speak of."""
+"""Explanation of rules as text, JSON and Markdown, and search by field."""
 
 from __future__ import annotations
 

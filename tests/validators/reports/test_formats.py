@@ -1,4 +1,4 @@
-"""Each format says the same, in the form that its readers want."""
+"""Report formats: the same content, each in the form that its readers need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each rule's examples are its tests: the good ones are silent, the bad ones are told where they say."""
+"""Examples of each rule: good ones have no finding, bad ones exactly the findings that they name."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def told(rule: Rule, example: Example) -> list[str]:
 
 
 def linted(example: Example) -> tuple[pipeline.Violation, ...]:
-    """What is said of the first document, all of them being known and the others read before it."""
+    """Return the findings of the first document; all are known, the others are read before it."""
     with_gates = settings(example, linting=True)
     examined = [pipeline.examine(document, with_gates) for document in yaml.safe_load_all(example.yaml)]
     first = examined[0]
@@ -43,7 +43,7 @@ def linted(example: Example) -> tuple[pipeline.Violation, ...]:
 
 
 def changed(example: Example) -> tuple[pipeline.Violation, ...]:
-    """What is said of an update from the old object to the new."""
+    """Return the errors of an update from the old object to the new one."""
     new, old = yaml.safe_load(example.yaml), yaml.safe_load(example.old)
     for each in (new, old):
         each["metadata"].setdefault("namespace", "default")
@@ -54,7 +54,7 @@ def changed(example: Example) -> tuple[pipeline.Violation, ...]:
 
 @pytest.mark.parametrize(("rule", "example"), examples("good"))
 def test_a_good_example_is_clean(rule: Rule, example: Example) -> None:
-    """No rule at all has anything to say of a good example of any."""
+    """No rule has a finding for a good example of any rule."""
     judged = changed(example) if example.old else linted(example)
 
     assert [f"{each.error.origin} {each.error.path}: {each.error}" for each in judged] == []
@@ -62,7 +62,7 @@ def test_a_good_example_is_clean(rule: Rule, example: Example) -> None:
 
 @pytest.mark.parametrize(("rule", "example"), examples("bad"))
 def test_a_bad_example_is_told_at_its_places(rule: Rule, example: Example) -> None:
-    """The rule tells each place that the example names, and no other."""
+    """The rule reports each place that the example names, and no other."""
     assert sorted(example.at) == sorted(told(rule, example))
 
 

@@ -1,6 +1,6 @@
-"""Table of API versions with more rows: a pytest plugin that extends it before anything has read it.
+"""pytest plugin that adds rows to the table of API versions before any module has read it.
 
-``scheduling.k8s.io/v1`` and a group of its own have Workloads, PodGroups and CompositePodGroups in today's form.
+``scheduling.k8s.io/v1`` and a group of its own have Workloads, PodGroups and CompositePodGroups in the current form.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What takes objects of the versions that ``extended_table`` adds; run by ``test_new_versions``."""
+"""Commands given objects of the versions that ``extended_table`` adds; run by ``test_new_versions``."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ NODE, MEMBERS = node("n1"), [pod(f"g-{number}", "g") for number in range(2)]
 
 
 def written(objects: list[Json], api_version: str) -> list[Json]:
-    """*objects*, those of our kinds as of *api_version*."""
+    """Return *objects*, those of scheduling.k8s.io with *api_version*."""
     return [{**each, "apiVersion": api_version} if each["kind"] in KINDS else each for each in objects]
 
 
@@ -63,7 +63,7 @@ def muster(*arguments: str, given: list[Json] | str = "") -> Result:
 
 
 def bare(each: Json) -> Json:
-    """*each* as an item of a list."""
+    """Return *each* as an item of a list."""
     return {name: value for name, value in each.items() if name not in {"apiVersion", "kind"}}
 
 
@@ -99,7 +99,7 @@ def test_review(api_version: str, new: Json, path: str) -> None:
 
 
 def test_migrate(api_version: str) -> None:
-    """A Workload of the version stays, and its pods get a group of that version; a retired object becomes that of its own group."""
+    """A Workload of that version stays, its pods get a group of that version; retired objects stay in their group."""
     flat = {"podGroupTemplates": [{"name": "workers", "schedulingPolicy": {"gang": {"minCount": 2}}}]}
     given = [{"apiVersion": api_version, "kind": "Workload", "metadata": {"name": "train"}, "spec": flat}]
     given.append({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": []}})
@@ -164,7 +164,7 @@ def test_webhooks(api_version: str, path: str) -> None:
 
 @pytest.fixture
 def only(api_version: str) -> Iterator[Api]:
-    """An API server that has our kinds in that version alone."""
+    """Return an API server that serves our kinds in that version only."""
     base = f"/apis/{api_version}"
 
     def answer(_: str, path: str, __: bytes) -> tuple[int, dict[str, str], Json]:

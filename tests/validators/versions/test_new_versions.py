@@ -1,4 +1,4 @@
-"""A new version and a new API group need rows in the table, and no other change."""
+"""A new version or API group needs rows in the table, and no other change."""
 
 from __future__ import annotations
 

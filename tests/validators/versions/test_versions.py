@@ -1,4 +1,4 @@
-"""Retired versions in today's form, their paths in their own, and which Kubernetes serves what."""
+"""Conversion of retired versions, their field paths, and the versions that each Kubernetes release serves."""
 
 from __future__ import annotations
 

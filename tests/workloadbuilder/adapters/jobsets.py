@@ -19,7 +19,7 @@ NESTED = "spec.replicatedJobs[1].template.spec.scheduling"
 
 
 def jobset(at_root: str = "", nested: str = "", targeted: str = "", target: str = "workers") -> str:
-    """The JobSet with scheduling at the root, in the workers' Job template, and at the root for *target*."""
+    """Return the JobSet with scheduling at the root, in the workers' Job template, and at the root for *target*."""
     inside = ", ".join(
         [at_root] * bool(at_root) + [f"replicatedJobPolicies: [{{targetReplicatedJob: {target}, {targeted}}}]"] * bool(targeted)
     )

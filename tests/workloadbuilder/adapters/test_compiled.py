@@ -1,4 +1,4 @@
-"""All kinds alike: the document's examples, soundness of what is made, and objects that are anything."""
+"""All kinds: examples of the documentation, valid results, and arbitrary objects."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def _changed(value, path, new):
 @settings(max_examples=sampled(60), deadline=None)
 @given(data=st.data())
 def test_whatever_stands_in_a_field_something_sensible_comes_of_it(text, further, data):
-    """Nothing is raised; either errors are told or sound objects are made."""
+    """Nothing is raised: errors are reported, or valid objects are generated."""
     found = [each for each in yaml.safe_load_all(text) if each]
     first = {key: each for key, each in found[0].items() if key not in {"apiVersion", "kind"}}
     path = data.draw(st.sampled_from(list(_paths(first))[1:]))

@@ -1,4 +1,4 @@
-"""Grove's PodCliqueSets: four levels, domains, and what is lost."""
+"""Compiling Grove's PodCliqueSets: four levels, domains, and fields that are lost."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def test_a_jobset_of_a_trainjob_gets_no_workload():
 
 
 def test_groups_that_no_job_controller_would_make_are_warned_of():
-    """In Kubernetes 1.37 it looks at the top of a Workload alone, and a JobSet's templates are below its root."""
+    """In Kubernetes 1.37 it reads only the top of a Workload, and a JobSet's templates are below its root."""
     found = compiled(jobset(nested="schedulingPolicy: {gang: {}}"), groups=True, delegated=True)
 
     told = [str(each) for each in found.warnings if "creates no PodGroup" in str(each)]

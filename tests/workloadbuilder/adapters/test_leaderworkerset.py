@@ -1,4 +1,4 @@
-"""LeaderWorkerSets: one gang a replica, its constraint, subgroups, and the way back to Basic."""
+"""Compiling LeaderWorkerSets: one gang for each replica, its constraint, subgroups, and basic policies."""
 
 from __future__ import annotations
 

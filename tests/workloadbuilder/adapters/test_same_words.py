@@ -1,4 +1,4 @@
-"""A scheduling block is refused at admission and in compiling at the same fields and in the same words."""
+"""A scheduling block is refused at admission and in compiling at the same fields with the same messages."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ JOBSETS = {
 
 
 def judged(text: str) -> list[str]:
-    """What the rules say at admission, in order of field path."""
+    """Return the errors of the rules at admission, sorted by field path."""
     found = yaml.safe_load(text)
     verdict = pipeline.validate(found["kind"], found, None, Operation.CREATE, settings=Settings())
     return [f"{each.error.path}: {each.error}" for each in verdict if each.error.origin in RULES]

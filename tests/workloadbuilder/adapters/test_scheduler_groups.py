@@ -1,4 +1,4 @@
-"""Groups of other schedulers: what they become, and what is lost."""
+"""Compiling groups of other schedulers, and fields that are lost."""
 
 from __future__ import annotations
 

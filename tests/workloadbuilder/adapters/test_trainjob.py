@@ -1,4 +1,4 @@
-"""TrainJobs: the JobSet that a runtime makes of them."""
+"""Compiling TrainJobs: the JobSet that a runtime makes of them."""
 
 from __future__ import annotations
 

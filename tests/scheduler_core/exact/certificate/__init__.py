@@ -1,1 +1,1 @@
-"""Proofs that a root has no placement, checked without the search."""
+"""Certificates of infeasibility, checked without the search."""

@@ -1,7 +1,7 @@
-"""Whether a certificate proves what it says of a cluster, told from the raw objects; it shares no code with what wrote it.
+"""Independent checker of certificates: it reads the raw objects and shares no code with their author.
 
-A state is a set of groups, each with the nodes that it must be met within: all of them together.  A rule tells whether a proof shows that
-a state has no solution.  The rules, and what a measure is, are told in ``scheduler_core.exact.certificate.certificate``.
+A state is a set of groups, each with its allowed nodes; all must be satisfied together.  A rule checks that a proof shows that a
+state has no solution.  ``scheduler_core.exact.certificate.certificate`` documents rules and measures.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LARGEST = 200_000
 
 
 def accepts(objects: list[Json], certificate: Json) -> bool:
-    """Whether *certificate* is of its form, and proves what it says."""
+    """Return true if *certificate* is well-formed and proves its claim."""
     try:
         checker = Checker(objects, certificate)
         return checker.refutes(certificate["proof"], frozenset({(checker.tree[0], frozenset(checker.free))}))
@@ -27,14 +27,14 @@ def accepts(objects: list[Json], certificate: Json) -> bool:
 
 
 def at(value: Any, *path: str) -> Any:
-    """What stands at *path*; an empty object where there is nothing."""
+    """Return the value at *path*; an empty object if there is none."""
     for name in path:
         value = (value or {}).get(name)
     return value or {}
 
 
 def asked(amounts: Json) -> Counter[str]:
-    """In thousandths, rounded up."""
+    """Return a quantity in thousandths, rounded up."""
     found = Counter[str]()
     for name, text in amounts.items():
         number = str(text).rstrip("numkKMGTPEi")
@@ -44,7 +44,7 @@ def asked(amounts: Json) -> Counter[str]:
 
 
 def takes(spec: Json) -> Counter[str]:
-    """The most of what runs together and of what starts, or what the pod itself asks for; and its overhead."""
+    """Return requests: the maximum of running and starting containers, or the pod-level request; plus overhead."""
     running, most = Counter[str](), Counter[str]()
     for number, each in enumerate([*at(spec, "initContainers"), *at(spec, "containers")]):
         own = asked({**at(each, "resources", "limits"), **at(each, "resources", "requests")})
@@ -55,7 +55,7 @@ def takes(spec: Json) -> Counter[str]:
 
 
 def admits(node: Json, spec: Json) -> bool:
-    """Whether a pod may run there; a toleration is taken to be of every taint of its key, and what compares numbers to hold."""
+    """Return true if the node may admit the pod; tolerations match every taint of their key, and numeric operators always match."""
     labels, keys = at(node, "metadata", "labels"), {each.get("key", "") for each in at(spec, "tolerations")}
     taints = {each["key"] for each in at(node, "spec", "taints") if each["effect"] != "PreferNoSchedule"}
     taints |= {"node.kubernetes.io/unschedulable"} if at(node, "spec", "unschedulable") else set()
@@ -69,7 +69,7 @@ def admits(node: Json, spec: Json) -> bool:
 
 
 class Checker:
-    """One root, and what is free for it.  A measure is so much of some resources: a pod measures how often it takes that."""
+    """Root with its free resources.  A measure is a bundle of resources: a pod measures how many bundles it takes."""
 
     def __init__(self, objects: list[Json], certificate: Json) -> None:
         told, able = certificate["root"], dict[str, frozenset[str]]()
@@ -121,7 +121,7 @@ class Checker:
         return refuted
 
     def ways(self, proof: Json, state: State) -> bool:
-        """Each domain that a group may have; once it has one, each quorum of its children."""
+        """Yield each domain that a group may have; once it has one, each quorum of its children."""
         ((group, place),) = (each for each in state if each[0] == proof["group"])
         pins = {self.labels[node].get(self.key[group]) for each in self.below(group) for node in self.running[each]}
         ways = {value: {(group, where)} for value, where in self.domains(self.key[group], place).items() if pins <= {value}}
@@ -132,7 +132,7 @@ class Checker:
         return proof["each"].keys() == ways.keys() and all(self.refutes(then, state - {(group, place)} | ways[way]) for way, then in told)
 
     def room(self, proof: Json, state: State) -> bool:
-        """More is needed than can be filled, by groups one domain of the key each, or without a key by pods one node each."""
+        """Check that demand exceeds capacity: groups need a domain of the key each, pods without a key a node each."""
         measure, key = proof["measure"], proof["key"]
         size, place = proof["size"] if key else 1, frozenset[str]().union(*(where for _, where in state))
         pods = [pod for group, _ in state for each in self.below(group) for pod in self.waiting[each]]

@@ -20,7 +20,7 @@ Certificate = dict[str, Any]
 
 
 def proved(objects: Objects, options: CycleOptions = COMPLETE) -> list[Certificate]:
-    """The certificates of one cycle, as they are read from a file."""
+    """Return the certificates of one cycle, as read from a file."""
     complete = [{"apiVersion": "v1" if each["kind"] in {"Node", "Pod"} else "scheduling.k8s.io/v1alpha3", **each} for each in objects]
     snapshot = load([json.dumps(each).encode() for each in complete])
     found = certificates(snapshot, run_cycle(snapshot, options).decisions, options)
@@ -28,12 +28,12 @@ def proved(objects: Objects, options: CycleOptions = COMPLETE) -> list[Certifica
 
 
 def spread(*, racks: int = 3, cpu: int = 3) -> Objects:
-    """Nodes in racks, two a rack."""
+    """Return nodes in racks, two in each."""
     return [node(f"n{rack}{number}", cpu, zone="z", rack=f"r{rack}") for rack in range(racks) for number in range(2)]
 
 
 def tree(*needs: int, cpu: int = 1, minimum: int = 0) -> Objects:
-    """A leaf for each of *needs*, one rack for each."""
+    """Return a tree with a leaf for each of *needs*, each confined to one rack."""
     leaves = [leaf(f"g{number}", need, number, "rack") for number, need in enumerate(needs)]
     return [
         composite(minimum or len(needs)),
@@ -43,7 +43,7 @@ def tree(*needs: int, cpu: int = 1, minimum: int = 0) -> Objects:
 
 
 def taken(name: str, on: str, cpu: int) -> dict[str, Any]:
-    """A pod that runs."""
+    """Return a running pod."""
     (pod,) = members("none", 1, cpu)
     spec = {key: value for key, value in pod["spec"].items() if key != "schedulingGroup"}
     return {"kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": {**spec, "nodeName": on}}

@@ -1,4 +1,4 @@
-"""What has a placement is refuted by nobody, and nearly all that has none is, with little to read."""
+"""Refutation: no feasible root is refuted, nearly every infeasible one is, by short certificates."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MANY = settings(deadline=None, max_examples=sampled(150), suppress_health_check=
 
 
 def refuted(objects, name, *, empty=False, steps=20_000):
-    """The proof for one root on the cluster as it is."""
+    """Return the proof for one root on the cluster as it is."""
     snapshot = load([json.dumps(each).encode() for each in objects])
     root = next(entity for entity in queued(snapshot, CycleOptions(strategy="complete")) if entity.name == name)
     state = PlacementState.from_snapshot(snapshot, COMPLETE.placing, COMPLETE.ignore)
@@ -89,7 +89,7 @@ def test_nine_of_ten_tiny_clusters_have_a_proof():
 
 
 def test_what_a_certificate_cannot_tell_is_said():
-    """By CPU the pods fill two nodes, and by memory too, but not by both at once."""
+    """CPU alone needs two nodes, memory alone too; only both together need a third."""
     machines = [{**node(f"n{number}", 4), "status": {"allocatable": {"cpu": "4", "memory": "4Gi", "pods": "9"}}} for number in range(2)]
     requests = [{"cpu": str(cpu), "memory": f"{memory}Gi"} for cpu, memory in ((3, 1), (1, 2), (2, 3), (2, 2))]
     pods = [

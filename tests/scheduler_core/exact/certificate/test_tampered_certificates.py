@@ -26,7 +26,7 @@ from tests.scheduler_core.whatif.cluster import after
 
 
 def tampered(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The places in a proof that can be changed: every number, every name, every way and every group that it speaks of."""
+    """Yield the changeable places of a certificate: every number, name, branch and group."""
     for key, each in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
         yield (*path, key)
         yield from tampered(each, (*path, key))
@@ -39,7 +39,7 @@ def at(certificate: Certificate, path: tuple[Any, ...]) -> Any:
 
 
 def forged(certificate: Certificate, path: tuple[Any, ...], value: Any) -> Certificate:
-    """*certificate* with something else in one place; with nothing there for None."""
+    """Return *certificate* with another value at one place; None removes it."""
     copied = copy.deepcopy(certificate)
     if value is None:
         del at(copied, path[:-1])[path[-1]]
@@ -129,7 +129,7 @@ def test_members_of_the_root_cannot_be_said_to_stand_beside_it():
 
 @functools.cache
 def infeasible_tree(seed: int) -> tuple[Objects, list[Certificate]]:
-    """A tree with its certificates, which are not to be changed."""
+    """Return a tree with its certificates; callers must not change them."""
     objects = corpus.instance(seed, corpus.Make(depth=2 + seed % 2, shapes=1 + seed % 3, short=2, moved=seed % 4, decoys=seed % 2))
     return objects, proved(objects)
 
@@ -167,7 +167,7 @@ def test_a_proof_is_refused_once_a_remedy_is_applied(seed):
 @slowly
 @given(clusters(TINY), st.data())
 def test_no_proof_is_accepted_of_what_is_placed(objects, data):
-    """Any proof, of any of these roots, that is held against a cluster in which the root is placed."""
+    """Any proof of any of these roots is checked against a cluster in which the root is placed."""
     complete = [{"apiVersion": "v1" if each["kind"] in {"Node", "Pod"} else "scheduling.k8s.io/v1alpha3", **each} for each in objects]
     placed = [each.root for each in run_cycle(load(complete), COMPLETE).decisions if each.status is Status.SUCCESS]
     assume(placed)
